@@ -1,0 +1,205 @@
+use crate::error::{Error, Result};
+use crate::wire::Decode;
+
+/// A walk over bytes that knows where in the file it is.
+///
+/// Every reading method takes the name of the field it reads, so that an error can say it. A failed read leaves
+/// the cursor where it was.
+///
+/// ```
+/// use container_core::Cursor;
+/// let mut cursor = Cursor::new(&[1, 0, 7, 0, 0]);
+/// assert_eq!(cursor.u16_le("version")?, 1);
+/// let error = cursor.u64_le("row count").unwrap_err();
+/// assert_eq!(error.to_string(), "row count needs 8 bytes, 3 available (byte 2)");
+/// # Ok::<(), container_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor<'a> {
+    rest: &'a [u8],
+    offset: u64,
+}
+
+macro_rules! fixed_width {
+    ($($le:ident $be:ident $type:ty),*) => {$(
+        #[doc = concat!("Reads a little-endian `", stringify!($type), "`.")]
+        #[inline]
+        pub fn $le(&mut self, what: &'static str) -> Result<$type> {
+            self.array(what).map(<$type>::from_le_bytes)
+        }
+
+        #[doc = concat!("Reads a big-endian `", stringify!($type), "`.")]
+        #[inline]
+        pub fn $be(&mut self, what: &'static str) -> Result<$type> {
+            self.array(what).map(<$type>::from_be_bytes)
+        }
+    )*};
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor at the beginning of a file's bytes.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self::at(bytes, 0)
+    }
+
+    /// A cursor over bytes that begin at `offset` of their file.
+    #[must_use]
+    pub const fn at(bytes: &'a [u8], offset: u64) -> Self {
+        Self { rest: bytes, offset }
+    }
+
+    /// Where the next byte stands in the file.
+    #[must_use]
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The bytes not read yet.
+    #[must_use]
+    pub const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// How many bytes are left.
+    #[must_use]
+    pub const fn remaining(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// True at the end.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Takes the next `n` bytes.
+    ///
+    /// # Errors
+    /// [`Truncated`](crate::ErrorKind::Truncated) when fewer are left.
+    #[inline]
+    pub fn take(&mut self, n: usize, what: &'static str) -> Result<&'a [u8]> {
+        match self.rest.split_at_checked(n) {
+            Some((head, tail)) => {
+                self.rest = tail;
+                self.offset += n as u64;
+                Ok(head)
+            }
+            None => Err(self.short(n as u64, what)),
+        }
+    }
+
+    /// As [`take`](Self::take), for a length that a file declares in 64 bits.
+    ///
+    /// # Errors
+    /// [`Truncated`](crate::ErrorKind::Truncated) when fewer are left.
+    #[inline]
+    pub fn take_u64(&mut self, n: u64, what: &'static str) -> Result<&'a [u8]> {
+        match usize::try_from(n) {
+            Ok(n) => self.take(n, what),
+            Err(_) => Err(self.short(n, what)),
+        }
+    }
+
+    /// Takes the next `n` bytes as a cursor of their own, which cannot leave them.
+    ///
+    /// # Errors
+    /// [`Truncated`](crate::ErrorKind::Truncated) when fewer are left.
+    #[inline]
+    pub fn sub(&mut self, n: u64, what: &'static str) -> Result<Self> {
+        let offset = self.offset;
+        self.take_u64(n, what).map(|bytes| Self::at(bytes, offset))
+    }
+
+    /// Takes the next `N` bytes as an array.
+    ///
+    /// # Errors
+    /// [`Truncated`](crate::ErrorKind::Truncated) when fewer are left.
+    #[inline]
+    pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
+        match self.rest.split_first_chunk::<N>() {
+            Some((head, tail)) => {
+                self.rest = tail;
+                self.offset += N as u64;
+                Ok(*head)
+            }
+            None => Err(self.short(N as u64, what)),
+        }
+    }
+
+    /// Reads one byte.
+    ///
+    /// # Errors
+    /// [`Truncated`](crate::ErrorKind::Truncated) at the end.
+    #[inline]
+    pub fn u8(&mut self, what: &'static str) -> Result<u8> {
+        self.array::<1>(what).map(|[byte]| byte)
+    }
+
+    fixed_width!(u16_le u16_be u16, u32_le u32_be u32, u64_le u64_be u64, u128_le u128_be u128,
+        i16_le i16_be i16, i32_le i32_be i32, i64_le i64_be i64, f32_le f32_be f32, f64_le f64_be f64);
+
+    /// Reads anything that knows how to be read.
+    ///
+    /// # Errors
+    /// As the type's [`Decode`] says.
+    #[inline]
+    pub fn read<T: Decode<'a>>(&mut self, what: &'static str) -> Result<T> {
+        T::decode(self, what)
+    }
+
+    /// Fails unless everything was read.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) with the number of bytes left.
+    pub fn finish(self, what: &'static str) -> Result<()> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        #[cfg(feature = "alloc")]
+        let detail = alloc::format!("{what} is followed by {} bytes that belong to nothing", self.rest.len());
+        #[cfg(not(feature = "alloc"))]
+        let detail = what;
+        Err(Error::invalid(detail).at(self.offset))
+    }
+
+    #[cold]
+    fn short(&self, needed: u64, what: &'static str) -> Error {
+        Error::truncated(what, needed, self.rest.len() as u64).at(self.offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn a_failed_read_moves_nothing() {
+        let mut cursor = Cursor::at(&[1, 2, 3], 100);
+        assert!(cursor.u32_le("n").is_err());
+        assert_eq!((cursor.offset(), cursor.remaining()), (100, 3));
+        assert_eq!(cursor.u16_be("n").unwrap(), 0x0102);
+        assert_eq!(cursor.offset(), 102);
+    }
+
+    #[test]
+    fn a_child_cannot_leave_its_parent() {
+        let mut cursor = Cursor::new(&[1, 2, 3, 4]);
+        let mut child = cursor.sub(2, "child").unwrap();
+        assert_eq!(child.u8("a").unwrap(), 1);
+        assert_eq!(child.u16_le("b").unwrap_err().position().byte, Some(1));
+        assert_eq!(cursor.offset(), 2);
+        assert_eq!(
+            cursor.sub(u64::MAX, "grandchild").unwrap_err().to_string(),
+            "grandchild needs 18446744073709551615 bytes, 2 available (byte 2)"
+        );
+    }
+
+    #[test]
+    fn finish_names_what_is_left() {
+        let cursor = Cursor::at(&[0; 3], 9);
+        let text = cursor.finish("table").unwrap_err().to_string();
+        assert_eq!(text, "table is followed by 3 bytes that belong to nothing (byte 9)");
+    }
+}

@@ -1,0 +1,353 @@
+use core::fmt;
+
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+
+use crate::position::{Position, Text};
+
+/// What went wrong, and so who must act. See [`ErrorKind::blame`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The source or the sink failed: a disk, a pipe, a file that shrank. The cause is kept.
+    Io,
+    /// The bytes end inside something.
+    Truncated {
+        /// Bytes that the thing takes.
+        needed: u64,
+        /// Bytes that were left.
+        available: u64,
+    },
+    /// The bytes contradict the format, or each other.
+    Invalid,
+    /// The bytes may be right, but need something this reader does not have: a newer version, an unknown codec.
+    Unsupported,
+    /// Nothing is known to be wrong, but going on would cost more than the [`Limits`](crate::Limits) allow.
+    Limit {
+        /// What the file asks for.
+        asked: u64,
+        /// What the limits allow.
+        limit: u64,
+    },
+    /// The caller asked for something that cannot be: a row past the end, a column that is not there, an output that exists.
+    Usage,
+}
+
+/// Who has to act on an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Blame {
+    /// The disk, the network, the pipe: trying again may help.
+    Source,
+    /// The file is damaged, or is not what it was taken for, or is newer than this reader.
+    File,
+    /// The caller's request does not fit the file.
+    Caller,
+    /// The caller's limits: raising them may help.
+    Limit,
+}
+
+impl ErrorKind {
+    /// Who has to act.
+    #[must_use]
+    pub const fn blame(self) -> Blame {
+        match self {
+            Self::Io => Blame::Source,
+            Self::Truncated { .. } | Self::Invalid | Self::Unsupported => Blame::File,
+            Self::Limit { .. } => Blame::Limit,
+            Self::Usage => Blame::Caller,
+        }
+    }
+
+    /// A short stable word for machines: `io`, `truncated`, `invalid`, `unsupported`, `limit`, `usage`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Io => "io",
+            Self::Truncated { .. } => "truncated",
+            Self::Invalid => "invalid",
+            Self::Unsupported => "unsupported",
+            Self::Limit { .. } => "limit",
+            Self::Usage => "usage",
+        }
+    }
+}
+
+/// The one error of all crates: a [kind](ErrorKind), the format, a text with the offending values, the
+/// [position](Position) as far as known, and the cause where another error is behind it.
+///
+/// Layers that know more add it with the `in_*` methods, which only fill what is still missing.
+///
+/// ```
+/// use container_core::{Error, ErrorKind};
+/// let error = Error::invalid("row count -1 is negative").at(40).in_format("idv");
+/// assert_eq!(error.to_string(), "idv: row count -1 is negative (byte 40)");
+/// assert_eq!(error.kind(), ErrorKind::Invalid);
+/// ```
+pub struct Error(Repr);
+
+#[cfg(feature = "alloc")]
+type Repr = Box<Inner>;
+#[cfg(not(feature = "alloc"))]
+type Repr = Inner;
+
+struct Inner {
+    kind: ErrorKind,
+    format: Option<&'static str>,
+    detail: Text,
+    position: Position,
+    #[cfg(feature = "alloc")]
+    cause: Option<Box<dyn core::error::Error + Send + Sync + 'static>>,
+}
+
+/// `Result` with this crate's [`Error`].
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
+impl Error {
+    /// An error of this kind; `detail` says what was found and what was allowed.
+    #[must_use]
+    #[cold]
+    pub fn new(kind: ErrorKind, detail: impl Into<Text>) -> Self {
+        let inner = Inner {
+            kind,
+            format: None,
+            detail: detail.into(),
+            position: Position::default(),
+            #[cfg(feature = "alloc")]
+            cause: None,
+        };
+        #[cfg(feature = "alloc")]
+        let inner = Box::new(inner);
+        Self(inner)
+    }
+
+    /// The bytes contradict the format.
+    #[must_use]
+    #[cold]
+    pub fn invalid(detail: impl Into<Text>) -> Self {
+        Self::new(ErrorKind::Invalid, detail)
+    }
+
+    /// The file needs something this reader does not have.
+    #[must_use]
+    #[cold]
+    pub fn unsupported(detail: impl Into<Text>) -> Self {
+        Self::new(ErrorKind::Unsupported, detail)
+    }
+
+    /// The caller asked for something that cannot be.
+    #[must_use]
+    #[cold]
+    pub fn usage(detail: impl Into<Text>) -> Self {
+        Self::new(ErrorKind::Usage, detail)
+    }
+
+    /// `what` takes `needed` bytes where `available` are left.
+    #[must_use]
+    #[cold]
+    pub fn truncated(what: impl Into<Text>, needed: u64, available: u64) -> Self {
+        Self::new(ErrorKind::Truncated { needed, available }, what)
+    }
+
+    /// `what` asks for more than the limit.
+    #[must_use]
+    #[cold]
+    pub fn limit(what: impl Into<Text>, asked: u64, limit: u64) -> Self {
+        Self::new(ErrorKind::Limit { asked, limit }, what)
+    }
+
+    /// The source or sink failed while `doing`.
+    #[cfg(feature = "std")]
+    #[must_use]
+    #[cold]
+    pub fn io(doing: impl Into<Text>, cause: std::io::Error) -> Self {
+        Self::new(ErrorKind::Io, doing).caused_by(cause)
+    }
+
+    /// Keeps the error behind this one; [`source`](core::error::Error::source) gives it back.
+    #[cfg(feature = "alloc")]
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl Into<Box<dyn core::error::Error + Send + Sync + 'static>>) -> Self {
+        self.0.cause = Some(cause.into());
+        self
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The format that was read or written, such as `idv`.
+    #[must_use]
+    pub fn format(&self) -> Option<&'static str> {
+        self.0.format
+    }
+
+    /// The text without format and position.
+    #[must_use]
+    pub fn detail(&self) -> &str {
+        &self.0.detail
+    }
+
+    /// Where it went wrong, as far as known.
+    #[must_use]
+    pub fn position(&self) -> &Position {
+        &self.0.position
+    }
+
+    /// Sets the byte offset unless a deeper layer did.
+    #[must_use]
+    pub fn at(mut self, byte: u64) -> Self {
+        self.0.position.byte.get_or_insert(byte);
+        self
+    }
+
+    /// Adds `base` to the byte offset: for a parser that was given a part of the file and counted from its beginning.
+    #[must_use]
+    pub fn shifted(mut self, base: u64) -> Self {
+        if let Some(byte) = &mut self.0.position.byte {
+            *byte = byte.saturating_add(base);
+        }
+        self
+    }
+
+    /// Names the format unless a deeper layer did.
+    #[must_use]
+    pub fn in_format(mut self, format: &'static str) -> Self {
+        self.0.format.get_or_insert(format);
+        self
+    }
+
+    /// Names the file unless a deeper layer did.
+    #[must_use]
+    pub fn in_file(mut self, file: impl Into<Text>) -> Self {
+        self.0.position.file.get_or_insert(file.into());
+        self
+    }
+
+    /// Names the row (from 0) unless a deeper layer did.
+    #[must_use]
+    pub fn in_row(mut self, row: u64) -> Self {
+        self.0.position.row.get_or_insert(row);
+        self
+    }
+
+    /// Names the block (from 0, in row order) unless a deeper layer did.
+    #[must_use]
+    pub fn in_block(mut self, block: u64) -> Self {
+        self.0.position.block.get_or_insert(block);
+        self
+    }
+
+    /// Names the line (from 1) unless a deeper layer did.
+    #[must_use]
+    pub fn in_line(mut self, line: u64) -> Self {
+        self.0.position.line.get_or_insert(line);
+        self
+    }
+
+    /// Names the column unless a deeper layer did.
+    #[must_use]
+    pub fn in_column(mut self, column: impl Into<Text>) -> Self {
+        self.0.position.column.get_or_insert(column.into());
+        self
+    }
+
+    /// Names the record's key unless a deeper layer did.
+    #[must_use]
+    pub fn in_key(mut self, key: impl Into<Text>) -> Self {
+        self.0.position.key.get_or_insert(key.into());
+        self
+    }
+}
+
+/// Format, file, what was found and allowed, the cause, and last the position.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &self.0;
+        if let Some(format) = inner.format {
+            write!(f, "{format}: ")?;
+        }
+        if let Some(file) = &inner.position.file {
+            write!(f, "{file}: ")?;
+        }
+        f.write_str(&inner.detail)?;
+        match inner.kind {
+            ErrorKind::Truncated { needed, available } => {
+                let s = if needed == 1 { "" } else { "s" };
+                write!(f, " needs {needed} byte{s}, {available} available")?;
+            }
+            ErrorKind::Limit { asked, limit } => write!(f, " {asked} exceeds the limit {limit}")?,
+            _ => {}
+        }
+        #[cfg(feature = "alloc")]
+        if let Some(cause) = &inner.cause {
+            write!(f, ": {cause}")?;
+        }
+        // The file is said first: the rest of the position stands in parentheses.
+        if (Position { file: None, ..inner.position.clone() }) != Position::default() {
+            write!(f, " ({})", inner.position)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.0.kind)
+    }
+}
+
+impl core::error::Error for Error {
+    #[cfg(feature = "alloc")]
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        self.0.cause.as_deref().map(|cause| cause as &(dyn core::error::Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn a_result_without_value_is_one_word() {
+        assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn a_layer_only_fills_what_is_missing() {
+        let error = Error::invalid("x").at(7).at(9).in_row(1).in_row(2).in_column("a").in_column("b");
+        assert_eq!(error.to_string(), r#"x (byte 7, row 1, column "a")"#);
+        assert_eq!(error.shifted(100).position().byte, Some(107));
+    }
+
+    #[test]
+    fn truncated_says_needed_and_available() {
+        let error = Error::truncated("row count", 8, 3).at(40).in_format("idv");
+        assert_eq!(error.to_string(), "idv: row count needs 8 bytes, 3 available (byte 40)");
+        assert_eq!(error.kind().blame(), Blame::File);
+    }
+
+    #[test]
+    fn limit_says_asked_and_limit() {
+        let error = Error::limit("block length", 9, 4).in_column("x");
+        assert_eq!(error.to_string(), r#"block length 9 exceeds the limit 4 (column "x")"#);
+        assert_eq!(error.kind().blame(), Blame::Limit);
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn the_cause_is_kept_and_said() {
+        let error = Error::io("cannot read", std::io::Error::other("disk on fire")).in_file("a.idv");
+        assert_eq!(error.to_string(), "a.idv: cannot read: disk on fire");
+        assert!(core::error::Error::source(&error).is_some());
+        assert_eq!(error.kind().blame(), Blame::Source);
+    }
+
+    #[test]
+    fn usage_is_the_callers() {
+        assert_eq!(Error::usage("no such column").kind().blame(), Blame::Caller);
+        assert_eq!(Error::unsupported("v9").kind().blame(), Blame::File);
+    }
+}

@@ -1,0 +1,77 @@
+//! Bytes in, bytes out: what every dataset container of this workspace stands on.
+//!
+//! # Where to start
+//!
+//! | you want to | take |
+//! |---|---|
+//! | read ranges of a file, of memory, of anything | [`Source`] |
+//! | parse bytes and say where they are wrong | [`Cursor`], [`Error`], [`Position`] |
+//! | bound what a file can make you spend | [`Limits`] |
+//! | write a file whole or not at all | [`Output`] |
+//! | treat containers of all formats alike | [`Container`], [`Table`], [`Rows`], [`Format`] |
+//! | test a format against damage | `testkit` (feature) |
+//!
+//! # A first program
+//!
+//! ```
+//! use container_core::{Cursor, Source};
+//!
+//! let source = Source::from(vec![2, 0, 0, 0, b'h', b'i']);
+//! let head = source.read(0..4)?;
+//! let length = Cursor::new(&head).u32_le("length")?;
+//! let text = source.read(4..4 + u64::from(length))?;
+//! assert_eq!(&text[..], b"hi");
+//! # Ok::<(), container_core::Error>(())
+//! ```
+//!
+//! # Features
+//!
+//! Without features the crate is `no_std` and does not allocate: [`Position`], [`Cursor`], [`Error`], [`Limits`],
+//! [`Decode`], [`Encode`]. `alloc` gives errors texts of their own, `std` (default) adds everything else, `testkit` the
+//! conformance kit.
+#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+mod cursor;
+mod error;
+mod limits;
+mod position;
+mod wire;
+
+#[cfg(feature = "std")]
+mod container;
+#[cfg(feature = "std")]
+mod detect;
+#[cfg(feature = "std")]
+mod map;
+#[cfg(feature = "std")]
+mod output;
+#[cfg(feature = "std")]
+mod progress;
+#[cfg(feature = "std")]
+mod source;
+
+#[cfg(feature = "testkit")]
+pub mod testkit;
+
+pub use cursor::Cursor;
+pub use error::{Blame, Error, ErrorKind, Result};
+pub use limits::Limits;
+pub use position::{Position, Text};
+pub use wire::{Decode, Encode, Put};
+
+#[cfg(feature = "std")]
+pub use bytes::Bytes;
+#[cfg(feature = "std")]
+pub use container::{ColumnInfo, Container, Finding, Loss, Rows, Scan, Severity, Table, VerifyOptions};
+#[cfg(feature = "std")]
+pub use detect::{Format, Input, OpenOptions, Probe, Recognition, detect};
+#[cfg(feature = "std")]
+pub use output::{Output, OutputOptions, Overwrite, Sync};
+#[cfg(feature = "std")]
+pub use progress::{Progress, Unit};
+#[cfg(feature = "std")]
+pub use source::{Access, ReadAt, Source};

@@ -1,0 +1,255 @@
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::error::{Error, Result};
+
+/// What happens when the output already exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Overwrite {
+    /// Refuse, when the output is created and again when it is put in place.
+    #[default]
+    Refuse,
+    /// Replace it, at the moment the new file is whole.
+    Replace,
+}
+
+/// Whether the bytes must have reached the disk before the file gets its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Sync {
+    /// Sync the file and then its directory: after a power cut the file is whole or absent.
+    #[default]
+    Disk,
+    /// Do not sync: whole or absent when the process dies, not when the machine does. For very many small files.
+    Never,
+}
+
+/// How an [`Output`] is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[non_exhaustive]
+pub struct OutputOptions {
+    /// What happens when the file exists.
+    pub overwrite: Overwrite,
+    /// Whether to wait for the disk.
+    pub sync: Sync,
+}
+
+impl OutputOptions {
+    /// Replaces [`overwrite`](Self::overwrite).
+    #[must_use]
+    pub const fn with_overwrite(mut self, overwrite: Overwrite) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// Replaces [`sync`](Self::sync).
+    #[must_use]
+    pub const fn with_sync(mut self, sync: Sync) -> Self {
+        self.sync = sync;
+        self
+    }
+}
+
+/// A file that appears whole or not at all: a temporary sibling, written, synced, renamed by [`finish`](Self::finish).
+///
+/// Dropped without `finish`, it leaves what was there before, and no temporary file. Writes are not buffered.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::io::Write;
+/// use container_core::{Output, OutputOptions};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("numbers.txt");
+/// let mut output = Output::create(&path, OutputOptions::default())?;
+/// output.write_all(b"1 2 3\n")?;
+/// assert!(!path.exists());
+/// output.finish()?;
+/// assert_eq!(std::fs::read(&path)?, b"1 2 3\n");
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "without finish() the file does not appear"]
+#[derive(Debug)]
+pub struct Output {
+    temporary: NamedTempFile,
+    target: PathBuf,
+    options: OutputOptions,
+    failed: bool,
+}
+
+impl Output {
+    /// Begins a file that will appear at `path`.
+    ///
+    /// # Errors
+    /// [`Usage`](crate::ErrorKind::Usage) when it exists and may not be replaced, or is a directory;
+    /// [`Io`](crate::ErrorKind::Io) when no file can be created beside it.
+    pub fn create(path: impl Into<PathBuf>, options: OutputOptions) -> Result<Self> {
+        let mut target: PathBuf = path.into();
+        if target.is_dir() {
+            return Err(Error::usage("the output is a directory").in_file(target.display().to_string()));
+        }
+        if options.overwrite == Overwrite::Refuse && target.symlink_metadata().is_ok() {
+            return Err(exists(&target));
+        }
+        // A link stays a link: the file it leads to is the one that is replaced.
+        if let Ok(real) = target.canonicalize() {
+            target = real;
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".wharf-").suffix(".tmp");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // What a plain create gives: the process's mask takes its part. A replaced file keeps its mode.
+            let mode = fs::metadata(&target).map_or(0o666, |metadata| metadata.permissions().mode() & 0o777);
+            builder.permissions(fs::Permissions::from_mode(mode));
+        }
+        let temporary = builder
+            .tempfile_in(directory(&target))
+            .map_err(|cause| Error::io("cannot create the output", cause).in_file(target.display().to_string()))?;
+        Ok(Self { temporary, target, options, failed: false })
+    }
+
+    /// Where the file will appear.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.target
+    }
+
+    /// The temporary file, for reading back what was written.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        self.temporary.as_file()
+    }
+
+    /// Syncs the file and gives it its name.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io), and [`Usage`](crate::ErrorKind::Usage) when a write failed before or when the target has
+    /// come into being meanwhile and may not be replaced. After an error the old file is as it was.
+    pub fn finish(self) -> Result<()> {
+        let Self { temporary, target, options, failed } = self;
+        let name = || target.display().to_string();
+        if failed {
+            return Err(Error::usage("the output is not whole: a write to it failed before").in_file(name()));
+        }
+        if options.sync == Sync::Disk {
+            temporary
+                .as_file()
+                .sync_all()
+                .map_err(|cause| Error::io("cannot sync the output", cause).in_file(name()))?;
+        }
+        let placed = match options.overwrite {
+            Overwrite::Replace => temporary.persist(&target),
+            Overwrite::Refuse => temporary.persist_noclobber(&target),
+        };
+        match placed {
+            Ok(_) => {}
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => return Err(exists(&target)),
+            Err(error) => return Err(Error::io("cannot put the output in place", error.error).in_file(name())),
+        }
+        if options.sync == Sync::Disk {
+            sync_directory(directory(&target));
+        }
+        Ok(())
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.temporary.as_file_mut().write(bytes);
+        if written.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
+            self.failed = true;
+        }
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.temporary.as_file_mut().flush()
+    }
+}
+
+fn exists(target: &Path) -> Error {
+    Error::usage("the output exists").in_file(target.display().to_string())
+}
+
+fn directory(target: &Path) -> &Path {
+    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The rename is durable once the directory is. Some file systems cannot sync one; the rename itself has happened.
+fn sync_directory(directory: &Path) {
+    if cfg!(unix) {
+        let _ = File::open(directory).and_then(|directory| directory.sync_all());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leftovers(directory: &Path) -> usize {
+        fs::read_dir(directory).unwrap().count()
+    }
+
+    #[test]
+    fn dropped_output_leaves_the_old_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        fs::write(&path, "old").unwrap();
+        let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
+        let mut output = Output::create(&path, options).unwrap();
+        output.write_all(b"new").unwrap();
+        drop(output);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(leftovers(directory.path()), 1);
+    }
+
+    #[test]
+    fn an_existing_file_is_refused_early_and_late() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        let mut output = Output::create(&path, OutputOptions::default()).unwrap();
+        output.write_all(b"late").unwrap();
+        fs::write(&path, "old").unwrap();
+        let error = output.finish().unwrap_err();
+        assert!(error.to_string().ends_with("a: the output exists"), "{error}");
+        assert!(Output::create(&path, OutputOptions::default()).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(leftovers(directory.path()), 1);
+    }
+
+    #[test]
+    fn replacing_needs_to_be_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
+        fs::write(&path, "old").unwrap();
+        let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+        let mut output = Output::create(&path, options).unwrap();
+        output.write_all(b"new").unwrap();
+        output.finish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_mode_is_that_of_a_plain_create_and_a_link_stays_a_link() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let directory = tempfile::tempdir().unwrap();
+        let (plain, ours, link) =
+            (directory.path().join("plain"), directory.path().join("ours"), directory.path().join("link"));
+        fs::write(&plain, "").unwrap();
+        Output::create(&ours, OutputOptions::default()).unwrap().finish().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&plain), mode(&ours));
+        symlink(&ours, &link).unwrap();
+        let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
+        let mut output = Output::create(&link, options).unwrap();
+        output.write_all(b"through").unwrap();
+        output.finish().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&ours).unwrap(), b"through");
+    }
+}

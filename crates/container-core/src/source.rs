@@ -1,0 +1,350 @@
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+use crate::map;
+
+/// How a local file is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Access {
+    /// Small files (up to 64 KiB) are read at once, others mapped; what cannot be mapped (a pipe, say) is read.
+    #[default]
+    Auto,
+    /// The file is mapped: ranges cost no copy. If another process cuts the file short meanwhile, touching the lost
+    /// part ends this process with a signal (SIGBUS), and bytes that another process overwrites may be seen half.
+    Mapped,
+    /// Every range is read by a positional read into memory of its own. A file that is cut short meanwhile is an error.
+    Positional,
+}
+
+/// Files up to this size are read at once: mapping them costs more.
+const SMALL: u64 = 64 << 10;
+
+/// A stream (a pipe, stdin) is held in memory up to this size, then in a temporary file.
+const SPOOL: usize = 64 << 20;
+
+/// Something that gives bytes by position, from any thread: what [`Source::new`] takes.
+pub trait ReadAt: Send + Sync {
+    /// The length in bytes.
+    fn len(&self) -> u64;
+
+    /// True when there are no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fills the buffer with the bytes from `offset` on; less is an error.
+    ///
+    /// # Errors
+    /// The medium's own; [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) when the bytes end before.
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+}
+
+/// Ranges of bytes, shared and cheap to clone: a mapped file, a file by positional reads, memory, or your own [`ReadAt`].
+///
+/// It holds no seek position and starts no thread; all threads may read at once, and it survives a `fork`.
+#[derive(Clone)]
+pub struct Source(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Memory(Bytes),
+    Medium(Arc<dyn ReadAt>),
+}
+
+impl Source {
+    /// Opens a file with [`Access::Auto`].
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) when it cannot be opened or read, with the path.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, Access::Auto)
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) when it cannot be opened, read or mapped, with the path.
+    pub fn open_with(path: impl AsRef<Path>, access: Access) -> Result<Self> {
+        let path = path.as_ref();
+        let failed = |doing: &'static str| {
+            let file = path.display().to_string();
+            move |cause| Error::io(doing, cause).in_file(file)
+        };
+        let mut file = File::open(path).map_err(failed("cannot open"))?;
+        let metadata = file.metadata().map_err(failed("cannot open"))?;
+        if metadata.is_dir() {
+            let cause = io::Error::from(io::ErrorKind::IsADirectory);
+            return Err(failed("cannot open")(cause));
+        }
+        if !metadata.is_file() {
+            return Self::from_reader(file).map_err(|error| error.in_file(path.display().to_string()));
+        }
+        let len = metadata.len();
+        match access {
+            Access::Auto if len <= SMALL => {
+                let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0) + 1);
+                file.read_to_end(&mut bytes).map_err(failed("cannot read"))?;
+                Ok(Self::from(bytes))
+            }
+            Access::Auto => match map::map(&file) {
+                Ok(bytes) => Ok(Self(Repr::Memory(bytes))),
+                Err(_) => Ok(Self::new(PositionalFile { file, len })),
+            },
+            Access::Mapped if len == 0 => Ok(Self::from(Vec::new())),
+            Access::Mapped => map::map(&file).map(|bytes| Self(Repr::Memory(bytes))).map_err(failed("cannot map")),
+            Access::Positional => Ok(Self::new(PositionalFile { file, len })),
+        }
+    }
+
+    /// Any medium that gives bytes by position.
+    #[must_use]
+    pub fn new(medium: impl ReadAt + 'static) -> Self {
+        Self(Repr::Medium(Arc::new(medium)))
+    }
+
+    /// Reads a stream to its end: up to 64 MiB are held in memory, more in a temporary file that vanishes with the source.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) of the stream or of the temporary file.
+    pub fn from_reader(mut reader: impl Read) -> Result<Self> {
+        let mut head = Vec::new();
+        let read = |cause| Error::io("cannot read the stream", cause);
+        reader.by_ref().take(SPOOL as u64).read_to_end(&mut head).map_err(read)?;
+        if head.len() < SPOOL {
+            return Ok(Self::from(head));
+        }
+        let spool = |cause| Error::io("cannot keep the stream in a temporary file", cause);
+        let mut file = tempfile::tempfile().map_err(spool)?;
+        io::Write::write_all(&mut file, &head).map_err(spool)?;
+        drop(head);
+        io::copy(&mut reader, &mut file).map_err(read)?;
+        let len = file.metadata().map_err(spool)?.len();
+        Ok(map::map(&file).map_or_else(|_| Self::new(PositionalFile { file, len }), |bytes| Self(Repr::Memory(bytes))))
+    }
+
+    /// The length in bytes.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        match &self.0 {
+            Repr::Memory(bytes) => bytes.len() as u64,
+            Repr::Medium(medium) => medium.len(),
+        }
+    }
+
+    /// True when there are no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All bytes at once, where they lie in memory or are mapped; `None` for other media.
+    #[must_use]
+    pub fn as_slice(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Repr::Memory(bytes) => Some(bytes),
+            Repr::Medium(_) => None,
+        }
+    }
+
+    /// The bytes of a range, sharing the memory where it is mapped or held.
+    ///
+    /// # Errors
+    /// [`Truncated`](crate::ErrorKind::Truncated) when the range leaves the source (nothing is allocated then),
+    /// [`Io`](crate::ErrorKind::Io) of the medium; both with the byte position.
+    pub fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        let (start, len) = self.check(&range)?;
+        match &self.0 {
+            Repr::Memory(bytes) => Ok(bytes.slice(start..start + len)),
+            Repr::Medium(medium) => {
+                let mut buffer = vec![0; len];
+                medium.read_exact_at(range.start, &mut buffer).map_err(|cause| failed(cause, range.start))?;
+                Ok(Bytes::from(buffer))
+            }
+        }
+    }
+
+    /// The bytes of a range without a copy where they lie in memory, else read into `buffer`, which is reused.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn view<'a>(&'a self, range: Range<u64>, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        let (start, len) = self.check(&range)?;
+        match &self.0 {
+            Repr::Memory(bytes) => Ok(bytes.get(start..start + len).unwrap_or_default()),
+            Repr::Medium(medium) => {
+                // Every byte is overwritten, so old content may stay; only growth is zeroed.
+                if buffer.len() < len {
+                    buffer.resize(len, 0);
+                }
+                let target = buffer.get_mut(..len).unwrap_or_default();
+                medium.read_exact_at(range.start, target).map_err(|cause| failed(cause, range.start))?;
+                Ok(target)
+            }
+        }
+    }
+
+    /// Start and length of a range that lies inside.
+    fn check(&self, range: &Range<u64>) -> Result<(usize, usize)> {
+        let len = self.len();
+        let wanted = range.end.checked_sub(range.start);
+        let fits = wanted.filter(|_| range.end <= len);
+        let pair = fits.and_then(|wanted| Some((usize::try_from(range.start).ok()?, usize::try_from(wanted).ok()?)));
+        match (pair, &self.0) {
+            (Some(pair), _) => Ok(pair),
+            // A file larger than the address space still reads by position.
+            (None, Repr::Medium(_)) if fits.is_some_and(|n| usize::try_from(n).is_ok()) => {
+                Ok((0, fits.and_then(|n| usize::try_from(n).ok()).unwrap_or(0)))
+            }
+            _ => {
+                let available = len.saturating_sub(range.start);
+                Err(Error::truncated("the range", wanted.unwrap_or(0), available).at(range.start))
+            }
+        }
+    }
+}
+
+#[cold]
+fn failed(cause: io::Error, offset: u64) -> Error {
+    let detail = match cause.kind() {
+        io::ErrorKind::UnexpectedEof => "the file became shorter while it was read",
+        _ => "cannot read",
+    };
+    Error::io(detail, cause).at(offset)
+}
+
+impl From<Vec<u8>> for Source {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::from(Bytes::from(bytes))
+    }
+}
+
+impl From<Bytes> for Source {
+    fn from(bytes: Bytes) -> Self {
+        Self(Repr::Memory(bytes))
+    }
+}
+
+impl From<&'static [u8]> for Source {
+    fn from(bytes: &'static [u8]) -> Self {
+        Self::from(Bytes::from_static(bytes))
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.0 {
+            Repr::Memory(_) => "memory",
+            Repr::Medium(_) => "medium",
+        };
+        write!(f, "Source({kind}, {} bytes)", self.len())
+    }
+}
+
+/// A plain file read by position; it has no cursor that threads would fight over.
+struct PositionalFile {
+    file: File,
+    len: u64,
+}
+
+impl ReadAt for PositionalFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    #[cfg(unix)]
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_exact_at(&self, mut offset: u64, mut buffer: &mut [u8]) -> io::Result<()> {
+        use std::os::windows::fs::FileExt;
+        while !buffer.is_empty() {
+            match self.file.seek_read(buffer, offset) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(n) => {
+                    offset += n as u64;
+                    buffer = buffer.get_mut(n..).unwrap_or_default();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn every_access(content: &[u8], check: impl Fn(&Source)) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(content).unwrap();
+        for access in [Access::Auto, Access::Mapped, Access::Positional] {
+            check(&Source::open_with(file.path(), access).unwrap());
+        }
+        check(&Source::from(content.to_vec()));
+        check(&Source::from_reader(content).unwrap());
+    }
+
+    #[test]
+    fn all_ways_in_give_the_same_bytes() {
+        let content: Vec<u8> = (0..200_000u32).map(|i| (i % 251) as u8).collect();
+        every_access(&content, |source| {
+            assert_eq!(source.len(), 200_000);
+            assert_eq!(source.read(0..200_000).unwrap(), content);
+            assert_eq!(source.read(70_000..70_003).unwrap(), content[70_000..70_003]);
+            let mut buffer = vec![9; 10];
+            assert_eq!(source.view(5..15, &mut buffer).unwrap(), &content[5..15]);
+            assert_eq!(source.read(200_000..200_000).unwrap().len(), 0);
+        });
+    }
+
+    #[test]
+    fn a_range_outside_is_an_error_with_its_place() {
+        every_access(b"abc", |source| {
+            let error = source.read(1..5).unwrap_err();
+            assert_eq!(error.to_string(), "the range needs 4 bytes, 2 available (byte 1)");
+            assert!(source.read(u64::MAX - 1..u64::MAX).is_err());
+            #[allow(clippy::reversed_empty_ranges, reason = "a hostile range is what is tested")]
+            let reversed = 2..1;
+            assert!(source.read(reversed).is_err());
+        });
+    }
+
+    #[test]
+    fn an_empty_file_opens_in_every_way() {
+        every_access(b"", |source| assert!(source.is_empty()));
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = Source::open("no/such/file.idv").unwrap_err();
+        assert!(error.to_string().starts_with("no/such/file.idv: cannot open: "), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_shrinks_is_an_error_and_not_a_signal() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&[1; 100_000]).unwrap();
+        let source = Source::open_with(file.path(), Access::Positional).unwrap();
+        file.as_file().set_len(10).unwrap();
+        let error = source.read(0..50_000).unwrap_err();
+        assert!(error.to_string().contains("the file became shorter while it was read"), "{error}");
+    }
+
+    #[test]
+    fn bytes_outlive_the_source() {
+        let bytes = Source::from(vec![1, 2, 3]).read(1..3).unwrap();
+        assert_eq!(bytes[..], [2, 3]);
+    }
+}

@@ -1,0 +1,119 @@
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::error::Result;
+use crate::output::{Output, OutputOptions, Overwrite, Sync};
+
+/// A sink that takes at most a few bytes a call and breaks after a number of calls.
+#[derive(Debug)]
+pub struct FailingSink<W> {
+    inner: W,
+    calls_left: usize,
+    piece: usize,
+}
+
+impl<W: Write> FailingSink<W> {
+    /// Passes `calls` writes of at most `piece` bytes on to `inner`; every later one fails.
+    pub fn new(inner: W, calls: usize, piece: usize) -> Self {
+        Self { inner, calls_left: calls, piece }
+    }
+
+    /// What the bytes went to.
+    pub fn into_inner(self) -> W {
+        self.inner
+    }
+
+    /// Writes that would still pass.
+    #[must_use]
+    pub fn calls_left(&self) -> usize {
+        self.calls_left
+    }
+}
+
+impl<W: Write> Write for FailingSink<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.calls_left.checked_sub(1) {
+            Some(left) => self.calls_left = left,
+            None => return Err(io::Error::new(io::ErrorKind::StorageFull, "the sink is full (injected)")),
+        }
+        self.inner.write(&bytes[..bytes.len().min(self.piece)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// Runs `write_all` into a file that exists, with the sink breaking at the first write, the second, and so on until it
+/// goes through. Each time before, the old file must be as it was and nothing may be left beside it; in the end the new
+/// content must be what `write_all` gives into memory. Returns the number of writes it took.
+///
+/// # Panics
+/// When a broken write is not reported, changes the old file, or leaves something behind.
+pub fn every_write_may_fail(write_all: impl Fn(&mut dyn Write) -> Result<()>) -> usize {
+    let directory = tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary directory: {error}"));
+    let path = directory.path().join("target");
+    std::fs::write(&path, b"old").unwrap_or_else(|error| panic!("cannot write: {error}"));
+    let mut expected = Vec::new();
+    write_all(&mut expected).unwrap_or_else(|error| panic!("writing into memory failed: {error}"));
+    let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+    for calls in 0.. {
+        let output = Output::create(&path, options).unwrap_or_else(|error| panic!("cannot create: {error}"));
+        let mut sink = FailingSink::new(output, calls, usize::MAX);
+        let outcome = write_all(&mut sink);
+        let finished = match &outcome {
+            Ok(()) => sink.into_inner().finish().is_ok(),
+            Err(_) => {
+                drop(sink);
+                false
+            }
+        };
+        if finished {
+            assert_eq!(content(&path), expected, "the finished file differs from what goes into memory");
+            return calls;
+        }
+        assert!(outcome.is_err(), "the sink broke at write {calls} and the writer did not say so");
+        assert_eq!(content(&path), b"old", "the old file changed though write {calls} failed");
+        let beside = std::fs::read_dir(directory.path()).map_or(0, Iterator::count);
+        assert_eq!(beside, 1, "something was left beside the file after write {calls} failed");
+    }
+    0
+}
+
+fn content(path: &Path) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_else(|error| panic!("cannot read back: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    #[test]
+    fn a_sound_writer_passes() {
+        let writes = every_write_may_fail(|out| {
+            for piece in [&b"one"[..], b"two", b"three"] {
+                out.write_all(piece).map_err(|cause| Error::io("cannot write", cause))?;
+            }
+            Ok(())
+        });
+        assert_eq!(writes, 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "the finished file differs")]
+    fn a_writer_that_hides_a_failure_is_caught() {
+        every_write_may_fail(|out| {
+            let _ = out.write_all(b"one");
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn small_pieces_lose_nothing() {
+        let mut sink = FailingSink::new(Vec::new(), 100, 2);
+        sink.write_all(b"seven b").unwrap();
+        assert_eq!(sink.calls_left(), 96);
+        assert_eq!(sink.into_inner(), b"seven b");
+    }
+}

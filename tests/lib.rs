@@ -1,0 +1,1 @@
+//! Cross-format tests, golden files and what they share.
