@@ -37,6 +37,13 @@ pub trait Table: Send + Sync {
     /// The columns, in the format's order. Names are unique.
     fn columns(&self) -> &[ColumnInfo];
 
+    /// What `info` shows of a column beyond [`ColumnInfo::details`], because it takes some reading: metadata, sizes.
+    /// JSON members as they are printed, to stand behind those of the column. Empty where there is nothing.
+    ///
+    /// # Errors
+    /// What is wrong with the metadata; [`Usage`](crate::ErrorKind::Usage) for a column that does not exist.
+    fn column_details(&self, index: usize) -> Result<Map<String, Value>>;
+
     /// The number of rows, where the format knows it without reading the data.
     fn len(&self) -> Option<u64>;
 
@@ -142,7 +149,7 @@ pub struct ColumnInfo {
     pub kind: String,
     /// Why the column cannot be read, if so. It is listed all the same.
     pub unreadable: Option<String>,
-    /// What else there is to say, for `info`: JSON members as they are printed.
+    /// What else there is to say that costs nothing to know, for `info`: JSON members as they are printed.
     pub details: Map<String, Value>,
 }
 
