@@ -50,7 +50,8 @@ namespace Wharf.Reference
         {
             return Load(
                 "train-250.wikipedia.sample.tsv", '\t',
-                new TextLoader.Column("Attack", DataKind.Single, 0), new TextLoader.Column("Text", DataKind.String, 1));
+                new TextLoader.Column("Attack", DataKind.Single, 0),
+                new TextLoader.Column("Text", DataKind.String, 1));
         }
 
         /// <summary>Daily air quality in New York, May to September 1973. Missing measurements are NaN.</summary>
@@ -58,9 +59,12 @@ namespace Wharf.Reference
         {
             return Load(
                 Path.Combine("gplv2", "airquality.csv"), ',',
-                new TextLoader.Column("Ozone", DataKind.Single, 1), new TextLoader.Column("SolarRadiation", DataKind.Single, 2),
-                new TextLoader.Column("Wind", DataKind.Double, 3), new TextLoader.Column("Temperature", DataKind.Int16, 4),
-                new TextLoader.Column("Month", DataKind.Byte, 5), new TextLoader.Column("Day", DataKind.Byte, 6));
+                new TextLoader.Column("Ozone", DataKind.Single, 1),
+                new TextLoader.Column("SolarRadiation", DataKind.Single, 2),
+                new TextLoader.Column("Wind", DataKind.Double, 3),
+                new TextLoader.Column("Temperature", DataKind.Int16, 4),
+                new TextLoader.Column("Month", DataKind.Byte, 5),
+                new TextLoader.Column("Day", DataKind.Byte, 6));
         }
 
         /// <summary>Ten thousand flights: month, day, departure as hhmm, distance, carrier, from, to, delay.</summary>
@@ -68,10 +72,14 @@ namespace Wharf.Reference
         {
             return Load(
                 "train_fs.csv", ',',
-                new TextLoader.Column("Month", DataKind.Int32, 0), new TextLoader.Column("Day", DataKind.Int32, 1),
-                new TextLoader.Column("Departure", DataKind.Int32, 3), new TextLoader.Column("Distance", DataKind.UInt16, 4),
-                new TextLoader.Column("Carrier", DataKind.String, 5), new TextLoader.Column("Origin", DataKind.String, 6),
-                new TextLoader.Column("Destination", DataKind.String, 7), new TextLoader.Column("Delay", DataKind.Int32, 8));
+                new TextLoader.Column("Month", DataKind.Int32, 0),
+                new TextLoader.Column("Day", DataKind.Int32, 1),
+                new TextLoader.Column("Departure", DataKind.Int32, 3),
+                new TextLoader.Column("Distance", DataKind.UInt16, 4),
+                new TextLoader.Column("Carrier", DataKind.String, 5),
+                new TextLoader.Column("Origin", DataKind.String, 6),
+                new TextLoader.Column("Destination", DataKind.String, 7),
+                new TextLoader.Column("Delay", DataKind.Int32, 8));
         }
 
         /// <summary>Web search results for ranking: relevance, group, and 136 features in one dense vector.</summary>
@@ -79,7 +87,8 @@ namespace Wharf.Reference
         {
             return Load(
                 "train-msltr.sample.csv", ',',
-                new TextLoader.Column("Label", DataKind.Single, 0), new TextLoader.Column("Group", DataKind.UInt64, 1),
+                new TextLoader.Column("Label", DataKind.Single, 0),
+                new TextLoader.Column("Group", DataKind.UInt64, 1),
                 new TextLoader.Column("Features", DataKind.Single, 2, 137));
         }
 

@@ -28,7 +28,8 @@ namespace Wharf.Reference
             catch (Exception error)
             {
                 // Reflection wraps what went wrong: the innermost message is the one that says it.
-                Console.Error.WriteLine("error: " + error.GetBaseException().GetType().Name + ": " + error.GetBaseException().Message);
+                Exception cause = error.GetBaseException();
+                Console.Error.WriteLine("error: " + cause.GetType().Name + ": " + cause.Message);
                 if (Environment.GetEnvironmentVariable("DRIVER_TRACE") != null)
                 {
                     Console.Error.WriteLine(error);
@@ -47,10 +48,54 @@ namespace Wharf.Reference
                     Dump.File(ml, rest.Last("FILE"), output);
                     break;
                 case "golden":
-                    { var data = new Datasets(ml, rest.Required("--data")); new Golden(ml, rest.LastFolder("OUTDIR"), data).WriteAll(output); }
+                    var sources = new Datasets(ml, rest.Required("--data"));
+                    new Golden(ml, rest.LastFolder("OUTDIR"), sources).WriteAll(output);
+                    break;
+                case "generate":
+                    var generate = new Generate(ml, rest.Number("--seed", null));
+                    ulong count = rest.Number("--count", null);
+                    string folder = rest.LastFolder("OUTDIR");
+                    for (ulong i = 0; i < count; i++)
+                    {
+                        generate.Write(i, folder);
+                    }
+                    break;
+                case "real":
+                    var tables = new Datasets(ml, rest.Word("DATADIR"));
+                    new Real(ml, tables, rest.LastFolder("OUTDIR")).WriteAll();
+                    break;
+                case "bench-write":
+                    string target = rest.Word("OUTDIR");
+                    ulong rows = Arguments.Parse("ROWS", rest.Last("ROWS"));
+                    Directory.CreateDirectory(target);
+                    new Bench(ml, output).Write(target, (long)rows);
+                    break;
+                case "bench-read":
+                    string columns = rest.Option("--columns", null);
+                    ulong reads = rest.Number("--repeat", 1);
+                    new Bench(ml, output).Read(rest.Last("FILE"), columns, reads);
+                    break;
+                case "bench-save":
+                    string compression = Compression(rest.Option("--compression", "deflate"));
+                    ulong saves = rest.Number("--repeat", 1);
+                    string source = rest.Word("FILE");
+                    new Bench(ml, output).Save(source, rest.Last("OUT"), compression, saves);
                     break;
                 default:
                     throw new UsageException("unknown command " + command);
+            }
+        }
+
+        private static string Compression(string name)
+        {
+            switch (name)
+            {
+                case "deflate":
+                    return "Deflate";
+                case "none":
+                    return "None";
+                default:
+                    throw new UsageException("--compression is deflate or none, not " + name);
             }
         }
     }
@@ -120,13 +165,19 @@ namespace Wharf.Reference
             return value;
         }
 
-        public ulong Number(string name, ulong otherwise)
+        /// <summary>A number; without `otherwise` the option has to be there.</summary>
+        public ulong Number(string name, ulong? otherwise)
         {
-            string value = Option(name, null);
-            ulong number = otherwise;
-            if (value != null && !ulong.TryParse(value, out number))
+            string value = otherwise == null ? Required(name) : Option(name, null);
+            return value == null ? otherwise.Value : Parse(name, value);
+        }
+
+        public static ulong Parse(string what, string value)
+        {
+            ulong number;
+            if (!ulong.TryParse(value, out number))
             {
-                throw new UsageException(name + " wants a number, not " + value);
+                throw new UsageException(what + " is a number, not " + value);
             }
             return number;
         }

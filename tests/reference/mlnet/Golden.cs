@@ -79,7 +79,10 @@ namespace Wharf.Reference
             Emit("scalar-floats", ExtremesOf(kinds, "Single", "Double"),
                 "Single and Double: both zeros, subnormals, largest, infinities, NaNs of several bit patterns");
             Emit("scalar-times", ExtremesOf(kinds, "TimeSpan", "DateTime", "DateTimeOffset"),
-                "first and last instants, leap days, single ticks, negative spans, offsets of +-14 hours and odd minutes");
+                "first and last instants, leap days, single ticks, negative spans, offsets from -14 to 14 hours");
+            Emit("scalar-least-span", new Table(2, Column.Of("TimeSpan", TimeSpanDataViewType.Instance,
+                    new[] { TimeSpan.MinValue, new TimeSpan(1) })),
+                "the least span, stored as -2^63: ML.NET reads it back as 0, its older sign for a missing one", None);
             Emit("scalar-rowids", ExtremesOf(kinds, "RowId"), "128-bit row ids: halves apart, all bits set");
             Emit("scalar-mixed-none", ExtremesOf(kinds, kinds.Select(kind => kind.Name).ToArray()),
                 "one column of every type but keys, uncompressed", None);
@@ -100,8 +103,9 @@ namespace Wharf.Reference
             Kind text = Kind.Scalars().Single(kind => kind.Name == "Text");
             int count = text.ExtremeCount;
             Emit("text-unicode", new Table(count, text.Extremes("Text", count)),
-                "empty text, quotes, control characters, a NUL, one to four bytes of UTF-8, combined emoji, U+FEFF, U+FFFF");
-            Emit("text-ascii", Texts("Text", "one", "", "three", "", "", "six"), "ASCII alone: boundaries are byte offsets", None);
+                "empty text, quotes, control characters, one to four bytes of UTF-8, combined emoji, U+FEFF, U+FFFF");
+            Emit("text-ascii", Texts("Text", "one", "", "three", "", "", "six"),
+                "ASCII alone: boundaries are byte offsets", None);
             Emit("text-empty", Texts("Text", "", "", ""), "empty texts alone: the joined string has no bytes", None);
             Emit("text-one-empty", Texts("Text", ""), "one row, one empty text", None);
 
@@ -109,7 +113,8 @@ namespace Wharf.Reference
             // length in front of the joined string grows to two and to three bytes.
             string ascii = Long("harbour ", 160);
             string mixed = Long("H\u00e4fen \u65e5\u672c \ud83d\udea2 ", 160);
-            Emit("text-long-ascii", Texts("Text", "before", ascii, "", "after"), "ASCII, joined string of more than 127 bytes");
+            Emit("text-long-ascii", Texts("Text", "before", ascii, "", "after"),
+                "ASCII, joined string of more than 127 bytes");
             Emit("text-long-unicode", Texts("Text", "before", mixed, "", "\u00fcber"),
                 "the same with characters of 1, 2, 3 and 4 bytes: boundaries count UTF-16 units");
             Emit("text-very-long", Texts("Text", Long(ascii, 16000), Long(mixed, 300), "end"),
@@ -125,11 +130,11 @@ namespace Wharf.Reference
         {
             Kind[] kinds = Kind.All();
             var rng = new Rng(2);
-            Emit("vector-fixed", new Table(4, Every(kinds, k => k.Vectors(k.Name, 4, rng, Shape.Fixed(Form.Dense, 3)))),
+            Emit("vector-fixed", VectorsOf(kinds, 4, rng, Shape.Fixed(Form.Dense, 3)),
                 "dense vectors of three, one column for every item type");
-            Emit("vector-fixed-one", new Table(3, Every(kinds, k => k.Vectors(k.Name, 3, rng, Shape.Fixed(Form.Dense, 1)))),
+            Emit("vector-fixed-one", VectorsOf(kinds, 3, rng, Shape.Fixed(Form.Dense, 1)),
                 "dense vectors of one item", None);
-            Emit("vector-varying", new Table(6, Every(kinds, k => k.Vectors(k.Name, 6, rng, Shape.Varying(Form.Dense, 5)))),
+            Emit("vector-varying", VectorsOf(kinds, 6, rng, Shape.Varying(Form.Dense, 5)),
                 "dense vectors of varying length, some empty, every item type");
 
             var unknown = new VectorDataViewType(NumberDataViewType.Single, 0);
@@ -139,18 +144,20 @@ namespace Wharf.Reference
                 Column.Of("Single", unknown, new[] { Dense(1f, 2f), Dense(3f, 4f), Dense(5f, 6f) }),
                 Column.Of("Text", unknownText, Values.Memory("a", "", "c").Select(t => Dense(t)).ToArray()));
             Emit("vector-varying-equal", equal,
-                "type of unknown size, all vectors of one length: the block holds that length and no lengths array", None);
+                "type of unknown size, all vectors of one length: the block holds that length and no lengths array",
+                None);
             Table empty = new Table(
                 3,
                 Column.Of("Single", unknown, Repeat(Dense<float>(), 3)),
                 Column.Of("Text", unknownText, Repeat(Dense<ReadOnlyMemory<char>>(), 3)));
-            Emit("vector-varying-empty", empty, "type of unknown size, all vectors empty: length 0 and an array of zeros", None);
-            Table several = new Table(
+            Emit("vector-varying-empty", empty,
+                "type of unknown size, all vectors empty: length 0 and an array of zeros", None);
+            Table uneven = new Table(
                 6, Column.Of("Single", unknown, new[]
                 {
                     Dense(1f, 2f), Dense(3f, 4f), Dense<float>(), Dense<float>(), Dense(5f), Dense(6f, 7f, 8f),
                 }));
-            Emit("vector-varying-blocks", several,
+            Emit("vector-varying-blocks", uneven,
                 "blocks of two rows: one length, all empty, two lengths",
                 new SaveOptions { Compression = "None", RowsPerBlock = 2 });
 
@@ -160,20 +167,24 @@ namespace Wharf.Reference
                 Shape.Fixed(Form.Mixed, 2, 3), Shape.Fixed(Form.Dense, 2, 1, 2), new Shape(Form.Mixed, 9, 0, 3),
                 new Shape(Form.Dense, 6, 0, 0), new Shape(Form.Dense, 6, 2, 0),
             };
-            Emit("vector-dimensions", new Table(4, shapes.SelectMany(shape =>
-                    Every(some, k => k.Vectors(k.Name + "-" + string.Join("x", shape.Dimensions), 4, rng, shape))).ToArray()),
-                "several dimensions, known, unknown and mixed");
+            var several = new List<Column>();
+            foreach (Shape shape in shapes)
+            {
+                string suffix = "-" + string.Join("x", shape.Dimensions);
+                several.AddRange(Every(some, k => k.Vectors(k.Name + suffix, 4, rng, shape)));
+            }
+            Emit("vector-dimensions", new Table(4, several.ToArray()), "several dimensions, known, unknown and mixed");
         }
 
         private void SparseVectors()
         {
             Kind[] kinds = Kind.All();
             var rng = new Rng(3);
-            Emit("sparse-fixed", new Table(5, Every(kinds, k => k.Vectors(k.Name, 5, rng, Shape.Fixed(Form.Sparse, 12)))),
+            Emit("sparse-fixed", VectorsOf(kinds, 5, rng, Shape.Fixed(Form.Sparse, 12)),
                 "sparse vectors of length 12, every item type");
-            Emit("sparse-fixed-none", new Table(5, Every(kinds, k => k.Vectors(k.Name, 5, rng, Shape.Fixed(Form.Mixed, 12)))),
+            Emit("sparse-fixed-none", VectorsOf(kinds, 5, rng, Shape.Fixed(Form.Mixed, 12)),
                 "sparse and dense rows in one block, every item type, uncompressed", None);
-            Emit("sparse-varying", new Table(8, Every(kinds, k => k.Vectors(k.Name, 8, rng, Shape.Varying(Form.Mixed, 9)))),
+            Emit("sparse-varying", VectorsOf(kinds, 8, rng, Shape.Varying(Form.Mixed, 9)),
                 "sparse and dense rows of varying length, some empty, every item type");
 
             var type = new VectorDataViewType(NumberDataViewType.Single, 40730);
@@ -184,10 +195,16 @@ namespace Wharf.Reference
                 Sparse(40730, Enumerable.Range(0, 100).Select(i => i * 400).ToArray(),
                     Enumerable.Range(0, 100).Select(i => i / 8f).ToArray()),
             };
-            Emit("sparse-wide", new Table(3, Column.Of("Features", type, wide)), "vectors 40,730 slots wide, 3, 0 and 100 stored");
+            Emit("sparse-wide", new Table(3, Column.Of("Features", type, wide)),
+                "vectors 40,730 slots wide, 3, 0 and 100 stored");
             Table zeros = new Table(2, Column.Of("Features", new VectorDataViewType(NumberDataViewType.Double, 4),
                 Repeat(Sparse(4, new int[0], new double[0]), 2)));
             Emit("sparse-nothing-stored", zeros, "sparse vectors without a single stored value", None);
+        }
+
+        private static Table VectorsOf(Kind[] kinds, int rows, Rng rng, Shape shape)
+        {
+            return new Table(rows, Every(kinds, kind => kind.Vectors(kind.Name, rows, rng, shape)));
         }
 
         private static Column[] Every(IEnumerable<Kind> kinds, Func<Kind, Column> column)

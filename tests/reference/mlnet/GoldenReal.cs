@@ -15,7 +15,8 @@ namespace Wharf.Reference
             Table source = new Table(
                 5,
                 Column.Of("Colour", TextDataViewType.Instance, Values.Memory("red", "green", "", "blue", "red")),
-                Column.Of("Words", TextDataViewType.Instance, Values.Memory("to be or not to be", "", "to", "be or be", "that is")),
+                Column.Of("Words", TextDataViewType.Instance,
+                    Values.Memory("to be or not to be", "", "to", "be or be", "that is")),
                 Column.Of("Size", NumberDataViewType.Single, new[] { 1f, 2f, float.NaN, 4f, 8f }),
                 Column.Of("Weight", new VectorDataViewType(NumberDataViewType.Single, 2),
                     new[] { Dense(0f, 1f), Dense(2f, -1f), Dense(0f, 0f), Dense(4f, 3f), Dense(1f, 1f) }));
@@ -25,7 +26,8 @@ namespace Wharf.Reference
                 .Append(keys.MapKeyToVector("ColourOneHot", "ColourKey"))
                 .Append(keys.MapKeyToBinaryVector("ColourBits", "ColourKey"))
                 .Append(keys.Hash("ColourHash", "Colour", 4, -1))
-                .Append(ml.Transforms.Categorical.OneHotEncoding("ColourBag", "Colour", OneHotEncodingEstimator.OutputKind.Bag));
+                .Append(ml.Transforms.Categorical.OneHotEncoding("ColourBag", "Colour",
+                    OneHotEncodingEstimator.OutputKind.Bag));
             Emit("transform-categories", Apply(categories, source),
                 "MapValueToKey, MapKeyToVector, MapKeyToBinaryVector, Hash with kept values, OneHotEncoding");
 
@@ -35,7 +37,7 @@ namespace Wharf.Reference
                 .Append(keys.MapKeyToVector("TokenMatrix", "TokenKeys", false))
                 .Append(ml.Transforms.Text.ProduceNgrams("Pairs", "TokenKeys", 2, 0, false));
             Emit("transform-words", Apply(words, source),
-                "TokenizeIntoWords (varying text), keys of varying length, bag counts, a matrix of unknown height, n-grams");
+                "TokenizeIntoWords (varying text), vectors of keys, bag counts, a matrix of unknown height, n-grams");
 
             IEstimator<ITransformer> numbers = ml.Transforms.NormalizeMinMax("WeightScaled", "Weight")
                 .Append(ml.Transforms.IndicateMissingValues("SizeMissing", "Size"))
@@ -43,7 +45,7 @@ namespace Wharf.Reference
                 .Append(ml.Transforms.Categorical.OneHotEncoding("ColourOneHot", "Colour"))
                 .Append(ml.Transforms.Concatenate("Features", "SizeFilled", "WeightScaled", "ColourOneHot"));
             Emit("transform-features", Apply(numbers, source),
-                "NormalizeMinMax, missing values shown and replaced, Concatenate with SlotNames and CategoricalSlotRanges", None);
+                "NormalizeMinMax, missing values shown and replaced, Concatenate with SlotNames and slot ranges", None);
         }
 
         /// <summary>Models scored on the rows they learnt from: columns with every `Score` annotation.</summary>
@@ -54,11 +56,11 @@ namespace Wharf.Reference
             float[][] points = Enumerable.Range(0, Rows).Select(_ => new[] { rng.Unit(), rng.Unit() }).ToArray();
             Table source = new Table(
                 Rows,
-                Column.Of("Features", new VectorDataViewType(NumberDataViewType.Single, 2), points.Select(p => Dense(p)).ToArray()),
+                Column.Of("Features", new VectorDataViewType(NumberDataViewType.Single, 2),
+                    points.Select(p => Dense(p)).ToArray()),
                 Column.Of("Label", BooleanDataViewType.Instance, points.Select(p => p[0] > p[1]).ToArray()),
                 Column.Of("Sum", NumberDataViewType.Single, points.Select(p => p[0] + p[1]).ToArray()),
-                Column.Of("Quadrant", TextDataViewType.Instance,
-                    Values.Memory(points.Select(p => (p[0] > 0.5f ? "east" : "west") + (p[1] > 0.5f ? "-north" : "")).ToArray())));
+                Column.Of("Quadrant", TextDataViewType.Instance, Values.Memory(points.Select(Quadrant).ToArray())));
 
             var binary = new FastTreeBinaryTrainer.Options
             {
@@ -68,9 +70,11 @@ namespace Wharf.Reference
                 "scored binary FastTree model: Score, Probability, PredictedLabel and their annotations");
             var regression = new FastTreeRegressionTrainer.Options
             {
-                NumberOfThreads = 1, NumberOfTrees = 3, NumberOfLeaves = 4, MinimumExampleCountPerLeaf = 4, LabelColumnName = "Sum",
+                NumberOfThreads = 1, NumberOfTrees = 3, NumberOfLeaves = 4, MinimumExampleCountPerLeaf = 4,
+                LabelColumnName = "Sum",
             };
-            Emit("score-regression", Apply(ml.Regression.Trainers.FastTree(regression), source), "scored FastTree regression");
+            Emit("score-regression", Apply(ml.Regression.Trainers.FastTree(regression), source),
+                "scored FastTree regression");
             IEstimator<ITransformer> classes = ml.Transforms.Conversion.MapValueToKey("QuadrantKey", "Quadrant")
                 .Append(ml.MulticlassClassification.Trainers.NaiveBayes("QuadrantKey"));
             Emit("score-classes", Apply(classes, source),
@@ -94,9 +98,10 @@ namespace Wharf.Reference
                 .Concat(Datasets.AdultNumbers.Select(number => number + "-scaled")).ToArray();
             string[] kept = new[] { "Label", "occupation" }.Concat(Datasets.AdultWords.Select(word => word + "-key"))
                 .Concat(new[] { "age", "hours-per-week", "workclass-one-hot", "Features" }).ToArray();
-            steps = steps.Append(ml.Transforms.Concatenate("Features", parts)).Append(ml.Transforms.SelectColumns(kept));
+            steps = steps.Append(ml.Transforms.Concatenate("Features", parts))
+                .Append(ml.Transforms.SelectColumns(kept));
             Emit("real-adult", Apply(steps, datasets.Adult()),
-                "UCI Adult, 500 rows: text, keys with KeyValues, a sparse one-hot vector, concatenated features with slot names",
+                "UCI Adult, 500 rows: text, keys with KeyValues, a sparse one-hot vector, features with slot names",
                 new SaveOptions { RowsPerBlock = 200 });
         }
 
@@ -107,7 +112,10 @@ namespace Wharf.Reference
             var options = new TextFeaturizingEstimator.Options
             {
                 CharFeatureExtractor = null,
-                WordFeatureExtractor = new WordBagEstimator.Options { NgramLength = 1, Weighting = NgramExtractingEstimator.WeightingCriteria.Tf },
+                WordFeatureExtractor = new WordBagEstimator.Options
+                {
+                    NgramLength = 1, Weighting = NgramExtractingEstimator.WeightingCriteria.Tf,
+                },
                 Norm = TextFeaturizingEstimator.NormFunction.None,
                 KeepPunctuations = false,
             };
@@ -116,7 +124,12 @@ namespace Wharf.Reference
             IEstimator<ITransformer> steps = ml.Transforms.Text.FeaturizeText("Features", options, "Text")
                 .Append(ml.Transforms.DropColumns("Attack"));
             Emit("real-talk", Apply(steps, civil),
-                "Wikipedia talk pages, 60 comments not judged to be attacks: text, and sparse word counts with slot names");
+                "60 comments from Wikipedia talk pages: text, and sparse word counts with slot names");
+        }
+
+        private static string Quadrant(float[] point)
+        {
+            return (point[0] > 0.5f ? "east" : "west") + (point[1] > 0.5f ? "-north" : "");
         }
 
         private static IDataView Apply(IEstimator<ITransformer> estimator, IDataView source)

@@ -13,33 +13,37 @@ namespace Wharf.Reference
             Table widest = new Table(
                 4,
                 Column.Of("Byte", new KeyDataViewType(typeof(byte), byte.MaxValue), new byte[] { 0, 1, 254, 255 }),
-                Column.Of("UInt16", new KeyDataViewType(typeof(ushort), ushort.MaxValue), new ushort[] { 0, 1, 256, 65535 }),
-                Column.Of("UInt32", new KeyDataViewType(typeof(uint), uint.MaxValue), new uint[] { 0, 1, 65536, uint.MaxValue }),
+                Column.Of("UInt16", new KeyDataViewType(typeof(ushort), ushort.MaxValue),
+                    new ushort[] { 0, 1, 256, 65535 }),
+                Column.Of("UInt32", new KeyDataViewType(typeof(uint), uint.MaxValue),
+                    new uint[] { 0, 1, 65536, uint.MaxValue }),
                 Column.Of("UInt64", new KeyDataViewType(typeof(ulong), ulong.MaxValue),
                     new ulong[] { 0, 1, 1UL << 32, ulong.MaxValue }));
             Emit("key-widest", widest, "keys of all four widths with the largest count each allows, no KeyValues");
 
-            Kind[] keys = Kind.Keys(3);
-            Emit("key-values-text", new Table(4, Every(keys, k => k.Extremes(k.Name, 4, Labels("red", "", "gr\u00fcn")))),
+            Emit("key-values-text", KeysOf(3, Labels("red", "", "gr\u00fcn")),
                 "keys of all four widths with KeyValues of text; row 0 is missing");
-            Emit("key-values-single", new Table(4, Every(keys, k => k.Extremes(k.Name, 4, Labels(0.5f, float.NaN, -3f)))),
+            Emit("key-values-single", KeysOf(3, Labels(0.5f, float.NaN, -3f)),
                 "KeyValues of Single", None);
-            Emit("key-values-int64", new Table(4, Every(keys, k => k.Extremes(k.Name, 4, Labels(7L, -1L, long.MaxValue)))),
+            Emit("key-values-int64", KeysOf(3, Labels(7L, -1L, long.MaxValue)),
                 "KeyValues of Int64");
-            Emit("key-values-sparse", new Table(4, Every(keys, k => k.Extremes(k.Name, 4, SparseLabels()))),
+            Emit("key-values-sparse", KeysOf(3, SparseLabels()),
                 "KeyValues as a sparse vector: the labels not stored are empty", None);
 
+            Kind[] keys = Kind.Keys(3);
             var rng = new Rng(4);
             DataViewSchema.Annotations labels = Labels("x", "y", "z");
-            Emit("key-vectors", new Table(5,
-                    Every(keys, k => k.Vectors(k.Name + "-fixed", 5, rng, Shape.Fixed(Form.Dense, 2), labels))
-                        .Concat(Every(keys, k => k.Vectors(k.Name + "-varying", 5, rng, Shape.Varying(Form.Mixed, 4), labels)))
-                        .ToArray()),
+            IEnumerable<Column> fixedSize = Every(
+                keys, k => k.Vectors(k.Name + "-fixed", 5, rng, Shape.Fixed(Form.Dense, 2), labels));
+            IEnumerable<Column> varying = Every(
+                keys, k => k.Vectors(k.Name + "-varying", 5, rng, Shape.Varying(Form.Mixed, 4), labels));
+            Emit("key-vectors", new Table(5, fixedSize.Concat(varying).ToArray()),
                 "vectors of keys, fixed and varying, with KeyValues");
 
-            Table above = new Table(4, Column.Of("Key", new KeyDataViewType(typeof(uint), 3), new uint[] { 1, 4, 0, 4000000000 },
-                Labels("a", "b", "c")));
-            Emit("key-above-count", above, "malformed data in a well-formed file: keys 4 and 4000000000 of a type with 3 values", None);
+            Table above = new Table(4, Column.Of("Key", new KeyDataViewType(typeof(uint), 3),
+                new uint[] { 1, 4, 0, 4000000000 }, Labels("a", "b", "c")));
+            Emit("key-above-count", above,
+                "malformed data in a well-formed file: keys 4 and 4000000000 of a type with 3 values", None);
         }
 
         private void Annotations()
@@ -55,9 +59,11 @@ namespace Wharf.Reference
                 {
                     kind.Annotate(builder, kind.Name, i);
                 }
-                scalars.Add(Column.Of("Column" + i, NumberDataViewType.Byte, new byte[] { (byte)i }, builder.ToAnnotations()));
+                scalars.Add(Column.Of("Column" + i, NumberDataViewType.Byte, new byte[] { (byte)i },
+                    builder.ToAnnotations()));
             }
-            Emit("annotation-scalars", new Table(1, scalars.ToArray()), "an annotation of every type and extreme value");
+            Emit("annotation-scalars", new Table(1, scalars.ToArray()),
+                "an annotation of every type and extreme value");
 
             var shapes = new Dictionary<string, Shape>
             {
@@ -74,44 +80,52 @@ namespace Wharf.Reference
                 }
                 vectors.Add(Column.Of(shape.Key, NumberDataViewType.Byte, new byte[] { 1 }, builder.ToAnnotations()));
             }
-            Emit("annotation-vectors", new Table(1, vectors.ToArray()), "annotations that are vectors of every item type");
+            Emit("annotation-vectors", new Table(1, vectors.ToArray()),
+                "annotations that are vectors of every item type");
             Emit("annotation-vectors-none", new Table(1, vectors.ToArray()), "the same in an uncompressed file", None);
 
             var both = new DataViewSchema.Annotations.Builder();
             AddVector(both, "Repetitive", TextDataViewType.Instance, Values.Memory(Repeat("slot", 300)));
-            AddVector(both, "Noise", NumberDataViewType.UInt64, Enumerable.Range(0, 40).Select(_ => rng.Next()).ToArray());
+            ulong[] noise = Enumerable.Range(0, 40).Select(_ => rng.Next()).ToArray();
+            AddVector(both, "Noise", NumberDataViewType.UInt64, noise);
             both.Add("\u540d\u524d \ud83d\ude00", TextDataViewType.Instance, Getter("any kind name".AsMemory()));
-            Emit("annotation-packing", new Table(1, Column.Of("Column", NumberDataViewType.Byte, new byte[] { 1 }, both.ToAnnotations())),
-                "in one file an annotation stored with DEFLATE and one stored without, whichever is smaller; a non-ASCII kind");
+            Column packed = Column.Of("Column", NumberDataViewType.Byte, new byte[] { 1 }, both.ToAnnotations());
+            Emit("annotation-packing", new Table(1, packed),
+                "one annotation stored with DEFLATE, one without, whichever is smaller; a non-ASCII kind");
 
             Column plain = Column.Of("Plain", NumberDataViewType.Byte, new byte[] { 1 });
             Column marked = Column.Of("Marked", NumberDataViewType.Byte, new byte[] { 2 }, Labels("only here"));
-            Emit("annotation-some", new Table(1, plain, marked, plain), "columns with and without annotations side by side", None);
+            Emit("annotation-some", new Table(1, plain, marked, plain),
+                "columns with and without annotations side by side", None);
         }
 
         private void Names()
         {
             Emit("name-repeated", new Table(2, Byte("Same"), Byte("Other"), Byte("Same"), Byte("Same")),
                 "three columns of one name: all are in the file, in order");
-            Emit("name-unicode", new Table(2, Byte("\u0441\u0442\u043e\u043b\u0431\u0435\u0446"), Byte("\ud83d\udea2 name, \"quoted\"\n"),
-                    Byte(" "), Byte("same"), Byte("Same"), Byte(Long("long name ", 130)), Byte(Long("\u00fc", 130))),
+            Emit("name-unicode", new Table(2, Byte("\u0441\u0442\u043e\u043b\u0431\u0435\u0446"),
+                    Byte("\ud83d\udea2 name, \"quoted\"\n"), Byte(" "), Byte("same"), Byte("Same"),
+                    Byte(Long("long name ", 130)), Byte(Long("\u00fc", 130))),
                 "names in other scripts, with quotes and line breaks, a blank, and longer than 127 bytes", None);
         }
 
         private void Blocks()
         {
-            Kind[] kinds = Kind.All().Where(k => k.Name == "Int32" || k.Name == "Text" || k.Name == "KeyByte").ToArray();
+            string[] names = { "Int32", "Text", "KeyByte" };
+            Kind[] kinds = Kind.All().Where(kind => names.Contains(kind.Name)).ToArray();
             var rng = new Rng(6);
             var columns = new List<Column>(Every(kinds, k => k.Random(k.Name, 23, rng)));
             columns.Add(kinds[0].Vectors("Vector", 23, rng, Shape.Varying(Form.Mixed, 4)));
             Table small = new Table(23, columns.ToArray());
             foreach (int rows in new[] { 1, 7, 23, 24 })
             {
-                Emit("block-rows-" + rows, small, "23 rows in blocks of at most " + rows, new SaveOptions { RowsPerBlock = rows });
+                Emit("block-rows-" + rows, small, "23 rows in blocks of at most " + rows,
+                    new SaveOptions { RowsPerBlock = rows });
             }
             Emit("block-rows-7-none", small, "23 rows in blocks of 7, uncompressed",
                 new SaveOptions { Compression = "None", RowsPerBlock = 7 });
-            Emit("block-bytes-64", small, "the same cut by MaxBytesPerBlock = 64", new SaveOptions { BytesPerBlock = 64 });
+            Emit("block-bytes-64", small, "the same cut by MaxBytesPerBlock = 64",
+                new SaveOptions { BytesPerBlock = 64 });
             Emit("block-bytes-1", small, "the same with a limit below one row: a block still has one row",
                 new SaveOptions { BytesPerBlock = 1 });
 
@@ -135,6 +149,11 @@ namespace Wharf.Reference
             Emit("empty-rows-none", new Table(0, Byte("Only")), "no rows, one column, uncompressed", None);
             Emit("empty-columns", new Table(0), "no columns, no rows");
             Emit("empty-columns-rows", new Table(5), "no columns, five rows");
+        }
+
+        private static Table KeysOf(int count, DataViewSchema.Annotations labels)
+        {
+            return new Table(4, Every(Kind.Keys(count), kind => kind.Extremes(kind.Name, 4, labels)));
         }
 
         private static Column Byte(string name)

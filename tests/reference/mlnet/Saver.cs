@@ -68,18 +68,24 @@ namespace Wharf.Reference
         public static void SaveWithDump(
             MLContext ml, IDataView view, string directory, string name, SaveOptions options)
         {
-            string path = Path.Combine(directory, name + ".idv");
-            Save(ml, view, path, options);
+            Save(ml, view, Path.Combine(directory, name + ".idv"), options);
+            DumpBeside(ml, directory, name);
+        }
+
+        /// <summary>Dumps `directory/name.idv` into `directory/name.expected.jsonl`.</summary>
+        public static void DumpBeside(MLContext ml, string directory, string name)
+        {
             string expected = Path.Combine(directory, name + ".expected.jsonl");
             using (var output = new StreamWriter(expected, false, new UTF8Encoding(false)))
             {
-                Dump.File(ml, path, output);
+                Dump.File(ml, Path.Combine(directory, name + ".idv"), output);
             }
         }
 
         private static FieldInfo Field(Type owner, string name)
         {
-            FieldInfo field = owner.GetField(name, BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic);
+            FieldInfo field = owner.GetField(name,
+                BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic);
             if (field == null)
             {
                 throw new MissingFieldException(owner.FullName, name);

@@ -50,7 +50,7 @@ namespace Wharf.Reference
         {
             if (type.RawType != typeof(T))
             {
-                throw new ArgumentException("column " + name + " holds " + typeof(T) + ", its type wants " + type.RawType);
+                throw new ArgumentException(name + " holds " + typeof(T) + ", its type wants " + type.RawType);
             }
             this.fill = fill;
         }

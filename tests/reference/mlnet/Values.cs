@@ -46,10 +46,13 @@ namespace Wharf.Reference
             "\u00e9\u00df\u0100", "\u4e2d\u6587", "\ud83d\ude00", "e\u0301 \ud83d\udc69\u200d\ud83d\udd2c", "\ufffd",
             "\ufeffbom", " ", "\ud800\udc00\udbff\udfff\uffff", "NaN", "null");
 
+        /// <summary>
+        /// Without the least span of all: ML.NET writes it, but reads it back as zero (golden `scalar-least-span`).
+        /// </summary>
         public static readonly TimeSpan[] Spans =
         {
             TimeSpan.Zero, new TimeSpan(1), new TimeSpan(-1), TimeSpan.FromHours(25), TimeSpan.FromSeconds(12.3456789),
-            TimeSpan.MaxValue, TimeSpan.MinValue,
+            TimeSpan.MaxValue, new TimeSpan(long.MinValue + 1),
         };
 
         public static readonly DateTime[] Dates =
@@ -66,7 +69,8 @@ namespace Wharf.Reference
             Zoned(new DateTime(2020, 1, 1, 1, 0, 0), -1), Zoned(new DateTime(2020, 1, 1, 1, 0, 0), 14 * 60),
             Zoned(new DateTime(2020, 1, 1, 1, 0, 0), -14 * 60), Zoned(new DateTime(1969, 7, 20, 20, 17, 40), -5 * 60),
             // Local clocks whose UTC time is the very first or the very last one.
-            Zoned(DateTime.MinValue.AddMinutes(14 * 60), 14 * 60), Zoned(DateTime.MaxValue.AddMinutes(-14 * 60), -14 * 60),
+            Zoned(DateTime.MinValue.AddMinutes(14 * 60), 14 * 60),
+            Zoned(DateTime.MaxValue.AddMinutes(-14 * 60), -14 * 60),
         };
 
         public static readonly DataViewRowId[] RowIds =
@@ -76,7 +80,7 @@ namespace Wharf.Reference
             new DataViewRowId(ulong.MaxValue, 0), new DataViewRowId(ulong.MaxValue, ulong.MaxValue),
         };
 
-        // Characters of one to four UTF-8 bytes, each list longer than the one after it.
+        // Characters of one to four UTF-8 bytes; the first fifteen are ASCII.
         private static readonly string[] Letters =
         {
             "a", "b", "c", "d", "e", "o", "s", "t", "0", "7", " ", " ", "-", "\"", ",", "\u00e4", "\u00f1", "\u03c0",
@@ -96,7 +100,9 @@ namespace Wharf.Reference
             return BitConverter.Int64BitsToDouble((long)(signalling ? bits | 0x0008000000000000 : bits));
         }
 
-        /// <summary>Words of mixed scripts, now and then plain ASCII or long, and never half a surrogate pair.</summary>
+        /// <summary>
+        /// Letters of mixed scripts, often plain ASCII, now and then long, and never half a surrogate pair.
+        /// </summary>
         public static ReadOnlyMemory<char> Text(Rng rng)
         {
             int length = rng.OneIn(20) ? rng.Below(120) : rng.Below(12);
@@ -117,7 +123,8 @@ namespace Wharf.Reference
         public static DateTimeOffset ZonedDate(Rng rng)
         {
             // A day away from both ends, no offset can push the time out of what .NET allows.
-            long local = TimeSpan.TicksPerDay + (long)(rng.Next() % (ulong)(DateTime.MaxValue.Ticks - 2 * TimeSpan.TicksPerDay));
+            var span = (ulong)(DateTime.MaxValue.Ticks - 2 * TimeSpan.TicksPerDay);
+            long local = TimeSpan.TicksPerDay + (long)(rng.Next() % span);
             return Zoned(new DateTime(local), rng.Between(-14 * 60, 14 * 60));
         }
 
@@ -128,7 +135,8 @@ namespace Wharf.Reference
 
         private static DateTimeOffset Zoned(DateTime local, int minutes)
         {
-            return new DateTimeOffset(DateTime.SpecifyKind(local, DateTimeKind.Unspecified), TimeSpan.FromMinutes(minutes));
+            DateTime plain = DateTime.SpecifyKind(local, DateTimeKind.Unspecified);
+            return new DateTimeOffset(plain, TimeSpan.FromMinutes(minutes));
         }
     }
 }
