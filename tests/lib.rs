@@ -1,1 +1,3 @@
-//! Cross-format tests, golden files and what they share.
+//! What the cross-format tests share.
+
+pub mod idv_canonical;

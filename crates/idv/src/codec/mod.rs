@@ -1,0 +1,245 @@
+//! From the decompressed bytes of a block to typed values. Pure functions; buffers are reused.
+
+mod bits;
+mod numbers;
+mod text;
+mod vector;
+
+pub use text::Texts;
+pub use vector::{VectorRef, Vectors};
+
+use container_core::{Cursor, Error, Result};
+
+use crate::wire::{ItemType, KeyWidth, Type};
+
+/// The values of one block of a column, in row order.
+///
+/// Which variant a column has follows from its [`Type`]; keys are the numbers they are stored as ([`KeyType::value`](crate::KeyType::value)
+/// tells what they mean). A buffer of this type can be given to the reader again and again; it keeps its memory.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Values {
+    /// `SByte`
+    SByte(Vec<i8>),
+    /// `Byte`, and keys of that width
+    Byte(Vec<u8>),
+    /// `Int16`
+    Int16(Vec<i16>),
+    /// `UInt16`, and keys of that width
+    UInt16(Vec<u16>),
+    /// `Int32`
+    Int32(Vec<i32>),
+    /// `UInt32`, and keys of that width
+    UInt32(Vec<u32>),
+    /// `Int64`
+    Int64(Vec<i64>),
+    /// `UInt64`, and keys of that width
+    UInt64(Vec<u64>),
+    /// `Single`
+    Single(Vec<f32>),
+    /// `Double`
+    Double(Vec<f64>),
+    /// `TimeSpan`: ticks of 100 ns
+    TimeSpan(Vec<i64>),
+    /// `DateTime`: ticks of 100 ns since the beginning of year 1
+    DateTime(Vec<i64>),
+    /// `DateTimeOffset`
+    DateTimeOffset(DateTimeOffsets),
+    /// `DataViewRowId`
+    RowId(Vec<u128>),
+    /// `Boolean`
+    Boolean(Vec<bool>),
+    /// `DvBool`: `None` is missing
+    DvBool(Vec<Option<bool>>),
+    /// `TextSpan`
+    Text(Texts),
+    /// `VBuffer`
+    Vector(Box<Vectors>),
+}
+
+/// Local times with their offsets from UTC, in two arrays of equal length.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DateTimeOffsets {
+    /// Local clock time: ticks of 100 ns since the beginning of year 1.
+    pub ticks: Vec<i64>,
+    /// Offset from UTC in minutes.
+    pub minutes: Vec<i16>,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::Byte(Vec::new())
+    }
+}
+
+impl Values {
+    /// How many values there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::SByte(v) => v.len(),
+            Self::Byte(v) => v.len(),
+            Self::Int16(v) => v.len(),
+            Self::UInt16(v) => v.len(),
+            Self::Int32(v) => v.len(),
+            Self::UInt32(v) => v.len(),
+            Self::Int64(v) | Self::TimeSpan(v) | Self::DateTime(v) => v.len(),
+            Self::UInt64(v) => v.len(),
+            Self::Single(v) => v.len(),
+            Self::Double(v) => v.len(),
+            Self::DateTimeOffset(v) => v.ticks.len(),
+            Self::RowId(v) => v.len(),
+            Self::Boolean(v) => v.len(),
+            Self::DvBool(v) => v.len(),
+            Self::Text(v) => v.len(),
+            Self::Vector(v) => v.len(),
+        }
+    }
+
+    /// True when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number that a key of this row is stored as; `None` past the end and for values that are no unsigned numbers.
+    #[must_use]
+    pub fn stored_key(&self, index: usize) -> Option<u64> {
+        match self {
+            Self::Byte(v) => v.get(index).map(|&k| k.into()),
+            Self::UInt16(v) => v.get(index).map(|&k| k.into()),
+            Self::UInt32(v) => v.get(index).map(|&k| k.into()),
+            Self::UInt64(v) => v.get(index).copied(),
+            _ => None,
+        }
+    }
+
+    /// The values of a block as a slice of their Rust type: `values.as_slice::<f32>()`. `None` when they are of another.
+    #[must_use]
+    pub fn as_slice<T: Item>(&self) -> Option<&[T]> {
+        T::slice_of(self)
+    }
+}
+
+/// A Rust type that items of a fixed width are held as; see [`Values::as_slice`].
+pub trait Item: Copy + sealed::Sealed {
+    /// The slice, if the values are of this type.
+    fn slice_of(values: &Values) -> Option<&[Self]>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! items {
+    ($($type:ty: $($variant:ident)|+),*) => {$(
+        impl sealed::Sealed for $type {}
+        impl Item for $type {
+            fn slice_of(values: &Values) -> Option<&[Self]> {
+                match values {
+                    $(Values::$variant(slice))|+ => Some(slice),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+items!(i8: SByte, u8: Byte, i16: Int16, u16: UInt16, i32: Int32, u32: UInt32, i64: Int64 | TimeSpan | DateTime,
+    u64: UInt64, f32: Single, f64: Double, u128: RowId, bool: Boolean, Option<bool>: DvBool);
+
+/// The buffer of a variant, taking over the one that is there if it fits.
+macro_rules! reuse {
+    ($values:expr, $variant:ident) => {{
+        if !matches!($values, Values::$variant(_)) {
+            *$values = Values::$variant(Default::default());
+        }
+        let Values::$variant(buffer) = $values else { unreachable!("the variant was set in the line above") };
+        buffer
+    }};
+}
+
+/// Decodes a whole block of `n` values; all bytes must belong to them.
+pub(crate) fn decode(kind: &Type, n: usize, mut cursor: Cursor<'_>, values: &mut Values) -> Result<()> {
+    match kind {
+        Type::Item(item) => decode_items(*item, n, &mut cursor, values)?,
+        Type::Vector { item, .. } => {
+            let vectors = reuse!(values, Vector);
+            vector::decode(*item, kind.size(), n, &mut cursor, vectors)?;
+        }
+    }
+    cursor.finish("the block")
+}
+
+/// Decodes `n` items, which may be followed by others' bytes.
+pub(crate) fn decode_items(item: ItemType, n: usize, cursor: &mut Cursor<'_>, values: &mut Values) -> Result<()> {
+    match item {
+        ItemType::SByte => numbers::decode(cursor, n, reuse!(values, SByte)),
+        ItemType::Byte => numbers::decode(cursor, n, reuse!(values, Byte)),
+        ItemType::Int16 => numbers::decode(cursor, n, reuse!(values, Int16)),
+        ItemType::UInt16 => numbers::decode(cursor, n, reuse!(values, UInt16)),
+        ItemType::Int32 => numbers::decode(cursor, n, reuse!(values, Int32)),
+        ItemType::UInt32 => numbers::decode(cursor, n, reuse!(values, UInt32)),
+        ItemType::Int64 => numbers::decode(cursor, n, reuse!(values, Int64)),
+        ItemType::UInt64 => numbers::decode(cursor, n, reuse!(values, UInt64)),
+        ItemType::Single => numbers::decode(cursor, n, reuse!(values, Single)),
+        ItemType::Double => numbers::decode(cursor, n, reuse!(values, Double)),
+        ItemType::TimeSpan | ItemType::DvTimeSpan => numbers::decode(cursor, n, reuse!(values, TimeSpan)),
+        ItemType::DateTime | ItemType::DvDateTime => numbers::decode(cursor, n, reuse!(values, DateTime)),
+        ItemType::DateTimeOffset | ItemType::DvDateTimeZone => {
+            let both = reuse!(values, DateTimeOffset);
+            numbers::decode(cursor, n, &mut both.minutes)?;
+            numbers::decode(cursor, n, &mut both.ticks)
+        }
+        ItemType::RowId => numbers::decode(cursor, n, reuse!(values, RowId)),
+        ItemType::Boolean => bits::decode_bools(cursor, n, reuse!(values, Boolean)),
+        ItemType::DvBool => bits::decode_dv_bools(cursor, n, reuse!(values, DvBool)),
+        ItemType::Text => text::decode(cursor, n, reuse!(values, Text)),
+        ItemType::Key(key) => match key.width {
+            KeyWidth::Byte => numbers::decode(cursor, n, reuse!(values, Byte)),
+            KeyWidth::UInt16 => numbers::decode(cursor, n, reuse!(values, UInt16)),
+            KeyWidth::UInt32 => numbers::decode(cursor, n, reuse!(values, UInt32)),
+            KeyWidth::UInt64 => numbers::decode(cursor, n, reuse!(values, UInt64)),
+        },
+    }
+}
+
+/// The fewest bytes that `n` items take in a block, for checks before anything is read; `None` when that overflows.
+pub(crate) fn least_len(item: ItemType, n: u64) -> Option<u64> {
+    let width = match item {
+        ItemType::Boolean => return Some(n.div_ceil(8)),
+        ItemType::DvBool => return n.div_ceil(16).checked_mul(4),
+        ItemType::Text => return n.checked_mul(4)?.checked_add(5),
+        ItemType::SByte | ItemType::Byte => 1,
+        ItemType::Int16 | ItemType::UInt16 => 2,
+        ItemType::Int32 | ItemType::UInt32 | ItemType::Single => 4,
+        ItemType::Int64 | ItemType::UInt64 | ItemType::Double => 8,
+        ItemType::TimeSpan | ItemType::DvTimeSpan | ItemType::DateTime | ItemType::DvDateTime => 8,
+        ItemType::DateTimeOffset | ItemType::DvDateTimeZone => 10,
+        ItemType::RowId => 16,
+        ItemType::Key(key) => match key.width {
+            KeyWidth::Byte => 1,
+            KeyWidth::UInt16 => 2,
+            KeyWidth::UInt32 => 4,
+            KeyWidth::UInt64 => 8,
+        },
+    };
+    n.checked_mul(width)
+}
+
+/// A count or length of a block, which must not be negative.
+fn count(cursor: &mut Cursor<'_>, what: &'static str) -> Result<usize> {
+    let at = cursor.offset();
+    let value = cursor.i32_le(what)?;
+    usize::try_from(value).map_err(|_| Error::invalid(format!("{what} {value} is negative")).at(at))
+}
+
+/// A block's own count of its items, which must be that of its rows.
+fn check_count(cursor: &mut Cursor<'_>, what: &'static str, n: usize) -> Result<()> {
+    let at = cursor.offset();
+    let found = count(cursor, what)?;
+    if found == n {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("{what} is {found} where {n} are expected")).at(at))
+}

@@ -1,0 +1,223 @@
+use std::ops::Range;
+
+use container_core::{Cursor, Error, Result};
+
+use super::{Values, check_count, count, decode_items, least_len, numbers};
+use crate::wire::ItemType;
+
+/// Vectors of one block, dense and sparse, of equal or of differing lengths.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Vectors {
+    rows: usize,
+    /// The length of all vectors, or `None` when `lengths` tells.
+    length: Option<u32>,
+    lengths: Vec<i32>,
+    /// -1 for a dense vector, else the number of stored values; empty when all are dense and of equal length.
+    counts: Vec<i32>,
+    /// Where the values, and the indices, of each row begin; empty together with `counts`.
+    value_starts: Vec<usize>,
+    index_starts: Vec<usize>,
+    indices: Vec<u32>,
+    values: Values,
+}
+
+/// One vector of a block.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct VectorRef<'a> {
+    /// How many items the vector has.
+    pub length: u32,
+    /// The slots of the stored values, rising, when the vector is sparse: all others are the type's default.
+    pub indices: Option<&'a [u32]>,
+    /// The stored values of the whole block.
+    pub values: &'a Values,
+    /// Which of them are this vector's.
+    pub range: Range<usize>,
+}
+
+impl Vectors {
+    /// How many vectors there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// True when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// A vector; `None` past the end.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<VectorRef<'_>> {
+        if index >= self.rows {
+            return None;
+        }
+        let length = match self.length {
+            Some(length) => length,
+            None => u32::try_from(*self.lengths.get(index)?).ok()?,
+        };
+        let Some(&stored) = self.counts.get(index) else {
+            let width = usize::try_from(length).ok()?;
+            let start = index.checked_mul(width)?;
+            return Some(VectorRef { length, indices: None, values: &self.values, range: start..start + width });
+        };
+        let start = *self.value_starts.get(index)?;
+        let stored = usize::try_from(stored).ok();
+        let indices = match stored {
+            Some(stored) => {
+                let at = *self.index_starts.get(index)?;
+                Some(self.indices.get(at..at + stored)?)
+            }
+            None => None,
+        };
+        let width = stored.or_else(|| usize::try_from(length).ok())?;
+        Some(VectorRef { length, indices, values: &self.values, range: start..start + width })
+    }
+
+    /// All vectors in order.
+    pub fn iter(&self) -> impl Iterator<Item = VectorRef<'_>> {
+        (0..self.rows).filter_map(|index| self.get(index))
+    }
+
+    /// All stored values of the block, row after row.
+    #[must_use]
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// The length of every vector, when all are dense and equally long: then row `i` is the `i`-th run of so many values.
+    #[must_use]
+    pub fn dense_length(&self) -> Option<u32> {
+        self.length.filter(|_| self.counts.is_empty())
+    }
+
+    /// One vector of texts, sparse: how version 1.1.1.3 keeps slot names. Slots rise and lie below the length.
+    pub(crate) fn of_texts(length: u32, slots: Vec<u32>, texts: super::Texts) -> Self {
+        let dense = slots.len() == usize::try_from(length).unwrap_or(usize::MAX);
+        let mut vectors = Self { rows: 1, length: Some(length), values: Values::Text(texts), ..Self::default() };
+        if !dense {
+            // A file has fewer than 2^31 slots: their count comes from an i32.
+            vectors.counts.push(i32::try_from(slots.len()).unwrap_or(i32::MAX));
+            vectors.value_starts.push(0);
+            vectors.index_starts.push(0);
+            vectors.indices = slots;
+        }
+        vectors
+    }
+}
+
+/// Decodes a block of `n` vectors; `size` is the length that the type states, 0 where it varies.
+pub(crate) fn decode(item: ItemType, size: u32, n: usize, cursor: &mut Cursor<'_>, out: &mut Vectors) -> Result<()> {
+    out.rows = n;
+    out.lengths.clear();
+    check_count(cursor, "number of vectors", n)?;
+    let at = cursor.offset();
+    let stated = count(cursor, "vector length")?;
+    let length = u32::try_from(stated).unwrap_or(u32::MAX);
+    if size != 0 && length != size {
+        return Err(Error::invalid(format!("vector length {length} where the type has {size}")).at(at));
+    }
+    out.length = Some(length);
+    if length == 0 {
+        let at = cursor.offset();
+        numbers::decode(cursor, n, &mut out.lengths)?;
+        check_lengths(&out.lengths, at)?;
+        out.length = None;
+    }
+    let counts_at = cursor.offset();
+    numbers::decode(cursor, n, &mut out.counts)?;
+    let (total_values, total_indices) = layout(out, counts_at)?;
+
+    let at = cursor.offset();
+    let stated = count(cursor, "number of indices")?;
+    if stated != total_indices {
+        return Err(
+            Error::invalid(format!("number of indices is {stated} where the vectors have {total_indices}")).at(at)
+        );
+    }
+    let at = cursor.offset();
+    numbers::decode(cursor, total_indices, &mut out.indices)?;
+    check_indices(out, at)?;
+
+    // Before anything is set aside for the values, their bytes must be there.
+    let least = least_len(item, total_values as u64).unwrap_or(u64::MAX);
+    if least > cursor.remaining() as u64 {
+        return Err(Error::truncated("values", least, cursor.remaining() as u64).at(cursor.offset()));
+    }
+    decode_items(item, total_values, cursor, &mut out.values)
+}
+
+fn check_lengths(lengths: &[i32], at: u64) -> Result<()> {
+    match lengths.iter().position(|&length| length < 0) {
+        None => Ok(()),
+        Some(row) => {
+            let length = lengths.get(row).copied().unwrap_or(0);
+            Err(Error::invalid(format!("vector length {length} of item {row} is negative")).at(at + 4 * row as u64))
+        }
+    }
+}
+
+/// Checks the counts and finds where each vector's values and indices begin. Returns how many there are in all.
+fn layout(out: &mut Vectors, counts_at: u64) -> Result<(usize, usize)> {
+    out.value_starts.clear();
+    out.index_starts.clear();
+    let overflow = || Error::invalid("the vectors' lengths add up to more than fits").at(counts_at);
+    if let Some(length) = out.length
+        && out.counts.iter().all(|&count| count == -1)
+    {
+        out.counts.clear();
+        let total = usize::try_from(length).ok().and_then(|length| length.checked_mul(out.rows));
+        return total.map(|total| (total, 0)).ok_or_else(overflow);
+    }
+    let (mut values, mut indices) = (0usize, 0usize);
+    for (row, &count) in out.counts.iter().enumerate() {
+        let length = match out.length {
+            Some(length) => length,
+            None => out.lengths.get(row).and_then(|&length| u32::try_from(length).ok()).unwrap_or(0),
+        };
+        out.value_starts.push(values);
+        out.index_starts.push(indices);
+        let stored = match u32::try_from(count) {
+            Ok(count) if count < length || (count == 0 && length == 0) => {
+                // A count is an i32, of which there are at most 2^31 in a block.
+                indices =
+                    usize::try_from(count).ok().and_then(|count| indices.checked_add(count)).ok_or_else(overflow)?;
+                count
+            }
+            Err(_) if count == -1 => length,
+            _ => {
+                let detail = format!(
+                    "count {count} of item {row} is neither -1 (dense) nor from 0 to below the length {length}"
+                );
+                return Err(Error::invalid(detail).at(counts_at + 4 * row as u64));
+            }
+        };
+        values = usize::try_from(stored).ok().and_then(|stored| values.checked_add(stored)).ok_or_else(overflow)?;
+    }
+    Ok((values, indices))
+}
+
+/// The indices of each sparse vector rise and stay below its length.
+fn check_indices(out: &Vectors, at: u64) -> Result<()> {
+    for (row, (&start, &count)) in out.index_starts.iter().zip(&out.counts).enumerate() {
+        let Ok(count) = usize::try_from(count) else { continue };
+        let length = match out.length {
+            Some(length) => length,
+            None => out.lengths.get(row).and_then(|&length| u32::try_from(length).ok()).unwrap_or(0),
+        };
+        let indices = out.indices.get(start..start + count).unwrap_or_default();
+        let mut least = 0;
+        for (place, &index) in indices.iter().enumerate() {
+            if index < least || index >= length {
+                // Shown as the signed number it is in the file.
+                let shown = i32::from_ne_bytes(index.to_ne_bytes());
+                let detail = format!("index {shown} of item {row} is not between {least} and {length} (not included)");
+                return Err(Error::invalid(detail).at(at + 4 * (start + place) as u64));
+            }
+            least = index + 1;
+        }
+    }
+    Ok(())
+}

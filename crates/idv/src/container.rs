@@ -1,0 +1,200 @@
+//! What `container-core` asks of a container.
+
+use container_core::{
+    ColumnInfo, Container, Error, Finding, Format, Input, Loss, OpenOptions, Probe, Recognition, Result, Rows, Scan,
+    Table, VerifyOptions,
+};
+use serde_json::{Map, Value};
+
+use crate::read::{self, Column, Options, Reader};
+use crate::wire::{SIGNATURE, Type};
+use crate::{FORMAT_NAME, shown_metadata};
+
+/// IDV, for tools that open anything.
+pub const FORMAT: &dyn Format = &Idv;
+
+/// Lookup tables of more bytes than this are not added up for the sizes in `info`.
+const MOST_SUMMED: u64 = 16 << 20;
+
+struct Idv;
+
+impl Format for Idv {
+    fn name(&self) -> &'static str {
+        FORMAT_NAME
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["idv"]
+    }
+
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        if probe.head.starts_with(&SIGNATURE.to_le_bytes()) {
+            Recognition::Content
+        } else if !probe.directory && probe.has_extension(self.extensions()) {
+            Recognition::Name
+        } else {
+            Recognition::No
+        }
+    }
+
+    fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
+        let Some(source) = input.source() else {
+            return Err(Error::usage("a directory is no IDV file").in_format(FORMAT_NAME));
+        };
+        let options = Options::default().with_access(options.access).with_limits(options.limits);
+        Ok(Box::new(IdvContainer::new(Reader::from_source(source.clone(), options)?)))
+    }
+}
+
+/// A [`Reader`] as a [`Container`] with one table, `rows`.
+pub struct IdvContainer {
+    reader: Reader,
+    columns: Vec<ColumnInfo>,
+}
+
+impl IdvContainer {
+    /// The container of a reader.
+    #[must_use]
+    pub fn new(reader: Reader) -> Self {
+        let columns = reader.columns().iter().map(describe).collect();
+        Self { reader, columns }
+    }
+
+    /// The reader.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+}
+
+/// What is known of a column from the table of contents.
+fn describe(column: &Column) -> ColumnInfo {
+    let kind = column.kind().map_or_else(|_| "unreadable".to_owned(), ToString::to_string);
+    let mut info = ColumnInfo::new(column.unique_name(), kind);
+    info.unreadable = column.kind().err().map(ToString::to_string);
+    let details = &mut info.details;
+    if column.name() != column.unique_name() {
+        details.insert("name_in_file".to_owned(), column.name().into());
+    }
+    details.insert("codec".to_owned(), column.codec_name().into());
+    let compression =
+        column.compression().map_or(Value::from(column.entry.compression), |kind| kind.to_string().into());
+    details.insert("compression".to_owned(), compression);
+    details.insert("rows_per_block".to_owned(), column.rows_per_block().into());
+    details.insert("blocks".to_owned(), column.block_count().into());
+    if let Ok(Type::Vector { dimensions, .. }) = column.kind() {
+        // An unknown dimension is null.
+        let dimensions = dimensions.iter().map(|&d| if d == 0 { Value::Null } else { d.into() });
+        details.insert("dimensions".to_owned(), dimensions.collect());
+    }
+    if let Ok(kind) = column.kind()
+        && let crate::ItemType::Key(key) = kind.item()
+    {
+        details.insert("key_count".to_owned(), if key.count == 0 { Value::Null } else { key.count.into() });
+        if key.min > 0 {
+            details.insert("key_min".to_owned(), key.min.into());
+        }
+    }
+    info
+}
+
+impl Container for IdvContainer {
+    fn format(&self) -> &'static str {
+        FORMAT_NAME
+    }
+
+    fn version(&self) -> String {
+        self.reader.header().version.to_string()
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        let header = self.reader.header();
+        let mut details = Map::new();
+        details.insert("compatible_version".to_owned(), header.compatible.to_string().into());
+        details.insert("bytes".to_owned(), self.reader.source().len().into());
+        details
+    }
+
+    fn tables(&self) -> Vec<&dyn Table> {
+        vec![self]
+    }
+
+    fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
+        self.reader.verify(options, report)
+    }
+}
+
+impl Table for IdvContainer {
+    fn name(&self) -> &'static str {
+        "rows"
+    }
+
+    fn columns(&self) -> &[ColumnInfo] {
+        &self.columns
+    }
+
+    fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
+        let mut details = Map::new();
+        if let Some((packed, raw)) = self.reader.sizes(index, MOST_SUMMED)? {
+            details.insert("bytes".to_owned(), packed.into());
+            details.insert("decompressed_bytes".to_owned(), raw.into());
+        }
+        let mut all = Map::new();
+        for metadata in self.reader.metadata(index)? {
+            let value = match metadata.value_type() {
+                Err(unreadable) => {
+                    let mut object = Map::new();
+                    object.insert("$unreadable".to_owned(), unreadable.to_string().into());
+                    Value::Object(object)
+                }
+                Ok(value_type) => {
+                    let values = self.reader.metadata_value(index, &metadata)?;
+                    let shown = serde_json::to_value(shown_metadata(value_type, &values));
+                    shown.map_err(|cause| Error::invalid("metadata has no JSON form").caused_by(cause))?
+                }
+            };
+            all.insert(metadata.kind().to_owned(), value);
+        }
+        if !all.is_empty() {
+            details.insert("metadata".to_owned(), Value::Object(all));
+        }
+        Ok(details)
+    }
+
+    fn len(&self) -> Option<u64> {
+        Some(self.reader.row_count())
+    }
+
+    fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
+        Ok(Box::new(self.reader.rows(scan)?))
+    }
+
+    fn find(&self, _key: &str) -> Result<Option<u64>> {
+        Err(Error::usage("rows of an IDV file have no keys: ask for a row by its number").in_format(FORMAT_NAME))
+    }
+}
+
+impl Rows for read::Rows {
+    fn advance(&mut self) -> Result<bool> {
+        Self::advance(self)
+    }
+
+    fn index(&self) -> u64 {
+        Self::index(self)
+    }
+
+    fn row(&self) -> &dyn erased_serde::Serialize {
+        self
+    }
+
+    fn json(&self, out: &mut Vec<u8>) -> Result<()> {
+        match self.current() {
+            Some(row) => row.json(out),
+            None => Err(Error::usage("there is no current row").in_format(FORMAT_NAME)),
+        }
+    }
+
+    fn losses(&self) -> Vec<Loss> {
+        Self::losses(self)
+    }
+}

@@ -1,0 +1,111 @@
+//! IDV, the binary data view of ML.NET (`.idv`): typed columns in compressed blocks of rows, read in every version.
+//!
+//! # How a file is laid out
+//!
+//! | part | what it MUST be |
+//! |---|---|
+//! | header, 256 bytes | signature `CML\0DVB\0`, version, compatible version (not above 1.1.1.6), offsets of the table of contents and the tail, rows, columns |
+//! | blocks | `rows per block` values of one column each, the last one the rest; each compressed by itself; anywhere in the file, in any order |
+//! | lookup table, one a column | per block: offset, length in the file, length decompressed; they tell the order of rows |
+//! | metadata, where a column has any | a table of kinds, each with one value in a block of its own |
+//! | table of contents | per column: name, codec, compression, rows per block, where lookup table and metadata lie |
+//! | tail, 8 bytes | the signature backwards |
+//!
+//! Numbers are little-endian; strings are a LEB128 length and UTF-8. A codec or compression that is not known here makes its column
+//! [unreadable](Column::kind), not the file.
+//!
+//! # A first program
+//!
+//! ```
+//! # fn main() -> container_core::Result<()> {
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/scalar-mixed-none.idv");
+//! use container_core::Scan;
+//! use idv::Reader;
+//!
+//! let reader = Reader::open(path)?;
+//! for column in reader.columns() {
+//!     match column.kind() {
+//!         Ok(kind) => println!("{}: {kind}", column.unique_name()),
+//!         Err(why) => println!("{}: {why}", column.unique_name()),
+//!     }
+//! }
+//! let mut rows = reader.rows(&Scan::default())?;
+//! let mut line = Vec::new();
+//! while let Some(row) = rows.try_next()? {
+//!     line.clear();
+//!     row.json(&mut line)?; // or serde: `Row` implements `Serialize`
+//!     println!("{}", String::from_utf8_lossy(&line));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Which type to start with
+//!
+//! | you want | take | cost |
+//! |---|---|---|
+//! | rows, as JSON or through serde | [`Reader::rows`] | a value at a time |
+//! | columns as typed slices, all rows or some | [`Reader::batches`] | a block at a time, decoded ahead by all cores (feature `parallel`) |
+//! | one block of one column | [`Reader::read_block`] | that block |
+//! | the bytes of a block | [`Reader::block_bytes`] | none for uncompressed blocks of a mapped file |
+//! | labels, slot names, what else is said of a column | [`Reader::metadata`] | that item |
+//! | to know whether the file is sound | [`Reader::verify`] | the whole file |
+//!
+//! ```
+//! # fn main() -> container_core::Result<()> {
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/scalar-mixed-none.idv");
+//! use container_core::Scan;
+//! use idv::{Reader, Type, ItemType};
+//!
+//! let reader = Reader::open(path)?;
+//! let single = Type::Item(ItemType::Single);
+//! let column = reader.columns().iter().find(|column| column.kind() == Ok(&single)).unwrap();
+//!
+//! // One column in batches: no other column's bytes are touched.
+//! let mut sum = 0.0;
+//! let mut batches = reader.batches(&Scan::default().with_columns([column.index()]))?;
+//! while let Some(batch) = batches.try_next()? {
+//!     let slice = batch.column(0).unwrap();
+//!     let floats = &slice.values.as_slice::<f32>().unwrap()[slice.range];
+//!     sum += floats.iter().filter(|x| x.is_finite()).map(|&x| f64::from(x)).sum::<f64>();
+//! }
+//! # assert!(sum.is_finite());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Where ML.NET differs
+//!
+//! ML.NET reads the versions 1.1.1.4 to 1.1.1.6, no zlib, and only files whose columns all have the same rows per block; it reads missing
+//! texts and times as empty and tick 0. Here they are read as the format defines them.
+//!
+//! # Features
+//!
+//! | feature | what |
+//! |---|---|
+//! | `miniz` (default) | inflate in safe Rust |
+//! | `zlib-rs` | inflate with zlib-rs: Rust with unsafe code, faster |
+//! | `zlib-ng` | inflate with zlib-ng: C |
+//! | `parallel` | blocks decoded ahead by rayon's threads |
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod codec;
+mod container;
+mod inflate;
+mod read;
+mod time;
+mod value;
+mod wire;
+
+pub use codec::{DateTimeOffsets, Item, Texts, Values, VectorRef, Vectors};
+pub use container::{FORMAT, IdvContainer};
+pub use read::{Batch, Batches, Column, ColumnSlice, Metadata, Options, Reader, Row, Rows, Scratch, Unreadable};
+pub use time::{DateTime, DateTimeOffset, TimeSpan};
+pub use value::{Labels, Value, Vector};
+pub use wire::{Compression, Header, ItemType, KeyType, KeyWidth, Type, Version};
+
+pub(crate) use read::shown_metadata;
+
+/// The name of the format in errors and everywhere else.
+const FORMAT_NAME: &str = "idv";

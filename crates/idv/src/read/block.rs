@@ -1,0 +1,216 @@
+use std::ops::Range;
+
+use container_core::{Bytes, Cursor, Error, Result};
+
+use super::Reader;
+use super::open::Column;
+use crate::FORMAT_NAME;
+use crate::codec::{self, Values};
+use crate::inflate::{Inflater, most};
+use crate::wire::{Compression, LOOKUP_ENTRY_LEN, LookupEntry, Type};
+
+/// Working memory for reading blocks: give the same one again and nothing is allocated anew.
+#[derive(Default)]
+pub struct Scratch {
+    inflater: Inflater,
+    packed: Vec<u8>,
+    raw: Vec<u8>,
+}
+
+impl Scratch {
+    pub(super) fn inflate_unsized(
+        &mut self,
+        compression: Compression,
+        packed: &[u8],
+        out: &mut Vec<u8>,
+        limit: u64,
+    ) -> Result<()> {
+        self.inflater.inflate_unsized(compression, packed, out, limit)
+    }
+}
+
+impl Reader {
+    /// The rows of a block.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for a column or block that does not exist.
+    pub fn block_rows(&self, column: usize, block: u64) -> Result<Range<u64>> {
+        rows_of(self.column_at(column)?, block, self.row_count())
+    }
+
+    /// The block of a column that holds a row.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for a column or row that does not exist.
+    pub fn block_of_row(&self, column: usize, row: u64) -> Result<u64> {
+        let column = self.column_at(column)?;
+        let block = row.checked_div(column.rows_per_block()).filter(|_| row < self.row_count());
+        block.ok_or_else(|| Error::usage(format!("row {row} of {} rows", self.row_count())).in_format(FORMAT_NAME))
+    }
+
+    /// Reads one block of a column into `values`, whose memory is reused, and returns its rows.
+    ///
+    /// Costs the block's bytes: nothing of other blocks or columns is touched.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for a block that does not exist, why the column is unreadable, and all that is wrong with the
+    /// block, with byte, block and column. After an error `values` holds anything; the reader goes on as before.
+    pub fn read_block(
+        &self,
+        column: usize,
+        block: u64,
+        values: &mut Values,
+        scratch: &mut Scratch,
+    ) -> Result<Range<u64>> {
+        let column = self.column_at(column)?;
+        let place =
+            |error: Error| error.in_column(column.unique_name().to_owned()).in_block(block).in_format(FORMAT_NAME);
+        let kind = column.kind().map_err(|unreadable| place(unreadable.to_error()))?;
+        let rows = rows_of(column, block, self.row_count())?;
+        self.decode_block(column, kind, block, &rows, values, scratch).map_err(place)?;
+        Ok(rows)
+    }
+
+    /// The bytes of a block as its codec wrote them, decompressed. Those of an uncompressed block share the source's
+    /// memory.
+    ///
+    /// # Errors
+    /// As [`read_block`](Self::read_block), but for what only the codec would find.
+    pub fn block_bytes(&self, column: usize, block: u64) -> Result<Bytes> {
+        let column = self.column_at(column)?;
+        let place =
+            |error: Error| error.in_column(column.unique_name().to_owned()).in_block(block).in_format(FORMAT_NAME);
+        column.kind().map_err(|unreadable| place(unreadable.to_error()))?;
+        rows_of(column, block, self.row_count())?;
+        let mut scratch = Scratch::default();
+        let bytes = self.lookup(column, block, &mut scratch.packed).and_then(|entry| {
+            if column.compression() == Some(Compression::None) {
+                check_stored(&entry)?;
+                return self.source().read(entry.offset..entry.offset + u64::from(entry.len));
+            }
+            self.raw_block(column, &entry, &mut scratch)?;
+            Ok(Bytes::from(std::mem::take(&mut scratch.raw)))
+        });
+        bytes.map_err(place)
+    }
+
+    /// The bytes of all blocks of a column, in the file and decompressed; `None` when its lookup table has more than `most` bytes
+    /// or the column is unreadable.
+    pub(crate) fn sizes(&self, column: usize, most: u64) -> Result<Option<(u64, u64)>> {
+        let column = self.column_at(column)?;
+        if column.kind().is_err() || column.block_count().saturating_mul(LOOKUP_ENTRY_LEN) > most {
+            return Ok(None);
+        }
+        let (mut packed, mut raw, mut buffer) = (0, 0, Vec::new());
+        for block in 0..column.block_count() {
+            let entry = self.lookup(column, block, &mut buffer).map_err(|error| {
+                error.in_column(column.unique_name().to_owned()).in_block(block).in_format(FORMAT_NAME)
+            })?;
+            packed += u64::from(entry.len);
+            raw += u64::from(entry.raw_len);
+        }
+        Ok(Some((packed, raw)))
+    }
+
+    fn decode_block(
+        &self,
+        column: &Column,
+        kind: &Type,
+        block: u64,
+        rows: &Range<u64>,
+        values: &mut Values,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let entry = self.lookup(column, block, &mut scratch.packed)?;
+        // More rows than an i32 counts cannot be in a block of at most 2^31 - 1 bytes, except of one-bit items.
+        let n = usize::try_from(rows.end - rows.start).map_err(|_| too_many(rows).at(entry.offset))?;
+        if column.compression() == Some(Compression::None) {
+            check_stored(&entry)?;
+            let range = entry.offset..entry.offset + u64::from(entry.len);
+            let bytes = self.source().view(range, &mut scratch.packed)?;
+            return codec::decode(kind, n, Cursor::at(bytes, entry.offset), values);
+        }
+        // What cannot hold so many items is refused before it is inflated.
+        if kind_least_len(kind, rows.end - rows.start).is_none_or(|least| least > entry.raw_len.into()) {
+            let least = kind_least_len(kind, rows.end - rows.start).unwrap_or(u64::MAX);
+            return Err(Error::truncated("the decompressed block", least, entry.raw_len.into()).at(entry.offset));
+        }
+        self.raw_block(column, &entry, scratch)?;
+        let raw = scratch.raw.get(..to_usize(entry.raw_len)).unwrap_or_default();
+        codec::decode(kind, n, Cursor::new(raw), values).map_err(|error| inside(&error, entry.offset))
+    }
+
+    /// Inflates a block into the first `raw_len` bytes of `scratch.raw`.
+    fn raw_block(&self, column: &Column, entry: &LookupEntry, scratch: &mut Scratch) -> Result<()> {
+        let compression = column.compression().unwrap_or(Compression::None);
+        let raw_len = u64::from(entry.raw_len);
+        self.0
+            .options
+            .limits
+            .check_block("decompressed block length", raw_len)
+            .map_err(|error| error.at(entry.offset))?;
+        if raw_len > most(entry.len.into()) {
+            let detail = format!("{} compressed bytes cannot hold the {raw_len} declared", entry.len);
+            return Err(Error::invalid(detail).at(entry.offset));
+        }
+        let range = entry.offset..entry.offset + u64::from(entry.len);
+        let packed = self.source().view(range, &mut scratch.packed)?;
+        let len = to_usize(entry.raw_len);
+        // Old content is overwritten; only growth is zeroed.
+        if scratch.raw.len() < len {
+            scratch.raw.resize(len, 0);
+        }
+        let out = scratch.raw.get_mut(..len).unwrap_or_default();
+        scratch.inflater.inflate(compression, packed, out).map_err(|error| error.at(entry.offset))
+    }
+
+    /// The entry of a block in its column's lookup table, which is known to lie inside the file.
+    pub(super) fn lookup(&self, column: &Column, block: u64, buffer: &mut Vec<u8>) -> Result<LookupEntry> {
+        let start = column.entry.lookup_offset + block * LOOKUP_ENTRY_LEN;
+        let bytes = self.source().view(start..start + LOOKUP_ENTRY_LEN, buffer)?;
+        LookupEntry::parse(&mut Cursor::at(bytes, start), self.header().tail_offset)
+    }
+}
+
+/// The rows of a block of a column.
+fn rows_of(column: &Column, block: u64, rows: u64) -> Result<Range<u64>> {
+    if block >= column.block_count() {
+        let detail = format!("block {block} of {} blocks (counted from 0)", column.block_count());
+        return Err(Error::usage(detail).in_column(column.unique_name().to_owned()).in_format(FORMAT_NAME));
+    }
+    let start = block * column.rows_per_block();
+    Ok(start..start.saturating_add(column.rows_per_block()).min(rows))
+}
+
+fn check_stored(entry: &LookupEntry) -> Result<()> {
+    if entry.len == entry.raw_len {
+        return Ok(());
+    }
+    let detail =
+        format!("an uncompressed block has {} bytes in the file and {} without compression", entry.len, entry.raw_len);
+    Err(Error::invalid(detail).at(entry.offset))
+}
+
+fn kind_least_len(kind: &Type, rows: u64) -> Option<u64> {
+    match kind {
+        Type::Item(item) => codec::least_len(*item, rows),
+        // A count for each vector, the number of vectors, their length, the number of indices.
+        Type::Vector { .. } => rows.checked_mul(4)?.checked_add(12),
+    }
+}
+
+#[cold]
+fn too_many(rows: &Range<u64>) -> Error {
+    Error::invalid(format!("a block of {} rows", rows.end - rows.start))
+}
+
+/// An error inside decompressed bytes: the file's byte is where the block begins, the place in it goes into the text.
+pub(super) fn inside(error: &Error, offset: u64) -> Error {
+    let place = error.position().byte.unwrap_or(0);
+    Error::new(error.kind(), format!("{} at byte {place} of the decompressed block", error.detail())).at(offset)
+}
+
+/// From a length that came from the file as an `i32`.
+fn to_usize(len: u32) -> usize {
+    usize::try_from(len).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,17 @@
+//! Opening a file, and everything that is read from it later.
+
+mod batches;
+mod block;
+#[cfg(feature = "parallel")]
+mod job;
+mod metadata;
+mod open;
+mod rows;
+mod verify;
+
+pub use batches::{Batch, Batches, ColumnSlice};
+pub use block::Scratch;
+pub use metadata::Metadata;
+pub use open::{Column, Options, Reader, Unreadable};
+pub(crate) use rows::shown_metadata;
+pub use rows::{Row, Rows};

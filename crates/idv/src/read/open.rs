@@ -1,0 +1,330 @@
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use container_core::{Access, Cursor, Error, ErrorKind, Limits, Result, Source};
+
+use crate::FORMAT_NAME;
+use crate::wire::{self, Compression, HEADER_LEN, Header, LOOKUP_ENTRY_LEN, TAIL_LEN, TocEntry, Type};
+
+/// How a file is read.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// How a local file is reached.
+    pub access: Access,
+    /// What the reader may spend.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// Replaces [`access`](Self::access).
+    #[must_use]
+    pub const fn with_access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Replaces [`limits`](Self::limits).
+    #[must_use]
+    pub const fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+}
+
+/// An IDV file, opened: header and table of contents are checked, everything else is read when it is asked for.
+///
+/// Cheap to clone, and all threads may read at once. Opening reads the header, the table of contents and the tail, no
+/// block and no lookup table.
+#[derive(Clone)]
+pub struct Reader(pub(super) Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) source: Source,
+    pub(super) options: Options,
+    pub(super) header: Header,
+    pub(super) columns: Vec<Column>,
+    pub(super) toc: Range<u64>,
+}
+
+/// A column of the file.
+#[derive(Debug, Clone)]
+pub struct Column {
+    pub(super) index: usize,
+    pub(super) unique_name: String,
+    pub(super) kind: Result<Type, Unreadable>,
+    pub(crate) entry: TocEntry,
+    pub(super) blocks: u64,
+}
+
+/// Why a column cannot be read. The other columns can.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unreadable {
+    /// [`Unsupported`](ErrorKind::Unsupported) for an unknown codec or compression, [`Invalid`](ErrorKind::Invalid) for parameters that
+    /// cannot be.
+    pub kind: ErrorKind,
+    /// What was found and what was allowed.
+    pub detail: String,
+    /// Where in the file.
+    pub byte: Option<u64>,
+}
+
+impl Unreadable {
+    pub(super) fn from_error(error: &Error) -> Self {
+        let detail = match error.kind() {
+            // The numbers of a truncation are part of its text, not of its detail.
+            ErrorKind::Truncated { needed, available } => {
+                format!("{} needs {needed} bytes, {available} available", error.detail())
+            }
+            _ => error.detail().to_owned(),
+        };
+        let kind = if error.kind() == ErrorKind::Unsupported { ErrorKind::Unsupported } else { ErrorKind::Invalid };
+        Self { kind, detail, byte: error.position().byte }
+    }
+
+    /// The same as an error.
+    #[must_use]
+    pub fn to_error(&self) -> Error {
+        let error = Error::new(self.kind, self.detail.clone());
+        match self.byte {
+            Some(byte) => error.at(byte),
+            None => error,
+        }
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+impl Column {
+    /// Its place in the file, from 0.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The name as it is in the file; names may repeat, and may be empty.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.entry.name
+    }
+
+    /// The name with `#2`, `#3`... behind a repeated one, so that no two columns have the same.
+    #[must_use]
+    pub fn unique_name(&self) -> &str {
+        &self.unique_name
+    }
+
+    /// The type of its values.
+    ///
+    /// # Errors
+    /// Why the column cannot be read.
+    pub fn kind(&self) -> Result<&Type, &Unreadable> {
+        self.kind.as_ref()
+    }
+
+    /// The codec's name as it is in the file.
+    #[must_use]
+    pub fn codec_name(&self) -> &str {
+        &self.entry.codec.name
+    }
+
+    /// How its blocks are compressed; `None` for a kind that is unknown.
+    #[must_use]
+    pub fn compression(&self) -> Option<Compression> {
+        Compression::from_byte(self.entry.compression)
+    }
+
+    /// Rows in each block but the last, which has the rest. 0 only when there are no rows.
+    #[must_use]
+    pub fn rows_per_block(&self) -> u64 {
+        self.entry.rows_per_block
+    }
+
+    /// How many blocks it has.
+    #[must_use]
+    pub fn block_count(&self) -> u64 {
+        self.blocks
+    }
+}
+
+impl Reader {
+    /// Opens a file with the default options.
+    ///
+    /// # Errors
+    /// [`Io`](ErrorKind::Io), and everything that is wrong with header, table of contents or tail, with the byte.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, Options::default())
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        let path = path.as_ref();
+        let source = Source::open_with(path, options.access)?;
+        Self::from_source(source, options).map_err(|error| error.in_file(path.display().to_string()))
+    }
+
+    /// Opens what a source holds; [`Options::access`] plays no part.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_source(source: Source, options: Options) -> Result<Self> {
+        open(source, options).map(|inner| Self(Arc::new(inner))).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    /// The file's header.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.0.header
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn row_count(&self) -> u64 {
+        self.0.header.rows
+    }
+
+    /// The columns, in the file's order, unreadable ones included.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.0.columns
+    }
+
+    /// The column of this [unique name](Column::unique_name).
+    #[must_use]
+    pub fn column(&self, unique_name: &str) -> Option<&Column> {
+        self.0.columns.iter().find(|column| column.unique_name == unique_name)
+    }
+
+    /// The bytes it is read from.
+    #[must_use]
+    pub fn source(&self) -> &Source {
+        &self.0.source
+    }
+
+    pub(super) fn column_at(&self, index: usize) -> Result<&Column> {
+        self.0.columns.get(index).ok_or_else(|| {
+            let detail = format!("column {index} of {} columns (counted from 0)", self.0.columns.len());
+            Error::usage(detail).in_format(FORMAT_NAME)
+        })
+    }
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("header", self.header()).field("source", self.source()).finish_non_exhaustive()
+    }
+}
+
+fn open(source: Source, options: Options) -> Result<Inner> {
+    let len = source.len();
+    let head = source.read(0..len.min(HEADER_LEN))?;
+    let header = Header::parse(&head, len)?;
+    header.check_tail(&source.read(header.tail_offset..header.tail_offset + TAIL_LEN)?)?;
+    options.limits.check_columns("column count", header.columns.into()).map_err(|error| error.at(48))?;
+    let (entries, end) = parse_growing(&source, header.toc_offset..header.tail_offset, |cursor| {
+        let entries = wire::parse_toc(cursor, &header)?;
+        Ok((entries, cursor.offset()))
+    })?;
+    let names = unique_names(entries.iter().map(|entry| entry.name.as_str()));
+    let columns = entries.into_iter().zip(names).enumerate().map(|(index, (entry, unique_name))| {
+        let kind = column_type(&entry, &header);
+        let blocks = header.block_count(entry.rows_per_block).unwrap_or(0);
+        Column { index, unique_name, kind, entry, blocks }
+    });
+    let columns = columns.collect();
+    let toc = header.toc_offset..end;
+    Ok(Inner { source, options, header, columns, toc })
+}
+
+/// The type of a column, or what keeps it from being read.
+fn column_type(entry: &TocEntry, header: &Header) -> Result<Type, Unreadable> {
+    let unreadable = |kind, detail| Unreadable { kind, detail, byte: Some(entry.offset) };
+    let kind = wire::parse_type(&entry.codec).map_err(|error| Unreadable::from_error(&error))?;
+    if Compression::from_byte(entry.compression).is_none() {
+        let detail = format!("compression kind {} is none of 0 (none), 1 (deflate), 2 (zlib)", entry.compression);
+        return Err(unreadable(ErrorKind::Unsupported, detail));
+    }
+    let Some(blocks) = header.block_count(entry.rows_per_block) else {
+        let detail = format!("rows per block is 0 where there are {} rows", header.rows);
+        return Err(unreadable(ErrorKind::Invalid, detail));
+    };
+    let end = blocks.checked_mul(LOOKUP_ENTRY_LEN).and_then(|len| entry.lookup_offset.checked_add(len));
+    let inside = entry.lookup_offset >= HEADER_LEN && end.is_some_and(|end| end <= header.tail_offset);
+    if blocks > 0 && !inside {
+        let detail = format!(
+            "the lookup table of {blocks} blocks at byte {} is not between the header's end, {HEADER_LEN}, and the tail, {}",
+            entry.lookup_offset, header.tail_offset
+        );
+        return Err(unreadable(ErrorKind::Invalid, detail));
+    }
+    Ok(kind)
+}
+
+/// Parses something whose end is not known: from memory at once, else from pieces that grow.
+pub(super) fn parse_growing<T>(
+    source: &Source,
+    range: Range<u64>,
+    parse: impl Fn(&mut Cursor<'_>) -> Result<T>,
+) -> Result<T> {
+    let whole = range.end.saturating_sub(range.start);
+    let mut len = if source.as_slice().is_some() { whole } else { whole.min(64 << 10) };
+    loop {
+        let bytes = source.read(range.start..range.start.saturating_add(len))?;
+        match parse(&mut Cursor::at(&bytes, range.start)) {
+            Err(error) if len < whole && matches!(error.kind(), ErrorKind::Truncated { .. }) => {
+                len = len.saturating_mul(4).min(whole);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Names with `#2`, `#3`... behind repeated ones. A name that is in the file is never given to another column.
+fn unique_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+    let in_file: HashSet<&str> = names.clone().collect();
+    let mut seen: HashMap<&str, u64> = HashMap::new();
+    names
+        .map(|name| {
+            let count = seen.entry(name).and_modify(|count| *count += 1).or_insert(1);
+            if *count == 1 {
+                return name.to_owned();
+            }
+            loop {
+                let candidate = format!("{name}#{count}");
+                if !in_file.contains(candidate.as_str()) {
+                    return candidate;
+                }
+                *count += 1;
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_names_become_unique() {
+        let unique = |names: &[&str]| unique_names(names.iter().copied());
+        assert_eq!(unique(&["a", "b", "a", "a", ""]), ["a", "b", "a#2", "a#3", ""]);
+        assert_eq!(unique(&["a", "a", "a#2", "a#2"]), ["a", "a#3", "a#2", "a#2#2"]);
+    }
+
+    #[test]
+    fn many_equal_names_take_linear_time() {
+        let unique = unique_names(std::iter::repeat_n("x", 300_000));
+        assert_eq!(unique.last().map(String::as_str), Some("x#300000"));
+    }
+}

@@ -1,0 +1,309 @@
+use std::sync::Arc;
+
+use container_core::{Error, Loss, Position, Result, Scan};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::{Batches, Reader};
+use crate::FORMAT_NAME;
+use crate::codec::Values;
+use crate::value::{Labels, Shown, Value};
+use crate::wire::{ItemType, Type, Version};
+
+/// Rows one after another, over [`Batches`]: what `serde` can write.
+///
+/// It holds its own share of the file and may outlive the [`Reader`].
+pub struct Rows {
+    batches: Batches,
+    columns: Vec<RowColumn>,
+    index: u64,
+    /// Rows of the current batch.
+    batch_end: u64,
+    batch_start: u64,
+    started: bool,
+    left_out: Vec<Loss>,
+}
+
+/// A column of the rows.
+struct RowColumn {
+    name: String,
+    /// The name as a JSON member begins: `"name":`.
+    member: Vec<u8>,
+    item: ItemType,
+    labels: Option<Arc<Labels>>,
+    missing_integers: bool,
+    missing_floats: bool,
+    /// Keys above their count that were shown as missing.
+    bad_keys: u64,
+    first_bad_key: u64,
+}
+
+/// One row: its values by column, a map from name to value for `serde`.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    rows: &'a Rows,
+}
+
+impl Reader {
+    /// Walks over rows.
+    ///
+    /// With [`Scan::missing_as_null`], NaN and (in files up to version 1.1.1.5, where it meant that) the least number of
+    /// a signed integer type are shown as missing.
+    ///
+    /// # Errors
+    /// As [`batches`](Self::batches), and what is wrong with the labels of a key column.
+    pub fn rows(&self, scan: &Scan) -> Result<Rows> {
+        let batches = self.batches(scan)?;
+        let mut left_out = Vec::new();
+        let indices = match &scan.columns {
+            Some(columns) => columns.clone(),
+            None => {
+                let mut readable = Vec::with_capacity(self.columns().len());
+                for column in self.columns() {
+                    match column.kind() {
+                        Ok(_) => readable.push(column.index()),
+                        Err(unreadable) => {
+                            let mut first = Position::default();
+                            first.byte = unreadable.byte;
+                            first.column = Some(column.unique_name().to_owned().into());
+                            left_out.push(Loss::new(format!("column left out ({unreadable})"), 1, first));
+                        }
+                    }
+                }
+                readable
+            }
+        };
+        let columns = indices.iter().map(|&index| self.row_column(index, scan.missing_as_null));
+        let columns = columns.collect::<Result<_>>()?;
+        let index = scan.rows.start;
+        Ok(Rows { batches, columns, index, batch_end: index, batch_start: index, started: false, left_out })
+    }
+
+    fn row_column(&self, index: usize, missing_as_null: bool) -> Result<RowColumn> {
+        let column = self.column_at(index)?;
+        let item = column.kind().map_err(super::Unreadable::to_error)?.item();
+        let mut labels = None;
+        if matches!(item, ItemType::Key(_)) {
+            let metadata = self.metadata(index)?;
+            if let Some(found) = metadata.iter().find(|metadata| metadata.kind() == "KeyValues")
+                && let Ok(value_type) = found.value_type()
+            {
+                labels = Labels::new(self.metadata_value(index, found)?, value_type).map(Arc::new);
+            }
+        }
+        let name = column.unique_name().to_owned();
+        let mut member = json_bytes(&name)?;
+        member.push(b':');
+        Ok(RowColumn {
+            name,
+            member,
+            item,
+            labels,
+            missing_integers: missing_as_null && self.header().version <= Version::V5,
+            missing_floats: missing_as_null,
+            bad_keys: 0,
+            first_bad_key: 0,
+        })
+    }
+
+    /// The labels of a key column: its metadata `KeyValues`; `None` where it has none.
+    ///
+    /// # Errors
+    /// As [`metadata_value`](Self::metadata_value).
+    pub fn labels(&self, column: usize) -> Result<Option<Labels>> {
+        let metadata = self.metadata(column)?;
+        let Some(found) = metadata.iter().find(|metadata| metadata.kind() == "KeyValues") else { return Ok(None) };
+        let values = self.metadata_value(column, found)?;
+        Ok(found.value_type().ok().and_then(|value_type| Labels::new(values, value_type)))
+    }
+}
+
+fn json_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(|cause| Error::invalid("a name has no JSON form").caused_by(cause))
+}
+
+impl Rows {
+    /// The next row; `None` at the end, and after an error from then on.
+    ///
+    /// # Errors
+    /// What is wrong with the block the row is in.
+    pub fn try_next(&mut self) -> Result<Option<Row<'_>>> {
+        Ok(self.advance()?.then_some(Row { rows: self }))
+    }
+
+    /// Goes to the next row; false at the end, and after an error from then on.
+    ///
+    /// # Errors
+    /// What is wrong with the block the row is in.
+    pub fn advance(&mut self) -> Result<bool> {
+        let next = if self.started { self.index + 1 } else { self.index };
+        if next < self.batch_end {
+            self.index = next;
+            self.started = true;
+            return Ok(true);
+        }
+        self.next_batch()
+    }
+
+    fn next_batch(&mut self) -> Result<bool> {
+        let advanced = self.batches.advance();
+        let Some(batch) = self.batches.current().filter(|_| matches!(advanced, Ok(true))) else {
+            self.batch_end = self.batch_start;
+            return advanced;
+        };
+        for (index, column) in self.columns.iter_mut().enumerate() {
+            if let (ItemType::Key(key), Some(slice)) = (column.item, batch.column(index)) {
+                column.count_bad_keys(key, slice.values, slice.range, batch.rows().start);
+            }
+        }
+        let rows = batch.rows();
+        (self.batch_start, self.batch_end, self.index, self.started) = (rows.start, rows.end, rows.start, true);
+        Ok(true)
+    }
+
+    /// The current row; `None` before the first and after the last.
+    #[must_use]
+    pub fn current(&self) -> Option<Row<'_>> {
+        (self.started && self.index < self.batch_end).then_some(Row { rows: self })
+    }
+
+    /// The current row's number, from 0.
+    #[must_use]
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// What could not be shown as it is in the file, so far: columns left out because they are unreadable, keys above their count
+    /// (of whole blocks that were come to).
+    #[must_use]
+    pub fn losses(&self) -> Vec<Loss> {
+        let mut losses = self.left_out.clone();
+        for column in self.columns.iter().filter(|column| column.bad_keys > 0) {
+            let mut first = Position::default();
+            first.row = Some(column.first_bad_key);
+            first.column = Some(column.name.clone().into());
+            losses.push(Loss::new("key above its count shown as missing", column.bad_keys, first));
+        }
+        losses
+    }
+}
+
+impl RowColumn {
+    fn shown(&self) -> Shown<'_> {
+        Shown {
+            item: self.item,
+            labels: self.labels.as_deref(),
+            missing_integers: self.missing_integers,
+            missing_floats: self.missing_floats,
+        }
+    }
+
+    fn count_bad_keys(&mut self, key: crate::KeyType, values: &Values, range: std::ops::Range<usize>, first_row: u64) {
+        let (mut row, end) = (range.start, range.end);
+        while row < end {
+            let (stored, places) = match values {
+                Values::Vector(vectors) => match vectors.get(row) {
+                    Some(vector) => (vector.values, vector.range),
+                    None => return,
+                },
+                values => (values, row..row + 1),
+            };
+            let bad = places.filter(|&place| stored.stored_key(place).is_some_and(|k| key.value(k).is_err())).count();
+            if bad > 0 {
+                if self.bad_keys == 0 {
+                    self.first_bad_key = first_row + (row - range.start) as u64;
+                }
+                self.bad_keys += bad as u64;
+            }
+            row += 1;
+        }
+    }
+}
+
+impl<'a> Row<'a> {
+    /// The row's number in the file, from 0.
+    #[must_use]
+    pub fn index(&self) -> u64 {
+        self.rows.index
+    }
+
+    /// How many columns the row has: those of the walk.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.columns.len()
+    }
+
+    /// True when it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.columns.is_empty()
+    }
+
+    /// The unique name of a column, counted in the order of the walk.
+    #[must_use]
+    pub fn name(&self, column: usize) -> Option<&'a str> {
+        self.rows.columns.get(column).map(|column| column.name.as_str())
+    }
+
+    /// The value of a column, counted in the order of the walk.
+    #[must_use]
+    pub fn get(&self, column: usize) -> Option<Value<'a>> {
+        let slice = self.rows.batches.current()?.column(column)?;
+        let place = slice.range.start + usize::try_from(self.rows.index - self.rows.batch_start).ok()?;
+        Some(self.rows.columns.get(column)?.shown().value(slice.values, place))
+    }
+
+    /// The value of a column by its unique name.
+    #[must_use]
+    pub fn by_name(&self, unique_name: &str) -> Option<Value<'a>> {
+        let column = self.rows.columns.iter().position(|column| column.name == unique_name)?;
+        self.get(column)
+    }
+
+    /// Appends the row as one JSON object, without a line feed.
+    ///
+    /// # Errors
+    /// None for rows of this format; what the JSON library says is passed on.
+    pub fn json(&self, out: &mut Vec<u8>) -> Result<()> {
+        out.push(b'{');
+        for (index, column) in self.rows.columns.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(&column.member);
+            let value = self.get(index).unwrap_or(Value::Missing);
+            serde_json::to_writer(&mut *out, &value).map_err(|cause| {
+                Error::invalid("the value has no JSON form")
+                    .caused_by(cause)
+                    .in_row(self.index())
+                    .in_format(FORMAT_NAME)
+            })?;
+        }
+        out.push(b'}');
+        Ok(())
+    }
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.len()))?;
+        for (index, column) in self.rows.columns.iter().enumerate() {
+            map.serialize_entry(&column.name, &self.get(index))?;
+        }
+        map.end()
+    }
+}
+
+/// The current row, as [`Row`] is written; an empty map before the first and after the last.
+impl Serialize for Rows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.current() {
+            Some(row) => row.serialize(serializer),
+            None => serializer.serialize_map(Some(0))?.end(),
+        }
+    }
+}
+
+/// A value of metadata by itself, in the form rows have.
+pub(crate) fn shown_metadata<'a>(value_type: &Type, values: &'a Values) -> Value<'a> {
+    Shown::plain(value_type.item()).value(values, 0)
+}

@@ -1,0 +1,312 @@
+use std::ops::Range;
+
+use container_core::{Error, ErrorKind, Finding, Result, Severity, Unit, VerifyOptions};
+
+use super::open::Column;
+use super::{Reader, Scratch};
+use crate::FORMAT_NAME;
+use crate::codec::Values;
+use crate::time::LAST_TICK;
+use crate::wire::{HEADER_LEN, ItemType, KeyType, LOOKUP_ENTRY_LEN, LookupEntry, TAIL_LEN, Type};
+
+/// Blocks that are checked together: the findings of so many are held before they are reported.
+const WINDOW: u64 = 64;
+
+/// A part of the file that something claims.
+struct Extent {
+    range: Range<u64>,
+    what: String,
+}
+
+/// One walk over everything.
+struct Verifier<'a> {
+    reader: &'a Reader,
+    options: &'a VerifyOptions,
+    report: &'a mut dyn FnMut(Finding),
+    extents: Vec<Extent>,
+}
+
+impl Reader {
+    /// Checks everything that can be: each block of each column and all metadata are decoded, keys held against their counts, times
+    /// against the calendar, metadata against the columns, and the parts of the file against each other (overlaps, gaps).
+    ///
+    /// # Errors
+    /// [`Io`](ErrorKind::Io) when the source fails; everything that is wrong with the file goes to `report`.
+    pub fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
+        let extents = Vec::new();
+        Verifier { reader: self, options, report, extents }.run()
+    }
+}
+
+impl Verifier<'_> {
+    fn run(mut self) -> Result<()> {
+        let reader = self.reader;
+        let header = reader.header();
+        if let Some(progress) = &self.options.progress {
+            progress.begin(Unit::Bytes, Some(header.tail_offset));
+        }
+        self.claim(0..HEADER_LEN, || "the header".to_owned());
+        self.claim(reader.0.toc.clone(), || "the table of contents".to_owned());
+        let end = header.tail_offset + TAIL_LEN;
+        self.claim(header.tail_offset..end, || "the tail".to_owned());
+        let len = reader.source().len();
+        if len > end {
+            let detail = format!("{} bytes follow the tail", len - end);
+            self.warn(Error::invalid(detail).at(end));
+        }
+        let mut readable = reader.columns().iter().filter(|column| column.kind().is_ok());
+        if let Some(first) = readable.next()
+            && let Some(other) = readable.find(|column| column.rows_per_block() != first.rows_per_block())
+        {
+            let detail = format!(
+                "{} rows per block where column {:?} has {}: allowed, but ML.NET refuses such files",
+                other.rows_per_block(),
+                first.unique_name(),
+                first.rows_per_block()
+            );
+            self.warn(Error::invalid(detail).at(other.entry.offset).in_column(other.unique_name().to_owned()));
+        }
+        for column in reader.columns() {
+            self.column(column)?;
+        }
+        self.layout();
+        Ok(())
+    }
+
+    fn finding(&mut self, severity: Severity, error: Error) -> Result<()> {
+        // A source that fails says nothing about the file.
+        if error.kind() == ErrorKind::Io {
+            return Err(error.in_format(FORMAT_NAME));
+        }
+        let error = error.in_format(FORMAT_NAME);
+        (self.report)(match severity {
+            Severity::Error => Finding::error(error),
+            Severity::Warning => Finding::warning(error),
+        });
+        Ok(())
+    }
+
+    fn error(&mut self, error: Error) -> Result<()> {
+        self.finding(Severity::Error, error)
+    }
+
+    fn warn(&mut self, error: Error) {
+        (self.report)(Finding::warning(error.in_format(FORMAT_NAME)));
+    }
+
+    fn claim(&mut self, range: Range<u64>, what: impl FnOnce() -> String) {
+        if !range.is_empty() {
+            self.extents.push(Extent { range, what: what() });
+        }
+    }
+
+    fn column(&mut self, column: &Column) -> Result<()> {
+        let name = || column.unique_name().to_owned();
+        self.metadata(column)?;
+        match column.kind() {
+            Err(unreadable) => {
+                // What an unknown codec wrote may be sound; it just cannot be checked.
+                let unknown = unreadable.kind == ErrorKind::Unsupported;
+                let severity = if unknown { Severity::Warning } else { Severity::Error };
+                self.finding(severity, unreadable.to_error().in_column(name()))
+            }
+            Ok(kind) => {
+                let start = column.entry.lookup_offset;
+                let len = column.block_count().saturating_mul(LOOKUP_ENTRY_LEN);
+                self.claim(start..start.saturating_add(len), || format!("the lookup table of column {:?}", name()));
+                self.blocks(column, kind)
+            }
+        }
+    }
+
+    fn blocks(&mut self, column: &Column, kind: &Type) -> Result<()> {
+        let mut start = 0;
+        let mut buffer = Vec::new();
+        while start < column.block_count() {
+            let end = start.saturating_add(WINDOW).min(column.block_count());
+            for block in start..end {
+                match self.reader.lookup(column, block, &mut buffer) {
+                    Ok(LookupEntry { offset, len, .. }) => {
+                        let range = offset..offset + u64::from(len);
+                        self.claim(range, || format!("block {block} of column {:?}", column.unique_name()));
+                    }
+                    // Reported where the block is decoded.
+                    Err(error) if error.kind() == ErrorKind::Io => return Err(error.in_format(FORMAT_NAME)),
+                    Err(_) => {}
+                }
+            }
+            for problems in check_blocks(self.reader, column, kind, start..end, self.options.threads) {
+                for problem in problems {
+                    self.error(problem)?;
+                }
+            }
+            if let Some(progress) = &self.options.progress {
+                let bytes = (start..end).map(|block| self.reader.lookup(column, block, &mut buffer));
+                progress.advance(bytes.map(|entry| entry.map_or(0, |entry| u64::from(entry.len))).sum());
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn metadata(&mut self, column: &Column) -> Result<()> {
+        let name = || column.unique_name().to_owned();
+        let (metadata, place) = match self.reader.metadata_of(column) {
+            Ok(found) => found,
+            Err(error) => return self.error(error.in_column(name())),
+        };
+        if let Some(place) = place {
+            self.claim(place, || format!("the metadata table of column {:?}", name()));
+        }
+        for item in &metadata {
+            let (offset, len) = item.place();
+            let value = match item.value_type() {
+                Ok(_) => self.reader.metadata_value(column.index(), item),
+                Err(unreadable) if unreadable.kind == ErrorKind::Unsupported => {
+                    let detail = format!("metadata {:?}: {unreadable}", item.kind());
+                    self.warn(Error::unsupported(detail).at(offset).in_column(name()));
+                    continue;
+                }
+                Err(unreadable) => Err(unreadable.to_error().in_column(name())),
+            };
+            match value {
+                Err(error) => self.error(error)?,
+                Ok(value) => {
+                    self.claim(offset..offset + len, || format!("metadata {:?} of column {:?}", item.kind(), name()));
+                    if let Some(detail) = disagreement(item.kind(), &value, column) {
+                        self.warn(Error::invalid(detail).at(offset).in_column(name()));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing lies upon something else, and nothing lies between.
+    fn layout(&mut self) {
+        let mut extents = std::mem::take(&mut self.extents);
+        extents.sort_by_key(|extent| (extent.range.start, extent.range.end));
+        let mut reached: Option<&Extent> = None;
+        for extent in &extents {
+            if let Some(before) = reached {
+                if extent.range.start < before.range.end {
+                    let (range, what) = (&before.range, &before.what);
+                    let detail = format!(
+                        "{} overlaps {what}, which takes the bytes {} to {}",
+                        extent.what, range.start, range.end
+                    );
+                    (self.report)(Finding::error(Error::invalid(detail).at(extent.range.start).in_format(FORMAT_NAME)));
+                } else if extent.range.start > before.range.end {
+                    let gap = extent.range.start - before.range.end;
+                    let s = if gap == 1 { "" } else { "s" };
+                    let detail = format!("{gap} byte{s} before {} belong to nothing", extent.what);
+                    self.warn(Error::invalid(detail).at(before.range.end));
+                }
+            }
+            if reached.is_none_or(|before| extent.range.end > before.range.end) {
+                reached = Some(extent);
+            }
+        }
+    }
+}
+
+/// All that is wrong with each of some blocks, in order.
+fn check_blocks(reader: &Reader, column: &Column, kind: &Type, blocks: Range<u64>, threads: usize) -> Vec<Vec<Error>> {
+    let check = |state: &mut (Values, Scratch), block: u64| {
+        let (values, scratch) = state;
+        match reader.read_block(column.index(), block, values, scratch) {
+            Err(error) => vec![error],
+            Ok(rows) => check_values(kind, values, rows.start)
+                .into_iter()
+                .map(|error| error.in_column(column.unique_name().to_owned()).in_block(block))
+                .collect(),
+        }
+    };
+    #[cfg(feature = "parallel")]
+    if threads != 1 {
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        let blocks: Vec<u64> = blocks.collect();
+        return blocks.into_par_iter().map_init(Default::default, check).collect();
+    }
+    let _ = threads;
+    let mut state = Default::default();
+    blocks.map(|block| check(&mut state, block)).collect()
+}
+
+/// Values that the format allows to be stored and that mean nothing: the first of each kind, with how many there are.
+fn check_values(kind: &Type, values: &Values, first_row: u64) -> Option<Error> {
+    let check: &dyn Fn(&Values, usize) -> Option<String> = match kind.item() {
+        ItemType::Key(key) => &move |values, index| bad_key(key, values, index),
+        ItemType::DateTime | ItemType::DvDateTime => &bad_date,
+        ItemType::DateTimeOffset | ItemType::DvDateTimeZone => &bad_offset,
+        _ => return None,
+    };
+    let mut first = None;
+    let mut count = 0u64;
+    let mut see = |row: usize, values: &Values, range: Range<usize>| {
+        for detail in range.filter_map(|index| check(values, index)) {
+            count += 1;
+            if first.is_none() {
+                first = Some((row, detail));
+            }
+        }
+    };
+    match values {
+        Values::Vector(vectors) => {
+            for (row, vector) in vectors.iter().enumerate() {
+                see(row, vector.values, vector.range);
+            }
+        }
+        values => (0..values.len()).for_each(|row| see(row, values, row..row + 1)),
+    }
+    let (row, detail) = first?;
+    let others = match count {
+        1 => String::new(),
+        2 => " (and 1 more in this block)".to_owned(),
+        more => format!(" (and {} more in this block)", more - 1),
+    };
+    Some(Error::invalid(detail + &others).in_row(first_row + row as u64))
+}
+
+fn bad_key(key: KeyType, values: &Values, index: usize) -> Option<String> {
+    let stored = key.value(values.stored_key(index)?).err()?;
+    Some(format!("key {stored} is above its count {}", key.count))
+}
+
+fn bad_ticks(ticks: i64) -> Option<String> {
+    let allowed = ticks == i64::MIN || (0..=LAST_TICK).contains(&ticks);
+    (!allowed).then(|| format!("time of {ticks} ticks is not between 0 and {LAST_TICK}"))
+}
+
+fn bad_date(values: &Values, index: usize) -> Option<String> {
+    match values {
+        Values::DateTime(ticks) => bad_ticks(*ticks.get(index)?),
+        _ => None,
+    }
+}
+
+/// .NET's offsets reach 14 hours either way.
+fn bad_offset(values: &Values, index: usize) -> Option<String> {
+    let Values::DateTimeOffset(both) = values else { return None };
+    let (&ticks, &minutes) = (both.ticks.get(index)?, both.minutes.get(index)?);
+    let allowed = minutes == i16::MIN || (-840..=840).contains(&minutes);
+    if allowed { bad_ticks(ticks) } else { Some(format!("offset of {minutes} minutes is not between -840 and 840")) }
+}
+
+/// What metadata of a known kind says that does not fit its column.
+fn disagreement(kind: &str, value: &Values, column: &Column) -> Option<String> {
+    let Values::Vector(vectors) = value else { return None };
+    let length = vectors.get(0)?.length;
+    match (kind, column.kind().ok()?) {
+        ("SlotNames", vector @ Type::Vector { .. }) if vector.size() > 0 && vector.size() != length => {
+            Some(format!("metadata \"SlotNames\" has {length} names for vectors of {}", vector.size()))
+        }
+        ("KeyValues", kind) => match kind.item() {
+            ItemType::Key(key) if key.count > 0 && key.count != u64::from(length) => {
+                Some(format!("metadata \"KeyValues\" has {length} labels for {} keys", key.count))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,145 @@
+use std::fmt;
+
+/// Ticks of 100 ns in a second.
+const SECOND: u64 = 10_000_000;
+const DAY: i64 = 86_400 * 10_000_000;
+
+/// The last tick .NET has: 9999-12-31T23:59:59.9999999.
+pub(crate) const LAST_TICK: i64 = 3_155_378_975_999_999_999;
+
+/// A duration: ticks of 100 ns. Prints as ISO 8601 in seconds, `PT12.3456789S` or `-PT1S`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimeSpan(pub i64);
+
+/// A time without offset: ticks of 100 ns since 0001-01-01T00:00:00. Prints as ISO 8601, the fraction without trailing
+/// zeros.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DateTime(pub i64);
+
+/// A local time with its offset from UTC in minutes. Prints as ISO 8601 with the offset, `+00:30`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct DateTimeOffset {
+    /// Local clock time: ticks of 100 ns since 0001-01-01T00:00:00.
+    pub ticks: i64,
+    /// Offset from UTC in minutes.
+    pub minutes: i16,
+}
+
+impl DateTimeOffset {
+    /// A local time and its offset from UTC in minutes.
+    #[must_use]
+    pub const fn new(ticks: i64, minutes: i16) -> Self {
+        Self { ticks, minutes }
+    }
+}
+
+/// The fraction of a second without trailing zeros, with its point; nothing when it is zero.
+fn fraction(f: &mut fmt::Formatter<'_>, ticks: u64) -> fmt::Result {
+    if ticks == 0 {
+        return Ok(());
+    }
+    let digits = format!("{ticks:07}");
+    write!(f, ".{}", digits.trim_end_matches('0'))
+}
+
+impl fmt::Display for TimeSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let ticks = self.0.unsigned_abs();
+        write!(f, "{sign}PT{}", ticks / SECOND)?;
+        fraction(f, ticks % SECOND)?;
+        f.write_str("S")
+    }
+}
+
+impl fmt::Display for DateTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day) = civil(self.0.div_euclid(DAY));
+        // What is left of a day is not negative.
+        let ticks = self.0.rem_euclid(DAY).unsigned_abs();
+        let seconds = ticks / SECOND;
+        // .NET has the years 1 to 9999; others (from damaged files) are shown as ISO 8601 extends it.
+        match year {
+            0..=9999 => write!(f, "{year:04}")?,
+            10_000.. => write!(f, "+{year:05}")?,
+            _ => write!(f, "-{:05}", year.unsigned_abs())?,
+        }
+        write!(f, "-{month:02}-{day:02}T{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)?;
+        fraction(f, ticks % SECOND)
+    }
+}
+
+impl fmt::Display for DateTimeOffset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.minutes < 0 { '-' } else { '+' };
+        let minutes = self.minutes.unsigned_abs();
+        write!(f, "{}{sign}{:02}:{:02}", DateTime(self.ticks), minutes / 60, minutes % 60)
+    }
+}
+
+/// Year, month and day of a number of days since 0001-01-01, in the Gregorian calendar without end.
+fn civil(days: i64) -> (i64, i64, i64) {
+    // Years here begin in March, so that the leap day is a year's last; 400 years have 146,097 days.
+    let since_march = days + 306;
+    let era = since_march.div_euclid(146_097);
+    let day_of_era = since_march.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_calendar_agrees_with_counting_days() {
+        let leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let (mut year, mut month, mut day) = (1, 1, 1);
+        for days in 0..=LAST_TICK / DAY {
+            assert_eq!(civil(days), (year, month, day), "day {days}");
+            let last = match month {
+                2 if leap(year) => 29,
+                2 => 28,
+                4 | 6 | 9 | 11 => 30,
+                _ => 31,
+            };
+            day += 1;
+            if day > last {
+                (month, day) = (month + 1, 1);
+            }
+            if month > 12 {
+                (year, month) = (year + 1, 1);
+            }
+        }
+    }
+
+    #[test]
+    fn times_print_as_the_readme_says() {
+        let at = |days: i64, ticks: i64| DateTime(days * DAY + ticks).to_string();
+        assert_eq!(at(0, 0), "0001-01-01T00:00:00");
+        assert_eq!(DateTime(LAST_TICK).to_string(), "9999-12-31T23:59:59.9999999");
+        assert_eq!(DateTime(637_134_336_000_000_000 + 36_000_000_001).to_string(), "2020-01-01T01:00:00.0000001");
+        assert_eq!(DateTime(LAST_TICK + 1).to_string(), "+10000-01-01T00:00:00");
+        assert_eq!(DateTime(-1).to_string(), "0000-12-31T23:59:59.9999999");
+        assert_eq!(DateTime(-367 * DAY).to_string(), "-00001-12-31T00:00:00");
+        let _ = (DateTime(i64::MIN).to_string(), DateTime(i64::MAX).to_string());
+        assert_eq!(DateTimeOffset::new(0, 30).to_string(), "0001-01-01T00:00:00+00:30");
+        assert_eq!(DateTimeOffset::new(SECOND as i64 / 2, -605).to_string(), "0001-01-01T00:00:00.5-10:05");
+        assert_eq!(DateTimeOffset::new(0, 0).to_string(), "0001-01-01T00:00:00+00:00");
+    }
+
+    #[test]
+    fn durations_print_in_seconds() {
+        assert_eq!(TimeSpan(0).to_string(), "PT0S");
+        assert_eq!(TimeSpan(123_456_789).to_string(), "PT12.3456789S");
+        assert_eq!(TimeSpan(-10_000_000).to_string(), "-PT1S");
+        assert_eq!(TimeSpan(-5_000_000).to_string(), "-PT0.5S");
+        assert_eq!(TimeSpan(i64::MIN).to_string(), "-PT922337203685.4775808S");
+    }
+}

@@ -1,0 +1,339 @@
+use std::fmt;
+
+use container_core::{Cursor, Error, Result};
+
+use super::toc::CodecDefinition;
+use super::{leb, string};
+
+/// The type of a column: an item in every row, or a vector of items.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Type {
+    /// One item a row.
+    Item(ItemType),
+    /// A vector a row.
+    Vector {
+        /// What the vectors hold.
+        item: ItemType,
+        /// The dimensions; 0 is unknown. Never empty.
+        dimensions: Vec<u32>,
+    },
+}
+
+/// The type of an item, in the format's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ItemType {
+    /// `i8`
+    SByte,
+    /// `u8`
+    Byte,
+    /// `i16`
+    Int16,
+    /// `u16`
+    UInt16,
+    /// `i32`
+    Int32,
+    /// `u32`
+    UInt32,
+    /// `i64`
+    Int64,
+    /// `u64`
+    UInt64,
+    /// `f32`
+    Single,
+    /// `f64`
+    Double,
+    /// A duration in ticks of 100 ns.
+    TimeSpan,
+    /// The older duration, which can be missing (`i64::MIN`).
+    DvTimeSpan,
+    /// Ticks of 100 ns since 0001-01-01T00:00:00; `i64::MIN` is missing.
+    DateTime,
+    /// The older form of the same.
+    DvDateTime,
+    /// Ticks of local time and the offset from UTC in minutes; `i64::MIN` or `i16::MIN` are missing.
+    DateTimeOffset,
+    /// The older form of the same.
+    DvDateTimeZone,
+    /// A 128-bit row id.
+    RowId,
+    /// True or false.
+    Boolean,
+    /// True, false or missing.
+    DvBool,
+    /// Text or, up to version 1.1.1.5, missing.
+    Text,
+    /// A key: a number that stands for one of `count` values.
+    Key(KeyType),
+}
+
+/// What a key is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct KeyType {
+    /// The numbers it is stored as.
+    pub width: KeyWidth,
+    /// How many values there are; 0 in old files: any number.
+    pub count: u64,
+    /// What value 0 means; above 0 in old files only.
+    pub min: u64,
+    /// Whether all values up to the count are in use; false in old files only.
+    pub contiguous: bool,
+    /// Whether the file uses the older `Key` codec.
+    pub old: bool,
+}
+
+impl KeyType {
+    /// The key's value, from 0, of a stored number: `None` for 0, which is missing.
+    ///
+    /// # Errors
+    /// The stored number itself when it is above the count.
+    pub fn value(self, stored: u64) -> Result<Option<u64>, u64> {
+        match stored.checked_sub(1) {
+            None => Ok(None),
+            Some(value) if self.count == 0 || value < self.count => Ok(Some(value)),
+            Some(_) => Err(stored),
+        }
+    }
+}
+
+/// The number a key is stored as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeyWidth {
+    /// `u8`
+    Byte,
+    /// `u16`
+    UInt16,
+    /// `u32`
+    UInt32,
+    /// `u64`
+    UInt64,
+}
+
+impl KeyWidth {
+    /// The greatest number that can be stored.
+    #[must_use]
+    pub const fn max(self) -> u64 {
+        match self {
+            Self::Byte => u8::MAX as u64,
+            Self::UInt16 => u16::MAX as u64,
+            Self::UInt32 => u32::MAX as u64,
+            Self::UInt64 => u64::MAX,
+        }
+    }
+}
+
+impl fmt::Display for KeyWidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Byte => "Byte",
+            Self::UInt16 => "UInt16",
+            Self::UInt32 => "UInt32",
+            Self::UInt64 => "UInt64",
+        })
+    }
+}
+
+impl Type {
+    /// The type of the items.
+    #[must_use]
+    pub const fn item(&self) -> ItemType {
+        match self {
+            Self::Item(item) | Self::Vector { item, .. } => *item,
+        }
+    }
+
+    /// True for vectors.
+    #[must_use]
+    pub const fn is_vector(&self) -> bool {
+        matches!(self, Self::Vector { .. })
+    }
+
+    /// How many items every row has: 1 for an item; for vectors the product of the dimensions, 0 where it varies.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        match self {
+            Self::Item(_) => 1,
+            // Parsing refuses products above i32::MAX.
+            Self::Vector { dimensions, .. } => dimensions.iter().fold(1, |product: u32, &d| product.saturating_mul(d)),
+        }
+    }
+}
+
+/// `Single`, `Key<UInt32, 5>`, `Vector<Single, 28>`, `Vector<Text>` where the length varies.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Item(item) => item.fmt(f),
+            Self::Vector { item, dimensions } if dimensions == &[0] => write!(f, "Vector<{item}>"),
+            Self::Vector { item, dimensions } => {
+                write!(f, "Vector<{item}")?;
+                for dimension in dimensions {
+                    match dimension {
+                        0 => f.write_str(", *")?,
+                        known => write!(f, ", {known}")?,
+                    }
+                }
+                f.write_str(">")
+            }
+        }
+    }
+}
+
+impl fmt::Display for ItemType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SByte => "SByte",
+            Self::Byte => "Byte",
+            Self::Int16 => "Int16",
+            Self::UInt16 => "UInt16",
+            Self::Int32 => "Int32",
+            Self::UInt32 => "UInt32",
+            Self::Int64 => "Int64",
+            Self::UInt64 => "UInt64",
+            Self::Single => "Single",
+            Self::Double => "Double",
+            Self::TimeSpan | Self::DvTimeSpan => "TimeSpan",
+            Self::DateTime | Self::DvDateTime => "DateTime",
+            Self::DateTimeOffset | Self::DvDateTimeZone => "DateTimeOffset",
+            Self::RowId => "RowId",
+            Self::Boolean | Self::DvBool => "Boolean",
+            Self::Text => "Text",
+            Self::Key(key) if key.count == 0 => return write!(f, "Key<{}>", key.width),
+            Self::Key(key) => return write!(f, "Key<{}, {}>", key.width, key.count),
+        })
+    }
+}
+
+/// Understands a codec definition. An unknown codec name is [`Unsupported`](container_core::ErrorKind::Unsupported), parameters
+/// that cannot be are [`Invalid`](container_core::ErrorKind::Invalid).
+pub(crate) fn parse_type(codec: &CodecDefinition) -> Result<Type> {
+    let mut cursor = Cursor::at(&codec.parameters, codec.offset);
+    let parsed = if codec.name == "VBuffer" {
+        parse_vector(&mut cursor)?
+    } else {
+        Type::Item(parse_item(&codec.name, &mut cursor)?)
+    };
+    cursor.finish("the codec's definition")?;
+    Ok(parsed)
+}
+
+fn parse_item(name: &str, cursor: &mut Cursor<'_>) -> Result<ItemType> {
+    Ok(match name {
+        "SByte" => ItemType::SByte,
+        "Byte" => ItemType::Byte,
+        "Int16" => ItemType::Int16,
+        "UInt16" => ItemType::UInt16,
+        "Int32" => ItemType::Int32,
+        "UInt32" => ItemType::UInt32,
+        "Int64" => ItemType::Int64,
+        "UInt64" => ItemType::UInt64,
+        "Single" => ItemType::Single,
+        "Double" => ItemType::Double,
+        "TimeSpan" => ItemType::TimeSpan,
+        "DvTimeSpan" => ItemType::DvTimeSpan,
+        "DateTime" => ItemType::DateTime,
+        "DvDateTime" => ItemType::DvDateTime,
+        "DateTimeOffset" => ItemType::DateTimeOffset,
+        "DvDateTimeZone" => ItemType::DvDateTimeZone,
+        "DataViewRowId" => ItemType::RowId,
+        "Boolean" => ItemType::Boolean,
+        "DvBool" => ItemType::DvBool,
+        "TextSpan" => ItemType::Text,
+        "Key2" => ItemType::Key(parse_key(cursor)?),
+        "Key" => ItemType::Key(parse_old_key(cursor)?),
+        _ => return Err(Error::unsupported(format!("codec {name:?} is unknown")).at(cursor.offset())),
+    })
+}
+
+fn parse_key_width(cursor: &mut Cursor<'_>) -> Result<KeyWidth> {
+    let at = cursor.offset();
+    let (name, parameters) = inner_codec(cursor)?;
+    let width = match name.as_str() {
+        "Byte" => KeyWidth::Byte,
+        "UInt16" => KeyWidth::UInt16,
+        "UInt32" => KeyWidth::UInt32,
+        "UInt64" => KeyWidth::UInt64,
+        _ => {
+            let detail = format!("a key is stored as {name:?}, which is none of Byte, UInt16, UInt32, UInt64");
+            return Err(Error::invalid(detail).at(at));
+        }
+    };
+    parameters.finish("the key's number codec")?;
+    Ok(width)
+}
+
+fn parse_key(cursor: &mut Cursor<'_>) -> Result<KeyType> {
+    let width = parse_key_width(cursor)?;
+    let at = cursor.offset();
+    let count = cursor.u64_le("key count")?;
+    if count == 0 || count > width.max() {
+        return Err(Error::invalid(format!(
+            "key count {count} is not between 1 and {}, the most {width} holds",
+            width.max()
+        ))
+        .at(at));
+    }
+    Ok(KeyType { width, count, min: 0, contiguous: true, old: false })
+}
+
+fn parse_old_key(cursor: &mut Cursor<'_>) -> Result<KeyType> {
+    let width = parse_key_width(cursor)?;
+    let at = cursor.offset();
+    let contiguous = match cursor.u8("key contiguity")? {
+        0 => false,
+        1 => true,
+        other => return Err(Error::invalid(format!("key contiguity {other} is neither 0 nor 1")).at(at)),
+    };
+    let min = cursor.u64_le("least key")?;
+    let at = cursor.offset();
+    let count = cursor.i32_le("key count")?;
+    let count = u64::try_from(count).ok().filter(|&count| count <= width.max()).ok_or_else(|| {
+        Error::invalid(format!("key count {count} is not between 0 and {}, the most {width} holds", width.max())).at(at)
+    })?;
+    Ok(KeyType { width, count, min, contiguous, old: true })
+}
+
+fn parse_vector(cursor: &mut Cursor<'_>) -> Result<Type> {
+    let at = cursor.offset();
+    let (name, mut parameters) = inner_codec(cursor)?;
+    if name == "VBuffer" {
+        return Err(Error::invalid("a vector holds vectors, which the format does not have").at(at));
+    }
+    let item = parse_item(&name, &mut parameters)?;
+    parameters.finish("the item codec's definition")?;
+    let at = cursor.offset();
+    let rank = cursor.i32_le("number of dimensions")?;
+    // Every dimension takes four bytes of the parameters, so the count is believed no further than they reach.
+    let rank = usize::try_from(rank)
+        .ok()
+        .filter(|&rank| rank <= cursor.remaining() / 4)
+        .ok_or_else(|| Error::invalid(format!("{rank} dimensions in {} bytes", cursor.remaining())).at(at))?;
+    let mut dimensions = Vec::with_capacity(rank.max(1));
+    for _ in 0..rank {
+        let at = cursor.offset();
+        let dimension = cursor.i32_le("dimension")?;
+        dimensions.push(
+            u32::try_from(dimension)
+                .map_err(|_| Error::invalid(format!("dimension {dimension} is negative")).at(at))?,
+        );
+    }
+    // Older files write no dimension for a single unknown one.
+    if dimensions.is_empty() {
+        dimensions.push(0);
+    }
+    let product = dimensions.iter().try_fold(1u64, |product, &d| product.checked_mul(d.into()));
+    if !dimensions.contains(&0) && product.is_none_or(|product| product > 0x7FFF_FFFF) {
+        return Err(Error::invalid(format!("the product of the dimensions {dimensions:?} exceeds 2147483647")).at(at));
+    }
+    Ok(Type::Vector { item, dimensions })
+}
+
+/// The definition of a codec within another one's parameters.
+fn inner_codec<'a>(cursor: &mut Cursor<'a>) -> Result<(String, Cursor<'a>)> {
+    let name = string(cursor, "inner codec name")?.into_owned();
+    let len = leb(cursor, "length of the inner codec's parameters")?;
+    let parameters = cursor.sub(len, "inner codec parameters")?;
+    Ok((name, parameters))
+}

@@ -1,0 +1,66 @@
+use container_core::{Cursor, Error, Result};
+
+use super::toc::{CodecDefinition, position};
+use super::{SlotNamesPlace, leb, string};
+
+/// The least an entry can take: two strings, two LEBs, a byte, an offset.
+const MIN_ENTRY: u64 = 13;
+
+/// One item of metadata of a column. Offsets are not yet checked against the file, but for their sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MetadataEntry {
+    /// Where the entry begins.
+    pub(crate) offset: u64,
+    pub(crate) kind: String,
+    pub(crate) codec: CodecDefinition,
+    pub(crate) compression: u8,
+    pub(crate) block_offset: u64,
+    pub(crate) block_len: u64,
+}
+
+/// Parses the metadata table of a column; the cursor may reach beyond its end.
+pub(crate) fn parse_metadata_toc(cursor: &mut Cursor<'_>) -> Result<Vec<MetadataEntry>> {
+    let at = cursor.offset();
+    let count = leb(cursor, "metadata count")?;
+    if count == 0 {
+        return Err(Error::invalid("a metadata table of 0 entries").at(at));
+    }
+    let possible = cursor.remaining() as u64 / MIN_ENTRY;
+    let mut entries = Vec::with_capacity(usize::try_from(count.min(possible)).unwrap_or(0));
+    for _ in 0..count {
+        let offset = cursor.offset();
+        let kind = string(cursor, "metadata kind")?.into_owned();
+        let codec = CodecDefinition::parse(cursor)?;
+        let compression = cursor.u8("metadata compression kind")?;
+        let block_offset = position(cursor, "metadata block offset")?;
+        let block_len = leb(cursor, "metadata block length")?;
+        entries.push(MetadataEntry { offset, kind, codec, compression, block_offset, block_len });
+    }
+    Ok(entries)
+}
+
+/// Parses the slot names of version 1.1.1.3: pairs of slot and name, slots rising and below `slots` where that is known.
+/// The result has a name, possibly empty, for every slot up to the last named one or to `slots`.
+pub(crate) fn parse_slot_names(
+    cursor: &mut Cursor<'_>,
+    place: SlotNamesPlace,
+    slots: u64,
+) -> Result<Vec<(u32, String)>> {
+    let possible = cursor.remaining() / 5;
+    let mut names = Vec::with_capacity(possible.min(usize::try_from(place.count).unwrap_or(0)));
+    let mut next = 0;
+    for _ in 0..place.count {
+        let at = cursor.offset();
+        let slot = cursor.i32_le("slot index")?;
+        let number = u32::try_from(slot).ok().filter(|&slot| slot >= next && (slots == 0 || u64::from(slot) < slots));
+        let Some(number) = number else {
+            return Err(Error::invalid(format!(
+                "slot index {slot} is not between {next} and the vector's length {slots}"
+            ))
+            .at(at));
+        };
+        next = number.saturating_add(1);
+        names.push((number, string(cursor, "slot name")?.into_owned()));
+    }
+    Ok(names)
+}

@@ -1,0 +1,41 @@
+//! The structures of the format as they lie in the file: pure functions over bytes, no I/O.
+
+mod codec;
+mod header;
+mod metadata;
+mod toc;
+
+pub(crate) use codec::parse_type;
+pub use codec::{ItemType, KeyType, KeyWidth, Type};
+pub(crate) use header::{HEADER_LEN, SIGNATURE, TAIL_LEN};
+pub use header::{Header, Version};
+pub(crate) use metadata::{MetadataEntry, parse_metadata_toc, parse_slot_names};
+pub use toc::Compression;
+pub(crate) use toc::{LOOKUP_ENTRY_LEN, LookupEntry, SlotNamesPlace, TocEntry, parse_toc};
+
+use std::borrow::Cow;
+
+use container_core::{Cursor, Result};
+
+/// An unsigned LEB128 number of at most 64 bits.
+pub(crate) fn leb(cursor: &mut Cursor<'_>, what: &'static str) -> Result<u64> {
+    let at = cursor.offset();
+    let mut value = 0u64;
+    for i in 0..10 {
+        let byte = cursor.u8(what)?;
+        if i == 9 && byte > 1 {
+            return Err(container_core::Error::invalid("overflow").at(at + i));
+        }
+        value |= u64::from(byte & 0x7F) << (7 * i);
+        if byte < 0x80 {
+            return Ok(value);
+        }
+    }
+    Ok(value)
+}
+
+/// A string: byte length, then UTF-8. What is not UTF-8 becomes U+FFFD, as .NET reads it.
+pub(crate) fn string<'a>(cursor: &mut Cursor<'a>, what: &'static str) -> Result<Cow<'a, str>> {
+    let len = leb(cursor, what)?;
+    cursor.take_u64(len, what).map(String::from_utf8_lossy)
+}

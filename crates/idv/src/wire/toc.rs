@@ -1,0 +1,168 @@
+use std::fmt;
+
+use container_core::{Cursor, Error, Result};
+
+use super::{Header, Version, leb, string};
+
+/// The least an entry can take: two empty strings, two LEBs, a byte, an offset.
+const MIN_ENTRY: u64 = 13;
+
+/// How the blocks of a column are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// Raw DEFLATE (RFC 1951).
+    Deflate,
+    /// zlib (RFC 1950). ML.NET no longer reads it.
+    Zlib,
+}
+
+impl Compression {
+    /// The kind of a byte in the file, if it is one.
+    #[must_use]
+    pub const fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            0 => Some(Self::None),
+            1 => Some(Self::Deflate),
+            2 => Some(Self::Zlib),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Deflate => "deflate",
+            Self::Zlib => "zlib",
+        })
+    }
+}
+
+/// A codec as the file defines it: name and parameters, not yet understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CodecDefinition {
+    pub(crate) name: String,
+    pub(crate) parameters: Vec<u8>,
+    /// Where the parameters begin.
+    pub(crate) offset: u64,
+}
+
+impl CodecDefinition {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+        let name = string(cursor, "codec name")?.into_owned();
+        let len = leb(cursor, "length of the codec parameters")?;
+        let offset = cursor.offset();
+        let parameters = cursor.take_u64(len, "codec parameters")?.to_vec();
+        Ok(Self { name, parameters, offset })
+    }
+}
+
+/// Where slot names of version 1.1.1.3 lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SlotNamesPlace {
+    pub(crate) offset: u64,
+    pub(crate) len: u64,
+    pub(crate) count: u32,
+}
+
+/// One column in the table of contents. Offsets are not yet checked against the file, but for their sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TocEntry {
+    /// Where the entry begins.
+    pub(crate) offset: u64,
+    pub(crate) name: String,
+    pub(crate) codec: CodecDefinition,
+    pub(crate) compression: u8,
+    pub(crate) rows_per_block: u64,
+    pub(crate) lookup_offset: u64,
+    pub(crate) slot_names: Option<SlotNamesPlace>,
+    pub(crate) metadata_offset: Option<u64>,
+}
+
+/// Parses the table of contents; the cursor stands at its beginning and may reach beyond its end.
+pub(crate) fn parse_toc(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<TocEntry>> {
+    // What a count declares is believed only as far as there are bytes for it.
+    let possible = cursor.remaining() as u64 / MIN_ENTRY;
+    let mut entries = Vec::with_capacity(usize::try_from(possible.min(u64::from(header.columns))).unwrap_or(0));
+    for index in 0..header.columns {
+        let mut name = None;
+        let entry = parse_entry(cursor, header.version, &mut name);
+        entries.push(entry.map_err(|error| match name {
+            Some(name) => error.in_column(name),
+            None => error.in_column(format!("#{index}")),
+        })?);
+    }
+    Ok(entries)
+}
+
+fn parse_entry(cursor: &mut Cursor<'_>, version: Version, known_name: &mut Option<String>) -> Result<TocEntry> {
+    let offset = cursor.offset();
+    let name = string(cursor, "column name")?.into_owned();
+    *known_name = Some(name.clone());
+    let codec = CodecDefinition::parse(cursor)?;
+    let compression = cursor.u8("compression kind")?;
+    let rows_per_block = leb(cursor, "rows per block")?;
+    let lookup_offset = position(cursor, "lookup table offset")?;
+    let (mut slot_names, mut metadata_offset) = (None, None);
+    if version >= Version::V4 {
+        let offset = position(cursor, "metadata offset")?;
+        metadata_offset = Some(offset).filter(|&offset| offset > 0);
+    } else if version >= Version::V2 {
+        let offset = position(cursor, "slot names offset")?;
+        if version == Version::V3 && offset > 0 {
+            let len = position(cursor, "slot names size")?;
+            let at = cursor.offset();
+            let count = cursor.i32_le("slot names count")?;
+            let count = u32::try_from(count)
+                .map_err(|_| Error::invalid(format!("slot names count {count} is negative")).at(at))?;
+            slot_names = Some(SlotNamesPlace { offset, len, count });
+        }
+    }
+    Ok(TocEntry { offset, name, codec, compression, rows_per_block, lookup_offset, slot_names, metadata_offset })
+}
+
+/// A 64-bit offset or size, which must not be negative.
+pub(crate) fn position(cursor: &mut Cursor<'_>, what: &'static str) -> Result<u64> {
+    let at = cursor.offset();
+    let value = cursor.i64_le(what)?;
+    u64::try_from(value).map_err(|_| Error::invalid(format!("{what} {value} is negative")).at(at))
+}
+
+/// Bytes of one entry of a lookup table.
+pub(crate) const LOOKUP_ENTRY_LEN: u64 = 16;
+
+/// Where a block lies and how large it is, before and after decompression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LookupEntry {
+    pub(crate) offset: u64,
+    pub(crate) len: u32,
+    pub(crate) raw_len: u32,
+}
+
+impl LookupEntry {
+    /// Parses an entry and checks that the block lies between the header and `end`, the tail.
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, end: u64) -> Result<Self> {
+        let at = cursor.offset();
+        let offset = position(cursor, "block offset")?;
+        let len = length(cursor, "block length")?;
+        let raw_len = length(cursor, "decompressed block length")?;
+        if offset < super::HEADER_LEN || offset.checked_add(len.into()).is_none_or(|stop| stop > end) {
+            return Err(Error::invalid(format!(
+                "a block of {len} bytes at byte {offset} is not between the header's end, {}, and the tail, {end}",
+                super::HEADER_LEN
+            ))
+            .at(at));
+        }
+        Ok(Self { offset, len, raw_len })
+    }
+}
+
+fn length(cursor: &mut Cursor<'_>, what: &'static str) -> Result<u32> {
+    let at = cursor.offset();
+    let value = cursor.i32_le(what)?;
+    u32::try_from(value).map_err(|_| Error::invalid(format!("{what} {value} is negative")).at(at))
+}
