@@ -89,6 +89,15 @@
 //! | `parallel` | blocks decoded ahead by rayon's threads |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "tests make their data with casts"
+    )
+)]
 
 mod codec;
 mod container;

@@ -64,11 +64,13 @@ pub(crate) struct Shown<'a> {
     pub(crate) missing_integers: bool,
     /// NaN is shown as missing.
     pub(crate) missing_floats: bool,
+    /// The least duration is missing: in all files before version 1.1.1.6, whatever the codec's name.
+    pub(crate) missing_spans: bool,
 }
 
 impl<'a> Shown<'a> {
     pub(crate) const fn plain(item: ItemType) -> Self {
-        Self { item, labels: None, missing_integers: false, missing_floats: false }
+        Self { item, labels: None, missing_integers: false, missing_floats: false, missing_spans: false }
     }
 
     /// The value at `index`; `Missing` past the end, which the callers' ranges exclude.
@@ -102,7 +104,8 @@ impl<'a> Shown<'a> {
                 v.get(index).filter(|x| !(self.missing_floats && x.is_nan())).map(|&x| Value::Double(x))
             }
             Values::TimeSpan(v) => {
-                let missing = |x: i64| x == i64::MIN && self.item == ItemType::DvTimeSpan;
+                let can_be_missing = self.missing_spans || self.item == ItemType::DvTimeSpan;
+                let missing = |x: i64| x == i64::MIN && can_be_missing;
                 v.get(index).filter(|&&x| !missing(x)).map(|&x| Value::TimeSpan(TimeSpan(x)))
             }
             Values::DateTime(v) => v.get(index).filter(|&&x| x != i64::MIN).map(|&x| Value::DateTime(DateTime(x))),

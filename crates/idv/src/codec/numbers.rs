@@ -3,15 +3,15 @@ use container_core::{Cursor, Error, Result};
 
 /// A number of fixed width that lies little-endian in the file.
 pub(crate) trait Number: AnyBitPattern + NoUninit + Default {
-    /// From the file's order to the machine's.
-    fn from_file_order(self) -> Self;
+    /// The number in the machine's byte order, when it was read in the file's.
+    fn in_machine_order(self) -> Self;
 }
 
 macro_rules! numbers {
     ($($type:ty)*) => {$(
         impl Number for $type {
             #[inline]
-            fn from_file_order(self) -> Self {
+            fn in_machine_order(self) -> Self {
                 Self::from_le_bytes(self.to_ne_bytes())
             }
         }
@@ -44,7 +44,7 @@ fn fill<T: Number>(bytes: &[u8], n: usize, out: &mut Vec<T>) {
 pub(crate) fn to_machine_order<T: Number>(values: &mut [T]) {
     if cfg!(target_endian = "big") {
         for value in values {
-            *value = value.from_file_order();
+            *value = value.in_machine_order();
         }
     }
 }

@@ -7,6 +7,7 @@ mod job;
 mod metadata;
 mod open;
 mod rows;
+mod typed;
 mod verify;
 
 pub use batches::{Batch, Batches, ColumnSlice};

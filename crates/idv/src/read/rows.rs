@@ -32,6 +32,7 @@ struct RowColumn {
     labels: Option<Arc<Labels>>,
     missing_integers: bool,
     missing_floats: bool,
+    missing_spans: bool,
     /// Keys above their count that were shown as missing.
     bad_keys: u64,
     first_bad_key: u64,
@@ -100,6 +101,7 @@ impl Reader {
             labels,
             missing_integers: missing_as_null && self.header().version <= Version::V5,
             missing_floats: missing_as_null,
+            missing_spans: self.header().version <= Version::V5,
             bad_keys: 0,
             first_bad_key: 0,
         })
@@ -194,6 +196,7 @@ impl RowColumn {
             labels: self.labels.as_deref(),
             missing_integers: self.missing_integers,
             missing_floats: self.missing_floats,
+            missing_spans: self.missing_spans,
         }
     }
 

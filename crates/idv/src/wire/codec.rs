@@ -44,7 +44,7 @@ pub enum ItemType {
     Single,
     /// `f64`
     Double,
-    /// A duration in ticks of 100 ns.
+    /// A duration in ticks of 100 ns; `i64::MIN` is missing in files before version 1.1.1.6.
     TimeSpan,
     /// The older duration, which can be missing (`i64::MIN`).
     DvTimeSpan,

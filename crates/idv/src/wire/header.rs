@@ -15,7 +15,7 @@ pub(crate) const SIGNATURE: u64 = 0x0042_5644_004C_4D43;
 pub(crate) const TAIL_SIGNATURE: u64 = 0x434D_4C00_4456_4200;
 
 /// A version of the format: four numbers, the most significant first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(u64);
 
 impl Version {
@@ -48,6 +48,12 @@ impl Version {
     #[must_use]
     pub const fn to_bits(self) -> u64 {
         self.0
+    }
+}
+
+impl fmt::Debug for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
