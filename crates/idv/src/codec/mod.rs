@@ -159,16 +159,28 @@ macro_rules! reuse {
     }};
 }
 
-/// Decodes a whole block of `n` values; all bytes must belong to them.
-pub(crate) fn decode(kind: &Type, n: usize, mut cursor: Cursor<'_>, values: &mut Values) -> Result<()> {
+/// Decodes a whole block of `n` values; all bytes must belong to them. Values that take more memory than bytes in the
+/// block (bools) may take `limit` bytes.
+pub(crate) fn decode(kind: &Type, n: usize, mut cursor: Cursor<'_>, limit: u64, values: &mut Values) -> Result<()> {
     match kind {
-        Type::Item(item) => decode_items(*item, n, &mut cursor, values)?,
+        Type::Item(item) => {
+            check_bools(*item, n, limit, &cursor)?;
+            decode_items(*item, n, &mut cursor, values)?;
+        }
         Type::Vector { item, .. } => {
             let vectors = reuse!(values, Vector);
-            vector::decode(*item, kind.size(), n, &mut cursor, vectors)?;
+            vector::decode(*item, kind.size(), n, &mut cursor, limit, vectors)?;
         }
     }
     cursor.finish("the block")
+}
+
+/// Bools lie eight or four to a byte in the file and take a byte each in memory.
+fn check_bools(item: ItemType, n: usize, limit: u64, cursor: &Cursor<'_>) -> Result<()> {
+    if matches!(item, ItemType::Boolean | ItemType::DvBool) && n as u64 > limit {
+        return Err(Error::limit("bytes of decoded bools", n as u64, limit).at(cursor.offset()));
+    }
+    Ok(())
 }
 
 /// Decodes `n` items, which may be followed by others' bytes.

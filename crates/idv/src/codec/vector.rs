@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use container_core::{Cursor, Error, Result};
 
-use super::{Values, check_count, count, decode_items, least_len, numbers};
+use super::{Values, check_bools, check_count, count, decode_items, least_len, numbers};
 use crate::wire::ItemType;
 
 /// Vectors of one block, dense and sparse, of equal or of differing lengths.
@@ -109,7 +109,14 @@ impl Vectors {
 }
 
 /// Decodes a block of `n` vectors; `size` is the length that the type states, 0 where it varies.
-pub(crate) fn decode(item: ItemType, size: u32, n: usize, cursor: &mut Cursor<'_>, out: &mut Vectors) -> Result<()> {
+pub(crate) fn decode(
+    item: ItemType,
+    size: u32,
+    n: usize,
+    cursor: &mut Cursor<'_>,
+    limit: u64,
+    out: &mut Vectors,
+) -> Result<()> {
     out.rows = n;
     out.lengths.clear();
     check_count(cursor, "number of vectors", n)?;
@@ -146,6 +153,7 @@ pub(crate) fn decode(item: ItemType, size: u32, n: usize, cursor: &mut Cursor<'_
     if least > cursor.remaining() as u64 {
         return Err(Error::truncated("values", least, cursor.remaining() as u64).at(cursor.offset()));
     }
+    check_bools(item, total_values, limit, cursor)?;
     decode_items(item, total_values, cursor, &mut out.values)
 }
 

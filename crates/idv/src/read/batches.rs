@@ -17,6 +17,9 @@ use crate::codec::Values;
 #[cfg(feature = "parallel")]
 const AHEAD_BYTES: u64 = 64 << 20;
 
+/// Rows that are walked over when there is nothing to read in them: a header alone can declare any number.
+const MOST_ROWS_WITHOUT_COLUMNS: u64 = 1 << 24;
+
 /// Rows of a batch when no column says how long it is.
 const ROWS_WITHOUT_COLUMNS: u64 = 8192;
 
@@ -145,6 +148,11 @@ impl Reader {
         if start > total || scan.rows.end < start {
             let detail = format!("rows {start} to {} of {total} rows", scan.rows.end);
             return Err(Error::usage(detail).in_format(FORMAT_NAME));
+        }
+        if columns.is_empty() && end - start > MOST_ROWS_WITHOUT_COLUMNS {
+            return Err(Error::limit("rows without a column to read", end - start, MOST_ROWS_WITHOUT_COLUMNS)
+                .at(40)
+                .in_format(FORMAT_NAME));
         }
         let mut plan = BinaryHeap::with_capacity(columns.len());
         for (slot, &index) in columns.iter().enumerate() {

@@ -124,11 +124,12 @@ impl Reader {
         let entry = self.lookup(column, block, &mut scratch.packed)?;
         // More rows than an i32 counts cannot be in a block of at most 2^31 - 1 bytes, except of one-bit items.
         let n = usize::try_from(rows.end - rows.start).map_err(|_| too_many(rows).at(entry.offset))?;
+        let limit = self.0.options.limits.block_bytes;
         if column.compression() == Some(Compression::None) {
             check_stored(&entry)?;
             let range = entry.offset..entry.offset + u64::from(entry.len);
             let bytes = self.source().view(range, &mut scratch.packed)?;
-            return codec::decode(kind, n, Cursor::at(bytes, entry.offset), values);
+            return codec::decode(kind, n, Cursor::at(bytes, entry.offset), limit, values);
         }
         // What cannot hold so many items is refused before it is inflated.
         if kind_least_len(kind, rows.end - rows.start).is_none_or(|least| least > entry.raw_len.into()) {
@@ -137,7 +138,7 @@ impl Reader {
         }
         self.raw_block(column, &entry, scratch)?;
         let raw = scratch.raw.get(..to_usize(entry.raw_len)).unwrap_or_default();
-        codec::decode(kind, n, Cursor::new(raw), values).map_err(|error| inside(&error, entry.offset))
+        codec::decode(kind, n, Cursor::new(raw), limit, values).map_err(|error| inside(&error, entry.offset))
     }
 
     /// Inflates a block into the first `raw_len` bytes of `scratch.raw`.

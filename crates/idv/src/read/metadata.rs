@@ -77,7 +77,7 @@ impl Reader {
             return Err(Error::invalid(detail).at(column.entry.offset));
         }
         let (entries, stop) = parse_growing(self.source(), offset..end, |cursor| {
-            let entries = parse_metadata_toc(cursor)?;
+            let entries = parse_metadata_toc(cursor, &self.0.options.limits)?;
             Ok((entries, cursor.offset()))
         })?;
         let metadata = entries.into_iter().map(|entry| {
@@ -139,7 +139,7 @@ impl Reader {
         let mut values = Values::default();
         match Compression::from_byte(entry.compression) {
             None | Some(Compression::None) => {
-                codec::decode(value_type, 1, Cursor::at(bytes, offset), &mut values)?;
+                codec::decode(value_type, 1, Cursor::at(bytes, offset), limits.metadata_bytes, &mut values)?;
             }
             Some(compression) => {
                 let mut raw = Vec::new();
@@ -147,7 +147,7 @@ impl Reader {
                 inflater
                     .inflate_unsized(compression, bytes, &mut raw, limits.metadata_bytes)
                     .map_err(|error| error.at(offset))?;
-                codec::decode(value_type, 1, Cursor::new(&raw), &mut values)
+                codec::decode(value_type, 1, Cursor::new(&raw), limits.metadata_bytes, &mut values)
                     .map_err(|error| super::block::inside(&error, offset))?;
             }
         }

@@ -1,10 +1,7 @@
-use container_core::{Cursor, Error, Result};
+use container_core::{Cursor, Error, Limits, Result};
 
-use super::toc::{CodecDefinition, position};
+use super::toc::{CodecDefinition, ROOM, position};
 use super::{SlotNamesPlace, leb, string};
-
-/// The least an entry can take: two strings, two LEBs, a byte, an offset.
-const MIN_ENTRY: u64 = 13;
 
 /// One item of metadata of a column. Offsets are not yet checked against the file, but for their sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,14 +16,14 @@ pub(crate) struct MetadataEntry {
 }
 
 /// Parses the metadata table of a column; the cursor may reach beyond its end.
-pub(crate) fn parse_metadata_toc(cursor: &mut Cursor<'_>) -> Result<Vec<MetadataEntry>> {
+pub(crate) fn parse_metadata_toc(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Vec<MetadataEntry>> {
     let at = cursor.offset();
     let count = leb(cursor, "metadata count")?;
     if count == 0 {
         return Err(Error::invalid("a metadata table of 0 entries").at(at));
     }
-    let possible = cursor.remaining() as u64 / MIN_ENTRY;
-    let mut entries = Vec::with_capacity(usize::try_from(count.min(possible)).unwrap_or(0));
+    limits.check_columns("metadata count", count).map_err(|error| error.at(at))?;
+    let mut entries = Vec::with_capacity(usize::try_from(count).unwrap_or(ROOM).min(ROOM));
     for _ in 0..count {
         let offset = cursor.offset();
         let kind = string(cursor, "metadata kind")?.into_owned();
@@ -46,8 +43,7 @@ pub(crate) fn parse_slot_names(
     place: SlotNamesPlace,
     slots: u64,
 ) -> Result<Vec<(u32, String)>> {
-    let possible = cursor.remaining() / 5;
-    let mut names = Vec::with_capacity(possible.min(usize::try_from(place.count).unwrap_or(0)));
+    let mut names = Vec::with_capacity(usize::try_from(place.count).unwrap_or(ROOM).min(ROOM));
     let mut next = 0;
     for _ in 0..place.count {
         let at = cursor.offset();

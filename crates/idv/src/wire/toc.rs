@@ -4,8 +4,8 @@ use container_core::{Cursor, Error, Result};
 
 use super::{Header, Version, leb, string};
 
-/// The least an entry can take: two empty strings, two LEBs, a byte, an offset.
-const MIN_ENTRY: u64 = 13;
+/// So many entries are made room for at once, whatever a count declares.
+pub(crate) const ROOM: usize = 4096;
 
 /// How the blocks of a column are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -85,9 +85,7 @@ pub(crate) struct TocEntry {
 
 /// Parses the table of contents; the cursor stands at its beginning and may reach beyond its end.
 pub(crate) fn parse_toc(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<TocEntry>> {
-    // What a count declares is believed only as far as there are bytes for it.
-    let possible = cursor.remaining() as u64 / MIN_ENTRY;
-    let mut entries = Vec::with_capacity(usize::try_from(possible.min(u64::from(header.columns))).unwrap_or(0));
+    let mut entries = Vec::with_capacity(usize::try_from(header.columns).unwrap_or(ROOM).min(ROOM));
     for index in 0..header.columns {
         let mut name = None;
         let entry = parse_entry(cursor, header.version, &mut name);
