@@ -16,3 +16,6 @@ pub use metadata::Metadata;
 pub use open::{Column, Options, Reader, Unreadable};
 pub(crate) use rows::shown_metadata;
 pub use rows::{Row, Rows};
+
+#[cfg(all(test, feature = "parallel"))]
+mod tests;
