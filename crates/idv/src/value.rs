@@ -79,7 +79,9 @@ impl<'a> Shown<'a> {
     }
 
     fn get(self, values: &'a Values, index: usize) -> Option<Value<'a>> {
-        if let ItemType::Key(key) = self.item {
+        if let ItemType::Key(key) = self.item
+            && !matches!(values, Values::Vector(_))
+        {
             // A number above the count is no value; who walks over rows counts them.
             let value = key.value(values.stored_key(index)?).ok().flatten()?;
             return Some(match self.labels {

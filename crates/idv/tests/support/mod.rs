@@ -1,0 +1,138 @@
+//! What the tests of this crate share.
+#![allow(dead_code, reason = "every test file uses a part of it")]
+#![allow(unreachable_pub, reason = "the fuzz targets use some of the modules too")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test code fails by panicking"
+)]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "an encoder writes the low bytes of numbers, false ones too"
+)]
+
+pub mod cells;
+pub mod forge;
+pub mod source;
+pub mod strategies;
+pub mod table;
+
+use std::path::{Path, PathBuf};
+
+use container_core::{Error, Finding, Limits, Result, Scan, Severity, Source, VerifyOptions};
+use idv::{Options, Reader, Scratch, Values};
+
+/// Opens bytes with the default options.
+pub fn open(bytes: impl Into<Vec<u8>>) -> Result<Reader> {
+    Reader::from_source(Source::from(bytes.into()), Options::default())
+}
+
+/// Opens bytes with limits.
+pub fn open_with(bytes: impl Into<Vec<u8>>, limits: Limits) -> Result<Reader> {
+    Reader::from_source(Source::from(bytes.into()), Options::default().with_limits(limits))
+}
+
+/// The error must be of this kind and say exactly this.
+#[track_caller]
+pub fn says(error: &Error, kind: &str, text: &str) {
+    assert_eq!((error.kind().name(), error.to_string().as_str()), (kind, text));
+    assert_eq!(error.format(), Some("idv"));
+}
+
+/// The file must be refused with an error of this kind and text.
+#[track_caller]
+pub fn refused(bytes: Vec<u8>, kind: &str, text: &str) {
+    match open(bytes) {
+        Ok(_) => panic!("opened, where this was expected: {text}"),
+        Err(error) => says(&error, kind, text),
+    }
+}
+
+/// Reads a block, for its error.
+pub fn block(reader: &Reader, column: usize, block: u64) -> Result<Values> {
+    let mut values = Values::default();
+    reader.read_block(column, block, &mut values, &mut Scratch::default()).map(|_| values)
+}
+
+/// Block 0 of column 0 must fail so, and a walk over the rows in the same way, and then be at its end.
+#[track_caller]
+pub fn block_fails(bytes: Vec<u8>, kind: &str, text: &str) {
+    let reader = open(bytes).unwrap();
+    says(&block(&reader, 0, 0).unwrap_err(), kind, text);
+    for threads in [1, 0] {
+        let mut batches = reader.batches(&Scan::default().with_columns([0]).with_threads(threads)).unwrap();
+        says(&batches.try_next().map(|_| ()).unwrap_err(), kind, text);
+        assert!(batches.try_next().unwrap().is_none(), "batches go on after an error");
+    }
+    // The same buffers serve another block afterwards: see `the_buffers_survive_an_error`.
+}
+
+/// All findings of `verify`, as their severity and text.
+pub fn findings(reader: &Reader, threads: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut report = |finding: Finding| {
+        let severity = if finding.severity == Severity::Error { "error" } else { "warning" };
+        found.push(format!("{severity}: {}", finding.error));
+    };
+    reader.verify(&VerifyOptions::default().with_threads(threads), &mut report).unwrap();
+    found
+}
+
+/// The findings, which must be the same with any number of threads.
+#[track_caller]
+pub fn verify(bytes: impl Into<Vec<u8>>) -> Vec<String> {
+    let reader = open(bytes).unwrap();
+    let found = findings(&reader, 1);
+    for threads in [0, 2, 1] {
+        assert_eq!(findings(&reader, threads), found, "{threads} threads");
+    }
+    found
+}
+
+/// Reads everything there is, and stops at the first thing that is wrong; verify's errors (not its warnings) count.
+pub fn read_all(source: Source) -> Result<Vec<String>> {
+    let reader = Reader::from_source(source, Options::default())?;
+    let mut out = vec![format!("{:?}", reader.header())];
+    for column in reader.columns() {
+        out.push(format!("{} {:?}", column.unique_name(), column.kind()));
+        if let Err(unreadable) = column.kind() {
+            return Err(unreadable.to_error().in_format("idv"));
+        }
+        for metadata in reader.metadata(column.index())? {
+            if metadata.value_type().is_ok() {
+                out.push(format!("{} {:?}", metadata.kind(), reader.metadata_value(column.index(), &metadata)?));
+            }
+        }
+    }
+    let mut rows = reader.rows(&Scan::default().with_threads(1))?;
+    let mut line = Vec::new();
+    while let Some(row) = rows.try_next()? {
+        line.clear();
+        row.json(&mut line)?;
+        out.push(String::from_utf8(line.clone()).unwrap());
+    }
+    out.extend(rows.losses().iter().map(ToString::to_string));
+    let mut first = None;
+    reader.verify(&VerifyOptions::default().with_threads(1), &mut |finding| {
+        out.push(format!("{:?} {}", finding.severity, finding.error));
+        if finding.severity == Severity::Error {
+            first.get_or_insert(finding.error);
+        }
+    })?;
+    first.map_or(Ok(out), Err)
+}
+
+/// The golden files, by name.
+pub fn golden() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/idv");
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "idv"));
+    files.sort();
+    assert!(files.len() >= 60, "{} golden files", files.len());
+    files
+}
