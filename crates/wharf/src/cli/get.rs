@@ -1,0 +1,102 @@
+//! `wharf get`: one record.
+
+use std::ffi::OsString;
+
+use container_core::{Error, Result, Table};
+use wharf::convert::{Cells, column_names};
+
+use super::Outcome;
+use super::env::Env;
+use super::human;
+use super::inputs::{self, Place};
+use super::pour::unreadable;
+use super::select::{self, Reading, RowRange};
+
+const EXAMPLES: &str = "\
+Examples:
+  wharf get adult.idv --row 41           the row with number 41, counted from 0
+  wharf get adult.idv --row 41 --json    the same for a program";
+
+/// Print one record, by key or by row number
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The file; - is standard input
+    #[arg(value_name = "FILE")]
+    file: OsString,
+
+    /// The record's key, where the format has keys
+    #[arg(value_name = "KEY", required_unless_present = "row", conflicts_with = "row")]
+    key: Option<String>,
+
+    /// The record's row number, counted from 0
+    #[arg(long, value_name = "N")]
+    row: Option<u64>,
+
+    /// A table for people, into a pipe too
+    #[arg(long, conflicts_with = "json")]
+    pretty: bool,
+
+    /// Only these columns, in this order: names as `info` lists them, separated by commas; may be given several times
+    #[arg(long, value_name = "NAMES")]
+    columns: Vec<String>,
+
+    #[command(flatten)]
+    reading: Reading,
+}
+
+pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
+    if env.json() && arguments.pretty {
+        // clap sees this only when --json stands behind the verb.
+        return Err(Error::usage("--json cannot be used with --pretty"));
+    }
+    let places = inputs::expand(std::slice::from_ref(&arguments.file))?;
+    let [place] = places.as_slice() else {
+        return Err(Error::usage(format!("the pattern matches {} files; get reads one", places.len()))
+            .in_file(arguments.file.display().to_string()));
+    };
+    let opened = place.open(&mut env.opener)?;
+    let file = |error: Error| error.in_file(place.name());
+    let table = select::table(opened.container.as_ref(), arguments.reading.table.as_deref()).map_err(file)?;
+    record(arguments, place, table, env).map_err(file)
+}
+
+fn record(arguments: &Arguments, place: &Place, table: &dyn Table, env: &mut Env<'_>) -> Result<Outcome> {
+    let row = match (&arguments.key, arguments.row) {
+        (Some(key), _) => {
+            let found = table.find(key)?;
+            found.ok_or_else(|| Error::usage("there is no record with this key").in_key(key.clone()))?
+        }
+        (None, row) => row.unwrap_or(0),
+    };
+    let wanted = RowRange { rows: row..row.saturating_add(1), one: true };
+    if let Some(len) = table.len() {
+        wanted.check(len)?;
+    }
+    let mut scan = arguments.reading.scan().with_rows(wanted.rows.clone());
+    scan.columns = select::columns(table, &arguments.columns)?;
+    let mut rows = table.rows(&scan)?;
+    if !rows.advance()? {
+        return Err(Error::usage(format!("there is no row {row}")));
+    }
+    let text = if arguments.pretty || (env.stdout.terminal.is_some() && !env.json()) {
+        let names = column_names(table, &scan);
+        let mut cells = Cells::new(&names).with_limit(human::RECORD_CELL);
+        cells.fill(rows.row())?;
+        let kind = |name: &str| table.columns().iter().find(|column| column.name == name).map_or("", |c| &c.kind);
+        let lines = names.iter().zip(cells.iter()).map(|(name, cell)| (*name, kind(name), cell));
+        human::record(lines, env.stdout.terminal)
+    } else {
+        let mut line = Vec::new();
+        rows.json(&mut line)?;
+        line.push(b'\n');
+        String::from_utf8(line).map_err(|cause| Error::invalid("the row's JSON is no text").caused_by(cause))?
+    };
+    env.stdout.print(&text)?;
+    let mut lost = if arguments.columns.is_empty() { unreadable(place, table) } else { Vec::new() };
+    lost.extend(rows.losses().into_iter().map(|loss| super::report::Lost { file: Some(place.name()), loss }));
+    for lost in &lost {
+        env.report.lost(lost);
+    }
+    Ok(if lost.is_empty() { Outcome::Done } else { Outcome::Loss })
+}

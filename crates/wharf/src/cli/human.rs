@@ -1,0 +1,196 @@
+//! Output for people: aligned tables, abbreviated values, nothing that a terminal would act on.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
+use serde_json::Value;
+use wharf::convert::{Cell, CellKind};
+
+/// So many bytes of a value are shown in a record.
+pub(crate) const RECORD_CELL: usize = 2000;
+
+/// An empty table: a line under the header, nothing else drawn.
+pub(crate) fn table(width: Option<u16>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).force_no_tty();
+    table.set_style(TableComponent::HeaderLines, '─');
+    table.set_style(TableComponent::MiddleHeaderIntersections, '─');
+    table.set_truncation_indicator("…");
+    match width {
+        Some(width) => table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic),
+        None => table.set_content_arrangement(ContentArrangement::Disabled),
+    };
+    table
+}
+
+/// The table's text: two blanks between columns, none at the ends of lines.
+pub(crate) fn print(table: &mut Table) -> String {
+    let last = table.column_count().saturating_sub(1);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        // The place where a vertical line could be drawn is the second blank.
+        column.set_padding((0, u16::from(index < last)));
+    }
+    let mut text = table.trim_fmt();
+    text.push('\n');
+    text
+}
+
+/// One record: a line per column.
+pub(crate) fn record<'a>(lines: impl Iterator<Item = (&'a str, &'a str, Cell<'a>)>, width: Option<u16>) -> String {
+    let mut table = table(width);
+    table.set_header(["column", "type", "value"]);
+    for (name, kind, cell) in lines {
+        table.add_row([comfy(&clean(name)), comfy(&clean(kind)), comfy(&shown(&cell))]);
+    }
+    print(&mut table)
+}
+
+fn comfy(text: &str) -> comfy_table::Cell {
+    comfy_table::Cell::new(text)
+}
+
+/// A number's digits stand under one another when all of a column does.
+pub(crate) const RIGHT: CellAlignment = CellAlignment::Right;
+
+/// A cell as it is shown.
+pub(crate) fn shown(cell: &Cell<'_>) -> String {
+    if cell.kind == CellKind::Null {
+        return "null".to_owned();
+    }
+    let text = String::from_utf8_lossy(cell.bytes);
+    if cell.kind == CellKind::Nested
+        && !cell.cut
+        && text.starts_with("{\"$sparse\":")
+        && let Some(sparse) = serde_json::from_str(&text).ok().as_ref().and_then(sparse)
+    {
+        return clean(&sparse).into_owned();
+    }
+    let mut shown = clean(&text).into_owned();
+    if cell.cut {
+        shown.push('…');
+    }
+    shown
+}
+
+/// A sparse vector as people write it: its length, and `index:value` for what is stored.
+pub(crate) fn sparse(value: &Value) -> Option<String> {
+    let sparse = value.get("$sparse")?;
+    let (indices, values) = (sparse.get("indices")?.as_array()?, sparse.get("values")?.as_array()?);
+    let mut text = format!("sparse({})", sparse.get("length")?);
+    for (index, value) in indices.iter().zip(values) {
+        text.push_str(&format!(" {index}:{value}"));
+    }
+    (indices.len() == values.len()).then_some(text)
+}
+
+/// True for a cell whose digits should stand under those of the others.
+pub(crate) fn is_number(cell: &Cell<'_>) -> bool {
+    match cell.kind {
+        CellKind::Plain | CellKind::Null => true,
+        // Numbers that JSON has no digits for.
+        CellKind::Text => matches!(cell.bytes, b"NaN" | b"Infinity" | b"-Infinity"),
+        CellKind::Nested => false,
+    }
+}
+
+/// The text with control characters, and characters that change the direction of writing, shown as escapes: what is in a
+/// file must not steer the terminal.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    let steers = |character: char| {
+        character.is_control()
+            || matches!(character, '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
+    };
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        match character {
+            '\n' => clean.push_str("\\n"),
+            '\r' => clean.push_str("\\r"),
+            '\t' => clean.push_str("\\t"),
+            other if steers(other) => clean.extend(other.escape_unicode()),
+            other => clean.push(other),
+        }
+    }
+    Cow::Owned(clean)
+}
+
+/// At most so many characters, the last an ellipsis when there are more.
+pub(crate) fn abbreviated(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most.saturating_sub(1)) {
+        Some((cut, _)) if text.chars().count() > most => {
+            Cow::Owned(format!("{}…", text.get(..cut).unwrap_or_default()))
+        }
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// `1 row`, `12,345 rows`.
+pub(crate) fn counted(count: impl TryInto<u64>, what: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", grouped(count))
+}
+
+/// `12,345`.
+pub(crate) fn grouped(number: impl Display) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `4.2 kB`: decimal units, as disks are sold and `ls --si` shows them.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    if bytes < 1000 {
+        return counted(bytes, "byte");
+    }
+    let (mut tenths, mut unit) = (bytes / 100, 0);
+    while tenths >= 10_000 && unit + 1 < UNITS.len() {
+        tenths /= 1000;
+        unit += 1;
+    }
+    let unit = UNITS.get(unit).copied().unwrap_or_default();
+    if tenths >= 1000 { format!("{} {unit}", tenths / 10) } else { format!("{}.{} {unit}", tenths / 10, tenths % 10) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        assert_eq!(clean("plain ü"), "plain ü");
+        assert_eq!(clean("a\u{1b}[31m\n\tb\u{202e}\u{9b}"), "a\\u{1b}[31m\\n\\tb\\u{202e}\\u{9b}");
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(counted(1_u64, "row"), "1 row");
+        assert_eq!(counted(0_u64, "row"), "0 rows");
+        assert_eq!(counted(1_234_567_usize, "row"), "1,234,567 rows");
+        assert_eq!(grouped(123), "123");
+        assert_eq!(size(999), "999 bytes");
+        assert_eq!(size(1000), "1.0 kB");
+        assert_eq!(size(123_456), "123 kB");
+        assert_eq!(size(999_999), "999 kB");
+        assert_eq!(size(1_000_000), "1.0 MB");
+        assert_eq!(size(u64::MAX), "18.4 EB");
+    }
+
+    #[test]
+    fn long_texts_end_in_an_ellipsis() {
+        assert_eq!(abbreviated("abc", 3), "abc");
+        assert_eq!(abbreviated("abcd", 3), "ab…");
+        assert_eq!(abbreviated("üüüü", 3), "üü…");
+        assert_eq!(abbreviated("", 3), "");
+    }
+}

@@ -1,0 +1,336 @@
+//! `wharf info`: what is in files.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io::{BufWriter, Write};
+
+use container_core::{ColumnInfo, Container, Error, Result, Table};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Map, Value};
+
+use super::Outcome;
+use super::env::Env;
+use super::human::{self, abbreviated, clean, counted};
+use super::inputs::{self, Opened, Place};
+use super::report::error_object;
+
+const EXAMPLES: &str = "\
+Examples:
+  wharf info adult.idv
+  wharf info adult.idv --json | jq '.tables[0].columns[].name'";
+
+/// Show what is in files: format, tables, columns with types, metadata
+///
+/// Only headers and indexes are read, so this is quick for files of any size.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<OsString>,
+}
+
+pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
+    let places = inputs::expand(&arguments.files)?;
+    let several = places.len() > 1;
+    let mut outcome = Outcome::Done;
+    for (number, place) in places.iter().enumerate() {
+        let opened = place.open(&mut env.opener)?;
+        let errors = RefCell::new(Vec::new());
+        if env.json() {
+            let file = several.then(|| place.name());
+            let info = Info { file, container: opened.container.as_ref(), errors: &errors };
+            print_json(&info, env)?;
+        } else {
+            let gap = if number > 0 { "\n" } else { "" };
+            let text = format!("{gap}{}", describe(place, &opened, &errors, env.stdout.terminal));
+            env.stdout.print(&text)?;
+        }
+        for error in errors.into_inner() {
+            env.report.error(&error.in_file(place.name()));
+            outcome = Outcome::Failed;
+        }
+    }
+    Ok(outcome)
+}
+
+fn print_json(info: &Info<'_>, env: &mut Env<'_>) -> Result<()> {
+    let pretty = env.stdout.terminal.is_some() && info.file.is_none();
+    let mut out = BufWriter::with_capacity(64 << 10, &mut env.stdout);
+    let written =
+        if pretty { serde_json::to_writer_pretty(&mut out, info) } else { serde_json::to_writer(&mut out, info) };
+    let written = written.map_err(std::io::Error::from).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+    written.map_err(|cause| Error::io("cannot write to standard output", cause))
+}
+
+/// A container's description, made while it is printed: memory grows with one column's metadata.
+struct Info<'a> {
+    file: Option<String>,
+    container: &'a dyn Container,
+    errors: &'a RefCell<Vec<Error>>,
+}
+
+impl Serialize for Info<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(file) = &self.file {
+            map.serialize_entry("file", file)?;
+        }
+        map.serialize_entry("format", self.container.format())?;
+        map.serialize_entry("version", &self.container.version())?;
+        for (name, value) in self.container.details() {
+            map.serialize_entry(&name, &value)?;
+        }
+        map.serialize_entry(
+            "tables",
+            &Each(self.container.tables(), |table| TableInfo { table, errors: self.errors }),
+        )?;
+        map.end()
+    }
+}
+
+struct TableInfo<'a> {
+    table: &'a dyn Table,
+    errors: &'a RefCell<Vec<Error>>,
+}
+
+impl Serialize for TableInfo<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("name", self.table.name())?;
+        map.serialize_entry("rows", &self.table.len())?;
+        let columns: Vec<usize> = (0..self.table.columns().len()).collect();
+        let column = |index| ColumnEntry { table: self.table, index, errors: self.errors };
+        map.serialize_entry("columns", &Each(columns, column))?;
+        map.end()
+    }
+}
+
+struct ColumnEntry<'a> {
+    table: &'a dyn Table,
+    index: usize,
+    errors: &'a RefCell<Vec<Error>>,
+}
+
+impl Serialize for ColumnEntry<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(column) = self.table.columns().get(self.index) {
+            map.serialize_entry("name", &column.name)?;
+            map.serialize_entry("type", &column.kind)?;
+            for (name, value) in &column.details {
+                map.serialize_entry(name, value)?;
+            }
+            match self.table.column_details(self.index) {
+                Ok(details) => {
+                    for (name, value) in details {
+                        map.serialize_entry(&name, &value)?;
+                    }
+                }
+                Err(error) => {
+                    let error = error.in_column(column.name.clone());
+                    map.serialize_entry("error", &error_object(&error))?;
+                    self.errors.borrow_mut().push(error);
+                }
+            }
+            if let Some(why) = &column.unreadable {
+                map.serialize_entry("unreadable", why)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// A list whose items are made while it is printed.
+struct Each<T, F>(Vec<T>, F);
+
+impl<T: Copy, U: Serialize, F: Fn(T) -> U> Serialize for Each<T, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
+        for item in &self.0 {
+            list.serialize_element(&(self.1)(*item))?;
+        }
+        list.end()
+    }
+}
+
+/// The description for people: what fits a line. Programs get everything.
+fn describe(place: &Place, opened: &Opened, errors: &RefCell<Vec<Error>>, width: Option<u16>) -> String {
+    let container = opened.container.as_ref();
+    let version = container.version();
+    let size = opened.bytes.map(|bytes| format!(", {}", human::size(bytes))).unwrap_or_default();
+    let mut text = format!("{}: {} {}{size}\n", clean(&place.name()), container.format(), clean(&version));
+    for (key, value) in container.details() {
+        // The size is said already, and so is a version that is no other.
+        if key != "bytes" && value != *version {
+            text.push_str(&format!("{}: {}\n", spaced(&key), brief(&value)));
+        }
+    }
+    let tables = container.tables();
+    for table in &tables {
+        let name = if tables.len() == 1 { String::new() } else { format!("\ntable {}: ", clean(table.name())) };
+        text.push_str(&name);
+        text.push_str(&describe_table(*table, errors, width));
+    }
+    text
+}
+
+fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option<u16>) -> String {
+    let rows = table.len().map_or_else(|| "rows not counted".to_owned(), |rows| counted(rows, "row"));
+    let columns = table.columns();
+    let mut text = format!("{rows}, {}", counted(columns.len(), "column"));
+    let described: Vec<_> =
+        columns.iter().enumerate().map(|(index, column)| Described::new(table, index, column, errors)).collect();
+    let (common, differing) = common(&described);
+    let said: Vec<String> = common.iter().map(|(key, value)| format!("{} {}", spaced(key), scalar(value))).collect();
+    if !said.is_empty() {
+        text.push_str(&format!("; all columns: {}", said.join(", ")));
+    }
+    text.push('\n');
+    if columns.is_empty() {
+        return text;
+    }
+    text.push('\n');
+    let mut lines = human::table(width);
+    let noted = described.iter().any(|column| !column.note.is_empty());
+    let header = ["column", "type"].into_iter().chain(differing.iter().map(String::as_str));
+    lines.set_header(header.chain(noted.then_some("note")).map(spaced));
+    for column in &described {
+        let cells = differing.iter().map(|key| column.plain.get(key).map(scalar).unwrap_or_default());
+        let line = [column.name.clone(), column.kind.clone()].into_iter().chain(cells);
+        lines.add_row(line.chain(noted.then(|| column.note.clone())));
+    }
+    for (key, column) in differing.iter().zip(lines.column_iter_mut().skip(2)) {
+        if described.iter().filter_map(|column| column.plain.get(key)).all(Value::is_number) {
+            column.set_cell_alignment(human::RIGHT);
+        }
+    }
+    text.push_str(&human::print(&mut lines));
+    if described.iter().any(|column| !column.nested.is_empty()) {
+        text.push('\n');
+        text.push_str(&metadata(&described, width));
+    }
+    text
+}
+
+/// What is the same for all columns is said once, the rest has a place of its own in the table.
+fn common(described: &[Described]) -> (Map<String, Value>, Vec<String>) {
+    let (mut common, mut differing) = (Map::new(), Vec::new());
+    let mut seen = HashSet::new();
+    let keys = described.iter().flat_map(|column| column.plain.keys()).filter(|key| seen.insert(key.as_str()));
+    for key in keys {
+        let mut values = described.iter().map(|column| column.plain.get(key));
+        match values.next().flatten() {
+            Some(first) if described.len() > 1 && key != "bytes" && values.all(|value| value == Some(first)) => {
+                common.insert(key.clone(), first.clone());
+            }
+            _ => differing.push(key.clone()),
+        }
+    }
+    (common, differing)
+}
+
+/// A line for everything else that columns say of themselves.
+fn metadata(described: &[Described], width: Option<u16>) -> String {
+    let mut lines = human::table(width);
+    lines.set_header(["column", "metadata", "value"]);
+    for column in described {
+        for (index, (kind, value)) in column.nested.iter().enumerate() {
+            let name = if index == 0 { column.name.as_str() } else { "" };
+            lines.add_row([name, kind, value]);
+        }
+    }
+    human::print(&mut lines)
+}
+
+/// A column as people see it.
+struct Described {
+    name: String,
+    kind: String,
+    plain: Map<String, Value>,
+    nested: Vec<(String, String)>,
+    note: String,
+}
+
+/// Details that say to a program what the type or another detail says to people.
+const FOR_PROGRAMS: [&str; 5] = ["codec", "dimensions", "key_count", "blocks", "decompressed_bytes"];
+
+impl Described {
+    fn new(table: &dyn Table, index: usize, column: &ColumnInfo, errors: &RefCell<Vec<Error>>) -> Self {
+        let mut details = column.details.clone();
+        let mut note = column.unreadable.as_ref().map(|why| format!("cannot be read: {}", clean(why)));
+        match table.column_details(index) {
+            Ok(more) => details.extend(more),
+            Err(error) => {
+                let error = error.in_column(column.name.clone());
+                note = Some(format!("damaged: {}", clean(error.detail())));
+                errors.borrow_mut().push(error);
+            }
+        }
+        let mut plain = Map::new();
+        let mut nested = Vec::new();
+        for (key, value) in details {
+            match value {
+                _ if FOR_PROGRAMS.contains(&key.as_str()) => {}
+                Value::Object(members) if key == "metadata" => {
+                    let named = |(kind, value): (String, Value)| (short(&kind), brief(&value));
+                    nested.extend(members.into_iter().map(named));
+                }
+                Value::Array(_) | Value::Object(_) => nested.push((spaced(&key), brief(&value))),
+                plain_value => drop(plain.insert(key, plain_value)),
+            }
+        }
+        Self { name: short(&column.name), kind: short(&column.kind), plain, nested, note: note.unwrap_or_default() }
+    }
+}
+
+fn spaced(key: &str) -> String {
+    short(&key.replace('_', " "))
+}
+
+/// A text of a file, short and harmless.
+fn short(text: &str) -> String {
+    abbreviated(&clean(text), 60).into_owned()
+}
+
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::String(text) => short(text),
+        Value::Null => String::new(),
+        Value::Number(number) if number.is_u64() => human::grouped(number),
+        other => other.to_string(),
+    }
+}
+
+/// The beginning of a value, and how much there is of it.
+fn brief(value: &Value) -> String {
+    /// Characters of a list or a map that are shown, about.
+    const SHOWN: usize = 60;
+    if let Some(sparse) = human::sparse(value) {
+        return short(&sparse);
+    }
+    let members: Box<dyn Iterator<Item = String> + '_> = match value {
+        Value::Array(items) => Box::new(items.iter().map(brief)),
+        Value::Object(members) => {
+            Box::new(members.iter().map(|(key, value)| format!("{}: {}", short(key), brief(value))))
+        }
+        Value::String(text) => return format!("\"{}\"", short(text).replace('"', "\\\"")),
+        other => return other.to_string(),
+    };
+    let (open, close, count) = match value {
+        Value::Array(items) => ('[', ']', items.len()),
+        Value::Object(members) => ('{', '}', members.len()),
+        _ => return String::new(),
+    };
+    let mut text = String::from(open);
+    for (index, member) in members.enumerate() {
+        text.push_str(if index == 0 { "" } else { ", " });
+        if text.chars().count() > SHOWN {
+            return format!("{text}…{close} ({})", counted(count, "item"));
+        }
+        text.push_str(&member);
+    }
+    text.push(close);
+    text
+}

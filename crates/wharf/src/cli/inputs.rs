@@ -1,0 +1,184 @@
+//! The files that a verb works on: names, patterns, standard input.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use container_core::{Container, Error, Input, OpenOptions, Result, Source};
+use wharf::open_among;
+
+use super::env::Opener;
+
+/// One input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    Path(PathBuf),
+    Stdin,
+}
+
+impl Place {
+    /// How it is called in messages.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Path(path) => path.display().to_string(),
+            Self::Stdin => "<stdin>".to_owned(),
+        }
+    }
+
+    pub(crate) fn open(&self, opener: &mut Opener<'_>) -> Result<Opened> {
+        let input = match self {
+            Self::Path(path) => Input::open(path, opener.access),
+            Self::Stdin => Source::from_reader(&mut opener.stdin).map(Input::Stream),
+        };
+        let open = |input: Input| {
+            let container = open_among(opener.formats, &input, &OpenOptions::default().with_access(opener.access))?;
+            Ok(Opened { container, bytes: input.source().map(Source::len) })
+        };
+        input.and_then(open).map_err(|error| error.in_file(self.name()))
+    }
+
+    /// True when writing to `output` would write to this input.
+    pub(crate) fn is_same_file(&self, output: &Path) -> bool {
+        match self {
+            Self::Path(path) => same_file(path, output),
+            Self::Stdin => stdin_is(output),
+        }
+    }
+}
+
+/// An input, opened.
+pub(crate) struct Opened {
+    pub(crate) container: Box<dyn Container>,
+    /// Its size, when it is one file.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// All inputs that the arguments name, in their order; patterns sorted.
+pub(crate) fn expand(arguments: &[OsString]) -> Result<Vec<Place>> {
+    let mut places = Vec::new();
+    for argument in arguments {
+        places.extend(expand_one(argument)?);
+    }
+    match places.iter().filter(|place| **place == Place::Stdin).count() {
+        0 | 1 => Ok(places),
+        _ => Err(Error::usage("standard input (-) can be read only once")),
+    }
+}
+
+/// A name that exists is taken as it is, whatever characters it has; otherwise it may be a pattern.
+pub(crate) fn expand_one(argument: &OsStr) -> Result<Vec<Place>> {
+    if argument == "-" {
+        return Ok(vec![Place::Stdin]);
+    }
+    let name = || argument.display().to_string();
+    let missing = match fs::symlink_metadata(argument) {
+        Ok(_) => return Ok(vec![Place::Path(argument.into())]),
+        Err(cause) => Error::io("cannot open", cause).in_file(name()),
+    };
+    let Some(pattern) = argument.to_str().filter(|text| text.contains(['*', '?', '['])) else {
+        return Err(missing);
+    };
+    let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::default() };
+    let matches = glob::glob_with(pattern, options)
+        .map_err(|cause| Error::usage("the pattern cannot be understood").caused_by(cause).in_file(name()))?;
+    let mut places = Vec::new();
+    for found in matches {
+        let path = found.map_err(|cause| {
+            let folder = cause.path().display().to_string();
+            Error::io("cannot look into the folder", cause.into()).in_file(folder)
+        })?;
+        places.push(Place::Path(path));
+    }
+    if places.is_empty() {
+        let cause = io::Error::new(io::ErrorKind::NotFound, "no file matches the pattern");
+        return Err(Error::io("cannot open", cause).in_file(name()));
+    }
+    Ok(places)
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    if let (Ok(one), Ok(other)) = (fs::metadata(one), fs::metadata(other)) {
+        return identity(&one) == identity(&other);
+    }
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(unix)]
+fn stdin_is(output: &Path) -> bool {
+    use std::os::fd::AsFd;
+    let input = io::stdin().as_fd().try_clone_to_owned().map(fs::File::from).and_then(|file| file.metadata());
+    match (input, fs::metadata(output)) {
+        (Ok(input), Ok(output)) => input.is_file() && identity(&input) == identity(&output),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn stdin_is(_: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(argument: &Path) -> Vec<String> {
+        let places = expand_one(argument.as_os_str()).unwrap();
+        let file = |place: &Place| match place {
+            Place::Path(path) => path.file_name().unwrap().to_str().unwrap().to_owned(),
+            Place::Stdin => unreachable!("no pattern gives standard input"),
+        };
+        places.iter().map(file).collect()
+    }
+
+    #[test]
+    fn patterns_are_sorted_and_literal_names_win() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["b.idv", "a.idv", "c.txt", ".hidden.idv", "[ab].idv"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert_eq!(names(&folder.path().join("*.idv")), ["[ab].idv", "a.idv", "b.idv"]);
+        assert_eq!(names(&folder.path().join("[ab].idv")), ["[ab].idv"]);
+        assert_eq!(names(&folder.path().join("[a-b].idv")), ["a.idv", "b.idv"]);
+        let error = expand_one(folder.path().join("*.none").as_os_str()).unwrap_err();
+        assert!(error.to_string().ends_with("*.none: cannot open: no file matches the pattern"), "{error}");
+        let error = expand_one(folder.path().join("a***").as_os_str()).unwrap_err();
+        assert_eq!(error.kind().name(), "usage");
+        let error = expand_one(folder.path().join("none").as_os_str()).unwrap_err();
+        assert_eq!(error.kind().name(), "io");
+    }
+
+    #[test]
+    fn standard_input_is_read_once() {
+        assert_eq!(expand(&["-".into()]).unwrap(), [Place::Stdin]);
+        assert_eq!(expand(&["-".into(), "-".into()]).unwrap_err().kind().name(), "usage");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_same_file_by_another_name_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("a"), "").unwrap();
+        fs::write(path("b"), "").unwrap();
+        fs::hard_link(path("a"), path("hard")).unwrap();
+        std::os::unix::fs::symlink(path("a"), path("soft")).unwrap();
+        let place = Place::Path(path("a"));
+        for other in ["a", "hard", "soft", "../{}/a"] {
+            let other = other.replace("{}", folder.path().file_name().unwrap().to_str().unwrap());
+            assert!(place.is_same_file(&path(&other)), "{other}");
+        }
+        assert!(!place.is_same_file(&path("b")) && !place.is_same_file(&path("none")));
+    }
+}

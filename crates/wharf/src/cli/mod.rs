@@ -1,0 +1,145 @@
+//! The command: one file per verb, and what they share.
+
+mod bar;
+mod cat;
+mod convert;
+mod env;
+mod get;
+mod human;
+mod info;
+mod inputs;
+mod pages;
+mod pour;
+mod report;
+mod select;
+mod verify;
+
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use container_core::{Access, Error, ErrorKind, Result};
+
+use env::Env;
+
+/// How a run of the command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Outcome {
+    /// All was done.
+    Done,
+    /// All was done, but something could not be kept.
+    Loss,
+    /// It failed, or `verify` found something.
+    Failed,
+    /// It was asked for something that cannot be.
+    Usage,
+}
+
+impl Outcome {
+    /// The exit code.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Loss => 3,
+        }
+    }
+
+    fn of(error: &Error) -> Self {
+        if error.kind() == ErrorKind::Usage { Self::Usage } else { Self::Failed }
+    }
+}
+
+/// Open, check and convert dataset containers, whatever their format.
+#[derive(Debug, Parser)]
+#[command(name = "wharf", version, propagate_version = true, arg_required_else_help = true, after_help = EXIT_CODES)]
+struct Command {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    global: Global,
+}
+
+const EXIT_CODES: &str = "\
+Examples:
+  wharf info adult.idv                 what is in it
+  wharf cat adult.idv -n 10            its first ten rows
+  wharf convert adult.idv adult.csv    the same data for another tool
+
+Exit codes: 0 done; 1 failed, or verify found something; 2 wrong usage; 3 done, but something could not be kept \
+(the warnings say what).";
+
+#[derive(Debug, Clone, Copy, clap::Args)]
+struct Global {
+    /// JSON for programs: results, and errors and warnings too (one object per line, on stderr)
+    #[arg(long, global = true, help_heading = "Options for every verb")]
+    json: bool,
+
+    /// How local files are read
+    #[arg(long, global = true, value_enum, default_value_t = AccessChoice::Auto, value_name = "HOW",
+          help_heading = "Options for every verb")]
+    access: AccessChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AccessChoice {
+    /// Small files are read at once, others mapped into memory
+    Auto,
+    /// Mapped into memory: fastest; not for files that another program may shorten meanwhile
+    Mapped,
+    /// Read piece by piece: a file that is shortened meanwhile is an error and no crash
+    Positional,
+}
+
+impl From<AccessChoice> for Access {
+    fn from(choice: AccessChoice) -> Self {
+        match choice {
+            AccessChoice::Auto => Self::Auto,
+            AccessChoice::Mapped => Self::Mapped,
+            AccessChoice::Positional => Self::Positional,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Info(info::Arguments),
+    Cat(cat::Arguments),
+    Get(get::Arguments),
+    Verify(verify::Arguments),
+    Convert(convert::Arguments),
+}
+
+/// Runs the command on this process's arguments and streams.
+pub(crate) fn main() -> Outcome {
+    let mut env = Env::of_the_process();
+    run(std::env::args_os(), &mut env)
+}
+
+/// Runs the command: everything it reads, writes and knows is in `env`.
+pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, env: &mut Env<'_>) -> Outcome {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    env.report.json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
+    let outcome = match Command::try_parse_from(arguments) {
+        Ok(command) => {
+            env.opener.access = command.global.access.into();
+            dispatch(&command, env).unwrap_or_else(|error| env.fail(&error))
+        }
+        Err(error) => env.answer(&error),
+    };
+    // Whoever closed the pipe has seen enough: nothing failed.
+    if env.stdout.closed { Outcome::Done } else { outcome }
+}
+
+fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {
+    match &command.verb {
+        Verb::Info(arguments) => info::run(arguments, env),
+        Verb::Cat(arguments) => cat::run(arguments, env),
+        Verb::Get(arguments) => get::run(arguments, env),
+        Verb::Verify(arguments) => verify::run(arguments, env),
+        Verb::Convert(arguments) => convert::run(arguments, env),
+    }
+}

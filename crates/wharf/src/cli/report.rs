@@ -1,0 +1,114 @@
+//! Errors and warnings, on standard error.
+
+use std::fmt::Display;
+use std::io::Write;
+
+use container_core::{Error, ErrorKind, Loss, Position};
+use serde_json::{Map, Value, json};
+
+use super::human::clean;
+
+/// Where errors and warnings go: lines for people, or one JSON object per line.
+pub(crate) struct Report<'a> {
+    pub(crate) out: Box<dyn Write + 'a>,
+    pub(crate) terminal: bool,
+    pub(crate) json: bool,
+}
+
+/// Something that was not kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lost {
+    /// The input it was in, if it was one.
+    pub(crate) file: Option<String>,
+    pub(crate) loss: Loss,
+}
+
+impl Report<'_> {
+    pub(crate) fn error(&mut self, error: &Error) {
+        if self.json {
+            self.line(&json!({"error": error_object(error)}).to_string());
+        } else {
+            self.line(&format!("error: {}", clean(&error.to_string())));
+        }
+    }
+
+    pub(crate) fn lost(&mut self, lost: &Lost) {
+        let Lost { file, loss } = lost;
+        let message = if loss.first.is_unknown() { loss.what.clone() } else { loss.to_string() };
+        if self.json {
+            let mut object = Map::new();
+            object.insert("kind".into(), "loss".into());
+            object.insert("message".into(), message.into());
+            object.insert("what".into(), loss.what.clone().into());
+            object.insert("count".into(), loss.count.into());
+            if let Some(file) = file {
+                object.insert("file".into(), file.clone().into());
+            }
+            insert_position(&mut object, &loss.first);
+            self.line(&json!({"warning": object}).to_string());
+        } else {
+            let file = file.as_ref().map(|file| format!("{file}: ")).unwrap_or_default();
+            self.line(&format!("warning: {}{}", clean(&file), clean(&message)));
+        }
+    }
+
+    /// A word to people, when there are any.
+    pub(crate) fn note(&mut self, text: impl Display) {
+        if self.terminal && !self.json {
+            self.line(&format!("note: {text}"));
+        }
+    }
+
+    /// A text as it is.
+    pub(crate) fn plain(&mut self, text: &str) {
+        // When standard error is gone, there is nobody left to tell.
+        let _ = self.out.write_all(text.as_bytes());
+        let _ = self.out.flush();
+    }
+
+    pub(crate) fn colour(&self) -> bool {
+        self.terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    }
+
+    fn line(&mut self, line: &str) {
+        self.plain(&format!("{line}\n"));
+    }
+}
+
+/// The members of an error for programs. Those that are not known are left out.
+pub(crate) fn error_object(error: &Error) -> Map<String, Value> {
+    let mut object = Map::new();
+    object.insert("kind".into(), error.kind().name().into());
+    if let Some(format) = error.format() {
+        object.insert("format".into(), format.into());
+    }
+    object.insert("message".into(), error.to_string().into());
+    match error.kind() {
+        ErrorKind::Truncated { needed, available } => {
+            object.insert("needed".into(), needed.into());
+            object.insert("available".into(), available.into());
+        }
+        ErrorKind::Limit { asked, limit } => {
+            object.insert("asked".into(), asked.into());
+            object.insert("limit".into(), limit.into());
+        }
+        _ => {}
+    }
+    insert_position(&mut object, error.position());
+    object
+}
+
+fn insert_position(object: &mut Map<String, Value>, position: &Position) {
+    let numbers = [("byte", position.byte), ("line", position.line), ("block", position.block), ("row", position.row)];
+    let texts = [("file", &position.file), ("column", &position.column), ("key", &position.key)];
+    for (name, value) in texts {
+        if let Some(value) = value {
+            object.insert(name.into(), value.as_ref().into());
+        }
+    }
+    for (name, value) in numbers {
+        if let Some(value) = value {
+            object.insert(name.into(), value.into());
+        }
+    }
+}

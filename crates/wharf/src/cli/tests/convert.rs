@@ -1,0 +1,99 @@
+use super::*;
+
+fn place() -> Place {
+    Place::new().with("in", &["a", "b"], &json!([[1, "x"], [2, null]]))
+}
+
+#[test]
+fn the_extension_says_the_form() {
+    for (name, expected) in [
+        ("out.csv", "a,b\n1,x\n2,\n"),
+        ("out.TSV", "a\tb\n1\tx\n2\t\n"),
+        ("out.jsonl", "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":null}\n"),
+        ("out.ndjson", "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":null}\n"),
+        ("out.json", "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":null}\n"),
+    ] {
+        let place = place();
+        assert_eq!(place.wharf(&["convert", "@in", &format!("@{name}")]).ok(), "");
+        assert_eq!(place.read(name), expected);
+        assert_eq!(place.files(), ["in", name]);
+    }
+    let error = place().wharf(&["convert", "@in", "@out.txt"]).failed(2);
+    assert_eq!(
+        error,
+        "error: @out.txt: the output ends in .txt, known are .jsonl .ndjson .json .csv .tsv; or say --to"
+    );
+    let error = place().wharf(&["convert", "@in", "@out"]).failed(2);
+    assert!(error.contains("the output has no extension"), "{error}");
+}
+
+#[test]
+fn to_says_it_too() {
+    let place = place();
+    assert_eq!(place.wharf(&["convert", "@in", "@out.txt", "--to", "csv", "--rows", "1", "--columns", "b,a"]).ok(), "");
+    assert_eq!(place.read("out.txt"), "b,a\n,2\n");
+    assert_eq!(place.wharf(&["convert", "@in", "@in", "-", "--to", "tsv"]).ok(), "a\tb\n1\tx\n2\t\n1\tx\n2\t\n");
+    assert_eq!(place.wharf(&["convert", "@in", "-", "-n", "1"]).ok(), "{\"a\":1,\"b\":\"x\"}\n");
+}
+
+#[test]
+fn an_output_that_exists_needs_force() {
+    let place = place();
+    fs::write(place.path("out.csv"), "precious").unwrap();
+    let error = place.wharf(&["convert", "@in", "@out.csv"]).failed(2);
+    assert_eq!(error, "error: @out.csv: the output exists; --force replaces it");
+    assert_eq!(place.read("out.csv"), "precious");
+    assert_eq!(place.wharf(&["convert", "@in", "@out.csv", "--force"]).ok(), "");
+    assert_eq!(place.read("out.csv"), "a,b\n1,x\n2,\n");
+}
+
+#[test]
+fn an_output_that_is_an_input_is_always_refused() {
+    let place = place();
+    let before = place.read("in");
+    fs::hard_link(place.path("in"), place.path("again.csv")).unwrap();
+    for output in ["@in", "@again.csv", "@./in"] {
+        let error = place.wharf(&["convert", "@again.csv", "@in", output, "--to", "csv", "--force"]).failed(2);
+        assert!(error.contains("the output is the input @again.csv"), "{error}");
+    }
+    assert_eq!(place.read("in"), before);
+    assert_eq!(place.files(), ["again.csv", "in"]);
+}
+
+#[test]
+fn an_error_leaves_what_was_there() {
+    let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
+    let place = Place::new().with_document("bad", &json!({"tables": [table]}));
+    let error = place.wharf(&["convert", "@bad", "@out.csv"]).failed(1);
+    assert_eq!(error, "error: mock: @bad: the block is damaged (row 1)");
+    assert_eq!(place.files(), ["bad"]);
+    fs::write(place.path("out.csv"), "old").unwrap();
+    place.wharf(&["convert", "@bad", "@out.csv", "--force"]).failed(1);
+    assert_eq!(place.read("out.csv"), "old");
+    assert_eq!(place.files(), ["bad", "out.csv"]);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    let error = place().wharf(&["convert", "@in", "@no/out.csv"]).failed(1);
+    assert!(error.starts_with("error: @no/out.csv: cannot create the output: "), "{error}");
+}
+
+#[test]
+fn a_loss_is_told_and_the_output_is_there() {
+    let place = Place::new().with("in", &["a"], &json!([[null]]));
+    let ran = place.wharf(&["convert", "@in", "@out.csv"]);
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""));
+    assert_eq!(ran.err, "warning: @in: null in the only column written as an empty text once at row 0\n");
+    assert_eq!(place.read("out.csv"), "a\n\"\"\n");
+}
+
+#[test]
+fn programs_are_told_what_was_done() {
+    let place = place();
+    let ran = place.wharf(&["convert", "@in", "@in", "@out.csv", "--json"]);
+    assert_eq!(ran.json(), json!({"file": "@out.csv", "to": "csv", "rows": 4, "bytes": 18}));
+    assert_eq!(place.read("out.csv").len(), 18);
+    let ran = Place::new().with("in", &["a"], &json!([[1]])).on_terminal(80).wharf(&["convert", "@in", "@out.jsonl"]);
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "note: @out.jsonl: 1 row\n"));
+}

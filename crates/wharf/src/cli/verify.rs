@@ -1,0 +1,155 @@
+//! `wharf verify`: everything that is wrong with files.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use container_core::{Error, Finding, Result, Severity, VerifyOptions};
+use serde_json::{Value, json};
+
+use super::Outcome;
+use super::bar::Bar;
+use super::env::{Env, Stdout};
+use super::human::{clean, counted};
+use super::inputs::{self, Opened, Place};
+use super::report::error_object;
+
+const EXAMPLES: &str = "\
+Examples:
+  wharf verify adult.idv
+  wharf verify 'archive/*.idv' --json > report.jsonl";
+
+/// Check files: everything that can be checked, every problem reported
+///
+/// Exit code 1 when a file has an error; warnings alone are no failure. A file that cannot be opened is an error, and the
+/// others are checked all the same.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<OsString>,
+
+    /// Threads that may work at once; 0 for all the machine has
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    threads: usize,
+}
+
+pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
+    let mut outcome = Outcome::Done;
+    let mut stdin_seen = false;
+    for file in &arguments.files {
+        let places = match inputs::expand_one(file) {
+            Ok(places) => places.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err((file.display().to_string(), error))],
+        };
+        for place in places {
+            let place = match place {
+                Ok(Place::Stdin) if stdin_seen => {
+                    return Err(Error::usage("standard input (-) can be read only once"));
+                }
+                other => other,
+            };
+            stdin_seen |= matches!(place, Ok(Place::Stdin));
+            outcome = outcome.max(one(place, arguments.threads, env)?);
+        }
+    }
+    Ok(outcome)
+}
+
+/// Checks one file and prints what is found as it is found.
+fn one(place: Result<Place, (String, Error)>, threads: usize, env: &mut Env<'_>) -> Result<Outcome> {
+    let name = match &place {
+        Ok(place) => place.name(),
+        Err((name, _)) => name.clone(),
+    };
+    let opened = match place {
+        Ok(place) => place.open(&mut env.opener),
+        Err((_, error)) => Err(error),
+    };
+    let json = env.json();
+    let bar = Arc::new(Bar::new(env.report.terminal));
+    bar.name(name.clone());
+    let mut findings =
+        Findings { name: &name, json, out: &mut env.stdout, bar: &bar, errors: 0, warnings: 0, failed: Ok(()) };
+    match opened {
+        Err(error) => {
+            findings.begin(None)?;
+            findings.take(Finding::error(error));
+        }
+        Ok(Opened { container, .. }) => {
+            findings.begin(Some((container.format(), container.version())))?;
+            let options = VerifyOptions::default().with_threads(threads).with_progress(bar.clone());
+            if let Err(error) = container.verify(&options, &mut |finding| findings.take(finding)) {
+                findings.take(Finding::error(error));
+            }
+        }
+    }
+    bar.clear();
+    findings.end()
+}
+
+/// Prints findings one by one: memory does not grow with their number.
+struct Findings<'a, 'o> {
+    name: &'a str,
+    json: bool,
+    out: &'a mut Stdout<'o>,
+    bar: &'a Bar,
+    errors: u64,
+    warnings: u64,
+    /// The first failure to print: checking goes on to its end, printing does not.
+    failed: Result<()>,
+}
+
+impl Findings<'_, '_> {
+    fn begin(&mut self, known: Option<(&'static str, String)>) -> Result<()> {
+        if !self.json {
+            return Ok(());
+        }
+        let mut head = json!({"file": self.name});
+        if let (Some((format, version)), Some(head)) = (known, head.as_object_mut()) {
+            head.insert("format".into(), format.into());
+            head.insert("version".into(), version.into());
+        }
+        let head = head.to_string();
+        self.out.print(&format!("{},\"findings\":[", head.trim_end_matches('}')))
+    }
+
+    fn take(&mut self, finding: Finding) {
+        let Finding { severity, error, .. } = finding;
+        let (word, count) = match severity {
+            Severity::Error => ("error", &mut self.errors),
+            Severity::Warning => ("warning", &mut self.warnings),
+        };
+        *count += 1;
+        let first = self.errors + self.warnings == 1;
+        if self.failed.is_err() {
+            return;
+        }
+        let line = if self.json {
+            let mut object = serde_json::Map::new();
+            object.insert("severity".into(), word.into());
+            object.extend(error_object(&error));
+            format!("{}{}", if first { "" } else { "," }, Value::Object(object))
+        } else {
+            format!("{word}: {}\n", clean(&error.in_file(self.name.to_owned()).to_string()))
+        };
+        self.failed = self.bar.aside(|| self.out.print(&line));
+    }
+
+    fn end(self) -> Result<Outcome> {
+        self.failed?;
+        let line = if self.json {
+            format!("],\"ok\":{}}}\n", self.errors == 0)
+        } else {
+            let verdict = match (self.errors, self.warnings) {
+                (0, 0) => "ok".to_owned(),
+                (0, warnings) => format!("ok, {}", counted(warnings, "warning")),
+                (errors, 0) => counted(errors, "problem"),
+                (errors, warnings) => format!("{}, {}", counted(errors, "problem"), counted(warnings, "warning")),
+            };
+            format!("{}: {verdict}\n", clean(self.name))
+        };
+        self.out.print(&line)?;
+        Ok(if self.errors == 0 { Outcome::Done } else { Outcome::Failed })
+    }
+}

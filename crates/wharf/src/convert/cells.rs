@@ -1,0 +1,406 @@
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::ops::Range;
+
+use container_core::{Error, Result};
+use serde::Serialize;
+use serde::ser::{self, Impossible, SerializeMap, SerializeStruct};
+use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer as Json};
+
+/// What a [`Cell`] holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CellKind {
+    /// Null, or a field that the row does not have. No bytes.
+    Null,
+    /// A bool or a number.
+    Plain,
+    /// A text, as it is.
+    Text,
+    /// A list or a map, as JSON text.
+    Nested,
+}
+
+/// One value of a row, as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cell<'a> {
+    /// What it holds.
+    pub kind: CellKind,
+    /// The text, UTF-8.
+    pub bytes: &'a [u8],
+    /// True when the text was longer than the limit of its [`Cells`] and is its beginning only.
+    pub cut: bool,
+}
+
+/// The current row as texts, one per column: what a sink for tables needs. The memory is reused from row to row.
+///
+/// Any row goes in, whatever its format: it only has to serialize as a map (or a struct) from names to values. Fields are
+/// found by name, so they may come in another order than the columns, or be missing.
+///
+/// ```
+/// use wharf::convert::Cells;
+/// let mut cells = Cells::new(&["name", "size"]);
+/// cells.fill(&serde_json::json!({"name": "Ada", "size": [1, 2]}))?;
+/// let texts: Vec<_> = cells.iter().map(|cell| cell.bytes.to_vec()).collect();
+/// assert_eq!(texts, [&b"Ada"[..], b"[1,2]"]);
+/// # Ok::<(), wharf::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Cells {
+    names: Vec<Box<str>>,
+    /// The columns by name, built when a row does not come in their order.
+    by_name: Option<HashMap<Box<str>, usize>>,
+    limit: usize,
+    /// The texts of all cells, one behind another.
+    text: Vec<u8>,
+    /// The name of the field at hand.
+    name: Vec<u8>,
+    slots: Vec<Slot>,
+}
+
+#[derive(Debug, Clone)]
+struct Slot {
+    kind: CellKind,
+    range: Range<usize>,
+    cut: bool,
+}
+
+impl Slot {
+    const NULL: Self = Self { kind: CellKind::Null, range: 0..0, cut: false };
+}
+
+impl Cells {
+    /// Cells for rows of these columns.
+    #[must_use]
+    pub fn new(columns: &[&str]) -> Self {
+        let names = columns.iter().map(|&name| name.into()).collect();
+        Self { names, by_name: None, limit: usize::MAX, text: Vec::new(), name: Vec::new(), slots: Vec::new() }
+    }
+
+    /// Keeps at most so many bytes of each cell's text, cut between characters.
+    #[must_use]
+    pub fn with_limit(mut self, bytes: usize) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// The columns' names.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(AsRef::as_ref)
+    }
+
+    /// The number of columns.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// True when there are no columns.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Takes a row. Says how many of its fields are none of the columns; they are left out.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) when the row is no map from names to values that JSON can show.
+    pub fn fill(&mut self, row: &dyn erased_serde::Serialize) -> Result<u64> {
+        self.text.clear();
+        self.text.shrink_to(1 << 20); // one huge row must not cost its memory for the rest of the run
+        self.slots.clear();
+        self.slots.resize(self.names.len(), Slot::NULL);
+        let mut fields = Fields { cells: self, next: 0, column: None, unknown: 0 };
+        erased_serde::serialize(row, RowSerializer(&mut fields))
+            .map_err(|cause| Error::invalid("the row cannot be shown as text").caused_by(cause))?;
+        Ok(fields.unknown)
+    }
+
+    /// The cells of the row that was taken last, one per column.
+    pub fn iter(&self) -> impl Iterator<Item = Cell<'_>> {
+        self.slots.iter().map(|slot| Cell {
+            kind: slot.kind,
+            bytes: self.text.get(slot.range.clone()).unwrap_or_default(),
+            cut: slot.cut,
+        })
+    }
+}
+
+/// A row on its way into [`Cells`].
+struct Fields<'a> {
+    cells: &'a mut Cells,
+    /// The column that is expected next: rows mostly come in the columns' order.
+    next: usize,
+    /// The column that the current field belongs to.
+    column: Option<usize>,
+    unknown: u64,
+}
+
+impl Fields<'_> {
+    fn key_in_buffer(&mut self) {
+        let name = std::mem::take(&mut self.cells.name);
+        self.key(&name);
+        self.cells.name = name;
+    }
+
+    fn key(&mut self, name: &[u8]) {
+        let names = &self.cells.names;
+        let expected = names.get(self.next).is_some_and(|column| column.as_bytes() == name);
+        self.column = if expected {
+            Some(self.next)
+        } else {
+            let index = || names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect();
+            let by_name = self.cells.by_name.get_or_insert_with(index);
+            std::str::from_utf8(name).ok().and_then(|name| by_name.get(name).copied())
+        };
+        match self.column {
+            Some(column) => self.next = column + 1,
+            None => self.unknown += 1,
+        }
+    }
+
+    fn value(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+        let Some(slot) = self.column.take().and_then(|column| self.cells.slots.get_mut(column)) else {
+            return Ok(());
+        };
+        let text = &mut self.cells.text;
+        let start = text.len();
+        let (mut kind, mut cut) = (CellKind::Plain, false);
+        let room = Room { end: start.saturating_add(self.cells.limit), text: &mut *text, cut: &mut cut };
+        value.serialize(&mut Json::with_formatter(room, CellFormatter { depth: 0, kind: &mut kind }))?;
+        if cut {
+            let kept = text.get(start..).unwrap_or_default();
+            let whole = std::str::from_utf8(kept).map_or_else(|error| error.valid_up_to(), str::len);
+            text.truncate(start + whole);
+        }
+        *slot = Slot { kind, range: start..text.len(), cut };
+        Ok(())
+    }
+}
+
+/// A buffer that takes so much and lets the rest go by.
+struct Room<'a> {
+    text: &'a mut Vec<u8>,
+    end: usize,
+    cut: &'a mut bool,
+}
+
+impl Write for Room<'_> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let room = self.end.saturating_sub(self.text.len());
+        match bytes.get(..room) {
+            Some(head) if head.len() < bytes.len() => {
+                self.text.extend_from_slice(head);
+                *self.cut = true;
+            }
+            _ => self.text.extend_from_slice(bytes),
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// JSON inside lists and maps; outside of them texts stand bare and null is nothing.
+struct CellFormatter<'a> {
+    depth: u32,
+    kind: &'a mut CellKind,
+}
+
+impl CellFormatter<'_> {
+    fn down(&mut self) {
+        self.depth += 1;
+        *self.kind = CellKind::Nested;
+    }
+}
+
+impl Formatter for CellFormatter<'_> {
+    fn write_null<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.depth == 0 {
+            *self.kind = CellKind::Null;
+            return Ok(());
+        }
+        CompactFormatter.write_null(writer)
+    }
+
+    fn begin_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.depth == 0 {
+            *self.kind = CellKind::Text;
+            return Ok(());
+        }
+        CompactFormatter.begin_string(writer)
+    }
+
+    fn end_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.depth == 0 { Ok(()) } else { CompactFormatter.end_string(writer) }
+    }
+
+    fn write_char_escape<W: ?Sized + Write>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()> {
+        if self.depth > 0 {
+            return CompactFormatter.write_char_escape(writer, escape);
+        }
+        let byte = match escape {
+            CharEscape::Quote => b'"',
+            CharEscape::ReverseSolidus => b'\\',
+            CharEscape::Solidus => b'/',
+            CharEscape::Backspace => 8,
+            CharEscape::FormFeed => 12,
+            CharEscape::LineFeed => b'\n',
+            CharEscape::CarriageReturn => b'\r',
+            CharEscape::Tab => b'\t',
+            CharEscape::AsciiControl(byte) => byte,
+        };
+        writer.write_all(&[byte])
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.down();
+        CompactFormatter.begin_array(writer)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth = self.depth.saturating_sub(1);
+        CompactFormatter.end_array(writer)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.down();
+        CompactFormatter.begin_object(writer)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.depth = self.depth.saturating_sub(1);
+        CompactFormatter.end_object(writer)
+    }
+}
+
+/// Takes a map or a struct apart into fields; anything else is no row.
+struct RowSerializer<'a, 'c>(&'a mut Fields<'c>);
+
+type No = Impossible<(), serde_json::Error>;
+
+fn no_row<T>() -> Result<T, serde_json::Error> {
+    Err(ser::Error::custom("it is no map from column names to values"))
+}
+
+macro_rules! no_rows {
+    ($($method:ident($($kind:ty),*) -> $ok:ty;)*) => {
+        $(fn $method(self $(, _: $kind)*) -> Result<$ok, serde_json::Error> { no_row() })*
+    };
+}
+
+impl ser::Serializer for RowSerializer<'_, '_> {
+    type Ok = ();
+    type Error = serde_json::Error;
+    type SerializeSeq = No;
+    type SerializeTuple = No;
+    type SerializeTupleStruct = No;
+    type SerializeTupleVariant = No;
+    type SerializeMap = Self;
+    type SerializeStruct = Self;
+    type SerializeStructVariant = No;
+
+    no_rows! {
+        serialize_bool(bool) -> ();
+        serialize_i8(i8) -> ();
+        serialize_i16(i16) -> ();
+        serialize_i32(i32) -> ();
+        serialize_i64(i64) -> ();
+        serialize_u8(u8) -> ();
+        serialize_u16(u16) -> ();
+        serialize_u32(u32) -> ();
+        serialize_u64(u64) -> ();
+        serialize_f32(f32) -> ();
+        serialize_f64(f64) -> ();
+        serialize_char(char) -> ();
+        serialize_str(&str) -> ();
+        serialize_bytes(&[u8]) -> ();
+        serialize_none() -> ();
+        serialize_unit() -> ();
+        serialize_unit_struct(&'static str) -> ();
+        serialize_unit_variant(&'static str, u32, &'static str) -> ();
+        serialize_seq(Option<usize>) -> No;
+        serialize_tuple(usize) -> No;
+        serialize_tuple_struct(&'static str, usize) -> No;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> No;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> No;
+    }
+
+    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), serde_json::Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), serde_json::Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: ?Sized + Serialize>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<(), serde_json::Error> {
+        no_row()
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self, serde_json::Error> {
+        Ok(self)
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, serde_json::Error> {
+        Ok(self)
+    }
+}
+
+impl SerializeMap for RowSerializer<'_, '_> {
+    type Ok = ();
+    type Error = serde_json::Error;
+
+    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), serde_json::Error> {
+        self.0.cells.name.clear();
+        let mut kind = CellKind::Plain;
+        let formatter = CellFormatter { depth: 0, kind: &mut kind };
+        key.serialize(&mut Json::with_formatter(&mut self.0.cells.name, formatter))?;
+        self.0.key_in_buffer();
+        Ok(())
+    }
+
+    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), serde_json::Error> {
+        self.0.value(value)
+    }
+
+    fn end(self) -> Result<(), serde_json::Error> {
+        Ok(())
+    }
+}
+
+impl SerializeStruct for RowSerializer<'_, '_> {
+    type Ok = ();
+    type Error = serde_json::Error;
+
+    fn serialize_field<T: ?Sized + Serialize>(
+        &mut self,
+        key: &'static str,
+        value: &T,
+    ) -> Result<(), serde_json::Error> {
+        self.0.key(key.as_bytes());
+        self.0.value(value)
+    }
+
+    fn end(self) -> Result<(), serde_json::Error> {
+        Ok(())
+    }
+}

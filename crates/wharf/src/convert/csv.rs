@@ -1,0 +1,219 @@
+use std::io::Write;
+
+use container_core::{Error, Loss, Position, Result, Rows};
+
+use super::Sink;
+use super::buffered::Buffered;
+use super::cells::{Cell, CellKind, Cells};
+
+/// What stands between two cells of a [`Csv`] line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Delimiter {
+    /// `,`: CSV.
+    #[default]
+    Comma,
+    /// A tabulator: TSV.
+    Tab,
+    /// `;`: CSV where a comma separates decimals.
+    Semicolon,
+}
+
+impl Delimiter {
+    const fn byte(self) -> u8 {
+        match self {
+            Self::Comma => b',',
+            Self::Tab => b'\t',
+            Self::Semicolon => b';',
+        }
+    }
+}
+
+/// Rows as CSV: a line of column names, then a line per row, each ended by a line feed.
+///
+/// | value | cell |
+/// |---|---|
+/// | null | empty |
+/// | empty text | `""`, so that it differs from null |
+/// | text | as it is; in quotes, quotes doubled, where it holds a quote, the delimiter or a line break (RFC 4180) |
+/// | bool, number | `true`, `-1`, `0.1`, the words `NaN`, `Infinity`, `-Infinity` |
+/// | vector, nested value | its JSON text |
+///
+/// In a table of one column a line without anything would be skipped by most readers, so null is written `""` there, and
+/// counted as a loss because it can no longer be told from an empty text. Rows of no columns leave no trace: a loss too.
+///
+/// ```no_run
+/// use wharf::convert::{Csv, Delimiter, copy};
+/// # let container = wharf::open("x")?;
+/// let mut tsv = Csv::new(std::io::stdout().lock()).with_delimiter(Delimiter::Tab);
+/// copy(container.tables()[0], &wharf::Scan::default(), &mut tsv)?;
+/// # Ok::<(), wharf::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Csv<W> {
+    out: Buffered<W>,
+    delimiter: Delimiter,
+    cells: Option<Cells>,
+    lost_null: Option<Loss>,
+    lost_rows: Option<Loss>,
+    lost_fields: Option<Loss>,
+}
+
+impl<W: Write> Csv<W> {
+    /// Writes to `out`, in large pieces.
+    pub fn new(out: W) -> Self {
+        let out = Buffered::new(out);
+        Self { out, delimiter: Delimiter::Comma, cells: None, lost_null: None, lost_rows: None, lost_fields: None }
+    }
+
+    /// Another delimiter than the comma.
+    #[must_use]
+    pub fn with_delimiter(mut self, delimiter: Delimiter) -> Self {
+        self.delimiter = delimiter;
+        self
+    }
+
+    /// The writer.
+    pub fn get_ref(&self) -> &W {
+        self.out.get_ref()
+    }
+
+    /// Writes what is held back and gives the writer back.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) of the writer; [`Usage`](crate::ErrorKind::Usage) when a write failed before.
+    pub fn finish(self) -> Result<W> {
+        self.out.finish()
+    }
+}
+
+impl<W: Write> Sink for Csv<W> {
+    /// The first table's columns become the header line; every later table must have the same names in the same order.
+    fn begin(&mut self, columns: &[&str]) -> Result<()> {
+        self.out.check()?;
+        if let Some(cells) = &self.cells {
+            return same_columns(&cells.columns().collect::<Vec<_>>(), columns);
+        }
+        let mut separator = None;
+        for column in columns {
+            self.out.buffer.extend(separator);
+            put_text(&mut self.out.buffer, column.as_bytes(), self.delimiter);
+            separator = Some(self.delimiter.byte());
+        }
+        if !columns.is_empty() {
+            self.out.buffer.push(b'\n');
+        }
+        self.cells = Some(Cells::new(columns));
+        self.out.row_done()
+    }
+
+    fn write(&mut self, rows: &dyn Rows) -> Result<()> {
+        self.out.check()?;
+        let cells = self.cells.as_mut().ok_or_else(|| Error::usage("a row was written before the table began"))?;
+        let unknown = cells.fill(rows.row()).map_err(|error| error.in_row(rows.index()))?;
+        let row = rows.index();
+        count(&mut self.lost_fields, "field that is no column left out", unknown, row);
+        let buffer = &mut self.out.buffer;
+        match cells.len() {
+            0 => {
+                count(&mut self.lost_rows, "row without columns left out", 1, row);
+                return Ok(());
+            }
+            1 if cells.iter().all(|cell| cell.kind == CellKind::Null) => {
+                count(&mut self.lost_null, "null in the only column written as an empty text", 1, row);
+                buffer.extend_from_slice(b"\"\"");
+            }
+            _ => {
+                let mut separator = None;
+                for cell in cells.iter() {
+                    buffer.extend(separator);
+                    put(buffer, &cell, self.delimiter);
+                    separator = Some(self.delimiter.byte());
+                }
+            }
+        }
+        buffer.push(b'\n');
+        self.out.row_done()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.out.flush()
+    }
+
+    fn losses(&self) -> Vec<Loss> {
+        [&self.lost_null, &self.lost_rows, &self.lost_fields].into_iter().flatten().cloned().collect()
+    }
+}
+
+fn count(loss: &mut Option<Loss>, what: &str, times: u64, row: u64) {
+    if times > 0 {
+        let first = || {
+            let mut position = Position::default();
+            position.row = Some(row);
+            Loss::new(what.to_owned(), 0, position)
+        };
+        loss.get_or_insert_with(first).count += times;
+    }
+}
+
+fn put(buffer: &mut Vec<u8>, cell: &Cell<'_>, delimiter: Delimiter) {
+    match cell.kind {
+        CellKind::Null => {}
+        // Digits, signs, letters: never anything to quote.
+        CellKind::Plain => buffer.extend_from_slice(cell.bytes),
+        CellKind::Text | CellKind::Nested => put_text(buffer, cell.bytes, delimiter),
+    }
+}
+
+fn put_text(buffer: &mut Vec<u8>, text: &[u8], delimiter: Delimiter) {
+    let special = |&byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || byte == delimiter.byte();
+    if !text.is_empty() && !text.iter().any(special) {
+        buffer.extend_from_slice(text);
+        return;
+    }
+    buffer.push(b'"');
+    let mut pieces = text.split(|&byte| byte == b'"');
+    buffer.extend_from_slice(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        buffer.extend_from_slice(b"\"\"");
+        buffer.extend_from_slice(piece);
+    }
+    buffer.push(b'"');
+}
+
+/// Fails when the columns are not the same as those of the table before, and says how they differ. For sinks whose tables
+/// must be alike.
+///
+/// # Errors
+/// [`Usage`](crate::ErrorKind::Usage).
+pub fn same_columns(first: &[&str], other: &[&str]) -> Result<()> {
+    if first == other {
+        return Ok(());
+    }
+    let lacking = |of: &[&str], others: &[&str]| -> Vec<String> {
+        let of: std::collections::HashSet<_> = of.iter().copied().collect();
+        others.iter().filter(|name| !of.contains(**name)).map(|name| format!("{name:?}")).collect()
+    };
+    let (missing, new) = (lacking(other, first), lacking(first, other));
+    let mut differences = Vec::new();
+    if !missing.is_empty() {
+        differences.push(format!("missing: {}", abbreviated(&missing)));
+    }
+    if !new.is_empty() {
+        differences.push(format!("new: {}", abbreviated(&new)));
+    }
+    if differences.is_empty() {
+        let places = first.iter().zip(other).enumerate();
+        let moved = places.filter(|(_, (a, b))| a != b).map(|(i, (a, b))| format!("column {i} is {b:?}, was {a:?}"));
+        differences.push(format!("another order: {}", abbreviated(&moved.collect::<Vec<_>>())));
+    }
+    Err(Error::usage(format!("the columns differ from those of the table before: {}", differences.join("; "))))
+}
+
+fn abbreviated(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown = names.get(..SHOWN).unwrap_or(names).join(", ");
+    match names.len().checked_sub(SHOWN) {
+        Some(more @ 1..) => format!("{shown} and {more} more"),
+        _ => shown,
+    }
+}

@@ -1,0 +1,79 @@
+//! Open any dataset container, whatever its format, and convert it.
+//!
+//! | you want to | take |
+//! |---|---|
+//! | open a file whose format you do not know (or do) | [`open`], [`open_with`] |
+//! | see what is in it | [`Container::tables`], [`Table::columns`], [`Container::details`] |
+//! | walk over rows, some columns of them, a range of them | [`Table::rows`], [`Scan`] |
+//! | write rows as JSON lines or CSV | [`convert::JsonLines`], [`convert::Csv`], [`convert::copy`] |
+//! | check a file | [`Container::verify`] |
+//! | know the formats | [`formats`] |
+//!
+//! Rows are anything [`serde::Serialize`]: there is no value type of ours to learn. Who works with one format alone takes
+//! that format's crate, which has typed access and fewer dependencies.
+//!
+//! # A first program
+//!
+//! What is in a file, and its first row:
+//!
+//! ```no_run
+//! let container = wharf::open("adult.idv")?;
+//! println!("{} {}", container.format(), container.version());
+//! for table in container.tables() {
+//!     for column in table.columns() {
+//!         println!("{}: {}", column.name, column.kind);
+//!     }
+//!     let mut rows = table.rows(&wharf::Scan::default().with_rows(0..1))?;
+//!     while rows.advance()? {
+//!         println!("{}", serde_json::to_value(rows.row()).expect("a row is a map of plain values"));
+//!     }
+//! }
+//! # Ok::<(), wharf::Error>(())
+//! ```
+//!
+//! # One to write
+//!
+//! Two columns of a table as CSV, into a file that appears whole or not at all:
+//!
+//! ```no_run
+//! use wharf::convert::{Csv, copy};
+//! use wharf::{Output, OutputOptions, Scan};
+//!
+//! let container = wharf::open("adult.idv")?;
+//! let tables = container.tables();
+//! let scan = Scan::default().with_columns([0, 2]);
+//! let mut csv = Csv::new(Output::create("adult.csv", OutputOptions::default())?);
+//! let copied = copy(tables[0], &scan, &mut csv)?;
+//! csv.finish()?.finish()?;
+//! for loss in &copied.losses {
+//!     eprintln!("{loss}");
+//! }
+//! # Ok::<(), wharf::Error>(())
+//! ```
+//!
+//! # Features
+//!
+//! | feature | brings |
+//! |---|---|
+//! | `cli` (default) | the command `wharf`, with the crates a command needs; off for the library alone |
+//! | `parallel` (default) | formats decode with all cores |
+//! | `idv` (default) | [IDV](::idv), the format of ML.NET |
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+pub mod convert;
+mod open;
+
+#[cfg(test)]
+mod mock;
+
+pub use container_core::{
+    Access, ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, Limits, Loss, OpenOptions, Output,
+    OutputOptions, Overwrite, Position, Progress, Result, Rows, Scan, Severity, Source, Sync, Table, Unit,
+    VerifyOptions,
+};
+pub use open::{formats, open, open_among, open_with};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
