@@ -33,10 +33,11 @@ namespace Wharf.Reference
             this.output = output;
         }
 
-        /// <summary>Writes `bench-deflate.idv` and `bench-none.idv` with ML.NET's own block sizes.</summary>
-        public void Write(string directory, long rows)
+        /// <summary>Writes `bench-deflate.idv` and `bench-none.idv`, or the wanted one, with ML.NET's own block
+        /// sizes.</summary>
+        public void Write(string directory, long rows, string wanted)
         {
-            foreach (string compression in new[] { "Deflate", "None" })
+            foreach (string compression in wanted == null ? new[] { "Deflate", "None" } : new[] { wanted })
             {
                 string path = Path.Combine(directory, "bench-" + compression.ToLowerInvariant() + ".idv");
                 Stopwatch watch = Stopwatch.StartNew();

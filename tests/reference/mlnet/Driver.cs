@@ -66,9 +66,10 @@ namespace Wharf.Reference
                     break;
                 case "bench-write":
                     string target = rest.Word("OUTDIR");
+                    string wanted = rest.Option("--compression", null);
                     ulong rows = Arguments.Parse("ROWS", rest.Last("ROWS"));
                     Directory.CreateDirectory(target);
-                    new Bench(ml, output).Write(target, (long)rows);
+                    new Bench(ml, output).Write(target, (long)rows, wanted == null ? null : Compression(wanted));
                     break;
                 case "bench-read":
                     string columns = rest.Option("--columns", null);

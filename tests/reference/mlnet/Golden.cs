@@ -42,7 +42,6 @@ namespace Wharf.Reference
             Transforms();
             Scores();
             Adult();
-            Talk();
         }
 
         private void Emit(string name, IDataView view, string what)

@@ -3,7 +3,6 @@ using Microsoft.ML;
 using Microsoft.ML.Data;
 using Microsoft.ML.Trainers.FastTree;
 using Microsoft.ML.Transforms;
-using Microsoft.ML.Transforms.Text;
 
 namespace Wharf.Reference
 {
@@ -103,28 +102,6 @@ namespace Wharf.Reference
             Emit("real-adult", Apply(steps, datasets.Adult()),
                 "UCI Adult, 500 rows: text, keys with KeyValues, a sparse one-hot vector, features with slot names",
                 new SaveOptions { RowsPerBlock = 200 });
-        }
-
-        private void Talk()
-        {
-            // Only comments that were judged not to be attacks; counts of whole words, not scaled: no value depends on
-            // the instructions of the processor.
-            var options = new TextFeaturizingEstimator.Options
-            {
-                CharFeatureExtractor = null,
-                WordFeatureExtractor = new WordBagEstimator.Options
-                {
-                    NgramLength = 1, Weighting = NgramExtractingEstimator.WeightingCriteria.Tf,
-                },
-                Norm = TextFeaturizingEstimator.NormFunction.None,
-                KeepPunctuations = false,
-            };
-            IDataView civil = ml.Data.FilterRowsByColumn(datasets.Talk(), "Attack", double.NegativeInfinity, 0.5);
-            civil = ml.Data.TakeRows(civil, 60);
-            IEstimator<ITransformer> steps = ml.Transforms.Text.FeaturizeText("Features", options, "Text")
-                .Append(ml.Transforms.DropColumns("Attack"));
-            Emit("real-talk", Apply(steps, civil),
-                "60 comments from Wikipedia talk pages: text, and sparse word counts with slot names");
         }
 
         private static string Quadrant(float[] point)
