@@ -1,2 +1,56 @@
-//! Every chore of the workspace.
-fn main() {}
+//! Every chore of the workspace: `cargo xtask CHORE`.
+
+mod bench;
+mod ci;
+mod docs;
+mod fuzz;
+mod golden;
+mod interop;
+mod mlnet;
+mod shell;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Every chore of the workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Lets a format's reference and ours read the same files, and compares every value
+    Interop(interop::Options),
+    /// Checks the golden files: what is read from them, their provenance, and that the reference still makes them
+    Golden(golden::Options),
+    /// Runs the fuzz targets
+    Fuzz(fuzz::Options),
+    /// Measures beside the references and rivals, and says which targets are met
+    Bench(bench::Options),
+    /// Builds the documentation, and runs the commands that the pages show
+    Docs(docs::Options),
+    /// Everything that has to pass before a change is taken
+    Ci(ci::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().chore {
+        Chore::Interop(options) => interop::run(&options),
+        Chore::Golden(options) => golden::run(&options),
+        Chore::Fuzz(options) => fuzz::run(&options),
+        Chore::Bench(options) => bench::run(&options),
+        Chore::Docs(options) => docs::run(&options),
+        Chore::Ci(options) => ci::run(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

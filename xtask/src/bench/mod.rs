@@ -1,0 +1,43 @@
+//! Benchmarks beside the references and rivals, in one run, as ratios.
+
+mod idv;
+mod leb128;
+mod table;
+
+use clap::{Args, Subcommand};
+
+use crate::interop;
+
+/// What is measured.
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    subject: Subject,
+}
+
+#[derive(Subcommand)]
+enum Subject {
+    /// Reading IDV files beside ML.NET
+    Idv(idv::Options),
+    /// LEB128 integers beside other crates
+    Leb128(leb128::Options),
+}
+
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    match &options.subject {
+        Subject::Idv(options) => {
+            let mlnet = crate::mlnet::MlNet::install().map_err(|trouble| trouble.to_string())?;
+            idv::run(&mlnet, options)
+        }
+        Subject::Leb128(options) => leb128::run(options),
+    }
+}
+
+/// One small round of each, for what the benchmarks assert and not for their figures.
+pub(crate) fn smoke() -> Result<(), String> {
+    leb128::smoke()?;
+    match interop::mlnet_or_skip("the benchmark beside ML.NET")? {
+        Some(mlnet) => idv::run(&mlnet, &idv::Options::smoke()),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,125 @@
+//! The references, live: each reads what it and we have to agree on.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use crate::mlnet::{MlNet, Trouble};
+use crate::shell;
+
+/// Which formats, and how much of it.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only these formats
+    formats: Vec<Format>,
+    /// What decides schemas and values of generated files
+    #[arg(long, value_name = "N", default_value_t = 20_240_229)]
+    seed: u64,
+    /// How many files are generated
+    #[arg(long, value_name = "K", default_value_t = 60)]
+    count: u64,
+    /// Files from elsewhere instead: the reference reads every file of this directory, and so do we
+    #[arg(long, value_name = "DIRECTORY")]
+    files: Option<PathBuf>,
+}
+
+impl Options {
+    /// All formats, so many generated files each.
+    pub(crate) fn brief(count: u64) -> Self {
+        Self { formats: Vec::new(), seed: 20_240_229, count, files: None }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// IDV, with ML.NET
+    Idv,
+}
+
+/// Whole real tables that the driver writes, each compressed and not, and the schema out of a model file.
+const REAL_FILES: u64 = 11;
+
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let wanted = |format| options.formats.is_empty() || options.formats.contains(&format);
+    if wanted(Format::Idv)
+        && let Some(mlnet) = mlnet_or_skip("live interop with ML.NET")?
+    {
+        idv(&mlnet, options)?;
+    }
+    Ok(())
+}
+
+/// ML.NET, installed; nothing when a package registry cannot be reached, which is the one reason for going on without it.
+pub(crate) fn mlnet_or_skip(what: &str) -> Result<Option<MlNet>, String> {
+    match MlNet::install() {
+        Ok(mlnet) => Ok(Some(mlnet)),
+        Err(Trouble::Unreachable(why)) => {
+            skipped(what, &why);
+            Ok(None)
+        }
+        Err(Trouble::Failed(why)) => Err(why),
+    }
+}
+
+/// What is left out has to be seen.
+fn skipped(what: &str, why: &str) {
+    let line = format!("SKIPPED: {what}: a package registry cannot be reached: {why}");
+    let bar = "!".repeat(78);
+    println!("{bar}\n{line}\n{bar}");
+    eprintln!("{line}");
+}
+
+fn idv(mlnet: &MlNet, options: &Options) -> Result<(), String> {
+    let work = shell::target()?.join("interop/idv");
+    if let Some(files) = &options.files {
+        // Dumps go beside copies: the directory is somebody else's.
+        let copies = work.join("files");
+        let count = dump_all(mlnet, files, &copies)?;
+        return compare(&[(&copies, count)]);
+    }
+    let (generated, real) = (work.join("generated"), work.join("real"));
+    for directory in [&generated, &real] {
+        shell::empty_directory(directory)?;
+    }
+    println!(
+        "ML.NET writes {} files of random schema and values (seed {}) and real tables",
+        options.count, options.seed
+    );
+    let mut driver = mlnet.driver("generate");
+    driver.args(["--seed", &options.seed.to_string(), "--count", &options.count.to_string()]).arg(&generated);
+    shell::run(driver)?;
+    let mut driver = mlnet.driver("real");
+    driver.arg(mlnet.datasets()).arg(&real);
+    shell::run(driver)?;
+    compare(&[(&generated, options.count), (&real, REAL_FILES)])
+}
+
+/// Copies the IDV files of a directory and lets ML.NET dump each; returns how many there are.
+fn dump_all(mlnet: &MlNet, files: &Path, copies: &Path) -> Result<u64, String> {
+    shell::empty_directory(copies)?;
+    let mut count = 0;
+    for file in shell::files_with_extension(files, "idv")? {
+        let copy = copies.join(shell::file_name(&file));
+        std::fs::copy(&file, &copy).map_err(|error| format!("cannot copy {}: {error}", file.display()))?;
+        let mut driver = mlnet.driver("dump");
+        driver.arg(&copy);
+        let dump = shell::text(driver).map_err(|error| format!("ML.NET cannot read {}: {error}", file.display()))?;
+        shell::write(&copy.with_extension("expected.jsonl"), dump)?;
+        count += 1;
+    }
+    if count == 0 { Err(format!("no IDV file in {}", files.display())) } else { Ok(count) }
+}
+
+/// Holds every value that we read against the dumps beside the files, so many files in each directory.
+fn compare(directories: &[(&Path, u64)]) -> Result<(), String> {
+    for (directory, count) in directories {
+        let found = shell::files_with_extension(directory, "idv")?.len();
+        if u64::try_from(found) != Ok(*count) {
+            return Err(format!("{} has {found} files where {count} are expected", directory.display()));
+        }
+    }
+    let mut compare =
+        shell::cargo(["run", "--quiet", "--release", "--package", "wharf-tests", "--bin", "idv-compare", "--"]);
+    compare.args(directories.iter().map(|(directory, _)| directory));
+    shell::run(compare).map_err(|error| format!("not every value is what ML.NET reads: {error}"))
+}

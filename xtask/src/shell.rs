@@ -1,0 +1,126 @@
+//! Other programs, and the places of the workspace.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The root of the workspace.
+pub(crate) fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here)
+}
+
+/// Cargo's target directory, in which everything goes that is made and not kept.
+pub(crate) fn target() -> Result<PathBuf, String> {
+    let metadata = text(cargo(["metadata", "--no-deps", "--format-version", "1"]))?;
+    let metadata: serde_json::Value =
+        serde_json::from_str(&metadata).map_err(|error| format!("cargo's metadata are not JSON: {error}"))?;
+    let directory = metadata.get("target_directory").and_then(serde_json::Value::as_str);
+    directory.map(PathBuf::from).ok_or_else(|| "cargo's metadata name no target directory".to_owned())
+}
+
+/// A program that runs in the root and waits for no input.
+pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(name);
+    command.current_dir(root()).stdin(Stdio::null());
+    command
+}
+
+/// The cargo that runs this chore.
+pub(crate) fn cargo(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+    let mut command = program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments);
+    command
+}
+
+/// Runs a program whose output belongs on the terminal.
+pub(crate) fn run(mut command: Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| not_started(&command, &error))?;
+    if status.success() { Ok(()) } else { Err(format!("`{}` ended with {status}", shown(&command))) }
+}
+
+/// Runs a program and returns what it printed, whatever its exit code.
+pub(crate) fn output(command: &mut Command) -> Result<Output, String> {
+    command.output().map_err(|error| not_started(command, &error))
+}
+
+/// Runs a program and returns its standard output; errors go to the terminal.
+pub(crate) fn text(mut command: Command) -> Result<String, String> {
+    command.stderr(Stdio::inherit());
+    let output = output(&mut command)?;
+    if !output.status.success() {
+        return Err(format!("`{}` ended with {}", shown(&command), output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("`{}` printed something that is not UTF-8", shown(&command)))
+}
+
+/// Whether a program can be started and ends well.
+pub(crate) fn works(name: &str, argument: &str) -> bool {
+    program(name).arg(argument).output().is_ok_and(|output| output.status.success())
+}
+
+/// The command as one would type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
+
+fn not_started(command: &Command, error: &std::io::Error) -> String {
+    format!("cannot start `{}`: {error}", shown(command))
+}
+
+/// The entries of a directory, sorted by name.
+pub(crate) fn entries(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let cannot = |error: std::io::Error| format!("cannot list {}: {error}", directory.display());
+    let entries = fs::read_dir(directory).map_err(cannot)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = entries.collect::<Result<Vec<_>, _>>().map_err(cannot)?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// The files of a directory with an extension, sorted by name.
+pub(crate) fn files_with_extension(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
+    let mut paths = entries(directory)?;
+    paths.retain(|path| path.extension().is_some_and(|found| found == extension));
+    Ok(paths)
+}
+
+/// The name of a file, without its directory.
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// An empty directory in the place of whatever is there.
+pub(crate) fn empty_directory(directory: &Path) -> Result<(), String> {
+    if directory.exists() {
+        fs::remove_dir_all(directory).map_err(|error| format!("cannot empty {}: {error}", directory.display()))?;
+    }
+    make_directory(directory)
+}
+
+/// A directory and those above it.
+pub(crate) fn make_directory(directory: &Path) -> Result<(), String> {
+    fs::create_dir_all(directory).map_err(|error| format!("cannot make {}: {error}", directory.display()))
+}
+
+/// A file's text.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+/// Writes a file.
+pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), String> {
+    fs::write(path, content).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// Runs a program whose output matters only when it fails.
+pub(crate) fn run_quietly(command: &mut Command) -> Result<(), String> {
+    let output = output(command)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    eprint!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    Err(format!("`{}` ended with {}", shown(command), output.status))
+}
