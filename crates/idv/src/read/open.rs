@@ -78,7 +78,8 @@ impl Unreadable {
         let detail = match error.kind() {
             // The numbers of a truncation are part of its text, not of its detail.
             ErrorKind::Truncated { needed, available } => {
-                format!("{} needs {needed} bytes, {available} available", error.detail())
+                let s = if needed == 1 { "" } else { "s" };
+                format!("{} needs {needed} byte{s}, {available} available", error.detail())
             }
             _ => error.detail().to_owned(),
         };

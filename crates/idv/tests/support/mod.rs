@@ -24,6 +24,7 @@ pub mod table;
 use std::path::{Path, PathBuf};
 
 use container_core::{Error, Finding, Limits, Result, Scan, Severity, Source, VerifyOptions};
+use forge::{Codec, Column, Forge, NONE};
 use idv::{Options, Reader, Scratch, Values};
 
 /// Opens bytes with the default options.
@@ -69,6 +70,44 @@ pub fn block_fails(bytes: Vec<u8>, kind: &str, text: &str) {
         assert!(batches.try_next().unwrap().is_none(), "batches go on after an error");
     }
     // The same buffers serve another block afterwards: see `the_buffers_survive_an_error`.
+}
+
+/// Three rows of one column, `numbers`: 1, 2, 3 as `Int32` in one block.
+pub fn three_numbers() -> Forge {
+    let block: Vec<u8> = [1i32, 2, 3].iter().flat_map(|x| x.to_le_bytes()).collect();
+    Forge::new(6, 3).column(Column::new("numbers", Codec::plain("Int32"), NONE, 3).block(block))
+}
+
+/// Column `index` must be listed with this as the reason why it cannot be read, and so must be each try to read it, while
+/// all other columns read.
+#[track_caller]
+pub fn unreadable(bytes: Vec<u8>, index: usize, kind: &str, text: &str) {
+    let reader = open(bytes).unwrap();
+    let column = &reader.columns()[index];
+    let why = column.kind().unwrap_err().clone();
+    let place = format!(" (byte {}, column {:?})", why.byte.unwrap(), column.unique_name());
+    assert_eq!((why.kind.name(), format!("{why}{place}").as_str()), (kind, text));
+    let named = format!("idv: {why}{place}");
+    says(&reader.batches(&Scan::default().with_columns([index])).map(|_| ()).unwrap_err(), kind, &named);
+    says(&reader.rows(&Scan::default().with_columns([index])).map(|_| ()).unwrap_err(), kind, &named);
+    let error = block(&reader, index, 0).unwrap_err();
+    assert_eq!((error.kind().name(), error.detail()), (kind, why.detail.as_str()));
+    // Verify says it too: as a warning where the column may be sound.
+    let severity = if kind == "unsupported" { "warning" } else { "error" };
+    let found = findings(&reader, 1);
+    assert!(found.contains(&format!("{severity}: {named}")), "{found:?}");
+    if reader.columns().len() == 1 && reader.row_count() > 100 {
+        return;
+    }
+    // The others read, and the row walk says what it leaves out.
+    let mut rows = reader.rows(&Scan::default()).unwrap();
+    let mut count = 0;
+    while rows.try_next().unwrap().is_some() && count < 100 {
+        count += 1;
+    }
+    assert!(count >= 3 || reader.columns().len() == 1);
+    let loss = format!("column left out ({why}) once at byte {}, column {:?}", why.byte.unwrap(), column.unique_name());
+    assert_eq!(rows.losses().iter().map(ToString::to_string).collect::<Vec<_>>(), [loss]);
 }
 
 /// All findings of `verify`, as their severity and text.
