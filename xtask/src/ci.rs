@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 
-use crate::{bench, docs, fuzz, golden, interop, shell};
+use crate::{bench, docs, features, fuzz, golden, interop, shell};
 
 /// Which steps.
 #[derive(Args)]
@@ -102,8 +102,9 @@ fn perform(step: Step, status_before: &str) -> Result<(), String> {
 }
 
 fn clippy() -> Result<(), String> {
-    let mut sets = vec![vec!["--workspace"], vec!["--workspace", "--all-features"]];
-    sets.extend(WITHOUT_STD.map(|name| vec!["--package", name, "--no-default-features"]));
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    let mut sets = vec![words(&["--workspace"]), features::all()?];
+    sets.extend(WITHOUT_STD.map(|name| words(&["--package", name, "--no-default-features"])));
     for set in sets {
         let mut clippy = shell::cargo(["clippy", "--quiet", "--all-targets"]);
         clippy.args(&set).args(["--", "-D", "warnings"]);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::shell;
+use crate::{features, shell};
 
 /// What to do about differences.
 #[derive(Args, Default)]
@@ -28,8 +28,8 @@ pub(crate) struct Options {
 const MARK: &str = "<!-- run -->";
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let mut doc = shell::cargo(["doc", "--quiet", "--no-deps", "--workspace", "--all-features"]);
-    doc.env("RUSTDOCFLAGS", "-D warnings");
+    let mut doc = shell::cargo(["doc", "--quiet", "--no-deps"]);
+    doc.args(features::all()?).env("RUSTDOCFLAGS", "-D warnings");
     shell::run(doc)?;
 
     let mut runner = None;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::mlnet::{MlNet, Trouble};
+use crate::mlnet::MlNet;
+use crate::registry::Trouble;
 use crate::shell;
 
 /// Which formats, and how much of it.

@@ -3,10 +3,12 @@
 mod bench;
 mod ci;
 mod docs;
+mod features;
 mod fuzz;
 mod golden;
 mod interop;
 mod mlnet;
+mod registry;
 mod shell;
 
 use std::process::ExitCode;

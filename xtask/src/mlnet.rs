@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::registry::{self, Trouble};
 use crate::shell;
 
 /// Takes some members, by the beginning of their names, out of a wheel.
@@ -29,30 +30,6 @@ const RUNTIME_CONFIG: &str = r#"{"runtimeOptions": {"tfm": "netcoreapp3.1",
   "framework": {"name": "Microsoft.NETCore.App", "version": "3.1.0"},
   "configProperties": {"System.Globalization.Invariant": true}}}
 "#;
-
-/// What stands in the way of ML.NET.
-#[derive(Debug)]
-pub(crate) enum Trouble {
-    /// A package registry cannot be reached: the one reason for going on without.
-    Unreachable(String),
-    /// Anything else.
-    Failed(String),
-}
-
-impl std::fmt::Display for Trouble {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unreachable(why) => write!(f, "a package registry cannot be reached: {why}"),
-            Self::Failed(why) => f.write_str(why),
-        }
-    }
-}
-
-impl From<String> for Trouble {
-    fn from(message: String) -> Self {
-        Self::Failed(message)
-    }
-}
 
 /// An installed ML.NET with its driver.
 pub(crate) struct MlNet {
@@ -125,10 +102,10 @@ fn is_current(directory: &Path) -> Result<bool, String> {
 /// Puts everything but the driver into `directory`: beside it first, then in its place, so that it is whole or absent.
 fn download_and_unpack(directory: &Path) -> Result<(), Trouble> {
     if !shell::works("python3", "--version") {
-        apt_install("python3", "python3 is not there")?;
+        registry::apt_install("python3", "python3 is not there")?;
     }
     if !python(["-m", "pip", "--version"]).output().is_ok_and(|output| output.status.success()) {
-        apt_install("python3-pip", "python3 has no pip")?;
+        registry::apt_install("python3-pip", "python3 has no pip")?;
     }
     let parent = directory.parent().unwrap_or(directory);
     shell::make_directory(parent)?;
@@ -140,7 +117,7 @@ fn download_and_unpack(directory: &Path) -> Result<(), Trouble> {
         python(["-m", "pip", "--no-input", "download", "--no-deps", "--require-hashes", "--progress-bar=off"]);
     pip.args(["--only-binary=:all:", "--python-version=3.8", "--implementation=cp", "--abi=cp38"]);
     pip.args(["--platform=manylinux1_x86_64", "--dest"]).arg(&wheels).arg("--requirement").arg(requirements());
-    from_registry(pip)?;
+    registry::run(pip)?;
 
     unpack(&wheels, "dotnetcore2-", fresh.path(), &RUNTIME)?;
     unpack(&wheels, "nimbusml-", fresh.path(), &LIBRARIES)?;
@@ -191,7 +168,7 @@ fn compile(directory: &Path) -> Result<(), Trouble> {
         return Ok(());
     }
     if !shell::works("mcs", "--version") {
-        apt_install("mono-mcs", "the C# compiler mcs is not there")?;
+        registry::apt_install("mono-mcs", "the C# compiler mcs is not there")?;
     }
     // The assembly is named after the file, so that it has its final name in another directory.
     let fresh =
@@ -241,95 +218,9 @@ fn argument(option: &str, path: &Path) -> std::ffi::OsString {
     argument
 }
 
-/// Installs a Debian package where that is possible.
-fn apt_install(package: &str, why: &str) -> Result<(), Trouble> {
-    let root = shell::output(shell::program("id").arg("-u")).is_ok_and(|output| output.stdout.trim_ascii() == b"0");
-    if !root || !shell::works("apt-get", "--version") {
-        return Err(Trouble::Failed(format!("{why}: install the package {package} (apt-get install {package})")));
-    }
-    println!("installing {package}: {why}");
-    let apt = |arguments: &[&str]| {
-        let mut apt = shell::program("apt-get");
-        apt.args(["-qq", "-o", "DPkg::Lock::Timeout=300"]).args(arguments);
-        apt.env("DEBIAN_FRONTEND", "noninteractive").env("LC_ALL", "C.UTF-8");
-        apt
-    };
-    // Lists may be there from before: whether this one worked shows in the installation.
-    let update = shell::output(&mut apt(&["update"]))?;
-    from_registry(apt(&["install", "-y", "--no-install-recommends", package])).map_err(|trouble| {
-        let update = String::from_utf8_lossy(&update.stderr);
-        match (trouble, unreachable(&update)) {
-            (Trouble::Failed(_), Some(line)) => Trouble::Unreachable(line.to_owned()),
-            (trouble, _) => trouble,
-        }
-    })
-}
-
-/// Runs a registry's client. Its output is shown only when it fails.
-fn from_registry(mut client: Command) -> Result<(), Trouble> {
-    let output = shell::output(&mut client)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    eprintln!("{}", said.trim_end());
-    match unreachable(&said) {
-        Some(line) => Err(Trouble::Unreachable(line.to_owned())),
-        None => Err(Trouble::Failed(format!("`{}` ended with {}", shell::shown(&client), output.status))),
-    }
-}
-
-/// The line in which pip or apt-get says that nobody answers; a registry that answers, whatever it says, is reached.
-fn unreachable(said: &str) -> Option<&str> {
-    const SIGNS: [&str; 15] = [
-        "NewConnectionError",
-        "NameResolutionError",
-        "ConnectTimeoutError",
-        "ReadTimeoutError",
-        "ProxyError",
-        "ProtocolError",
-        "Connection refused",
-        "Connection reset",
-        "Connection timed out",
-        "connection timed out",
-        "Network is unreachable",
-        "Could not resolve",
-        "Temporary failure resolving",
-        "Could not connect",
-        "Unable to connect",
-    ];
-    said.lines().map(str::trim).find(|line| SIGNS.iter().any(|sign| line.contains(sign)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_silence_is_unreachable() {
-        let silent = [
-            "WARNING: Retrying (Retry(total=4, connect=None)) after connection broken by 'NewConnectionError('<pip>: \
-             Failed to establish a new connection: [Errno -3] Temporary failure in name resolution')': /simple/nimbusml/",
-            "WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.')'",
-            "Err:1 http://host/debian bookworm InRelease\n  Temporary failure resolving 'host'",
-            "E: Failed to fetch http://host/pool/mono-mcs.deb  Could not connect to host:80 (192.0.2.1)",
-        ];
-        for said in silent {
-            assert!(unreachable(said).is_some(), "{said}");
-        }
-        let answered = [
-            "ERROR: Could not find a version that satisfies the requirement nimbusml==1.8.1 (from versions: 1.8.0)",
-            "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.",
-            "ERROR: HTTP error 404 while getting nimbusml",
-            "E: Unable to locate package mono-mcs",
-            "E: Could not get lock /var/lib/dpkg/lock-frontend",
-            "",
-        ];
-        for said in answered {
-            assert_eq!(unreachable(said), None);
-        }
-    }
 
     #[test]
     fn managed_libraries() {

@@ -5,18 +5,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use serde_json::Value;
+
 /// The root of the workspace.
 pub(crate) fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here)
 }
 
+/// What cargo knows of the workspace.
+pub(crate) fn metadata() -> Result<Value, String> {
+    let metadata = text(cargo(["metadata", "--no-deps", "--format-version", "1"]))?;
+    serde_json::from_str(&metadata).map_err(|error| format!("cargo's metadata are not JSON: {error}"))
+}
+
 /// Cargo's target directory, in which everything goes that is made and not kept.
 pub(crate) fn target() -> Result<PathBuf, String> {
-    let metadata = text(cargo(["metadata", "--no-deps", "--format-version", "1"]))?;
-    let metadata: serde_json::Value =
-        serde_json::from_str(&metadata).map_err(|error| format!("cargo's metadata are not JSON: {error}"))?;
-    let directory = metadata.get("target_directory").and_then(serde_json::Value::as_str);
+    let metadata = metadata()?;
+    let directory = metadata.get("target_directory").and_then(Value::as_str);
     directory.map(PathBuf::from).ok_or_else(|| "cargo's metadata name no target directory".to_owned())
 }
 
