@@ -67,7 +67,6 @@ fn skipped(what: &str, why: &str) {
     let line = format!("SKIPPED: {what}: a package registry cannot be reached: {why}");
     let bar = "!".repeat(78);
     println!("{bar}\n{line}\n{bar}");
-    eprintln!("{line}");
 }
 
 fn idv(mlnet: &MlNet, options: &Options) -> Result<(), String> {

@@ -86,6 +86,13 @@ fn unreachable(said: &str) -> Option<&str> {
         "Could not connect",
         "Unable to connect",
     ];
+    /// After a hiccup the registry was there all the same.
+    const ANSWERS: [&str; 3] = ["DO NOT MATCH THE HASHES", "HTTP error", "(from versions: "];
+    let answered =
+        |line: &str| !line.contains("(from versions: none)") && ANSWERS.iter().any(|sign| line.contains(sign));
+    if said.lines().any(answered) {
+        return None;
+    }
     said.lines().map(str::trim).find(|line| SIGNS.iter().any(|sign| line.contains(sign)))
 }
 
@@ -113,6 +120,9 @@ mod tests {
             "E: Could not get lock /var/lib/dpkg/lock-frontend",
             "",
         ];
+        let hiccup = silent.first().unwrap();
+        assert!(unreachable(&format!("{hiccup}\nERROR: none (from versions: none)")).is_some());
+        assert_eq!(unreachable(&format!("{hiccup}\nERROR: THESE PACKAGES DO NOT MATCH THE HASHES")), None);
         for said in answered {
             assert_eq!(unreachable(said), None);
         }
