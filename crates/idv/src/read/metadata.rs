@@ -64,7 +64,7 @@ impl Reader {
     /// The metadata and where their table lies.
     pub(super) fn metadata_of(&self, column: &Column) -> Result<(Vec<Metadata>, Option<std::ops::Range<u64>>)> {
         if let Some(place) = column.entry.slot_names {
-            let value_type = Type::Vector { item: ItemType::Text, dimensions: vec![slots(column, place)] };
+            let value_type = Type::Vector { item: ItemType::Text, dimensions: vec![slots(column)] };
             let metadata =
                 Metadata { kind: "SlotNames".to_owned(), value_type: Ok(value_type), place: Place::SlotNames(place) };
             return Ok((vec![metadata], None));
@@ -165,19 +165,16 @@ fn about(error: &Error, kind: &str) -> Error {
     outer
 }
 
-/// How many slots the names of version 1.1.1.3 are for.
-fn slots(column: &Column, place: SlotNamesPlace) -> u32 {
+/// How many slots the names of version 1.1.1.3 are for; 0 where that is not known.
+fn slots(column: &Column) -> u32 {
     match &column.kind {
-        Ok(kind) if kind.is_vector() && kind.size() > 0 => kind.size(),
-        _ => place.count,
+        Ok(kind) if kind.is_vector() => kind.size(),
+        _ => 0,
     }
 }
 
 fn slot_names(column: &Column, place: SlotNamesPlace, mut cursor: Cursor<'_>) -> Result<Values> {
-    let known = match &column.kind {
-        Ok(kind) if kind.is_vector() => kind.size(),
-        _ => 0,
-    };
+    let known = slots(column);
     let names = parse_slot_names(&mut cursor, place, known.into())?;
     cursor.finish("the slot names")?;
     let length = match known {

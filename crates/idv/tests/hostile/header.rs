@@ -31,7 +31,11 @@ fn a_wrong_signature() {
         "invalid",
         r#"idv: the signature is "PAR1\0\0\0\u{1}", not "CML\0DVB\0" (byte 0)"#,
     );
-    refused(file.with(0, &[0xFF; 8]), "invalid", &format!("idv: the signature is {:?}, not {SIGNATURE} (byte 0)", "\u{FFFD}".repeat(8)));
+    refused(
+        file.with(0, &[0xFF; 8]),
+        "invalid",
+        &format!("idv: the signature is {:?}, not {SIGNATURE} (byte 0)", "\u{FFFD}".repeat(8)),
+    );
     refused(vec![0; 300], "invalid", &format!("idv: the signature is {:?}, not {SIGNATURE} (byte 0)", "\0".repeat(8)));
 }
 
@@ -60,7 +64,11 @@ fn a_version_before_the_first() {
     let mut bytes = file.with(VERSION, &version(0).to_le_bytes());
     bytes[COMPATIBLE..COMPATIBLE + 8].copy_from_slice(&version(0).to_le_bytes());
     refused(bytes, "unsupported", "idv: version 1.1.1.0 is older than the first, 1.1.1.1 (byte 8)");
-    refused(file.with(VERSION, &[0; 8]), "unsupported", "idv: version 0.0.0.0 is older than the first, 1.1.1.1 (byte 8)");
+    refused(
+        file.with(VERSION, &[0; 8]),
+        "unsupported",
+        "idv: version 0.0.0.0 is older than the first, 1.1.1.1 (byte 8)",
+    );
 }
 
 #[test]
@@ -78,9 +86,7 @@ fn a_table_of_contents_elsewhere() {
     let file = three_numbers().build();
     let tail = file.tail as i64;
     for offset in [i64::MIN, -1, 0, 255, tail + 1, i64::MAX] {
-        let text = format!(
-            "idv: table of contents offset {offset} is not between 256 and the tail, {tail} (byte 24)"
-        );
+        let text = format!("idv: table of contents offset {offset} is not between 256 and the tail, {tail} (byte 24)");
         refused(file.with(TOC_OFFSET, &offset.to_le_bytes()), "invalid", &text);
     }
     // At the tail there is room for nothing.

@@ -157,15 +157,13 @@ fn codec_parameters_that_cannot_be() {
         Codec::new("Single", vec![7]),
         r#"the codec's definition is followed by 1 bytes that belong to nothing (byte {at}, column "bad")"#,
     );
-    invalid(
-        Codec::plain("Key2"),
-        r#"inner codec name needs 1 byte, 0 available (byte {at}, column "bad")"#,
-    );
+    invalid(Codec::plain("Key2"), r#"inner codec name needs 1 byte, 0 available (byte {at}, column "bad")"#);
     invalid(
         Codec::key("Int32", 5),
         r#"a key is stored as "Int32", which is none of Byte, UInt16, UInt32, UInt64 (byte {at}, column "bad")"#,
     );
-    for (number, count, most) in [("Byte", 256, "255"), ("UInt16", 65_536, "65535"), ("UInt32", 1 << 32, "4294967295")] {
+    for (number, count, most) in [("Byte", 256, "255"), ("UInt16", 65_536, "65535"), ("UInt32", 1 << 32, "4294967295")]
+    {
         let codec = Codec::key(number, count);
         let at = codec.parameters.len() - 8;
         let file = three_numbers().column(Column::new("bad", codec, NONE, 3)).build();
@@ -207,22 +205,21 @@ fn old_key_parameters_that_cannot_be() {
 fn vector_parameters_that_cannot_be() {
     let single = Codec::plain("Single");
     let inner = single.bytes().len();
-    let rank = |rank: i32, rest: &[u8]| {
-        Codec::new("VBuffer", [&single.bytes()[..], &rank.to_le_bytes(), rest].concat())
-    };
+    let rank =
+        |rank: i32, rest: &[u8]| Codec::new("VBuffer", [&single.bytes()[..], &rank.to_le_bytes(), rest].concat());
     let mut lying = single.clone();
     lying.length = Some(leb(1 << 40));
     let cases = [
-        (Codec::vector(&Codec::vector(&single, &[2]), &[2]), 0, "a vector holds vectors, which the format does not have"),
+        (
+            Codec::vector(&Codec::vector(&single, &[2]), &[2]),
+            0,
+            "a vector holds vectors, which the format does not have",
+        ),
         (Codec::vector(&single, &[2, -2]), inner + 8, "dimension -2 is negative"),
         (rank(-1, &[]), inner, "-1 dimensions in 0 bytes"),
         (rank(i32::MAX, &[0; 8]), inner, "2147483647 dimensions in 8 bytes"),
         (rank(3, &[1; 8]), inner, "3 dimensions in 8 bytes"),
-        (
-            rank(1, &[1, 0, 0, 0, 9]),
-            inner + 8,
-            "the codec's definition is followed by 1 bytes that belong to nothing",
-        ),
+        (rank(1, &[1, 0, 0, 0, 9]), inner + 8, "the codec's definition is followed by 1 bytes that belong to nothing"),
         (
             Codec::vector(&single, &[65_536, 65_536]),
             inner,
