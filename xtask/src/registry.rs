@@ -69,7 +69,7 @@ pub(crate) fn run(mut client: Command) -> Result<(), Trouble> {
 
 /// The line in which pip or apt-get says that nobody answers; a registry that answers, whatever it says, is reached.
 fn unreachable(said: &str) -> Option<&str> {
-    const SIGNS: [&str; 15] = [
+    const SIGNS: [&str; 16] = [
         "NewConnectionError",
         "NameResolutionError",
         "ConnectTimeoutError",
@@ -85,6 +85,7 @@ fn unreachable(said: &str) -> Option<&str> {
         "Temporary failure resolving",
         "Could not connect",
         "Unable to connect",
+        "too many 50", // a gateway: there is nobody behind it
     ];
     /// After a hiccup the registry was there all the same.
     const ANSWERS: [&str; 3] = ["DO NOT MATCH THE HASHES", "HTTP error", "(from versions: "];
