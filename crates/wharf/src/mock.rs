@@ -211,7 +211,12 @@ impl Rows for MockRows<'_> {
         &self.row
     }
 
+    /// A value `{"$no_json": true}` fails in the middle of the row.
     fn json(&self, out: &mut Vec<u8>) -> Result<()> {
+        if self.row.values().any(|value| value.get("$no_json").is_some()) {
+            out.extend_from_slice(b"{\"half");
+            return Err(Error::invalid("the value has no JSON form").in_format("mock"));
+        }
         serde_json::to_writer(out, &self.row).map_err(|cause| Error::invalid("no JSON").caused_by(cause))
     }
 

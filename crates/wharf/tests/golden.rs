@@ -1,5 +1,6 @@
 //! All golden files through the command: what JSON says, CSV says too.
 #![cfg(all(feature = "cli", feature = "idv"))]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test reports by panicking")]
 
 mod common;
 

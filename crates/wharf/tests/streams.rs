@@ -1,5 +1,6 @@
 //! Pipes that close, disks that are full, standard input: with the real command and real pipes.
 #![cfg(all(feature = "cli", feature = "idv"))]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test reports by panicking")]
 
 mod common;
 

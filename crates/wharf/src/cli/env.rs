@@ -55,7 +55,7 @@ impl Env<'_> {
     pub(crate) fn answer(&mut self, said: &clap::Error) -> Outcome {
         let text = said.render();
         if !said.use_stderr() {
-            let shown = if self.stdout.terminal.is_some() { text.ansi().to_string() } else { text.to_string() };
+            let shown = if colour(self.stdout.terminal.is_some()) { text.ansi().to_string() } else { text.to_string() };
             return match self.stdout.print(&shown) {
                 Ok(()) => Outcome::Done,
                 Err(error) => self.fail(&error),
@@ -68,10 +68,15 @@ impl Env<'_> {
             let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
             self.report.error(&Error::usage(line));
         } else {
-            self.report.plain(&if self.report.colour() { text.ansi().to_string() } else { text.to_string() });
+            self.report.plain(&if colour(self.report.terminal) { text.ansi().to_string() } else { text.to_string() });
         }
         Outcome::Usage
     }
+}
+
+/// Colours are for terminals whose owner has nothing against them (<https://no-color.org>).
+fn colour(terminal: bool) -> bool {
+    terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// Standard output: it remembers when the other end of the pipe is gone.

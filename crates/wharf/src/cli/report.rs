@@ -66,10 +66,6 @@ impl Report<'_> {
         let _ = self.out.flush();
     }
 
-    pub(crate) fn colour(&self) -> bool {
-        self.terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-    }
-
     fn line(&mut self, line: &str) {
         self.plain(&format!("{line}\n"));
     }

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use container_core::{Error, Result};
 use serde::Serialize;
-use serde::ser::{self, Impossible, SerializeMap, SerializeStruct};
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer as Json};
+
+use super::row::RowSerializer;
 
 /// What a [`Cell`] holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -127,7 +128,7 @@ impl Cells {
 }
 
 /// A row on its way into [`Cells`].
-struct Fields<'a> {
+pub(super) struct Fields<'a> {
     cells: &'a mut Cells,
     /// The column that is expected next: rows mostly come in the columns' order.
     next: usize,
@@ -137,13 +138,19 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    fn key_in_buffer(&mut self) {
-        let name = std::mem::take(&mut self.cells.name);
+    /// A field's name comes: any value that JSON can have as a name.
+    pub(super) fn key_of(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+        let mut name = std::mem::take(&mut self.cells.name);
+        name.clear();
+        let formatter = CellFormatter { depth: 0, kind: &mut CellKind::Plain };
+        key.serialize(&mut Json::with_formatter(&mut name, formatter))?;
         self.key(&name);
         self.cells.name = name;
+        Ok(())
     }
 
-    fn key(&mut self, name: &[u8]) {
+    /// A field's name comes.
+    pub(super) fn key(&mut self, name: &[u8]) {
         let names = &self.cells.names;
         let expected = names.get(self.next).is_some_and(|column| column.as_bytes() == name);
         self.column = if expected {
@@ -159,7 +166,8 @@ impl Fields<'_> {
         }
     }
 
-    fn value(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+    /// The field's value comes.
+    pub(super) fn value(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
         let Some(slot) = self.column.take().and_then(|column| self.cells.slots.get_mut(column)) else {
             return Ok(());
         };
@@ -279,128 +287,5 @@ impl Formatter for CellFormatter<'_> {
     fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         self.depth = self.depth.saturating_sub(1);
         CompactFormatter.end_object(writer)
-    }
-}
-
-/// Takes a map or a struct apart into fields; anything else is no row.
-struct RowSerializer<'a, 'c>(&'a mut Fields<'c>);
-
-type No = Impossible<(), serde_json::Error>;
-
-fn no_row<T>() -> Result<T, serde_json::Error> {
-    Err(ser::Error::custom("it is no map from column names to values"))
-}
-
-macro_rules! no_rows {
-    ($($method:ident($($kind:ty),*) -> $ok:ty;)*) => {
-        $(fn $method(self $(, _: $kind)*) -> Result<$ok, serde_json::Error> { no_row() })*
-    };
-}
-
-impl ser::Serializer for RowSerializer<'_, '_> {
-    type Ok = ();
-    type Error = serde_json::Error;
-    type SerializeSeq = No;
-    type SerializeTuple = No;
-    type SerializeTupleStruct = No;
-    type SerializeTupleVariant = No;
-    type SerializeMap = Self;
-    type SerializeStruct = Self;
-    type SerializeStructVariant = No;
-
-    no_rows! {
-        serialize_bool(bool) -> ();
-        serialize_i8(i8) -> ();
-        serialize_i16(i16) -> ();
-        serialize_i32(i32) -> ();
-        serialize_i64(i64) -> ();
-        serialize_u8(u8) -> ();
-        serialize_u16(u16) -> ();
-        serialize_u32(u32) -> ();
-        serialize_u64(u64) -> ();
-        serialize_f32(f32) -> ();
-        serialize_f64(f64) -> ();
-        serialize_char(char) -> ();
-        serialize_str(&str) -> ();
-        serialize_bytes(&[u8]) -> ();
-        serialize_none() -> ();
-        serialize_unit() -> ();
-        serialize_unit_struct(&'static str) -> ();
-        serialize_unit_variant(&'static str, u32, &'static str) -> ();
-        serialize_seq(Option<usize>) -> No;
-        serialize_tuple(usize) -> No;
-        serialize_tuple_struct(&'static str, usize) -> No;
-        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> No;
-        serialize_struct_variant(&'static str, u32, &'static str, usize) -> No;
-    }
-
-    fn serialize_some<T: ?Sized + Serialize>(self, value: &T) -> Result<(), serde_json::Error> {
-        value.serialize(self)
-    }
-
-    fn serialize_newtype_struct<T: ?Sized + Serialize>(
-        self,
-        _: &'static str,
-        value: &T,
-    ) -> Result<(), serde_json::Error> {
-        value.serialize(self)
-    }
-
-    fn serialize_newtype_variant<T: ?Sized + Serialize>(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: &T,
-    ) -> Result<(), serde_json::Error> {
-        no_row()
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Self, serde_json::Error> {
-        Ok(self)
-    }
-
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, serde_json::Error> {
-        Ok(self)
-    }
-}
-
-impl SerializeMap for RowSerializer<'_, '_> {
-    type Ok = ();
-    type Error = serde_json::Error;
-
-    fn serialize_key<T: ?Sized + Serialize>(&mut self, key: &T) -> Result<(), serde_json::Error> {
-        self.0.cells.name.clear();
-        let mut kind = CellKind::Plain;
-        let formatter = CellFormatter { depth: 0, kind: &mut kind };
-        key.serialize(&mut Json::with_formatter(&mut self.0.cells.name, formatter))?;
-        self.0.key_in_buffer();
-        Ok(())
-    }
-
-    fn serialize_value<T: ?Sized + Serialize>(&mut self, value: &T) -> Result<(), serde_json::Error> {
-        self.0.value(value)
-    }
-
-    fn end(self) -> Result<(), serde_json::Error> {
-        Ok(())
-    }
-}
-
-impl SerializeStruct for RowSerializer<'_, '_> {
-    type Ok = ();
-    type Error = serde_json::Error;
-
-    fn serialize_field<T: ?Sized + Serialize>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-    ) -> Result<(), serde_json::Error> {
-        self.0.key(key.as_bytes());
-        self.0.value(value)
-    }
-
-    fn end(self) -> Result<(), serde_json::Error> {
-        Ok(())
     }
 }

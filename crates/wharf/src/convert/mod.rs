@@ -11,6 +11,7 @@ mod buffered;
 mod cells;
 mod csv;
 mod jsonl;
+mod row;
 
 #[cfg(test)]
 mod tests;

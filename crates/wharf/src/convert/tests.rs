@@ -165,6 +165,19 @@ fn an_error_in_the_rows_leaves_the_rows_before_it() {
 }
 
 #[test]
+fn a_row_without_json_form_leaves_no_half_line() {
+    let container = table(&["a"], &json!([[1], [{"$no_json": true}], [3]]));
+    let tables = container.tables();
+    let mut rows = tables[0].rows(&Scan::default()).unwrap();
+    let mut sink = JsonLines::new(Vec::new());
+    let error = pour(rows.as_mut(), u64::MAX, &mut sink, None).unwrap_err();
+    assert_eq!(error.to_string(), "mock: the value has no JSON form (row 1)");
+    // Whoever can do without that row goes on.
+    assert_eq!(pour(rows.as_mut(), u64::MAX, &mut sink, None).unwrap(), 1);
+    assert_eq!(sink.finish().unwrap(), b"{\"a\":1}\n{\"a\":3}\n");
+}
+
+#[test]
 fn a_broken_writer_is_said_once_and_for_all() {
     let rows: Vec<_> = (0..20_000).map(|i| json!([i, "some text to fill the buffer"])).collect();
     let container = table(&["a", "b"], &json!(rows));

@@ -179,6 +179,12 @@ fn rows_count_over_all_files_whether_lengths_are_known_or_not() {
 }
 
 #[test]
+fn rows_of_files_that_are_not_opened_are_not_missed() {
+    // With no row to show, the fifth row may be in the files that follow.
+    assert_eq!(three(false).wharf(&["cat", "@a", "@c", "--rows", "4", "-n", "0", "--csv"]).ok(), "n\n");
+}
+
+#[test]
 fn patterns_are_expanded_and_sorted() {
     assert_eq!(three(false).wharf(&["cat", "@[ac]", "-n", "6", "--csv"]).ok(), "n\n0\n1\n2\n3\n4\n5\n");
     assert_eq!(three(false).wharf(&["cat", "@x*"]).failed(1), "error: @x*: cannot open: no file matches the pattern");
