@@ -167,7 +167,8 @@ impl Table for MockTable {
         }
         let next = scan.rows.start;
         let end = scan.rows.end.min(self.rows.len() as u64);
-        Ok(Box::new(MockRows { table: self, columns, next, end, row: Map::new() }))
+        let all = scan.columns.is_none();
+        Ok(Box::new(MockRows { table: self, columns, all, next, end, row: Map::new() }))
     }
 
     fn find(&self, key: &str) -> Result<Option<u64>> {
@@ -181,6 +182,8 @@ impl Table for MockTable {
 struct MockRows<'a> {
     table: &'a MockTable,
     columns: Vec<usize>,
+    /// The walk is over all columns that can be read.
+    all: bool,
     next: u64,
     end: u64,
     row: Map<String, Value>,
@@ -226,6 +229,12 @@ impl Rows for MockRows<'_> {
             first.row = loss[2].as_u64();
             Loss::new(loss[0].as_str().unwrap_or_default().to_owned(), loss[1].as_u64().unwrap_or(0), first)
         });
-        losses.collect()
+        // Losses of the rows come after columns that a walk over all leaves out.
+        let left_out = self.table.columns.iter().filter(|_| self.all).filter_map(|column| {
+            let mut first = Position::default();
+            first.column = Some(column.name.clone().into());
+            Some(Loss::new(format!("column left out ({})", column.unreadable.as_ref()?), 1, first))
+        });
+        left_out.chain(losses).collect()
     }
 }

@@ -9,7 +9,7 @@ use super::Outcome;
 use super::env::Env;
 use super::human;
 use super::inputs::{self, Place};
-use super::pour::unreadable;
+use super::report::Lost;
 use super::select::{self, Reading, RowRange};
 
 const EXAMPLES: &str = "\
@@ -93,8 +93,8 @@ fn record(arguments: &Arguments, place: &Place, table: &dyn Table, env: &mut Env
         String::from_utf8(line).map_err(|cause| Error::invalid("the row's JSON is no text").caused_by(cause))?
     };
     env.stdout.print(&text)?;
-    let mut lost = if arguments.columns.is_empty() { unreadable(place, table) } else { Vec::new() };
-    lost.extend(rows.losses().into_iter().map(|loss| super::report::Lost { file: Some(place.name()), loss }));
+    let told = rows.losses().into_iter().map(|loss| Lost { file: Some(place.name()), loss });
+    let lost: Vec<_> = told.collect();
     for lost in &lost {
         env.report.lost(lost);
     }

@@ -87,16 +87,14 @@ impl Job<'_> {
     ) -> Result<u64> {
         let mut scan = self.selection.reading.scan();
         scan.columns = select::columns(table, &self.selection.columns)?;
-        self.hide(table, &mut scan, poured);
-        if self.selection.columns.is_empty() {
-            poured.lost.extend(unreadable(place, table));
-        }
+        self.hide(place, table, &mut scan, poured);
         sink.begin(&column_names(table, &scan))?;
         // Where the length is not known, rows are counted by walking over them.
         let skip = match table.len() {
-            Some(len) if len <= wanted.start => return Ok(len),
+            Some(len) if 0 < len && len <= wanted.start => return Ok(len),
+            // Of a table without rows too, the walk tells which columns it leaves out.
             Some(len) => {
-                scan.rows = wanted.start..wanted.end.min(len);
+                scan.rows = wanted.start.min(len)..wanted.end.min(len);
                 0
             }
             None => {
@@ -115,7 +113,7 @@ impl Job<'_> {
     }
 
     /// Leaves out columns that the sink would not show.
-    fn hide(&self, table: &dyn Table, scan: &mut Scan, poured: &mut Poured) {
+    fn hide(&self, place: &Place, table: &dyn Table, scan: &mut Scan, poured: &mut Poured) {
         let readable = |&index: &usize| table.columns().get(index).is_some_and(|column| column.unreadable.is_none());
         let count = match &scan.columns {
             Some(chosen) => chosen.len(),
@@ -123,6 +121,10 @@ impl Job<'_> {
         };
         poured.hidden = count.saturating_sub(self.most_columns);
         if poured.hidden > 0 {
+            if scan.columns.is_none() {
+                // A walk over chosen columns does not tell of the others.
+                poured.lost.extend(unreadable(place, table));
+            }
             let all = scan.columns.take().unwrap_or_else(|| (0..table.columns().len()).filter(readable).collect());
             scan.columns = Some(all.into_iter().take(self.most_columns).collect());
         }
@@ -171,11 +173,12 @@ impl Sink for Counting<'_> {
 }
 
 /// Columns that are in the file and not in the result.
-pub(crate) fn unreadable(place: &Place, table: &dyn Table) -> Vec<Lost> {
+fn unreadable(place: &Place, table: &dyn Table) -> Vec<Lost> {
     let told = table.columns().iter().filter_map(|column| {
         let why = column.unreadable.as_ref()?;
-        let what = format!("column {:?} left out, it cannot be read: {why}", column.name);
-        Some(Lost { file: Some(place.name()), loss: Loss::new(what, table.len().unwrap_or(0), Position::default()) })
+        let mut first = Position::default();
+        first.column = Some(column.name.clone().into());
+        Some(Lost { file: Some(place.name()), loss: Loss::new(format!("column left out ({why})"), 1, first) })
     });
     told.collect()
 }

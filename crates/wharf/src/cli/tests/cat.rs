@@ -283,11 +283,32 @@ fn unreadable_columns_are_left_out_and_told() {
     for arguments in [&["cat", "@x"][..], &["get", "@x", "--row", "0"]] {
         let ran = place.wharf(arguments);
         assert_eq!((ran.code, ran.out.as_str()), (3, "{\"a\":1}\n"));
-        assert_eq!(ran.err, "warning: @x: column \"b\" left out, it cannot be read: unknown codec \"X\"\n");
+        assert_eq!(ran.err, "warning: @x: column left out (unknown codec \"X\") once at column \"b\"\n");
     }
     assert_eq!(place.wharf(&["cat", "@x", "--columns", "a"]).ok(), "{\"a\":1}\n");
     let error = place.wharf(&["cat", "@x", "--columns", "b"]).failed(2);
     assert_eq!(error, "error: @x: the column cannot be read: unknown codec \"X\" (column \"b\")");
+}
+
+#[test]
+fn unreadable_columns_are_told_once_whatever_else_happens() {
+    let unreadable = json!({"name": "b", "type": "?", "unreadable": "unknown codec"});
+    let warning = "warning: @x: column left out (unknown codec) once at column \"b\"\n";
+    // No rows; rows of which none is shown; more columns than a terminal has room for.
+    let columns = json!([{"name": "a", "type": "int"}, unreadable]);
+    let empty = Place::new().with_document("x", &json!({"tables": [{"columns": columns, "rows": []}]}));
+    assert_eq!(empty.wharf(&["cat", "@x", "--csv"]).err, warning);
+    let mut columns: Vec<Value> = (0..100).map(|i| json!({"name": format!("c{i}"), "type": "int"})).collect();
+    columns.push(unreadable);
+    let row: Vec<_> = (0..=100).collect();
+    let place = Place::new().with_document("x", &json!({"tables": [{"columns": columns, "rows": [row]}]}));
+    let wide = place.on_terminal(40).wharf(&["cat", "@x"]);
+    assert_eq!(
+        (wide.code, wide.err.lines().filter(|line| line.starts_with("warning")).count()),
+        (3, 1),
+        "{}",
+        wide.err
+    );
 }
 
 #[test]
