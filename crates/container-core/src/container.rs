@@ -85,7 +85,7 @@ pub trait Rows {
     /// [`Invalid`](crate::ErrorKind::Invalid) where a value has no JSON form.
     fn json(&self, out: &mut Vec<u8>) -> Result<()>;
 
-    /// What could not be shown as it is in the file, so far.
+    /// What could not be shown as it is in the file, so far; also columns that a walk over all of them left out.
     fn losses(&self) -> Vec<Loss>;
 }
 

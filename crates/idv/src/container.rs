@@ -67,6 +67,12 @@ impl IdvContainer {
     }
 }
 
+/// A value as JSON, by way of its text: so that an f32 keeps its own shortest digits.
+fn json_value(value: &crate::Value<'_>) -> Result<Value> {
+    let parsed = serde_json::to_string(value).and_then(|text| serde_json::from_str(&text));
+    parsed.map_err(|cause| Error::invalid("metadata has no JSON form").caused_by(cause).in_format(FORMAT_NAME))
+}
+
 /// What is known of a column from the table of contents.
 fn describe(column: &Column) -> ColumnInfo {
     let kind = column.kind().map_or_else(|_| "unreadable".to_owned(), ToString::to_string);
@@ -149,8 +155,7 @@ impl Table for IdvContainer {
                 }
                 Ok(value_type) => {
                     let values = self.reader.metadata_value(index, &metadata)?;
-                    let shown = serde_json::to_value(shown_metadata(value_type, &values));
-                    shown.map_err(|cause| Error::invalid("metadata has no JSON form").caused_by(cause))?
+                    json_value(&shown_metadata(value_type, &values))?
                 }
             };
             all.insert(metadata.kind().to_owned(), value);

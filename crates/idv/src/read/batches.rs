@@ -141,7 +141,7 @@ impl Reader {
     pub fn batches(&self, scan: &Scan) -> Result<Batches> {
         let columns = match &scan.columns {
             Some(columns) => columns.clone(),
-            None => self.columns().iter().filter(|column| column.kind().is_ok()).map(super::Column::index).collect(),
+            None => self.readable(),
         };
         let total = self.row_count();
         let (start, end) = (scan.rows.start, scan.rows.end.min(total));

@@ -213,6 +213,11 @@ impl Reader {
         &self.0.source
     }
 
+    /// The columns that can be read.
+    pub(super) fn readable(&self) -> Vec<usize> {
+        self.0.columns.iter().filter(|column| column.kind.is_ok()).map(|column| column.index).collect()
+    }
+
     pub(super) fn column_at(&self, index: usize) -> Result<&Column> {
         self.0.columns.get(index).ok_or_else(|| {
             let detail = format!("column {index} of {} columns (counted from 0)", self.0.columns.len());
@@ -233,7 +238,8 @@ fn open(source: Source, options: Options) -> Result<Inner> {
     let header = Header::parse(&head, len)?;
     header.check_tail(&source.read(header.tail_offset..header.tail_offset + TAIL_LEN)?)?;
     options.limits.check_columns("column count", header.columns.into()).map_err(|error| error.at(48))?;
-    let (entries, end) = parse_growing(&source, header.toc_offset..header.tail_offset, |cursor| {
+    let limit = options.limits.metadata_bytes;
+    let (entries, end) = parse_growing(&source, header.toc_offset..header.tail_offset, limit, |cursor| {
         let entries = wire::parse_toc(cursor, &header)?;
         Ok((entries, cursor.offset()))
     })?;
@@ -272,22 +278,40 @@ fn column_type(entry: &TocEntry, header: &Header) -> Result<Type, Unreadable> {
     Ok(kind)
 }
 
-/// Parses something whose end is not known: from memory at once, else from pieces that grow.
+/// Parses something whose end is not known: from memory at once, else from pieces that grow, up to `limit` bytes.
 pub(super) fn parse_growing<T>(
     source: &Source,
     range: Range<u64>,
+    limit: u64,
     parse: impl Fn(&mut Cursor<'_>) -> Result<T>,
 ) -> Result<T> {
     let whole = range.end.saturating_sub(range.start);
-    let mut len = if source.as_slice().is_some() { whole } else { whole.min(64 << 10) };
+    let most = whole.min(limit);
+    let mut len = if source.as_slice().is_some() { most } else { most.min(64 << 10) };
     loop {
         let bytes = source.read(range.start..range.start.saturating_add(len))?;
         match parse(&mut Cursor::at(&bytes, range.start)) {
             Err(error) if len < whole && matches!(error.kind(), ErrorKind::Truncated { .. }) => {
-                len = len.saturating_mul(4).min(whole);
+                if len >= limit {
+                    return Err(too_long(&error, range.start, limit));
+                }
+                len = len.saturating_mul(4).min(most);
             }
             outcome => return outcome,
         }
+    }
+}
+
+/// What was cut off by the limit and not by the end of the file.
+#[cold]
+fn too_long(error: &Error, start: u64, limit: u64) -> Error {
+    let at = error.position().byte.unwrap_or(start);
+    let needed = if let ErrorKind::Truncated { needed, .. } = error.kind() { needed } else { 0 };
+    let asked = (at - start).saturating_add(needed);
+    let outer = Error::limit(format!("bytes up to the end of {}", error.detail()), asked, limit).at(at);
+    match &error.position().column {
+        Some(column) => outer.in_column(column.clone()),
+        None => outer,
     }
 }
 
