@@ -76,8 +76,9 @@ impl Reader {
                 format!("metadata offset {offset} is not between the header's end, {HEADER_LEN}, and the tail, {end}");
             return Err(Error::invalid(detail).at(column.entry.offset));
         }
-        let (entries, stop) = parse_growing(self.source(), offset..end, |cursor| {
-            let entries = parse_metadata_toc(cursor, &self.0.options.limits)?;
+        let limits = &self.0.options.limits;
+        let (entries, stop) = parse_growing(self.source(), offset..end, limits.metadata_bytes, |cursor| {
+            let entries = parse_metadata_toc(cursor, limits)?;
             Ok((entries, cursor.offset()))
         })?;
         let metadata = entries.into_iter().map(|entry| {

@@ -147,7 +147,9 @@ pub fn read_all(source: Source) -> Result<Vec<String>> {
             }
         }
     }
-    let mut rows = reader.rows(&Scan::default().with_threads(1))?;
+    // A header alone can declare rows without end.
+    let scan = Scan::default().with_threads(1).with_rows(0..reader.row_count().min(10_000));
+    let mut rows = reader.rows(&scan)?;
     let mut line = Vec::new();
     while let Some(row) = rows.try_next()? {
         line.clear();
