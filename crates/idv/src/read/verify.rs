@@ -12,10 +12,25 @@ use crate::wire::{HEADER_LEN, ItemType, KeyType, LOOKUP_ENTRY_LEN, LookupEntry, 
 /// Blocks that are checked together: the findings of so many are held before they are reported.
 const WINDOW: u64 = 64;
 
+/// How often a file's bytes may be claimed before the rest is not looked at: parts that overlap could make a small file take for
+/// ever.
+const MOST_CLAIMS: u64 = 2;
+
 /// A part of the file that something claims.
 struct Extent {
     range: Range<u64>,
-    what: String,
+    part: Part,
+}
+
+/// What it is; columns by their index.
+enum Part {
+    Header,
+    TableOfContents,
+    Tail,
+    Lookup(usize),
+    Block(usize, u64),
+    MetadataTable(usize),
+    Metadata(usize, Box<str>),
 }
 
 /// One walk over everything.
@@ -24,6 +39,8 @@ struct Verifier<'a> {
     options: &'a VerifyOptions,
     report: &'a mut dyn FnMut(Finding),
     extents: Vec<Extent>,
+    /// Bytes that may still be claimed.
+    unclaimed: u64,
 }
 
 impl Reader {
@@ -33,8 +50,8 @@ impl Reader {
     /// # Errors
     /// [`Io`](ErrorKind::Io) when the source fails; everything that is wrong with the file goes to `report`.
     pub fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
-        let extents = Vec::new();
-        Verifier { reader: self, options, report, extents }.run()
+        let unclaimed = self.source().len().saturating_mul(MOST_CLAIMS);
+        Verifier { reader: self, options, report, extents: Vec::new(), unclaimed }.run()
     }
 }
 
@@ -45,10 +62,10 @@ impl Verifier<'_> {
         if let Some(progress) = &self.options.progress {
             progress.begin(Unit::Bytes, Some(header.tail_offset));
         }
-        self.claim(0..HEADER_LEN, || "the header".to_owned());
-        self.claim(reader.0.toc.clone(), || "the table of contents".to_owned());
+        self.claim(0..HEADER_LEN, Part::Header);
+        self.claim(reader.0.toc.clone(), Part::TableOfContents);
         let end = header.tail_offset + TAIL_LEN;
-        self.claim(header.tail_offset..end, || "the tail".to_owned());
+        self.claim(header.tail_offset..end, Part::Tail);
         let len = reader.source().len();
         if len > end {
             let detail = format!("{} bytes follow the tail", len - end);
@@ -68,6 +85,11 @@ impl Verifier<'_> {
         }
         for column in reader.columns() {
             self.column(column)?;
+            if self.unclaimed == 0 {
+                let detail = "the parts up to here take more bytes than the file has: what follows is not checked";
+                self.error(Error::invalid(detail).at(column.entry.offset).in_column(column.unique_name().to_owned()))?;
+                break;
+            }
         }
         self.layout();
         Ok(())
@@ -94,50 +116,63 @@ impl Verifier<'_> {
         (self.report)(Finding::warning(error.in_format(FORMAT_NAME)));
     }
 
-    fn claim(&mut self, range: Range<u64>, what: impl FnOnce() -> String) {
+    fn claim(&mut self, range: Range<u64>, part: Part) {
         if !range.is_empty() {
-            self.extents.push(Extent { range, what: what() });
+            self.unclaimed = self.unclaimed.saturating_sub(range.end - range.start);
+            self.extents.push(Extent { range, part });
         }
     }
 
     fn column(&mut self, column: &Column) -> Result<()> {
         let name = || column.unique_name().to_owned();
         self.metadata(column)?;
-        match column.kind() {
+        let (kind, known) = match column.kind() {
+            Ok(kind) => (Some(kind), true),
+            // What an unknown codec wrote may be sound; it just cannot be checked.
             Err(unreadable) => {
-                // What an unknown codec wrote may be sound; it just cannot be checked.
                 let unknown = unreadable.kind == ErrorKind::Unsupported;
                 let severity = if unknown { Severity::Warning } else { Severity::Error };
-                self.finding(severity, unreadable.to_error().in_column(name()))
+                self.finding(severity, unreadable.to_error().in_column(name()))?;
+                (None, unknown)
             }
-            Ok(kind) => {
-                let start = column.entry.lookup_offset;
-                let len = column.block_count().saturating_mul(LOOKUP_ENTRY_LEN);
-                self.claim(start..start.saturating_add(len), || format!("the lookup table of column {:?}", name()));
+        };
+        let start = column.entry.lookup_offset;
+        let end = column.block_count().checked_mul(LOOKUP_ENTRY_LEN).and_then(|len| start.checked_add(len));
+        match end.filter(|&end| known && start >= HEADER_LEN && end <= self.reader.header().tail_offset) {
+            Some(end) => {
+                self.claim(start..end, Part::Lookup(column.index()));
                 self.blocks(column, kind)
             }
+            None => Ok(()),
         }
     }
 
-    fn blocks(&mut self, column: &Column, kind: &Type) -> Result<()> {
+    /// Claims the blocks of a column and, where its type is known, decodes them.
+    fn blocks(&mut self, column: &Column, kind: Option<&Type>) -> Result<()> {
         let mut start = 0;
         let mut buffer = Vec::new();
-        while start < column.block_count() {
-            let end = start.saturating_add(WINDOW).min(column.block_count());
+        while start < column.block_count() && self.unclaimed > 0 {
+            let mut end = start.saturating_add(WINDOW).min(column.block_count());
             for block in start..end {
+                if self.unclaimed == 0 {
+                    end = block;
+                    break;
+                }
                 match self.reader.lookup(column, block, &mut buffer) {
                     Ok(LookupEntry { offset, len, .. }) => {
                         let range = offset..offset + u64::from(len);
-                        self.claim(range, || format!("block {block} of column {:?}", column.unique_name()));
+                        self.claim(range, Part::Block(column.index(), block));
                     }
                     // Reported where the block is decoded.
                     Err(error) if error.kind() == ErrorKind::Io => return Err(error.in_format(FORMAT_NAME)),
                     Err(_) => {}
                 }
             }
-            for problems in check_blocks(self.reader, column, kind, start..end, self.options.threads) {
-                for problem in problems {
-                    self.error(problem)?;
+            if let Some(kind) = kind {
+                for problems in check_blocks(self.reader, column, kind, start..end, self.options.threads) {
+                    for problem in problems {
+                        self.error(problem)?;
+                    }
                 }
             }
             if let Some(progress) = &self.options.progress {
@@ -153,13 +188,26 @@ impl Verifier<'_> {
         let name = || column.unique_name().to_owned();
         let (metadata, place) = match self.reader.metadata_of(column) {
             Ok(found) => found,
-            Err(error) => return self.error(error.in_column(name())),
+            Err(error) => {
+                // A table that is broken at its end took as long to read as a sound one.
+                let start = column.entry.metadata_offset.unwrap_or(0);
+                let read = error.position().byte.unwrap_or(0).saturating_sub(start);
+                self.unclaimed = self.unclaimed.saturating_sub(read);
+                return self.error(error.in_column(name()));
+            }
         };
         if let Some(place) = place {
-            self.claim(place, || format!("the metadata table of column {:?}", name()));
+            self.claim(place, Part::MetadataTable(column.index()));
         }
         for item in &metadata {
+            if self.unclaimed == 0 {
+                break;
+            }
             let (offset, len) = item.place();
+            let end = offset.checked_add(len).filter(|&end| end <= self.reader.header().tail_offset);
+            if let Some(end) = end.filter(|_| offset >= HEADER_LEN) {
+                self.claim(offset..end, Part::Metadata(column.index(), item.kind().into()));
+            }
             let value = match item.value_type() {
                 Ok(_) => self.reader.metadata_value(column.index(), item),
                 Err(unreadable) if unreadable.kind == ErrorKind::Unsupported => {
@@ -172,7 +220,6 @@ impl Verifier<'_> {
             match value {
                 Err(error) => self.error(error)?,
                 Ok(value) => {
-                    self.claim(offset..offset + len, || format!("metadata {:?} of column {:?}", item.kind(), name()));
                     if let Some(detail) = disagreement(item.kind(), &value, column) {
                         self.warn(Error::invalid(detail).at(offset).in_column(name()));
                     }
@@ -180,6 +227,20 @@ impl Verifier<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A part in words.
+    fn describe(&self, part: &Part) -> String {
+        let name = |column: &usize| self.reader.columns().get(*column).map_or("", Column::unique_name);
+        match part {
+            Part::Header => "the header".to_owned(),
+            Part::TableOfContents => "the table of contents".to_owned(),
+            Part::Tail => "the tail".to_owned(),
+            Part::Lookup(column) => format!("the lookup table of column {:?}", name(column)),
+            Part::Block(column, block) => format!("block {block} of column {:?}", name(column)),
+            Part::MetadataTable(column) => format!("the metadata table of column {:?}", name(column)),
+            Part::Metadata(column, kind) => format!("metadata {kind:?} of column {:?}", name(column)),
+        }
     }
 
     /// Nothing lies upon something else, and nothing lies between.
@@ -190,16 +251,14 @@ impl Verifier<'_> {
         for extent in &extents {
             if let Some(before) = reached {
                 if extent.range.start < before.range.end {
-                    let (range, what) = (&before.range, &before.what);
-                    let detail = format!(
-                        "{} overlaps {what}, which takes the bytes {} to {}",
-                        extent.what, range.start, range.end
-                    );
+                    let (part, other) = (self.describe(&extent.part), self.describe(&before.part));
+                    let Range { start, end } = before.range;
+                    let detail = format!("{part} overlaps {other}, which takes the bytes {start} to {end}");
                     (self.report)(Finding::error(Error::invalid(detail).at(extent.range.start).in_format(FORMAT_NAME)));
                 } else if extent.range.start > before.range.end {
                     let gap = extent.range.start - before.range.end;
                     let s = if gap == 1 { "" } else { "s" };
-                    let detail = format!("{gap} byte{s} before {} belong to nothing", extent.what);
+                    let detail = format!("{gap} byte{s} before {} belong to nothing", self.describe(&extent.part));
                     self.warn(Error::invalid(detail).at(before.range.end));
                 }
             }
