@@ -1,6 +1,12 @@
 //! What a file can make a reader allocate: an allocator that counts stands under all of it.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "tests make their data with casts"
+)]
 #![allow(unsafe_code, reason = "the allocator's trait is unsafe; this one only counts and hands everything on")]
 
 mod support;

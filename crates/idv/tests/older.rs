@@ -1,6 +1,12 @@
 //! Every version of the format and every old codec, byte by byte: no writer of them is left, so the files are forged.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "tests make their data with casts"
+)]
 
 mod support;
 

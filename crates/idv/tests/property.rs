@@ -1,5 +1,11 @@
 //! Random tables, forged in every version and read in every way.
 #![allow(clippy::unwrap_used, reason = "test code fails by panicking")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "tests make their data with casts"
+)]
 
 mod support;
 

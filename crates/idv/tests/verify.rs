@@ -1,6 +1,12 @@
 //! `verify` lists everything that is wrong, in one order, and takes no longer for lies.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "tests make their data with casts"
+)]
 
 mod support;
 
