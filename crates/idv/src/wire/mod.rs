@@ -16,22 +16,11 @@ pub(crate) use toc::{LOOKUP_ENTRY_LEN, LookupEntry, SlotNamesPlace, TocEntry, pa
 use std::borrow::Cow;
 
 use container_core::{Cursor, Result};
+use leb128_codec::Leb128;
 
 /// An unsigned LEB128 number of at most 64 bits.
 pub(crate) fn leb(cursor: &mut Cursor<'_>, what: &'static str) -> Result<u64> {
-    let at = cursor.offset();
-    let mut value = 0u64;
-    for i in 0..10 {
-        let byte = cursor.u8(what)?;
-        if i == 9 && byte > 1 {
-            return Err(container_core::Error::invalid("overflow").at(at + i));
-        }
-        value |= u64::from(byte & 0x7F) << (7 * i);
-        if byte < 0x80 {
-            return Ok(value);
-        }
-    }
-    Ok(value)
+    cursor.read::<Leb128<u64>>(what).map(|Leb128(number)| number)
 }
 
 /// A string: byte length, then UTF-8. What is not UTF-8 becomes U+FFFD, as .NET reads it.
