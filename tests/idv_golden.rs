@@ -1,4 +1,5 @@
 //! Every golden IDV file holds the values that ML.NET reads in it.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs::File;
 use std::io::BufReader;

@@ -6,7 +6,7 @@ use container_core::{
 };
 use serde_json::{Map, Value};
 
-use crate::read::{self, Column, Options, Reader};
+use crate::read::{self, Column, Reader};
 use crate::wire::{SIGNATURE, Type};
 use crate::{FORMAT_NAME, shown_metadata};
 
@@ -41,8 +41,7 @@ impl Format for Idv {
         let Some(source) = input.source() else {
             return Err(Error::usage("a directory is no IDV file").in_format(FORMAT_NAME));
         };
-        let options = Options::default().with_access(options.access).with_limits(options.limits);
-        Ok(Box::new(IdvContainer::new(Reader::from_source(source.clone(), options)?)))
+        Ok(Box::new(IdvContainer::new(Reader::from_source(source.clone(), *options)?)))
     }
 }
 

@@ -107,9 +107,11 @@ mod time;
 mod value;
 mod wire;
 
+pub use container_core::OpenOptions as Options;
+
 pub use codec::{DateTimeOffsets, Item, Texts, Values, VectorRef, Vectors};
 pub use container::{FORMAT, IdvContainer};
-pub use read::{Batch, Batches, Column, ColumnSlice, Metadata, Options, Reader, Row, Rows, Scratch, Unreadable};
+pub use read::{Batch, Batches, Column, ColumnSlice, Metadata, Reader, Row, Rows, Scratch, Unreadable};
 pub use time::{DateTime, DateTimeOffset, TimeSpan};
 pub use value::{Labels, Value, Vector};
 pub use wire::{Compression, Header, ItemType, KeyType, KeyWidth, Type, Version};

@@ -13,9 +13,10 @@ mod verify;
 pub use batches::{Batch, Batches, ColumnSlice};
 pub use block::Scratch;
 pub use metadata::Metadata;
-pub use open::{Column, Options, Reader, Unreadable};
+pub use open::{Column, Reader, Unreadable};
 pub(crate) use rows::shown_metadata;
 pub use rows::{Row, Rows};
 
 #[cfg(all(test, feature = "parallel"))]
+#[allow(clippy::unwrap_used, reason = "tests, and what they share")]
 mod tests;

@@ -4,36 +4,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use container_core::{Access, Cursor, Error, ErrorKind, Limits, Result, Source};
+use container_core::{Cursor, Error, ErrorKind, OpenOptions as Options, Result, Source};
 
 use crate::FORMAT_NAME;
 use crate::wire::{self, Compression, HEADER_LEN, Header, LOOKUP_ENTRY_LEN, TAIL_LEN, TocEntry, Type};
-
-/// How a file is read.
-#[derive(Debug, Clone, Copy, Default)]
-#[non_exhaustive]
-pub struct Options {
-    /// How a local file is reached.
-    pub access: Access,
-    /// What the reader may spend.
-    pub limits: Limits,
-}
-
-impl Options {
-    /// Replaces [`access`](Self::access).
-    #[must_use]
-    pub const fn with_access(mut self, access: Access) -> Self {
-        self.access = access;
-        self
-    }
-
-    /// Replaces [`limits`](Self::limits).
-    #[must_use]
-    pub const fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-}
 
 /// An IDV file, opened: header and table of contents are checked, everything else is read when it is asked for.
 ///
