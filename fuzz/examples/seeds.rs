@@ -1,0 +1,105 @@
+//! Writes `seeds/`, from the golden files and from a few decisions: `cargo run --no-default-features --example seeds`.
+#![allow(clippy::unwrap_used, reason = "a chore that fails by panicking")]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Golden files above this size have nothing that smaller ones have not.
+const MOST: usize = 900;
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let put = |target: &str, name: &str, bytes: &[u8]| {
+        let directory = root.join("seeds").join(target);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join(name), bytes).unwrap();
+    };
+
+    for path in golden(root) {
+        let bytes = fs::read(&path).unwrap();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        if bytes.len() > MOST {
+            continue;
+        }
+        put("idv_reader", name, &bytes);
+        // The table of contents by itself; with metadata, what lies before it as a table of them.
+        let reader = idv::Reader::open(&path).unwrap();
+        let header = *reader.header();
+        let columns = u8::try_from(reader.columns().len()).unwrap();
+        let toc = usize::try_from(header.toc_offset).unwrap()..usize::try_from(header.tail_offset).unwrap();
+        if (1..=4).contains(&columns) {
+            let how = 5 << 4 | (columns - 1) << 2 | 1;
+            put("idv_wire", name, &[&[how], &bytes[toc.clone()]].concat());
+        }
+        if name.starts_with("key-values") {
+            put("idv_wire", &format!("{name}-metadata"), &[&[5 << 4 | 3], &bytes[256..toc.start]].concat());
+        }
+    }
+
+    let texts: [&[u8]; 5] =
+        [b"", b"a", b"hello hello hello hello", &[0; 300], b"The quick brown fox jumps over the lazy dog. 0123456789"];
+    for (index, text) in texts.iter().enumerate() {
+        for zlib in [0u8, 1] {
+            for level in [0, 1, 9] {
+                let packed = pack(text, zlib == 1, level);
+                put("idv_inflate", &format!("packed-{index}-{zlib}-{level}"), &[&[zlib, 0, 0], &packed[..]].concat());
+            }
+            put("idv_inflate", &format!("plain-{index}-{zlib}"), &[&[zlib | 2, 0, 0], *text].concat());
+        }
+    }
+
+    let mut state = 0x2545_F491_4F6C_DD1D_u64;
+    for index in 0..32 {
+        let decisions: Vec<u8> = (0..40 + index * 8)
+            .map(|_| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                (state >> 32) as u8
+            })
+            .collect();
+        put("idv_forged", &format!("decisions-{index:02}"), &decisions);
+    }
+
+    for which in 0..12u8 {
+        let edges: [&[u8]; 6] = [
+            &[0, 1, 0x7F, 0x80, 1, 0xFF, 0x7F, 0x80, 0x80, 1],
+            &[0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
+            &[
+                0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+                0x80, 0x80, 0x7F,
+            ],
+            &[0x80, 0, 0xFF, 0x7F, 0xC0, 0, 0xBF, 0x7F],
+            &[1; 90],
+            &[0x81, 1, 2, 0x83, 0x84, 5, 6, 0x87, 0x88, 0x89, 0x0A, 11].repeat(8),
+        ];
+        for (index, edge) in edges.iter().enumerate() {
+            put("leb128", &format!("{which:02}-{index}"), &[&[0xF0 / 12 * 12 + which], *edge].concat());
+        }
+    }
+}
+
+fn pack(bytes: &[u8], zlib: bool, level: u32) -> Vec<u8> {
+    let level = flate2::Compression::new(level);
+    if zlib {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), level);
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    } else {
+        let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), level);
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+}
+
+fn golden(root: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for directory in ["idv", "idv-older"] {
+        let Ok(entries) = fs::read_dir(root.join("../tests/golden").join(directory)) else { continue };
+        files.extend(entries.map(|entry| entry.unwrap().path()));
+    }
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "idv"));
+    files.sort();
+    files
+}

@@ -1,0 +1,45 @@
+//! Decisions made from a fuzzer's bytes: when they run out, all are 0.
+
+pub struct Dice<'a> {
+    data: &'a [u8],
+}
+
+impl<'a> Dice<'a> {
+    pub fn new(data: &'a [u8]) -> Self {
+        Self { data }
+    }
+
+    pub fn byte(&mut self) -> u8 {
+        match self.data.split_first() {
+            Some((&byte, rest)) => {
+                self.data = rest;
+                byte
+            }
+            None => 0,
+        }
+    }
+
+    /// A number below `n`, which is at most 256 and not 0.
+    pub fn below(&mut self, n: usize) -> usize {
+        usize::from(self.byte()) % n
+    }
+
+    pub fn word(&mut self) -> u64 {
+        u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
+    }
+
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+
+    /// A number as files like to lie with: near a power of two, near zero, or any.
+    pub fn number(&mut self) -> u64 {
+        let near = i64::from(self.byte() as i8);
+        match self.byte() {
+            bits @ 0..=63 => (1u64 << bits).wrapping_add_signed(near),
+            64..=191 => near.unsigned_abs(),
+            192..=223 => 0u64.wrapping_add_signed(near),
+            _ => self.word(),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The bodies of the fuzz targets, one function each, of the target's name: what the fuzzer calls with what it made up, and
+//! tests with what was found before.
+//!
+//! A body that returns has passed; a panic is a finding. The modules are also part of a test of crate `idv`, which replays
+//! `seeds` and `regressions` without any of this crate's dependencies.
+#![forbid(unsafe_code)]
+
+#[allow(dead_code, reason = "shared with the tests of crate idv, which use more of it")]
+#[path = "../../crates/idv/tests/support/cells.rs"]
+mod cells;
+#[allow(dead_code, reason = "shared with the tests of crate idv, which use more of it")]
+#[path = "../../crates/idv/tests/support/forge.rs"]
+mod forge;
+#[allow(dead_code, reason = "shared with the tests of crate idv, which use more of it")]
+#[path = "../../crates/idv/tests/support/table.rs"]
+mod table;
+
+mod dice;
+mod forged;
+mod inflate;
+mod kernels;
+mod leb;
+mod reader;
+mod wire;
+
+pub use forged::idv_forged;
+pub use inflate::idv_inflate;
+pub use reader::idv_reader;
+pub use wire::idv_wire;
+
+/// Values of LEB128, by every way to decode them, beside a decoder that does it by the book.
+pub fn leb128(data: &[u8]) {
+    leb::leb128(data);
+    kernels::kernels(data);
+}

@@ -1,0 +1,36 @@
+//! Every seed and every input that once failed, through its target.
+
+use std::fs;
+use std::path::Path;
+
+const TARGETS: [(&str, fn(&[u8])); 5] = [
+    ("idv_forged", wharf_fuzz::idv_forged),
+    ("idv_inflate", wharf_fuzz::idv_inflate),
+    ("idv_reader", wharf_fuzz::idv_reader),
+    ("idv_wire", wharf_fuzz::idv_wire),
+    ("leb128", wharf_fuzz::leb128),
+];
+
+#[test]
+fn seeds_and_regressions_pass() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut targets: Vec<String> = fs::read_dir(root.join("fuzz_targets"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    targets.sort();
+    assert_eq!(targets, TARGETS.map(|(name, _)| name));
+    for (name, run) in TARGETS {
+        let mut count = 0;
+        for directory in ["seeds", "regressions"] {
+            let Ok(entries) = fs::read_dir(root.join(directory).join(name)) else { continue };
+            for entry in entries {
+                let path = entry.unwrap().path();
+                println!("{}", path.display());
+                run(&fs::read(path).unwrap());
+                count += 1;
+            }
+        }
+        assert!(count > 0, "no input for {name}");
+    }
+}
