@@ -13,7 +13,8 @@ pub fn idv_forged(data: &[u8]) {
     let mut forge = table.forge();
     forge.order = dice.pick(&[Order::Straight, Order::Backwards, Order::Mixed]);
     forge.gap = dice.below(3);
-    forge.tables_first = dice.byte() & 1 == 1;
+    let how = dice.byte();
+    (forge.tables_first, forge.stored) = (how & 1 == 1, how < 0xE0);
     for index in 0..forge.columns.len() {
         metadata(&mut dice, &mut forge, index);
     }

@@ -20,7 +20,7 @@ use support::table::{Table, TableColumn, all};
 
 fn reader(table: &Table, order: Order, gap: usize, tables_first: bool) -> Reader {
     let mut forge = table.forge();
-    (forge.order, forge.gap, forge.tables_first) = (order, gap, tables_first);
+    (forge.order, forge.gap, forge.tables_first, forge.stored) = (order, gap, tables_first, gap == 1);
     Reader::from_source(Source::from(forge.bytes()), Options::default()).unwrap()
 }
 

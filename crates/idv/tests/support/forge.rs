@@ -61,6 +61,30 @@ pub fn compress(kind: u8, raw: &[u8]) -> Vec<u8> {
     }
 }
 
+/// The same without squeezing: DEFLATE blocks that hold the bytes as they are. Fast, and plain to a fuzzer.
+pub fn store(kind: u8, raw: &[u8]) -> Vec<u8> {
+    let mut out = if kind == ZLIB { vec![0x78, 0x01] } else { Vec::new() };
+    let mut pieces = raw.chunks(0xFFFF).peekable();
+    loop {
+        let piece = pieces.next().unwrap_or_default();
+        let len = piece.len() as u16;
+        out.push(u8::from(pieces.peek().is_none()));
+        out.extend([len.to_le_bytes(), (!len).to_le_bytes()].concat());
+        out.extend(piece);
+        if pieces.peek().is_none() {
+            break;
+        }
+    }
+    if kind == ZLIB {
+        let (a, b) = raw.iter().fold((1u32, 0u32), |(a, b), byte| {
+            let a = (a + u32::from(*byte)) % 65_521;
+            (a, (b + a) % 65_521)
+        });
+        out.extend((b << 16 | a).to_be_bytes());
+    }
+    if kind == DEFLATE || kind == ZLIB { out } else { raw.to_vec() }
+}
+
 /// A codec's definition: name and parameters.
 #[derive(Debug, Clone, Default)]
 pub struct Codec {
@@ -196,6 +220,8 @@ pub struct Forge {
     pub gap: usize,
     /// Tables and metadata before the blocks.
     pub tables_first: bool,
+    /// Compressed blocks hold their bytes [as they are](store).
+    pub stored: bool,
 }
 
 impl Forge {
@@ -208,6 +234,7 @@ impl Forge {
             order: Order::Straight,
             gap: 0,
             tables_first: false,
+            stored: false,
         }
     }
 
@@ -252,6 +279,10 @@ impl Forge {
         self.build().bytes
     }
 
+    fn pack(&self, kind: u8, raw: &[u8]) -> Vec<u8> {
+        if self.stored { store(kind, raw) } else { compress(kind, raw) }
+    }
+
     fn blocks(&self, out: &mut Forged) {
         let mut order: Vec<(usize, usize)> = Vec::new();
         for (c, column) in self.columns.iter().enumerate() {
@@ -268,7 +299,7 @@ impl Forge {
             let block = &column.blocks[b];
             match &block.packed {
                 Some(packed) => out.bytes.extend(packed),
-                None => out.bytes.extend(compress(column.compression, &block.raw)),
+                None => out.bytes.extend(self.pack(column.compression, &block.raw)),
             }
             out.columns[c].blocks[b] = start..out.bytes.len();
         }
@@ -302,7 +333,7 @@ impl Forge {
         let mut places = Vec::new();
         for meta in &column.metadata {
             let start = out.bytes.len();
-            out.bytes.extend(meta.packed.clone().unwrap_or_else(|| compress(meta.compression, &meta.raw)));
+            out.bytes.extend(meta.packed.clone().unwrap_or_else(|| self.pack(meta.compression, &meta.raw)));
             places.push(start..out.bytes.len());
         }
         out.columns[c].metadata_toc = out.bytes.len();
