@@ -11,10 +11,12 @@
 mod support;
 
 use std::fs;
+use std::path::Path;
 
 use container_core::testkit::{ends_after_an_error, every_flip_is_borne, every_prefix_fails, every_source_agrees};
-use container_core::{Result, Scan, Source};
-use idv::{Options, Reader};
+use container_core::{Container, Result, Scan, Source, Table as _};
+use idv::{IdvContainer, Options, Reader};
+use serde_json::json;
 use support::cells::{Cell, Item, Kind, vector_block};
 use support::forge::{Codec, DEFLATE, Forge, Meta, NONE, ZLIB};
 use support::table::{Table, TableColumn};
@@ -69,6 +71,43 @@ fn everything_reads_in_every_version() {
     for (name, bytes) in forged() {
         let lines = read_all(Source::from(bytes)).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(lines.len() >= 10, "{name}: {lines:?}");
+    }
+}
+
+/// What is in a file, as JSON lines: version, types and metadata, then the rows.
+fn dump(source: Source) -> String {
+    let container = IdvContainer::new(Reader::from_source(source, Options::default()).unwrap());
+    let columns = container.columns().iter().enumerate().map(|(index, column)| {
+        let metadata = container.column_details(index).unwrap().remove("metadata");
+        json!({"name": column.name, "type": column.kind, "codec": column.details["codec"], "metadata": metadata})
+    });
+    let mut lines = json!({"version": container.version(), "columns": columns.collect::<Vec<_>>()}).to_string() + "\n";
+    let mut rows = container.reader().rows(&Scan::default()).unwrap();
+    while let Some(row) = rows.try_next().unwrap() {
+        lines += &serde_json::to_string(&row).unwrap();
+        lines.push('\n');
+    }
+    lines
+}
+
+/// Files of the versions that nothing writes any more, as committed, and what is read in them. With `FORGE_OLDER` set they
+/// are written anew.
+#[test]
+fn older_files_are_read_as_committed() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/idv-older");
+    let kinds = [(1, ZLIB, "zlib"), (2, NONE, "none"), (3, DEFLATE, "deflate"), (4, NONE, "none"), (5, ZLIB, "zlib")];
+    for (last, compression, name) in kinds {
+        let path = directory.join(format!("version-{last}-{name}.idv"));
+        let expected = path.with_extension("expected.jsonl");
+        let forged = everything(last, compression).bytes();
+        if std::env::var_os("FORGE_OLDER").is_some() {
+            fs::write(&path, &forged).unwrap();
+            fs::write(&expected, dump(Source::from(forged.clone()))).unwrap();
+        }
+        let expected = fs::read_to_string(&expected).unwrap();
+        assert_eq!(dump(Source::open(&path).unwrap()), expected, "{}", path.display());
+        // Whatever compression makes of it today.
+        assert_eq!(dump(Source::from(forged)), expected, "{}", path.display());
     }
 }
 
