@@ -23,7 +23,7 @@ pub(crate) struct Options {
     /// JSON lines instead of a table
     #[arg(long)]
     json: bool,
-    /// The figures mean nothing: no target is held against them.
+    /// The figures mean nothing, and are not shown.
     #[arg(skip)]
     smoke: bool,
 }
@@ -63,8 +63,8 @@ pub(crate) fn run(mlnet: &MlNet, options: &Options) -> Result<(), String> {
     let large = files(mlnet, options.rows * 10, &["deflate"])?;
     rows.push(bench.memory(&small.join("bench-deflate.idv"), &large.join("bench-deflate.idv"))?);
     if options.smoke {
-        rows.iter_mut().for_each(|row| row.target = None);
-        println!("a smoke run: everything was read and found equal, the figures mean nothing");
+        println!("every way of reading gave what ML.NET read ({} figures taken, which mean nothing here)", rows.len());
+        return Ok(());
     }
     if !options.json {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);

@@ -56,9 +56,7 @@ pub(crate) fn print(rows: &[Row], json: bool) {
     }
     let met = rows.iter().filter(|row| row.met() == Some(true)).count();
     let targets = rows.iter().filter(|row| row.target.is_some()).count();
-    if targets > 0 {
-        println!("{met} of {targets} targets met");
-    }
+    println!("{met} of {targets} targets met");
 }
 
 /// Four digits that count.
