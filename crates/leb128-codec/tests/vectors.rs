@@ -14,7 +14,8 @@ use leb128_codec::typed::{
     decode_i32, decode_strict_u16, decode_u64, encode_i64, encode_into_u8, encode_u128, encoded_len_i128,
 };
 use leb128_codec::{
-    DecodeError, DecodeErrorKind, EncodeError, Integer, decode, decode_strict, encode, encode_into, encoded_len, skip,
+    DecodeError, DecodeErrorKind, EncodeError, Integer, count, decode, decode_strict, encode, encode_into, encoded_len,
+    skip, skip_n,
 };
 use support::{for_each_type, naive, verdict};
 
@@ -204,6 +205,17 @@ fn every_two_bytes() {
                 }
             }
         }
+    }
+}
+
+/// More values in a row than anything that counts in bytes can hold.
+#[test]
+fn large_counts() {
+    for (byte, values) in [(0x05, 100_003), (0x80, 0)] {
+        let bytes = vec![byte; 100_003];
+        assert_eq!(count(&bytes), values);
+        assert_eq!(skip_n(&bytes, values), Ok(values));
+        assert_eq!(skip_n(&bytes, values + 1).unwrap_err().index(), values);
     }
 }
 

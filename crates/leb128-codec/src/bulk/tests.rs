@@ -103,12 +103,28 @@ proptest! {
     }
 
     #[test]
-    fn narrow_types_agree(bytes in vec_of(prop_oneof![3 => any::<u8>(), 5 => 0..0x80_u8], 0..300), n in 0..200_usize) {
+    fn narrow_types_agree(bytes in vec_of(narrow_piece(), 0..200), n in 0..200_usize) {
+        let bytes = bytes.concat();
         portable_agrees::<u8>(&bytes, n)?;
         portable_agrees::<i8>(&bytes, n)?;
         portable_agrees::<u16>(&bytes, n)?;
         portable_agrees::<i16>(&bytes, n)?;
     }
+}
+
+/// A value of up to three bytes. Few are too large for some type: a window with one is not decoded by a kernel.
+fn narrow_piece() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        150 => (0..0x80_u8).prop_map(|byte| vec![byte]),
+        1 => any::<u8>().prop_map(|value| encode(value, &mut [0; 2]).to_vec()),
+        1 => any::<u16>().prop_map(|value| encode(value, &mut [0; 3]).to_vec()),
+        1 => any::<i16>().prop_map(|value| encode(value, &mut [0; 3]).to_vec()),
+        1 => (1..4_usize, any::<bool>()).prop_map(|(n, negative)| {
+            let mut bytes = vec![if negative { 0xff } else { 0x80 }; n + 1];
+            bytes[n] &= 0x7f;
+            bytes
+        }),
+    ]
 }
 
 /// As [`agree`], for the types that only the portable kernel decodes.
