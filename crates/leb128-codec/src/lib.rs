@@ -62,7 +62,7 @@
 //! | const code | [`typed`]: `decode_u64`, `encode_i32`, ... |
 //! | many values in a row | [`decode_slice`], [`encode_slice`]; [`values`] where their number is not known |
 //! | values to step over | [`skip`], [`skip_n`], [`count`] |
-//! | a stream | [`io`] |
+//! | a stream | `io` |
 //! | a [`Cursor`](container_core::Cursor) of container-core | [`Leb128`], [`read_slice`] |
 //! | a nom parser | `nom` |
 //!
@@ -85,7 +85,7 @@
 //! |---|---|
 //! | none | everything but the following; `no_std`, no allocation |
 //! | `alloc` | the field's name in errors of container-core |
-//! | `std` (default) | [`io`], and `alloc`; the processor's instruction sets found at run time instead of compile time |
+//! | `std` (default) | `io`, and `alloc`; the processor's instruction sets found at run time instead of compile time |
 //! | `nom` | parsers for nom 8 |
 #![cfg_attr(not(any(feature = "std", feature = "_kernels", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
