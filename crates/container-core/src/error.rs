@@ -186,7 +186,8 @@ impl Error {
     /// The text without format and position.
     #[must_use]
     pub fn detail(&self) -> &str {
-        &self.0.detail
+        let detail: &Text = &self.0.detail;
+        detail
     }
 
     /// Where it went wrong, as far as known.
@@ -271,7 +272,7 @@ impl fmt::Display for Error {
         if let Some(file) = &inner.position.file {
             write!(f, "{file}: ")?;
         }
-        f.write_str(&inner.detail)?;
+        f.write_str(inner.detail.as_ref())?;
         match inner.kind {
             ErrorKind::Truncated { needed, available } => {
                 let s = if needed == 1 { "" } else { "s" };

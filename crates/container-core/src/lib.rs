@@ -31,6 +31,10 @@
 //! conformance kit.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(feature = "alloc"),
+    allow(clippy::result_large_err, reason = "without an allocator there is no box to put an error into")
+)]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
