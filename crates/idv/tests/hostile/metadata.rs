@@ -209,6 +209,23 @@ fn a_bomb_stops_at_the_limit() {
     }
 }
 
+/// What is in the file as it is has the same limit.
+#[test]
+fn metadata_above_the_limit() {
+    let raw = text_block(1, &[100], &[b'a'; 100]);
+    let mut forge = three_numbers();
+    forge.columns[0].metadata = vec![Meta::new("M", Codec::plain("TextSpan"), NONE, raw.clone())];
+    let file = forge.build();
+    let (len, at) = (raw.len() as u64, file.columns[0].metadata[0].block.start);
+    let limited = |bytes| open_with(file.bytes.clone(), Limits::default().with_metadata_bytes(bytes)).unwrap();
+    assert!(value(&limited(len), 0).is_ok());
+    let text = format!(
+        "idv: metadata \"M\": metadata bytes {len} exceeds the limit {} (byte {at}, column \"numbers\")",
+        len - 1
+    );
+    says(&value(&limited(len - 1), 0).unwrap_err(), "limit", &text);
+}
+
 #[test]
 fn an_unknown_codec_or_compression_is_only_its_matter() {
     let mut forge = sound();
