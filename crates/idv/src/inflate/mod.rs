@@ -1,8 +1,17 @@
 //! Decompression of one block, never beyond the size that was declared for it.
+//!
+//! A whole block with a declared size is inflated by [`fast`]. What that does not take, and what has no
+//! declared size, goes through the library, which also tells what is wrong.
+
+mod bits;
+mod fast;
+mod lanes;
+mod tables;
 
 use container_core::{Error, Result};
 use flate2::{Decompress, FlushDecompress, Status};
 
+use self::fast::Fast;
 use crate::wire::Compression;
 
 /// DEFLATE cannot make more than this many bytes of one: a length of 258 in two bits.
@@ -13,6 +22,7 @@ const MAX_RATIO: u64 = 1032;
 pub(crate) struct Inflater {
     raw: Option<Decompress>,
     zlib: Option<Decompress>,
+    fast: Option<Box<Fast>>,
 }
 
 impl Inflater {
@@ -26,16 +36,14 @@ impl Inflater {
 
     /// Inflates `packed` into all of `out`. More or fewer bytes than that are an error, found without making them.
     pub(crate) fn inflate(&mut self, compression: Compression, packed: &[u8], out: &mut [u8]) -> Result<()> {
-        let state = self.state(compression);
-        // In one go, which backends have a faster way for.
-        let status = state.decompress(packed, out, FlushDecompress::Finish);
-        if matches!(status, Ok(Status::StreamEnd)) && state.total_out() == out.len() as u64 {
+        let fast = self.fast.get_or_insert_default();
+        if fast.inflate(compression == Compression::Zlib, packed, out).is_some() {
             return Ok(());
         }
         self.inflate_in_steps(compression, packed, out)
     }
 
-    /// The same step by step, so that it can be told what is wrong.
+    /// The same with the library, step by step, so that it can be told what is wrong.
     #[cold]
     fn inflate_in_steps(&mut self, compression: Compression, packed: &[u8], out: &mut [u8]) -> Result<()> {
         let state = self.state(compression);
@@ -108,66 +116,4 @@ pub(crate) fn most(packed: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    fn deflate(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
-        encoder.write_all(bytes).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn inflate(packed: &[u8], declared: usize) -> Result<Vec<u8>, String> {
-        let mut out = vec![0; declared];
-        let mut inflater = Inflater::default();
-        inflater.inflate(Compression::Deflate, packed, &mut out).map(|()| out).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn exactly_what_was_declared() {
-        for len in [0, 1, 100, 70_000] {
-            let bytes: Vec<u8> = (0..len).map(|i: u32| (i.wrapping_mul(i) >> 3) as u8).collect();
-            let packed = deflate(&bytes);
-            assert_eq!(inflate(&packed, bytes.len()).unwrap(), bytes);
-            let more = inflate(&packed, bytes.len() + 1).unwrap_err();
-            assert_eq!(more, format!("the block inflates to {len} bytes, {} are declared", len + 1));
-            if len > 0 {
-                let fewer = inflate(&packed, bytes.len() - 1).unwrap_err();
-                assert_eq!(fewer, format!("the block inflates to more than the {} bytes declared", len - 1));
-                let cut = inflate(&packed[..packed.len() - 1], bytes.len());
-                assert!(cut.is_err(), "a stream without its end");
-            }
-        }
-    }
-
-    #[test]
-    fn the_state_survives_damage() {
-        let packed = deflate(b"hello hello hello");
-        let mut inflater = Inflater::default();
-        let mut out = [0; 17];
-        assert!(inflater.inflate(Compression::Deflate, &[0xFF; 9], &mut out).is_err());
-        inflater.inflate(Compression::Deflate, &packed, &mut out).unwrap();
-        assert_eq!(&out, b"hello hello hello");
-        assert!(inflater.inflate(Compression::Zlib, &packed, &mut out).is_err());
-    }
-
-    #[test]
-    fn without_a_declared_size_the_limit_holds() {
-        let packed = deflate(&[7; 100_000]);
-        let (mut inflater, mut out) = (Inflater::default(), Vec::new());
-        inflater.inflate_unsized(Compression::Deflate, &packed, &mut out, 100_000).unwrap();
-        assert_eq!(out, [7; 100_000]);
-        let error = inflater.inflate_unsized(Compression::Deflate, &packed, &mut Vec::new(), 99_999).unwrap_err();
-        assert!(error.to_string().contains("exceeds the limit 99999"), "{error}");
-        let cut = &packed[..packed.len() - 3];
-        let error = inflater.inflate_unsized(Compression::Deflate, cut, &mut out, 100_000).unwrap_err();
-        assert!(error.to_string().starts_with("the compressed data end after"), "{error}");
-    }
-
-    #[test]
-    fn the_ratio_is_what_deflate_can_do() {
-        let packed = deflate(&vec![0; 10_000_000]);
-        assert!(most(packed.len() as u64) >= 10_000_000);
-    }
-}
+mod tests;

@@ -1,0 +1,348 @@
+//! DEFLATE (RFC 1951, and RFC 1950 around it) of a whole buffer into a slice of the size it must have.
+//!
+//! All that is not right is `None`: who wants to know what is wrong asks the library.
+
+use super::bits::Bits;
+use super::lanes::Lanes;
+use super::tables::{CodeLengthCode, DistanceCode, END, LITERAL, Tables};
+
+/// Room in the output for the longest match and what may be written beyond its end.
+const SLACK: usize = 258 + 16;
+
+/// Literals between two refills. After one less, of 56 bits at least as many are left as a length takes.
+const LITERALS: usize = 4;
+
+/// The order in which the lengths of the codes of code lengths are given.
+const CODE_LENGTH_ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
+
+/// Decoding tables, kept from stream to stream.
+pub(super) struct Fast {
+    code_lengths: CodeLengthCode,
+    tables: Tables,
+    lanes: Lanes,
+}
+
+impl Default for Fast {
+    fn default() -> Self {
+        Self { code_lengths: CodeLengthCode::new(), tables: Tables::new(), lanes: Lanes::default() }
+    }
+}
+
+impl Fast {
+    /// Inflates a stream into all of `out`. Bytes after its end are allowed.
+    pub(super) fn inflate(&mut self, zlib: bool, packed: &[u8], out: &mut [u8]) -> Option<()> {
+        if !zlib {
+            return self.raw(packed, out).map(|_| ());
+        }
+        let (&[method, flags], packed) = packed.split_first_chunk()?;
+        let deflate = method & 15 == 8 && method >> 4 <= 7;
+        let preset = flags & 32 != 0;
+        if !deflate || preset || u16::from_be_bytes([method, flags]) % 31 != 0 {
+            return None;
+        }
+        let rest = self.raw(packed, out)?;
+        (u32::from_be_bytes(*rest.first_chunk()?) == adler32(out)).then_some(())
+    }
+
+    /// As much without the frame; returns what follows.
+    fn raw<'a>(&mut self, packed: &'a [u8], out: &mut [u8]) -> Option<&'a [u8]> {
+        let mut stream = Stream { bits: Bits::new(packed), out, made: 0 };
+        loop {
+            let header = stream.bits.take(3)?;
+            match header >> 1 {
+                0 => stream.stored_block()?,
+                1 => stream.block(Tables::fixed()?, &mut self.lanes)?,
+                2 => {
+                    self.read_tables(&mut stream.bits)?;
+                    stream.block(&self.tables, &mut self.lanes)?;
+                }
+                _ => return None,
+            }
+            if header & 1 == 1 {
+                return (stream.made == stream.out.len()).then(|| stream.bits.rest());
+            }
+        }
+    }
+
+    /// Reads the codes that a block brings along.
+    fn read_tables(&mut self, bits: &mut Bits<'_>) -> Option<()> {
+        let litlens = bits.take(5)? as usize + 257;
+        let distances = bits.take(5)? as usize + 1;
+        if litlens > 286 || distances > 30 {
+            return None;
+        }
+        let mut lens = [0; 19];
+        let given = bits.take(4)? as usize + 4;
+        for &symbol in CODE_LENGTH_ORDER.get(..given)? {
+            *lens.get_mut(symbol)? = u8::try_from(bits.take(3)?).ok()?;
+        }
+        self.code_lengths.build(&lens)?;
+        if !self.code_lengths.is_complete() {
+            return None;
+        }
+        let mut lens = [0; 286 + 30];
+        let lens = lens.get_mut(..litlens + distances)?;
+        let mut done = 0;
+        while done < lens.len() {
+            bits.refill();
+            let entry = self.code_lengths.look_up(bits.word());
+            bits.count().checked_sub(entry & 63)?;
+            bits.drop(entry);
+            let (len, times) = match entry >> 8 {
+                16 => (*lens.get(done.checked_sub(1)?)?, bits.take(2)? as usize + 3),
+                17 => (0, bits.take(3)? as usize + 3),
+                18 => (0, bits.take(7)? as usize + 11),
+                len => (u8::try_from(len).ok()?, 1),
+            };
+            lens.get_mut(done..done + times)?.fill(len);
+            done += times;
+        }
+        let (litlens, distances) = lens.split_at_checked(litlens)?;
+        // Without a code for its end the block would have none.
+        if *litlens.get(256)? == 0 {
+            return None;
+        }
+        self.tables.litlen.build(litlens)?;
+        self.tables.distance.build(distances)
+    }
+}
+
+/// What bits can stand for in a block.
+pub(super) enum Token {
+    Literal(u8),
+    Match(Match),
+    End,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct Match {
+    pub(super) length: u16,
+    pub(super) distance: u16,
+}
+
+/// A stream on its way from `bits` to the front of `out`.
+pub(super) struct Stream<'i, 'o> {
+    pub(super) bits: Bits<'i>,
+    pub(super) out: &'o mut [u8],
+    pub(super) made: usize,
+}
+
+impl Stream<'_, '_> {
+    fn stored_block(&mut self) -> Option<()> {
+        let (&[a, b, c, d], rest) = self.bits.rest().split_first_chunk()?;
+        let len = u16::from_le_bytes([a, b]);
+        if len != !u16::from_le_bytes([c, d]) {
+            return None;
+        }
+        self.put(rest.get(..usize::from(len))?)?;
+        self.bits.skip_bytes(4 + usize::from(len));
+        Some(())
+    }
+
+    fn block(&mut self, tables: &Tables, lanes: &mut Lanes) -> Option<()> {
+        while let Some(fence) = lanes.decode(self, tables)? {
+            if self.run(tables, fence)? {
+                return Some(());
+            }
+        }
+        if self.run(tables, usize::MAX)? {
+            return Some(());
+        }
+        loop {
+            match token(&mut self.bits, tables)? {
+                Token::Literal(byte) => self.put(&[byte])?,
+                Token::Match(found) => self.copy(found)?,
+                Token::End => return Some(()),
+            }
+        }
+    }
+
+    /// Decodes while there is much input and room and fewer than `fence` bytes of the input are loaded. Returns whether the block has ended.
+    fn run(&mut self, tables: &Tables, fence: usize) -> Option<bool> {
+        let Self { mut bits, ref mut out, mut made } = *self;
+        bits.refill();
+        // Looked up before the refill, which leaves the bits looked at as they are: the look-ups wait for each other, so
+        // they should wait for nothing else.
+        let mut entry = tables.litlen.look_up(bits.word());
+        let ended = 'tokens: loop {
+            if bits.at() >= fence || out.len() - made < SLACK || !bits.refill_word() {
+                break false;
+            }
+            let mut left = LITERALS;
+            while entry & LITERAL != 0 {
+                *out.get_mut(made)? = byte_of(entry);
+                made += 1;
+                bits.drop(entry);
+                entry = tables.litlen.look_up(bits.word());
+                left -= 1;
+                if left == 0 {
+                    continue 'tokens;
+                }
+            }
+            if entry == 0 {
+                bits.refill();
+                entry = tables.litlen.long(bits.word())?;
+                bits.count().checked_sub(entry & 63)?;
+                if entry & LITERAL != 0 {
+                    *out.get_mut(made)? = byte_of(entry);
+                    made += 1;
+                    bits.drop(entry);
+                    entry = tables.litlen.look_up(bits.word());
+                    continue;
+                }
+            }
+            if entry & END != 0 {
+                bits.drop(entry);
+                break true;
+            }
+            let length = usize::from(value_of(entry, bits.word()));
+            bits.drop(entry);
+            // For a distance and the next look-up.
+            if bits.count() < 28 + 11 {
+                bits.refill();
+            }
+            let distance = distance(&mut bits, &tables.distance)?.into();
+            entry = tables.litlen.look_up(bits.word());
+            copy_with_slack(out, made, length, distance)?;
+            made += length;
+        };
+        (self.bits, self.made) = (bits, made);
+        Some(ended)
+    }
+
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Option<()> {
+        let end = self.made + bytes.len();
+        self.out.get_mut(self.made..end)?.copy_from_slice(bytes);
+        self.made = end;
+        Some(())
+    }
+
+    pub(super) fn copy(&mut self, Match { length, distance }: Match) -> Option<()> {
+        let (length, distance) = (usize::from(length), usize::from(distance));
+        if self.out.len() - self.made >= SLACK {
+            copy_with_slack(self.out, self.made, length, distance)?;
+        } else {
+            let from = self.made.checked_sub(distance)?;
+            let room = self.out.get_mut(from..self.made + length)?;
+            let (mut done, all) = (distance, room.len());
+            // What is copied may be copied again.
+            while done < all {
+                let more = done.min(all - done);
+                room.copy_within(..more, done);
+                done += more;
+            }
+        }
+        self.made += length;
+        Some(())
+    }
+}
+
+#[inline(always)]
+pub(super) const fn byte_of(entry: u32) -> u8 {
+    entry.to_le_bytes()[1]
+}
+
+/// The length or distance of an entry and the extra bits in the word it was looked up with.
+#[inline(always)]
+pub(super) fn value_of(entry: u32, word: u64) -> u16 {
+    let extra = (word & ((1 << (entry & 63)) - 1)) >> (entry >> 8 & 15);
+    #[expect(clippy::cast_possible_truncation, reason = "at most 13 bits, and the sum at most 32768")]
+    let value = (entry >> 16) as u16 + extra as u16;
+    value
+}
+
+/// Takes a distance, which the word must hold all of unless the input ends in it.
+#[inline(always)]
+pub(super) fn distance(bits: &mut Bits<'_>, code: &DistanceCode) -> Option<u16> {
+    let mut entry = code.look_up(bits.word());
+    if entry == 0 {
+        entry = code.long(bits.word())?;
+    }
+    bits.count().checked_sub(entry & 63)?;
+    let distance = value_of(entry, bits.word());
+    bits.drop(entry);
+    Some(distance)
+}
+
+/// Takes the next token, with as much of the input left as there may be.
+pub(super) fn token(bits: &mut Bits<'_>, tables: &Tables) -> Option<Token> {
+    bits.refill();
+    let mut entry = tables.litlen.look_up(bits.word());
+    if entry == 0 {
+        entry = tables.litlen.long(bits.word())?;
+    }
+    bits.count().checked_sub(entry & 63)?;
+    let length = value_of(entry, bits.word());
+    bits.drop(entry);
+    Some(if entry & LITERAL != 0 {
+        Token::Literal(byte_of(entry))
+    } else if entry & END != 0 {
+        Token::End
+    } else {
+        Token::Match(Match { length, distance: distance(bits, &tables.distance)? })
+    })
+}
+
+/// Copies a match to where `SLACK` bytes are free, of which it may spoil those behind it.
+#[inline(always)]
+fn copy_with_slack(out: &mut [u8], made: usize, length: usize, distance: usize) -> Option<()> {
+    let from = made.checked_sub(distance)?;
+    let mut done = 0;
+    if distance >= 16 {
+        while done < length {
+            let bytes: [u8; 16] = *out.get(from + done..)?.first_chunk()?;
+            *out.get_mut(made + done..)?.first_chunk_mut()? = bytes;
+            done += 16;
+        }
+    } else if distance >= 8 {
+        while done < length {
+            let bytes: [u8; 8] = *out.get(from + done..)?.first_chunk()?;
+            *out.get_mut(made + done..)?.first_chunk_mut()? = bytes;
+            done += 8;
+        }
+    } else {
+        // The few bytes repeated, and how many of the eight go round evenly.
+        let bits = 8 * (distance & 7);
+        let mut bytes = u64::from_le_bytes(*out.get(from..)?.first_chunk()?) & ((1 << bits) - 1);
+        let mut filled = bits;
+        while filled < 64 {
+            bytes |= bytes << filled;
+            filled *= 2;
+        }
+        let step = 8 - 8usize.checked_rem(distance)?;
+        while done < length {
+            *out.get_mut(made + done..)?.first_chunk_mut()? = bytes.to_le_bytes();
+            done += step;
+        }
+    }
+    Some(())
+}
+
+/// The checksum of RFC 1950: the sum of the bytes, and the sum of these sums after each byte, both modulo 65521.
+fn adler32(bytes: &[u8]) -> u32 {
+    const LANES: usize = 16;
+    let (mut a, mut b) = (1, 0);
+    // Parts whose sums fit into 32 bits, in rows that are added up side by side.
+    for part in bytes.chunks(4096) {
+        let (rows, rest) = part.as_chunks::<LANES>();
+        let (mut sums, mut sums_of_sums) = ([0; LANES], [0; LANES]);
+        for row in rows {
+            b += a * 16;
+            for ((sum, sum_of_sums), &byte) in sums.iter_mut().zip(&mut sums_of_sums).zip(row) {
+                *sum_of_sums += *sum;
+                *sum += u32::from(byte);
+            }
+        }
+        for (behind, (sum, sum_of_sums)) in (1..).zip(sums.into_iter().zip(sums_of_sums).rev()) {
+            a += sum;
+            b += sum_of_sums * 16 + sum * behind;
+        }
+        for &byte in rest {
+            a += u32::from(byte);
+            b += a;
+        }
+        a %= 65_521;
+        b %= 65_521;
+    }
+    b << 16 | a
+}

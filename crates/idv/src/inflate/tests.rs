@@ -1,0 +1,61 @@
+use super::*;
+use std::io::Write;
+
+fn deflate(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn inflate(packed: &[u8], declared: usize) -> Result<Vec<u8>, String> {
+    let mut out = vec![0; declared];
+    let mut inflater = Inflater::default();
+    inflater.inflate(Compression::Deflate, packed, &mut out).map(|()| out).map_err(|error| error.to_string())
+}
+
+#[test]
+fn exactly_what_was_declared() {
+    for len in [0, 1, 100, 70_000] {
+        let bytes: Vec<u8> = (0..len).map(|i: u32| (i.wrapping_mul(i) >> 3) as u8).collect();
+        let packed = deflate(&bytes);
+        assert_eq!(inflate(&packed, bytes.len()).unwrap(), bytes);
+        let more = inflate(&packed, bytes.len() + 1).unwrap_err();
+        assert_eq!(more, format!("the block inflates to {len} bytes, {} are declared", len + 1));
+        if len > 0 {
+            let fewer = inflate(&packed, bytes.len() - 1).unwrap_err();
+            assert_eq!(fewer, format!("the block inflates to more than the {} bytes declared", len - 1));
+            let cut = inflate(&packed[..packed.len() - 1], bytes.len());
+            assert!(cut.is_err(), "a stream without its end");
+        }
+    }
+}
+
+#[test]
+fn the_state_survives_damage() {
+    let packed = deflate(b"hello hello hello");
+    let mut inflater = Inflater::default();
+    let mut out = [0; 17];
+    assert!(inflater.inflate(Compression::Deflate, &[0xFF; 9], &mut out).is_err());
+    inflater.inflate(Compression::Deflate, &packed, &mut out).unwrap();
+    assert_eq!(&out, b"hello hello hello");
+    assert!(inflater.inflate(Compression::Zlib, &packed, &mut out).is_err());
+}
+
+#[test]
+fn without_a_declared_size_the_limit_holds() {
+    let packed = deflate(&[7; 100_000]);
+    let (mut inflater, mut out) = (Inflater::default(), Vec::new());
+    inflater.inflate_unsized(Compression::Deflate, &packed, &mut out, 100_000).unwrap();
+    assert_eq!(out, [7; 100_000]);
+    let error = inflater.inflate_unsized(Compression::Deflate, &packed, &mut Vec::new(), 99_999).unwrap_err();
+    assert!(error.to_string().contains("exceeds the limit 99999"), "{error}");
+    let cut = &packed[..packed.len() - 3];
+    let error = inflater.inflate_unsized(Compression::Deflate, cut, &mut out, 100_000).unwrap_err();
+    assert!(error.to_string().starts_with("the compressed data end after"), "{error}");
+}
+
+#[test]
+fn the_ratio_is_what_deflate_can_do() {
+    let packed = deflate(&vec![0; 10_000_000]);
+    assert!(most(packed.len() as u64) >= 10_000_000);
+}
