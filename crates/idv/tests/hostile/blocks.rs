@@ -263,6 +263,13 @@ fn overlapping_blocks_are_found() {
             "warning: idv: 8 bytes before the lookup table of column \"numbers\" belong to nothing (byte 272)",
         ]
     );
+    // By a single byte: the last of the first column's.
+    let found = verify(file.with(entry, &267i64.to_le_bytes()));
+    assert_eq!(
+        found[0],
+        "error: idv: block 0 of column \"numbers#2\" overlaps block 0 of column \"numbers\", which takes the bytes 256 to 268 \
+         (byte 267)"
+    );
     // A block that is the lookup table itself.
     let lookup = file.columns[0].lookup;
     let found = verify(file.with(entry, &(lookup as i64).to_le_bytes()));

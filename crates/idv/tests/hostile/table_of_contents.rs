@@ -225,6 +225,12 @@ fn vector_parameters_that_cannot_be() {
             inner,
             "the product of the dimensions [65536, 65536] exceeds 2147483647",
         ),
+        // One more than there may be.
+        (
+            Codec::vector(&single, &[65_536, 32_768]),
+            inner,
+            "the product of the dimensions [65536, 32768] exceeds 2147483647",
+        ),
         (
             Codec::vector(&single, &[i32::MAX; 3]),
             inner,
