@@ -253,7 +253,7 @@ impl Bench {
                 let theirs = self.median(who, &format!("inflate {way}"))?;
                 let ours = self.median(who, &format!("{} {way}", work("deflate", None)))?;
                 let target = (index == 0 && way == ALL_CORES).then_some(0.8);
-                rows.push(seconds(format!("DEFLATE, {words}, {who}"), "inflating alone", theirs, ours, target));
+                rows.push(seconds(format!("DEFLATE, {words}, {who}"), "flate2 inflating alone", theirs, ours, target));
             }
         }
         let (who, executable) = self.backends.first().ok_or("no backend")?;
