@@ -181,15 +181,16 @@ impl Loss {
     }
 }
 
+/// `NaN shown as null (5 times, first row 3)`
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let times = if self.count == 1 { "once" } else { "times, first" };
-        if self.count == 1 {
-            write!(f, "{} {times}", self.what)?;
-        } else {
-            write!(f, "{} {} {times}", self.what, self.count)?;
+        let Self { what, count, first } = self;
+        match (count, first.is_unknown()) {
+            (1, true) => write!(f, "{what} (once)"),
+            (1, false) => write!(f, "{what} ({first})"),
+            (count, true) => write!(f, "{what} ({count} times)"),
+            (count, false) => write!(f, "{what} ({count} times, first {first})"),
         }
-        write!(f, " at {}", self.first)
     }
 }
 
@@ -268,7 +269,8 @@ mod tests {
     #[test]
     fn a_loss_says_how_often_and_where_first() {
         let first = Position { row: Some(3), ..Position::default() };
-        assert_eq!(Loss::new("NaN shown as null", 1, first.clone()).to_string(), "NaN shown as null once at row 3");
-        assert_eq!(Loss::new("NaN shown as null", 5, first).to_string(), "NaN shown as null 5 times, first at row 3");
+        assert_eq!(Loss::new("NaN shown as null", 1, first.clone()).to_string(), "NaN shown as null (row 3)");
+        assert_eq!(Loss::new("NaN shown as null", 5, first).to_string(), "NaN shown as null (5 times, first row 3)");
+        assert_eq!(Loss::new("order", 1, Position::default()).to_string(), "order (once)");
     }
 }

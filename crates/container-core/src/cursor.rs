@@ -11,7 +11,7 @@ use crate::wire::Decode;
 /// let mut cursor = Cursor::new(&[1, 0, 7, 0, 0]);
 /// assert_eq!(cursor.u16_le("version")?, 1);
 /// let error = cursor.u64_le("row count").unwrap_err();
-/// assert_eq!(error.to_string(), "row count needs 8 bytes, 3 available (byte 2)");
+/// assert_eq!(error.to_string(), "row count: needs 8 bytes, 3 available (byte 2)");
 /// # Ok::<(), container_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -157,7 +157,10 @@ impl<'a> Cursor<'a> {
             return Ok(());
         }
         #[cfg(feature = "alloc")]
-        let detail = alloc::format!("{what} is followed by {} bytes that belong to nothing", self.rest.len());
+        let detail = match self.rest.len() {
+            1 => alloc::format!("{what} is followed by 1 byte that belongs to nothing"),
+            more => alloc::format!("{what} is followed by {more} bytes that belong to nothing"),
+        };
         #[cfg(not(feature = "alloc"))]
         let detail = what;
         Err(Error::invalid(detail).at(self.offset))
@@ -192,7 +195,7 @@ mod tests {
         assert_eq!(cursor.offset(), 2);
         assert_eq!(
             cursor.sub(u64::MAX, "grandchild").unwrap_err().to_string(),
-            "grandchild needs 18446744073709551615 bytes, 2 available (byte 2)"
+            "grandchild: needs 18446744073709551615 bytes, 2 available (byte 2)"
         );
     }
 

@@ -276,7 +276,7 @@ impl fmt::Display for Error {
         match inner.kind {
             ErrorKind::Truncated { needed, available } => {
                 let s = if needed == 1 { "" } else { "s" };
-                write!(f, " needs {needed} byte{s}, {available} available")?;
+                write!(f, ": needs {needed} byte{s}, {available} available")?;
             }
             ErrorKind::Limit { asked, limit } => write!(f, " {asked} exceeds the limit {limit}")?,
             _ => {}
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn truncated_says_needed_and_available() {
         let error = Error::truncated("row count", 8, 3).at(40).in_format("idv");
-        assert_eq!(error.to_string(), "idv: row count needs 8 bytes, 3 available (byte 40)");
+        assert_eq!(error.to_string(), "idv: row count: needs 8 bytes, 3 available (byte 40)");
         assert_eq!(error.kind().blame(), Blame::File);
     }
 

@@ -313,7 +313,7 @@ mod tests {
     fn a_range_outside_is_an_error_with_its_place() {
         every_access(b"abc", |source| {
             let error = source.read(1..5).unwrap_err();
-            assert_eq!(error.to_string(), "the range needs 4 bytes, 2 available (byte 1)");
+            assert_eq!(error.to_string(), "the range: needs 4 bytes, 2 available (byte 1)");
             assert!(source.read(u64::MAX - 1..u64::MAX).is_err());
             #[allow(clippy::reversed_empty_ranges, reason = "a hostile range is what is tested")]
             let reversed = 2..1;

@@ -104,10 +104,14 @@ fn older_files_are_read_as_committed() {
             fs::write(&path, &forged).unwrap();
             fs::write(&expected, dump(Source::from(forged.clone()))).unwrap();
         }
-        let expected = fs::read_to_string(&expected).unwrap();
-        assert_eq!(dump(Source::open(&path).unwrap()), expected, "{}", path.display());
+        // The order of members depends on how the JSON library is built.
+        let parse = |lines: String| -> Vec<serde_json::Value> {
+            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        };
+        let expected = parse(fs::read_to_string(&expected).unwrap());
+        assert_eq!(parse(dump(Source::open(&path).unwrap())), expected, "{}", path.display());
         // Whatever compression makes of it today.
-        assert_eq!(dump(Source::from(forged)), expected, "{}", path.display());
+        assert_eq!(parse(dump(Source::from(forged))), expected, "{}", path.display());
     }
 }
 

@@ -74,7 +74,7 @@ fn all_faults_are_listed_in_order() {
     let expected = [
         format!("warning: idv: 3 bytes follow the tail (byte {})", file.tail + 8),
         format!("warning: idv: metadata \"Odd\": codec \"Half\" is unknown (byte {}, column \"keys\")", meta(0)),
-        format!("error: idv: metadata \"Bad\": values needs 4 bytes, 3 available (byte {}, column \"keys\")", meta(1)),
+        format!("error: idv: metadata \"Bad\": values: needs 4 bytes, 3 available (byte {}, column \"keys\")", meta(1)),
         "error: idv: key 9 is above its count 3 (block 0, row 1, column \"keys\")".to_owned(),
         "error: idv: key 9 is above its count 3 (block 1, row 2, column \"keys\")".to_owned(),
         format!("error: idv: boundary 1 of text 1 falls below 2 (byte {}, block 0, column \"text\")", place(2, 0) + 8),

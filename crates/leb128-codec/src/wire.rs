@@ -13,7 +13,7 @@ use crate::integer::Integer;
 /// let Leb128(rows) = cursor.read::<Leb128<u32>>("row count")?;
 /// assert_eq!((rows, cursor.offset()), (300, 42));
 /// let error = cursor.read::<Leb128<u32>>("column count").unwrap_err();
-/// assert_eq!(error.to_string(), "column count needs 2 bytes, 1 available (byte 42)");
+/// assert_eq!(error.to_string(), "column count: needs 2 bytes, 1 available (byte 42)");
 /// # Ok::<(), container_core::Error>(())
 /// ```
 ///

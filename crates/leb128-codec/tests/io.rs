@@ -125,7 +125,7 @@ fn fields_of_a_cursor() {
     assert_eq!(cursor.read::<Leb128<i16>>("b").unwrap(), Leb128(0));
     let mut run = [0_u32; 4];
     let error = read_slice(&mut cursor, &mut run, "lengths").unwrap_err();
-    assert_eq!(error.to_string(), "lengths needs 2 bytes, 1 available (byte 108, row 3)");
+    assert_eq!(error.to_string(), "lengths: needs 2 bytes, 1 available (byte 108, row 3)");
     assert_eq!(cursor.offset(), 104);
     read_slice(&mut cursor, &mut run[..3], "lengths").unwrap();
     assert_eq!((cursor.offset(), &run[..3]), (108, &[1, 2, 128][..]));

@@ -236,7 +236,7 @@ fn errors_of_container_core() {
     use container_core::{Blame, ErrorKind};
 
     let truncated = decode::<u32>(&[0x80, 0x80]).unwrap_err().in_field("row count", 40);
-    assert_eq!(truncated.to_string(), "row count needs 3 bytes, 2 available (byte 40)");
+    assert_eq!(truncated.to_string(), "row count: needs 3 bytes, 2 available (byte 40)");
     assert_eq!(truncated.kind(), ErrorKind::Truncated { needed: 3, available: 2 });
     let overflow = decode::<u32>(&[0xff, 0xff, 0xff, 0xff, 0x10]).unwrap_err().in_field("row count", 40);
     assert_eq!((overflow.kind(), overflow.position().byte), (ErrorKind::Invalid, Some(44)));

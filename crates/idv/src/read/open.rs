@@ -53,7 +53,7 @@ impl Unreadable {
             // The numbers of a truncation are part of its text, not of its detail.
             ErrorKind::Truncated { needed, available } => {
                 let s = if needed == 1 { "" } else { "s" };
-                format!("{} needs {needed} byte{s}, {available} available", error.detail())
+                format!("{}: needs {needed} byte{s}, {available} available", error.detail())
             }
             _ => error.detail().to_owned(),
         };

@@ -5,21 +5,21 @@ use crate::support::{open, refused, three_numbers};
 
 #[test]
 fn an_empty_file() {
-    refused(Vec::new(), "truncated", "idv: the header needs 256 bytes, 0 available (byte 0)");
+    refused(Vec::new(), "truncated", "idv: the header: needs 256 bytes, 0 available (byte 0)");
 }
 
 #[test]
 fn too_short_for_a_header() {
     for len in [1, 8, 59, 60, 255] {
         let bytes = three_numbers().build().bytes[..len].to_vec();
-        refused(bytes, "truncated", &format!("idv: the header needs 256 bytes, {len} available (byte 0)"));
+        refused(bytes, "truncated", &format!("idv: the header: needs 256 bytes, {len} available (byte 0)"));
     }
 }
 
 #[test]
 fn a_header_alone() {
     let file = three_numbers().build();
-    let text = format!("idv: the file needs {} bytes, 256 available (byte 32)", file.tail + 8);
+    let text = format!("idv: the file: needs {} bytes, 256 available (byte 32)", file.tail + 8);
     refused(file.bytes[..256].to_vec(), "truncated", &text);
 }
 
@@ -93,7 +93,7 @@ fn a_table_of_contents_elsewhere() {
     refused(
         file.with(TOC_OFFSET, &tail.to_le_bytes()),
         "truncated",
-        &format!("idv: column name needs 1 byte, 0 available (byte {tail}, column \"#0\")"),
+        &format!("idv: column name: needs 1 byte, 0 available (byte {tail}, column \"#0\")"),
     );
 }
 
@@ -117,7 +117,7 @@ fn a_tail_elsewhere() {
     }
     for offset in [file.tail as i64 + 1, i64::MAX - 8, i64::MAX] {
         let needed = offset.unsigned_abs() + 8;
-        let text = format!("idv: the file needs {needed} bytes, {len} available (byte 32)");
+        let text = format!("idv: the file: needs {needed} bytes, {len} available (byte 32)");
         refused(file.with(TAIL_OFFSET, &offset.to_le_bytes()), "truncated", &text);
     }
 }
@@ -173,7 +173,7 @@ fn a_column_count_that_cannot_be() {
     refused(
         file.with(COLUMNS, &2i32.to_le_bytes()),
         "truncated",
-        &format!("idv: column name needs 1 byte, 0 available (byte {}, column \"#1\")", file.tail),
+        &format!("idv: column name: needs 1 byte, 0 available (byte {}, column \"#1\")", file.tail),
     );
 }
 

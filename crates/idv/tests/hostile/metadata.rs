@@ -148,18 +148,18 @@ fn a_value_of_too_few_or_too_many_bytes() {
     let start = |file: &Forged| file.columns[0].metadata[0].block.start;
     let file = with(&[7, 0, 0], NONE);
     let text =
-        format!("idv: metadata \"M\": values needs 4 bytes, 3 available (byte {}, column \"numbers\")", start(&file));
+        format!("idv: metadata \"M\": values: needs 4 bytes, 3 available (byte {}, column \"numbers\")", start(&file));
     value_fails(file.bytes, "truncated", &text);
     let file = with(&[7, 0, 0, 0, 0], NONE);
     let text = format!(
-        "idv: metadata \"M\": the block is followed by 1 bytes that belong to nothing (byte {}, column \"numbers\")",
+        "idv: metadata \"M\": the block is followed by 1 byte that belongs to nothing (byte {}, column \"numbers\")",
         start(&file) + 4
     );
     value_fails(file.bytes, "invalid", &text);
     for compression in [DEFLATE, ZLIB] {
         let file = with(&[7, 0, 0, 0, 0], compression);
         let text = format!(
-            "idv: metadata \"M\": the block is followed by 1 bytes that belong to nothing at byte 4 of the decompressed \
+            "idv: metadata \"M\": the block is followed by 1 byte that belongs to nothing at byte 4 of the decompressed \
              block (byte {}, column \"numbers\")",
             start(&file)
         );
@@ -310,7 +310,7 @@ fn slot_names_that_cannot_be() {
     fails(
         file_ok.with(field + 16, &i32::MAX.to_le_bytes()),
         "truncated",
-        &format!("idv: metadata \"SlotNames\": slot index needs 4 bytes, 0 available (byte {end}, column \"v\")"),
+        &format!("idv: metadata \"SlotNames\": slot index: needs 4 bytes, 0 available (byte {end}, column \"v\")"),
     );
     fails(
         file_ok.with(field + 16, &1i32.to_le_bytes()),

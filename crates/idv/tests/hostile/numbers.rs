@@ -39,13 +39,13 @@ fn too_few_bits() {
         block_fails(
             file(len - 1),
             "truncated",
-            &format!("idv: {what} needs {len} bytes, {} available (byte 256, block 0, column \"b\")", len - 1),
+            &format!("idv: {what}: needs {len} bytes, {} available (byte 256, block 0, column \"b\")", len - 1),
         );
         block_fails(
             file(len + 1),
             "invalid",
             &format!(
-                "idv: the block is followed by 1 bytes that belong to nothing (byte {}, block 0, column \"b\")",
+                "idv: the block is followed by 1 byte that belongs to nothing (byte {}, block 0, column \"b\")",
                 256 + len
             ),
         );
@@ -67,7 +67,7 @@ fn a_key_above_its_count() {
     }
     assert_eq!(lines, r#"{"k":0}{"k":4}{"k":null}{"k":null}{"k":null}{"k":null}"#);
     let losses: Vec<String> = rows.losses().iter().map(ToString::to_string).collect();
-    assert_eq!(losses, ["key above its count shown as missing 3 times, first at row 2, column \"k\""]);
+    assert_eq!(losses, ["key above its count shown as missing (3 times, first row 2, column \"k\")"]);
     assert_eq!(
         findings(&reader, 1),
         [
@@ -88,7 +88,7 @@ fn a_key_above_its_count() {
     rows.try_next().unwrap().unwrap().json(&mut line).unwrap();
     assert_eq!(line, br#"{"k":[null,null]}"#);
     let losses: Vec<String> = rows.losses().iter().map(ToString::to_string).collect();
-    assert_eq!(losses, ["key above its count shown as missing 2 times, first at row 2, column \"k\""]);
+    assert_eq!(losses, ["key above its count shown as missing (2 times, first row 2, column \"k\")"]);
 }
 
 /// Times that .NET has not: they are read as they are, and verify says so.
@@ -138,7 +138,7 @@ fn a_byte_too_few_of_every_width() {
     ] {
         let len = 3 * width - 1;
         let column = Column::new("x", Codec::plain(codec), NONE, 3).block(vec![0; len]);
-        let text = format!("idv: values needs {} bytes, {len} available (byte 256, block 0, column \"x\")", 3 * width);
+        let text = format!("idv: values: needs {} bytes, {len} available (byte 256, block 0, column \"x\")", 3 * width);
         block_fails(Forge::new(5, 3).column(column).bytes(), "truncated", &text);
     }
     // Minutes come first, then ticks.
@@ -148,7 +148,7 @@ fn a_byte_too_few_of_every_width() {
             open(Forge::new(5, 3).column(column).bytes()).unwrap()
         };
         let fails = |len, text| says(&block(&column(len), 0, 0).unwrap_err(), "truncated", text);
-        fails(29, "idv: values needs 24 bytes, 23 available (byte 262, block 0, column \"x\")");
-        fails(5, "idv: values needs 6 bytes, 5 available (byte 256, block 0, column \"x\")");
+        fails(29, "idv: values: needs 24 bytes, 23 available (byte 262, block 0, column \"x\")");
+        fails(5, "idv: values: needs 6 bytes, 5 available (byte 256, block 0, column \"x\")");
     }
 }

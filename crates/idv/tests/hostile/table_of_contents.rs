@@ -21,7 +21,7 @@ fn a_name_that_leaves_the_table() {
     refused(
         file.with(entry, &[0x7F]),
         "truncated",
-        &format!(r##"idv: column name needs 127 bytes, {left} available (byte {}, column "#0")"##, entry + 1),
+        &format!(r##"idv: column name: needs 127 bytes, {left} available (byte {}, column "#0")"##, entry + 1),
     );
     // 2^64 - 1 bytes: no sum overflows.
     let huge = [&[0xFF; 9][..], &[1]].concat();
@@ -29,7 +29,7 @@ fn a_name_that_leaves_the_table() {
         file.with(entry, &huge),
         "truncated",
         &format!(
-            r##"idv: column name needs 18446744073709551615 bytes, {} available (byte {}, column "#0")"##,
+            r##"idv: column name: needs 18446744073709551615 bytes, {} available (byte {}, column "#0")"##,
             tail - entry - 10,
             entry + 10
         ),
@@ -62,7 +62,7 @@ fn codec_parameters_that_leave_the_table() {
         file.bytes,
         "truncated",
         &format!(
-            "idv: codec parameters needs 1000 bytes, {} available (byte {at}, column \"numbers\")",
+            "idv: codec parameters: needs 1000 bytes, {} available (byte {at}, column \"numbers\")",
             file.tail - at
         ),
     );
@@ -76,7 +76,7 @@ fn a_codec_name_that_leaves_the_table() {
         file.with(at, &[100]),
         "truncated",
         &format!(
-            "idv: codec name needs 100 bytes, {} available (byte {}, column \"numbers\")",
+            "idv: codec name: needs 100 bytes, {} available (byte {}, column \"numbers\")",
             file.tail - at - 1,
             at + 1
         ),
@@ -117,7 +117,7 @@ fn a_table_of_contents_that_ends_in_an_entry() {
     refused(
         bytes,
         "truncated",
-        &format!("idv: metadata offset needs 8 bytes, 4 available (byte {}, column \"numbers\")", metadata + 4),
+        &format!("idv: metadata offset: needs 8 bytes, 4 available (byte {}, column \"numbers\")", metadata + 4),
     );
 }
 
@@ -155,9 +155,9 @@ fn codec_parameters_that_cannot_be() {
     let invalid = |codec: Codec, text: &str| codec_fails(codec, "invalid", text);
     invalid(
         Codec::new("Single", vec![7]),
-        r#"the codec's definition is followed by 1 bytes that belong to nothing (byte {at}, column "bad")"#,
+        r#"the codec's definition is followed by 1 byte that belongs to nothing (byte {at}, column "bad")"#,
     );
-    invalid(Codec::plain("Key2"), r#"inner codec name needs 1 byte, 0 available (byte {at}, column "bad")"#);
+    invalid(Codec::plain("Key2"), r#"inner codec name: needs 1 byte, 0 available (byte {at}, column "bad")"#);
     invalid(
         Codec::key("Int32", 5),
         r#"a key is stored as "Int32", which is none of Byte, UInt16, UInt32, UInt64 (byte {at}, column "bad")"#,
@@ -197,7 +197,7 @@ fn old_key_parameters_that_cannot_be() {
     short.parameters.truncate(17);
     let file = three_numbers().column(Column::new("bad", short, NONE, 3)).build();
     let at = file.columns[1].parameters + 15;
-    let text = format!("key count needs 4 bytes, 2 available (byte {at}, column \"bad\")");
+    let text = format!("key count: needs 4 bytes, 2 available (byte {at}, column \"bad\")");
     unreadable(file.bytes, 1, "invalid", &text);
 }
 
@@ -219,7 +219,7 @@ fn vector_parameters_that_cannot_be() {
         (rank(-1, &[]), inner, "-1 dimensions in 0 bytes"),
         (rank(i32::MAX, &[0; 8]), inner, "2147483647 dimensions in 8 bytes"),
         (rank(3, &[1; 8]), inner, "3 dimensions in 8 bytes"),
-        (rank(1, &[1, 0, 0, 0, 9]), inner + 8, "the codec's definition is followed by 1 bytes that belong to nothing"),
+        (rank(1, &[1, 0, 0, 0, 9]), inner + 8, "the codec's definition is followed by 1 byte that belongs to nothing"),
         (
             Codec::vector(&single, &[65_536, 65_536]),
             inner,
@@ -239,7 +239,7 @@ fn vector_parameters_that_cannot_be() {
         (
             Codec::vector(&lying, &[2]),
             single.bytes().len() + 5,
-            "inner codec parameters needs 1099511627776 bytes, 8 available",
+            "inner codec parameters: needs 1099511627776 bytes, 8 available",
         ),
         (
             Codec::vector(&Codec::new("Single", vec![1, 2]), &[2]),
@@ -331,7 +331,7 @@ fn a_huge_row_count_in_one_block() {
             &error,
             "truncated",
             &format!(
-                "idv: the decompressed block needs {needed} bytes, 40 available (byte 256, block 0, column \"x\")"
+                "idv: the decompressed block: needs {needed} bytes, 40 available (byte 256, block 0, column \"x\")"
             ),
         );
     }

@@ -81,16 +81,16 @@ fn what_is_not_utf8() {
 fn a_joined_text_that_leaves_the_block() {
     let mut raw = text_block(2, &[1, 2], b"ab");
     raw.pop();
-    fails(raw, "truncated", "the joined text needs 2 bytes, 1 available", 13);
+    fails(raw, "truncated", "the joined text: needs 2 bytes, 1 available", 13);
     let ends = [2i32.to_le_bytes(), 1i32.to_le_bytes(), 2i32.to_le_bytes()].concat();
-    fails(ends.clone(), "truncated", "length of the joined text needs 1 byte, 0 available", 12);
+    fails(ends.clone(), "truncated", "length of the joined text: needs 1 byte, 0 available", 12);
     let huge = [&ends[..], &[0xFF; 9], &[1], b"ab"].concat();
-    fails(huge, "truncated", "the joined text needs 18446744073709551615 bytes, 2 available", 22);
+    fails(huge, "truncated", "the joined text: needs 18446744073709551615 bytes, 2 available", 22);
     let over = [&ends[..], &[0xFF; 9], &[2], b"ab"].concat();
     fails(over, "invalid", "length of the joined text: LEB128 byte 0x02 does not fit u64", 21);
-    fails(ends[..10].to_vec(), "truncated", "values needs 8 bytes, 6 available", 4);
-    fails(ends[..3].to_vec(), "truncated", "number of texts needs 4 bytes, 3 available", 0);
-    fails(Vec::new(), "truncated", "number of texts needs 4 bytes, 0 available", 0);
+    fails(ends[..10].to_vec(), "truncated", "values: needs 8 bytes, 6 available", 4);
+    fails(ends[..3].to_vec(), "truncated", "number of texts: needs 4 bytes, 3 available", 0);
+    fails(Vec::new(), "truncated", "number of texts: needs 4 bytes, 0 available", 0);
 }
 
 #[test]

@@ -103,8 +103,8 @@ fn indices_out_of_order_or_range() {
 #[test]
 fn values_too_few_or_too_many() {
     let raw = |values: &[u8]| vector_block(2, 3, &[], &[-1, 1], 1, &[2], values);
-    fails(KNOWN, raw(&[1; 3]), "truncated", "values needs 4 bytes, 3 available", 24);
-    fails(KNOWN, raw(&[1; 5]), "invalid", "the block is followed by 1 bytes that belong to nothing", 28);
+    fails(KNOWN, raw(&[1; 3]), "truncated", "values: needs 4 bytes, 3 available", 24);
+    fails(KNOWN, raw(&[1; 5]), "invalid", "the block is followed by 1 byte that belongs to nothing", 28);
 }
 
 #[test]
@@ -112,12 +112,12 @@ fn a_block_that_ends_in_its_arrays() {
     let whole = vector_block(2, 0, &[3, 2], &[2, -1], 2, &[0, 1], &[1; 4]);
     assert!(block(&open(file(UNKNOWN, NONE, whole.clone())).unwrap(), 0, 0).is_ok());
     let cases = [
-        (0, 0, "number of vectors needs 4 bytes, 0 available"),
-        (6, 4, "vector length needs 4 bytes, 2 available"),
-        (12, 8, "values needs 8 bytes, 4 available"),
-        (23, 16, "values needs 8 bytes, 7 available"),
-        (25, 24, "number of indices needs 4 bytes, 1 available"),
-        (35, 28, "values needs 8 bytes, 7 available"),
+        (0, 0, "number of vectors: needs 4 bytes, 0 available"),
+        (6, 4, "vector length: needs 4 bytes, 2 available"),
+        (12, 8, "values: needs 8 bytes, 4 available"),
+        (23, 16, "values: needs 8 bytes, 7 available"),
+        (25, 24, "number of indices: needs 4 bytes, 1 available"),
+        (35, 28, "values: needs 8 bytes, 7 available"),
     ];
     for (cut, at, text) in cases {
         fails(UNKNOWN, whole[..cut].to_vec(), "truncated", text, at);
@@ -128,9 +128,9 @@ fn a_block_that_ends_in_its_arrays() {
 #[test]
 fn huge_lengths_of_nothing() {
     let raw = vector_block(2, 0, &[i32::MAX, i32::MAX], &[-1, -1], 0, &[], &[1; 6]);
-    fails(UNKNOWN, raw, "truncated", "values needs 4294967294 bytes, 6 available", 28);
+    fails(UNKNOWN, raw, "truncated", "values: needs 4294967294 bytes, 6 available", 28);
     let raw = vector_block(2, i32::MAX, &[], &[-1, -1], 0, &[], &[1; 6]);
-    fails(UNKNOWN, raw, "truncated", "values needs 4294967294 bytes, 6 available", 20);
+    fails(UNKNOWN, raw, "truncated", "values: needs 4294967294 bytes, 6 available", 20);
     // Sparse, they are allowed, and cost nothing.
     let raw = vector_block(2, i32::MAX, &[], &[0, 1], 1, &[i32::MAX - 1], &[7]);
     let reader = open(file(UNKNOWN, DEFLATE, raw)).unwrap();
@@ -155,7 +155,7 @@ fn texts_of_vectors_count_all_values() {
     block_fails(
         Forge::new(6, 2).column(column).bytes(),
         "truncated",
-        "idv: values needs 21 bytes, 20 available (byte 276, block 0, column \"v\")",
+        "idv: values: needs 21 bytes, 20 available (byte 276, block 0, column \"v\")",
     );
     let texts = crate::support::cells::text_block(3, &[1, 2, 3], b"abcde");
     let raw = vector_block(2, 2, &[], &[-1, -1], 0, &[], &texts);

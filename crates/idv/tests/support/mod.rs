@@ -106,7 +106,7 @@ pub fn unreadable(bytes: Vec<u8>, index: usize, kind: &str, text: &str) {
         count += 1;
     }
     assert!(count >= 3 || reader.columns().len() == 1);
-    let loss = format!("column left out ({why}) once at byte {}, column {:?}", why.byte.unwrap(), column.unique_name());
+    let loss = format!("column left out ({why}) (byte {}, column {:?})", why.byte.unwrap(), column.unique_name());
     assert_eq!(rows.losses().iter().map(ToString::to_string).collect::<Vec<_>>(), [loss]);
 }
 

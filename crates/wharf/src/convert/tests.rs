@@ -87,7 +87,7 @@ fn one_column_keeps_its_null_rows_and_says_what_that_costs() {
     let (text, losses) = csv_of(&["a"], &json!([["x"], [null], [""], [null]]));
     assert_eq!(text, "a\nx\n\"\"\n\"\"\n\"\"\n");
     let told: Vec<_> = losses.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["null in the only column written as an empty text 2 times, first at row 1"]);
+    assert_eq!(told, ["null in the only column written as an empty text (2 times, first row 1)"]);
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
     assert_eq!(reader.records().count(), 4);
 }
@@ -96,7 +96,7 @@ fn one_column_keeps_its_null_rows_and_says_what_that_costs() {
 fn rows_without_columns_are_a_loss() {
     let (text, losses) = csv_of(&[], &json!([[], []]));
     assert_eq!(text, "");
-    assert_eq!(losses[0].to_string(), "row without columns left out 2 times, first at row 0");
+    assert_eq!(losses[0].to_string(), "row without columns left out (2 times, first row 0)");
 }
 
 #[test]

@@ -254,12 +254,12 @@ fn losses_are_told_and_change_the_exit_code() {
     let place = Place::new().with_document("lossy", &json!({"tables": [table]}));
     let ran = place.wharf(&["cat", "@lossy"]);
     assert_eq!((ran.code, ran.out.as_str()), (3, "{\"n\":1}\n"));
-    assert_eq!(ran.err, "warning: @lossy: key above its count shown as null 3 times, first at row 7\n");
+    assert_eq!(ran.err, "warning: @lossy: key above its count shown as null (3 times, first row 7)\n");
     let ran = place.wharf(&["cat", "@lossy", "--json"]);
     let warning: Value = serde_json::from_str(&ran.err.replace(&place.path("").display().to_string(), "")).unwrap();
     assert_eq!(
         warning,
-        json!({"warning": {"kind": "loss", "message": "key above its count shown as null 3 times, first at row 7",
+        json!({"warning": {"kind": "loss", "message": "key above its count shown as null (3 times, first row 7)",
                "what": "key above its count shown as null", "count": 3, "file": "@lossy", "row": 7}})
     );
 }
@@ -269,9 +269,9 @@ fn nulls_of_a_single_csv_column_are_a_loss() {
     let place = Place::new().with("n", &["n"], &json!([[1], [null]]));
     let ran = place.wharf(&["cat", "@n", "--csv"]);
     assert_eq!((ran.code, ran.out.as_str()), (3, "n\n1\n\"\"\n"));
-    assert_eq!(ran.err, "warning: @n: null in the only column written as an empty text once at row 1\n");
+    assert_eq!(ran.err, "warning: @n: null in the only column written as an empty text (row 1)\n");
     let ran = place.wharf(&["cat", "@n", "@n", "--csv"]);
-    assert_eq!(ran.err, "warning: null in the only column written as an empty text 2 times, first at row 1\n");
+    assert_eq!(ran.err, "warning: null in the only column written as an empty text (2 times, first row 1)\n");
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn unreadable_columns_are_left_out_and_told() {
     for arguments in [&["cat", "@x"][..], &["get", "@x", "--row", "0"]] {
         let ran = place.wharf(arguments);
         assert_eq!((ran.code, ran.out.as_str()), (3, "{\"a\":1}\n"));
-        assert_eq!(ran.err, "warning: @x: column left out (unknown codec \"X\") once at column \"b\"\n");
+        assert_eq!(ran.err, "warning: @x: column left out (unknown codec \"X\") (column \"b\")\n");
     }
     assert_eq!(place.wharf(&["cat", "@x", "--columns", "a"]).ok(), "{\"a\":1}\n");
     let error = place.wharf(&["cat", "@x", "--columns", "b"]).failed(2);
@@ -293,7 +293,7 @@ fn unreadable_columns_are_left_out_and_told() {
 #[test]
 fn unreadable_columns_are_told_once_whatever_else_happens() {
     let unreadable = json!({"name": "b", "type": "?", "unreadable": "unknown codec"});
-    let warning = "warning: @x: column left out (unknown codec) once at column \"b\"\n";
+    let warning = "warning: @x: column left out (unknown codec) (column \"b\")\n";
     // No rows; rows of which none is shown; more columns than a terminal has room for.
     let columns = json!([{"name": "a", "type": "int"}, unreadable]);
     let empty = Place::new().with_document("x", &json!({"tables": [{"columns": columns, "rows": []}]}));
