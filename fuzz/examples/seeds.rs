@@ -43,9 +43,26 @@ fn main() {
         for zlib in [0u8, 1] {
             for level in [0, 1, 9] {
                 let packed = pack(text, zlib == 1, level);
-                put("idv_inflate", &format!("packed-{index}-{zlib}-{level}"), &[&[zlib, 0, 0], &packed[..]].concat());
+                put(
+                    "idv_inflate",
+                    &format!("packed-{index}-{zlib}-{level}"),
+                    &[&[zlib, 0, 0, 0], &packed[..]].concat(),
+                );
             }
-            put("idv_inflate", &format!("plain-{index}-{zlib}"), &[&[zlib | 2, 0, 0], *text].concat());
+            put("idv_inflate", &format!("plain-{index}-{zlib}"), &[&[zlib | 2, 4, 0, 0], *text].concat());
+        }
+    }
+    // Recipes of texts long enough for every way to inflate: noise of 4, 64 and 256 letters, runs, copies.
+    let recipes: [&[u8]; 4] = [
+        &[100, 255, 5, b'a', 100, 255, 5, b'A', 40, 200, 5, 7, 9],
+        &[180, 255, 5, 0, 180, 255, 5, 0, 180, 255, 5, 9],
+        &[255, 255, 5, 0, 20, 255, 4, b' ', 255, 200, 5, 100, 50, 255, 5, 255, 100],
+        &[128, 255, 5, b'0', 60, 255, 5, 3, 1, 128, 255, 5, b'0', 60, 255, 5, 200, 200, 128, 255, 5, b'0'],
+    ];
+    for (index, recipe) in recipes.iter().enumerate() {
+        for (level, zlib) in [(1, 0), (2, 1), (3, 0)] {
+            let start = [zlib | 2, level << 1 | 1, 0, 0];
+            put("idv_inflate", &format!("recipe-{index}-{level}"), &[&start, *recipe].concat());
         }
     }
 

@@ -19,6 +19,11 @@ impl<'a> Dice<'a> {
         }
     }
 
+    /// True when all that follows is 0.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
     /// A number below `n`, which is at most 256 and not 0.
     pub fn below(&mut self, n: usize) -> usize {
         usize::from(self.byte()) % n

@@ -1,24 +1,30 @@
 //! One compressed block: what is read must be what flate2 makes of it, or an error where it is not what was declared.
 
+use std::io::Write;
+
 use flate2::{Decompress, FlushDecompress, Status};
 
-use crate::forge::{Block, Codec, Column, DEFLATE, Forge, ZLIB, compress};
+use crate::dice::Dice;
+use crate::forge::{Block, Codec, Column, DEFLATE, Forge, ZLIB};
 use crate::reader::open;
 
 /// More than this is not inflated: the reader's limit, too.
 const MOST: usize = 1 << 16;
 
-/// The first bytes say which compression, whether the rest is packed or still to be packed, and how much is declared.
+/// The first bytes say which compression, whether the rest is packed, to be packed, or to be made into more and packed, and how much
+/// is declared.
 pub fn idv_inflate(data: &[u8]) {
-    let Some((&[how, low, high], rest)) = data.split_first_chunk::<3>() else { return };
+    let Some((&[how, more, low, high], rest)) = data.split_first_chunk::<4>() else { return };
     let compression = if how & 1 == 0 { DEFLATE } else { ZLIB };
+    let number = u16::from_le_bytes([low, high]);
     let packed = if how & 2 == 0 {
         rest.to_vec()
     } else {
+        let text = if more & 1 == 0 { rest.to_vec() } else { expand(rest) };
+        let mut packed = pack(compression, &text, [0, 1, 6, 9][usize::from(more >> 1 & 3)]);
         // Sound data with a few bytes changed: deeper than what a fuzzer makes up soon.
-        let mut packed = compress(compression, rest);
         for change in 0..how >> 6 {
-            let at = usize::from(u16::from_le_bytes([low, high])) + usize::from(change);
+            let at = usize::from(number) + usize::from(change);
             let len = packed.len();
             packed[at % len] ^= 1 << (how >> 3 & 7);
         }
@@ -27,7 +33,7 @@ pub fn idv_inflate(data: &[u8]) {
     let expected = inflate(compression, &packed);
     let declared = match (&expected, how & 4) {
         (Some(bytes), 0) => bytes.len(),
-        _ => usize::from(u16::from_le_bytes([low, high])),
+        _ => usize::from(number),
     };
     let block = Block { raw: Vec::new(), packed: Some(packed.clone()), declared: Some(declared as i32) };
     let rows = declared.max(1);
@@ -60,6 +66,51 @@ fn metadata(compression: u8, packed: &[u8], expected: &Option<Vec<u8>>) {
         (Some([_]), Err(error)) => panic!("flate2 reads it: {error}"),
         (_, Ok(_)) => panic!("flate2 does not read one byte in it"),
         (_, Err(_)) => {}
+    }
+}
+
+/// A text of some ten thousand bytes out of a few: runs, copies, and noise over alphabets of all sizes.
+fn expand(recipe: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut dice = Dice::new(recipe);
+    let mut noise = 0x9E37_79B9_7F4A_7C15_u64;
+    while !dice.is_empty() && text.len() < MOST - (1 << 13) {
+        let (what, len) = (dice.byte(), usize::from(dice.byte()) << (dice.byte() & 5));
+        match what {
+            0..32 => text.extend(std::iter::repeat_n(dice.byte(), len)),
+            32..96 => {
+                let back = 1 + usize::from(dice.byte()) * usize::from(dice.byte());
+                for _ in 0..len {
+                    let byte = text.len().checked_sub(back).map_or(0, |at| text[at]);
+                    text.push(byte);
+                }
+            }
+            _ => {
+                let (first, letters) = (dice.byte(), u64::from(what) * u64::from(what) / 256);
+                for _ in 0..len {
+                    noise ^= noise << 13;
+                    noise ^= noise >> 7;
+                    noise ^= noise << 17;
+                    // Lower letters are more common, so that codes differ in length.
+                    let letter = (noise >> 40) % letters * ((noise >> 20) % letters) / letters;
+                    text.push(first.wrapping_add(letter as u8));
+                }
+            }
+        }
+    }
+    text
+}
+
+fn pack(compression: u8, text: &[u8], level: u32) -> Vec<u8> {
+    let level = flate2::Compression::new(level);
+    if compression == ZLIB {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), level);
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    } else {
+        let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), level);
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
     }
 }
 
