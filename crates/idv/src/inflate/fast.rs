@@ -18,7 +18,7 @@ const CODE_LENGTH_ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4,
 /// Decoding tables, kept from stream to stream.
 pub(super) struct Fast {
     code_lengths: CodeLengthCode,
-    tables: Tables,
+    pub(super) tables: Tables,
     lanes: Lanes,
 }
 
@@ -65,7 +65,7 @@ impl Fast {
     }
 
     /// Reads the codes that a block brings along.
-    fn read_tables(&mut self, bits: &mut Bits<'_>) -> Option<()> {
+    pub(super) fn read_tables(&mut self, bits: &mut Bits<'_>) -> Option<()> {
         let litlens = bits.take(5)? as usize + 257;
         let distances = bits.take(5)? as usize + 1;
         if litlens > 286 || distances > 30 {

@@ -68,10 +68,10 @@ impl Lanes {
     /// input from which on it may be again.
     pub(super) fn decode(&mut self, stream: &mut Stream<'_, '_>, tables: &Tables) -> Option<Option<usize>> {
         let Some(bits) = tables.litlen.bits_of_literals() else { return Some(None) };
-        let symbols = SYMBOLS.min(stream.out.len() - stream.made);
-        let span = symbols * bits as usize / ((8 * LANES) << 15);
         let (start, input) = (stream.bits.at(), stream.bits.input());
-        if span < MIN_SPAN || input.len() - start < LANES * span {
+        let symbols = SYMBOLS.min(stream.out.len() - stream.made);
+        let span = (symbols * bits as usize / (8 << 15)).min(input.len() - start) / LANES;
+        if span < MIN_SPAN {
             return Some(None);
         }
         let lanes = self.0.get_or_insert_with(|| Box::new([const { Lane::new() }; LANES]));

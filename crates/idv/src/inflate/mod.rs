@@ -40,11 +40,26 @@ impl Inflater {
         if fast.inflate(compression == Compression::Zlib, packed, out).is_some() {
             return Ok(());
         }
-        self.inflate_in_steps(compression, packed, out)
+        self.inflate_with_library(compression, packed, out)
     }
 
-    /// The same with the library, step by step, so that it can be told what is wrong.
+    /// The same with the library: in one go, where it checks best, and if that fails once more to find out why.
     #[cold]
+    fn inflate_with_library(&mut self, compression: Compression, packed: &[u8], out: &mut [u8]) -> Result<()> {
+        let state = self.state(compression);
+        let status = state.decompress(packed, out, FlushDecompress::Finish);
+        if matches!(status, Ok(Status::StreamEnd)) && state.total_out() == out.len() as u64 {
+            return Ok(());
+        }
+        self.inflate_in_steps(compression, packed, out)?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        // Step by step, distances to before the first byte can go unnoticed.
+        Err(Error::invalid("the compressed data are damaged"))
+    }
+
+    /// The same step by step, so that it can be told what is wrong.
     fn inflate_in_steps(&mut self, compression: Compression, packed: &[u8], out: &mut [u8]) -> Result<()> {
         let state = self.state(compression);
         let declared = out.len() as u64;

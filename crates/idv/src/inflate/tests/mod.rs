@@ -1,10 +1,28 @@
-use super::*;
-use std::io::Write;
+//! Both ways to inflate, and that they agree.
 
-fn deflate(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
+mod handmade;
+mod lanes;
+mod pack;
+mod same;
+
+use self::pack::{Codes, END, Pack, deflate};
+use super::*;
+
+fn library(compression: Compression, packed: &[u8], len: usize) -> Option<Vec<u8>> {
+    let mut out = vec![0xA5; len];
+    Inflater::default().inflate_with_library(compression, packed, &mut out).ok().map(|()| out)
+}
+
+fn fast(compression: Compression, packed: &[u8], len: usize) -> Option<Vec<u8>> {
+    let mut out = vec![0xA5; len];
+    Fast::default().inflate(compression == Compression::Zlib, packed, &mut out).map(|()| out)
+}
+
+/// What both make of a stream, which must be the same.
+fn both(compression: Compression, packed: &[u8], len: usize) -> Option<Vec<u8>> {
+    let (fast, library) = (fast(compression, packed, len), library(compression, packed, len));
+    assert!(fast == library, "fast: {:?}, library: {:?}", fast.map(|f| f.len()), library.map(|l| l.len()));
+    fast
 }
 
 fn inflate(packed: &[u8], declared: usize) -> Result<Vec<u8>, String> {
@@ -17,7 +35,7 @@ fn inflate(packed: &[u8], declared: usize) -> Result<Vec<u8>, String> {
 fn exactly_what_was_declared() {
     for len in [0, 1, 100, 70_000] {
         let bytes: Vec<u8> = (0..len).map(|i: u32| (i.wrapping_mul(i) >> 3) as u8).collect();
-        let packed = deflate(&bytes);
+        let packed = deflate(&bytes, 9);
         assert_eq!(inflate(&packed, bytes.len()).unwrap(), bytes);
         let more = inflate(&packed, bytes.len() + 1).unwrap_err();
         assert_eq!(more, format!("the block inflates to {len} bytes, {} are declared", len + 1));
@@ -32,7 +50,7 @@ fn exactly_what_was_declared() {
 
 #[test]
 fn the_state_survives_damage() {
-    let packed = deflate(b"hello hello hello");
+    let packed = deflate(b"hello hello hello", 9);
     let mut inflater = Inflater::default();
     let mut out = [0; 17];
     assert!(inflater.inflate(Compression::Deflate, &[0xFF; 9], &mut out).is_err());
@@ -43,7 +61,7 @@ fn the_state_survives_damage() {
 
 #[test]
 fn without_a_declared_size_the_limit_holds() {
-    let packed = deflate(&[7; 100_000]);
+    let packed = deflate(&[7; 100_000], 9);
     let (mut inflater, mut out) = (Inflater::default(), Vec::new());
     inflater.inflate_unsized(Compression::Deflate, &packed, &mut out, 100_000).unwrap();
     assert_eq!(out, [7; 100_000]);
@@ -56,6 +74,21 @@ fn without_a_declared_size_the_limit_holds() {
 
 #[test]
 fn the_ratio_is_what_deflate_can_do() {
-    let packed = deflate(&vec![0; 10_000_000]);
+    let packed = deflate(&vec![0; 10_000_000], 9);
     assert!(most(packed.len() as u64) >= 10_000_000);
+}
+
+#[test]
+fn distances_to_before_the_first_byte() {
+    let codes = Codes::fixed();
+    for distance in [2, 32_768] {
+        let packed = Pack::default()
+            .fixed(true)
+            .literals(&codes, b"x")
+            .match_of(&codes, 3, distance)
+            .symbol(&codes.litlens, END)
+            .done();
+        let error = inflate(&packed, 4).unwrap_err();
+        assert!(error.starts_with("the compressed data are damaged"), "{error}");
+    }
 }
