@@ -3,7 +3,7 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 #[cfg(feature = "parallel")]
-use std::{collections::VecDeque, thread};
+use std::collections::VecDeque;
 
 use container_core::{Error, Result, Scan};
 
@@ -12,6 +12,8 @@ use super::job::Job;
 use super::{Reader, Scratch};
 use crate::FORMAT_NAME;
 use crate::codec::Values;
+#[cfg(feature = "parallel")]
+use crate::wire::{Compression, ItemType, Type};
 
 /// Decoded bytes that may lie ahead of the reader, beyond one block for each thread.
 #[cfg(feature = "parallel")]
@@ -230,9 +232,16 @@ impl Batches {
         let (values, rows) = {
             self.look_ahead();
             match self.ahead.queue.pop_front() {
-                Some(next) => {
-                    self.ahead.bytes -= next.bytes;
-                    (next.job.take(&self.decoder)?, next.rows)
+                Some(Next { work, rows, bytes }) => {
+                    self.ahead.bytes -= bytes;
+                    let values = match work {
+                        Work::Job(job) => job.take(&self.decoder)?,
+                        Work::Here(block) => {
+                            let buffer = self.buffer(slot);
+                            self.decoder.decode(slot, block, buffer)?
+                        }
+                    };
+                    (values, rows)
                 }
                 None => self.decode_here()?,
             }
@@ -283,19 +292,27 @@ struct Ahead {
 
 #[cfg(feature = "parallel")]
 struct Next {
-    job: Arc<Job>,
+    work: Work,
     rows: Range<u64>,
     bytes: u64,
 }
 
 #[cfg(feature = "parallel")]
+enum Work {
+    /// Under way, or soon.
+    Job(Arc<Job>),
+    /// A block that is merely copied: to be read when it is wanted, which costs less than handing it over.
+    Here(u64),
+}
+
+#[cfg(feature = "parallel")]
 impl Ahead {
     fn new(threads: usize) -> Self {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
         // So many blocks lie in the queue at most; with a number of threads given, no more than that are at work.
         let (threads, most) = match threads {
-            0 => (cores, cores * 8),
-            some => (some.min(cores), some.min(cores)),
+            1 => (1, 0),
+            0 => (rayon::current_num_threads(), rayon::current_num_threads() * 8),
+            some => (some.min(rayon::current_num_threads()), some.min(rayon::current_num_threads())),
         };
         Self { queue: VecDeque::new(), bytes: 0, threads, most }
     }
@@ -314,17 +331,30 @@ impl Batches {
                 return;
             }
             let Ok((slot, block, rows)) = self.take_planned() else { return };
+            if self.decoder.is_copy(slot) {
+                self.ahead.queue.push_back(Next { work: Work::Here(block), rows, bytes: 0 });
+                continue;
+            }
             let buffer = self.buffer(slot);
             let bytes = self.decoder.size_of(slot, block);
             self.ahead.bytes += bytes;
-            let job = Job::spawn(&self.decoder, slot, block, buffer);
-            self.ahead.queue.push_back(Next { job, rows, bytes });
+            let work = Work::Job(Job::spawn(&self.decoder, slot, block, buffer));
+            self.ahead.queue.push_back(Next { work, rows, bytes });
         }
     }
 }
 
 #[cfg(feature = "parallel")]
 impl Decoder {
+    /// Whether the blocks of a slot are copied as they are: uncompressed, of items of a fixed width.
+    fn is_copy(&self, slot: usize) -> bool {
+        let column = self.columns.get(slot).and_then(|&index| self.reader.columns().get(index));
+        column.is_some_and(|column| {
+            let plain = column.compression() == Some(Compression::None);
+            plain && matches!(column.kind(), Ok(Type::Item(item)) if *item != ItemType::Text)
+        })
+    }
+
     /// The decompressed size of a block; what is wrong with its entry is found when it is decoded.
     fn size_of(&self, slot: usize, block: u64) -> u64 {
         let column = self.columns.get(slot).and_then(|&index| self.reader.columns().get(index));
@@ -337,7 +367,9 @@ impl Decoder {
 impl Drop for Batches {
     fn drop(&mut self) {
         for next in &self.ahead.queue {
-            next.job.cancel();
+            if let Work::Job(job) = &next.work {
+                job.cancel();
+            }
         }
     }
 }
