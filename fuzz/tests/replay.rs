@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-const TARGETS: [(&str, fn(&[u8])); 5] = [
+type Target = (&'static str, fn(&[u8]));
+
+const TARGETS: [Target; 5] = [
     ("idv_forged", wharf_fuzz::idv_forged),
     ("idv_inflate", wharf_fuzz::idv_inflate),
     ("idv_reader", wharf_fuzz::idv_reader),

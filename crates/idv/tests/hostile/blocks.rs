@@ -195,6 +195,26 @@ fn compressed_data_that_are_damaged() {
     }
 }
 
+/// A match that begins before the first byte: some decoders make zeros of it.
+#[test]
+fn a_distance_to_before_the_data() {
+    // Fixed codes: a literal `h`, then six bytes from 33 back, and the end.
+    let mut bits: Vec<u8> = vec![1, 1, 0];
+    let mut code = |value: u32, width: u32| bits.extend((0..width).rev().map(|bit| (value >> bit & 1) as u8));
+    code(0x30 + u32::from(b'h'), 8);
+    code(260 - 256, 7);
+    code(10, 5);
+    code(0, 4);
+    code(0, 7);
+    let packed: Vec<u8> =
+        bits.chunks(8).map(|bits| bits.iter().enumerate().fold(0, |byte, (at, bit)| byte | bit << at)).collect();
+    let forged = Block { packed: Some(packed), ..vec![0; 7].into() };
+    let column = Column::new("x", Codec::plain("Byte"), DEFLATE, 7).block(forged);
+    let text = "idv: the compressed data are damaged";
+    let error = block_of(&open(Forge::new(6, 7).column(column).bytes()).unwrap()).to_string();
+    assert!(error.starts_with(text), "{error}");
+}
+
 /// One damaged block, one damaged column: everything else reads.
 #[test]
 fn damage_stays_where_it_is() {

@@ -18,7 +18,7 @@ fn fails(dimensions: &[i32], raw: Vec<u8>, kind: &str, text: &str, at: usize) {
     let error = block(&reader, 0, 0).unwrap_err().to_string();
     assert!(
         error.contains(&format!("at byte {at} of the decompressed block"))
-            || error.starts_with("idv: the decompressed block needs "),
+            || error.starts_with("idv: the decompressed block: needs "),
         "{error}"
     );
 }

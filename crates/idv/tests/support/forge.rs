@@ -76,13 +76,18 @@ pub fn store(kind: u8, raw: &[u8]) -> Vec<u8> {
         }
     }
     if kind == ZLIB {
-        let (a, b) = raw.iter().fold((1u32, 0u32), |(a, b), byte| {
-            let a = (a + u32::from(*byte)) % 65_521;
-            (a, (b + a) % 65_521)
-        });
-        out.extend((b << 16 | a).to_be_bytes());
+        out.extend(adler(raw));
     }
     if kind == DEFLATE || kind == ZLIB { out } else { raw.to_vec() }
+}
+
+/// The checksum at the end of zlib's data.
+pub fn adler(raw: &[u8]) -> [u8; 4] {
+    let (a, b) = raw.iter().fold((1u32, 0u32), |(a, b), byte| {
+        let a = (a + u32::from(*byte)) % 65_521;
+        (a, (b + a) % 65_521)
+    });
+    (b << 16 | a).to_be_bytes()
 }
 
 /// A codec's definition: name and parameters.
