@@ -182,6 +182,17 @@ fn a_compressed_value_that_is_damaged() {
     assert!(text.starts_with("idv: metadata \"M\": the compressed data are damaged"), "{text}");
 }
 
+/// A match that begins before the first byte (`h`, then seven bytes from 33 back): some decoders make zeros of it.
+#[test]
+fn a_distance_to_before_the_data() {
+    let mut forge = sound();
+    forge.columns[0].metadata[0] = Meta::new("M", Codec::plain("UInt64"), DEFLATE, Vec::new());
+    // Final block of fixed codes: 10011000, 0000101, 01010 with 0000 behind it, 0000000.
+    forge.columns[0].metadata[0].packed = Some(vec![0xCB, 0x80, 0x2A, 0x00, 0x00]);
+    let text = value(&open(forge.bytes()).unwrap(), 0).unwrap_err().to_string();
+    assert!(text.starts_with("idv: metadata \"M\": the compressed data are damaged"), "{text}");
+}
+
 /// A text of a megabyte in a thousand bytes, where nothing says how long it will be.
 #[test]
 fn a_bomb_stops_at_the_limit() {
