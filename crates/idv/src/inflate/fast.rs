@@ -4,13 +4,16 @@
 
 use super::bits::Bits;
 use super::lanes::Lanes;
-use super::tables::{CodeLengthCode, DistanceCode, END, LITERAL, Tables};
+use super::tables::{CodeLengthCode, END, LITERAL, Tables};
 
 /// Room in the output for the longest match and what may be written beyond its end.
 const SLACK: usize = 258 + 16;
 
 /// Literals between two refills. After one less, of 56 bits at least as many are left as a length takes.
 const LITERALS: usize = 4;
+
+/// Bytes of the input that a block is decoded for before lanes may begin.
+const BEFORE_LANES: usize = 512;
 
 /// The order in which the lengths of the codes of code lengths are given.
 const CODE_LENGTH_ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
@@ -140,6 +143,10 @@ impl Stream<'_, '_> {
     }
 
     fn block(&mut self, tables: &Tables, lanes: &mut Lanes) -> Option<()> {
+        // Lanes that find nothing to do cost as much as those that do: short blocks are not to begin any.
+        if self.run(tables, self.bits.at().saturating_add(BEFORE_LANES))? {
+            return Some(());
+        }
         while let Some(fence) = lanes.decode(self, tables)? {
             if self.run(tables, fence)? {
                 return Some(());
@@ -160,6 +167,8 @@ impl Stream<'_, '_> {
     /// Decodes while there is much input and room and fewer than `fence` bytes of the input are loaded. Returns whether the block has ended.
     fn run(&mut self, tables: &Tables, fence: usize) -> Option<bool> {
         let Self { mut bits, ref mut out, mut made } = *self;
+        // Two refills may be needed in one turn.
+        let fence = fence.min(bits.input().len().saturating_sub(15));
         bits.refill();
         // Looked up before the refill, which leaves the bits looked at as they are: the look-ups wait for each other, so
         // they should wait for nothing else.
@@ -180,9 +189,8 @@ impl Stream<'_, '_> {
                 }
             }
             if entry == 0 {
-                bits.refill();
-                entry = tables.litlen.long(bits.word())?;
-                bits.count().checked_sub(entry & 63)?;
+                bits.refill_word().then_some(())?;
+                entry = tables.litlen.find(bits.word())?;
                 if entry & LITERAL != 0 {
                     *out.get_mut(made)? = byte_of(entry);
                     made += 1;
@@ -197,11 +205,12 @@ impl Stream<'_, '_> {
             }
             let length = usize::from(value_of(entry, bits.word()));
             bits.drop(entry);
-            // For a distance and the next look-up.
             if bits.count() < 28 + 11 {
-                bits.refill();
+                bits.refill_word().then_some(())?;
             }
-            let distance = distance(&mut bits, &tables.distance)?.into();
+            entry = tables.distance.find(bits.word())?;
+            let distance = usize::from(value_of(entry, bits.word()));
+            bits.drop(entry);
             entry = tables.litlen.look_up(bits.word());
             copy_with_slack(out, made, length, distance)?;
             made += length;
@@ -251,36 +260,24 @@ pub(super) fn value_of(entry: u32, word: u64) -> u16 {
     value
 }
 
-/// Takes a distance, which the word must hold all of unless the input ends in it.
-#[inline(always)]
-pub(super) fn distance(bits: &mut Bits<'_>, code: &DistanceCode) -> Option<u16> {
-    let mut entry = code.look_up(bits.word());
-    if entry == 0 {
-        entry = code.long(bits.word())?;
-    }
-    bits.count().checked_sub(entry & 63)?;
-    let distance = value_of(entry, bits.word());
-    bits.drop(entry);
-    Some(distance)
-}
-
 /// Takes the next token, with as much of the input left as there may be.
 pub(super) fn token(bits: &mut Bits<'_>, tables: &Tables) -> Option<Token> {
     bits.refill();
-    let mut entry = tables.litlen.look_up(bits.word());
-    if entry == 0 {
-        entry = tables.litlen.long(bits.word())?;
-    }
+    let entry = tables.litlen.find(bits.word())?;
     bits.count().checked_sub(entry & 63)?;
     let length = value_of(entry, bits.word());
     bits.drop(entry);
-    Some(if entry & LITERAL != 0 {
-        Token::Literal(byte_of(entry))
-    } else if entry & END != 0 {
-        Token::End
-    } else {
-        Token::Match(Match { length, distance: distance(bits, &tables.distance)? })
-    })
+    if entry & LITERAL != 0 {
+        return Some(Token::Literal(byte_of(entry)));
+    }
+    if entry & END != 0 {
+        return Some(Token::End);
+    }
+    let entry = tables.distance.find(bits.word())?;
+    bits.count().checked_sub(entry & 63)?;
+    let distance = value_of(entry, bits.word());
+    bits.drop(entry);
+    Some(Token::Match(Match { length, distance }))
 }
 
 /// Copies a match to where `SLACK` bytes are free, of which it may spoil those behind it.
@@ -288,7 +285,7 @@ pub(super) fn token(bits: &mut Bits<'_>, tables: &Tables) -> Option<Token> {
 fn copy_with_slack(out: &mut [u8], made: usize, length: usize, distance: usize) -> Option<()> {
     let from = made.checked_sub(distance)?;
     let mut done = 0;
-    if distance >= 16 {
+    if distance >= 16 || distance >= length {
         while done < length {
             let bytes: [u8; 16] = *out.get(from + done..)?.first_chunk()?;
             *out.get_mut(made + done..)?.first_chunk_mut()? = bytes;

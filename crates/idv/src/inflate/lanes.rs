@@ -15,7 +15,7 @@ use super::fast::{Match, Stream, Token, byte_of, token, value_of};
 use super::tables::{END, LITERAL, Tables};
 
 /// With more, what they need no longer fits into the registers.
-const LANES: usize = 4;
+const LANES: usize = 3;
 
 /// Symbols that the usual compressors put into a block, if the data do not end before.
 const SYMBOLS: usize = 16_383;
@@ -226,10 +226,7 @@ impl Lane {
             return Some(at);
         }
         let word = load(input, at.position)?;
-        let mut entry = tables.litlen.look_up(word);
-        if entry == 0 {
-            entry = tables.litlen.long(word)?;
-        }
+        let entry = tables.litlen.find(word)?;
         at.position += u64::from(entry & 63);
         if entry & LITERAL != 0 {
             *self.literals.get_mut(at.literals as usize)? = byte_of(entry);
@@ -241,10 +238,7 @@ impl Lane {
         }
         let length = value_of(entry, word);
         let word = word >> (entry & 63);
-        entry = tables.distance.look_up(word);
-        if entry == 0 {
-            entry = tables.distance.long(word)?;
-        }
+        let entry = tables.distance.find(word)?;
         at.position += u64::from(entry & 63);
         *self.matches.get_mut(at.matches as usize)? = (at.literals, Match { length, distance: value_of(entry, word) });
         at.matches += 1;

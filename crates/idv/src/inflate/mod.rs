@@ -115,13 +115,15 @@ impl Inflater {
             }
             let moved = state.total_in() > read || out.len() as u64 > made;
             match status {
-                Status::StreamEnd => return Ok(()),
+                Status::StreamEnd => break,
                 Status::Ok | Status::BufError if moved => {}
                 Status::Ok | Status::BufError => {
                     return Err(Error::invalid(format!("the compressed data end after {} bytes", out.len())));
                 }
             }
         }
+        // Step by step, distances to before the first byte can go unnoticed: now that the size is known, once more.
+        self.inflate(compression, packed, out)
     }
 }
 

@@ -123,7 +123,16 @@ impl<const BITS: u32, const SIZE: usize> Code<BITS, SIZE> {
         Self { symbols, table: [0; SIZE], counts: [0; MAX_LEN + 1], sorted: [0; LITLENS] }
     }
 
-    /// The entry for the next bits; after 0, [`long`](Self::long) knows.
+    /// The entry for the next bits. `None` when they begin with no code.
+    #[inline(always)]
+    pub(super) fn find(&self, word: u64) -> Option<u32> {
+        match self.look_up(word) {
+            0 => self.long(word),
+            entry => Some(entry),
+        }
+    }
+
+    /// The entry for the next bits, or 0.
     #[inline(always)]
     pub(super) fn look_up(&self, word: u64) -> u32 {
         #[expect(clippy::cast_possible_truncation, reason = "below SIZE")]
@@ -131,10 +140,10 @@ impl<const BITS: u32, const SIZE: usize> Code<BITS, SIZE> {
         self.table.get(index).copied().unwrap_or(0)
     }
 
-    /// The entry for the next bits, whatever the length of the code they begin with. `None` when they begin with none.
+    /// The entry of a code of any length.
     #[cold]
     #[inline(never)]
-    pub(super) fn long(&self, word: u64) -> Option<u32> {
+    fn long(&self, word: u64) -> Option<u32> {
         // Codes of one length are consecutive numbers, highest bit first. The first one follows from the shorter codes.
         let bits = usize::try_from(word.reverse_bits() >> (64 - MAX_LEN)).ok()?;
         let (mut first, mut place) = (0, 0);

@@ -80,7 +80,7 @@ impl Pack {
     /// A number, its lowest bit first.
     pub(super) fn number(&mut self, number: usize, bits: usize) -> &mut Self {
         for i in 0..bits as u32 {
-            if self.bits % 8 == 0 {
+            if self.bits.is_multiple_of(8) {
                 self.bytes.push(0);
             }
             *self.bytes.last_mut().unwrap() |= (number.checked_shr(i).unwrap_or(0) as u8 & 1) << (self.bits % 8);
