@@ -1,9 +1,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
 #[cfg(feature = "parallel")]
 use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use container_core::{Error, Result, Scan};
 
