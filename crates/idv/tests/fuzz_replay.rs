@@ -7,6 +7,7 @@
     reason = "tests make their data with casts"
 )]
 #![allow(dead_code, reason = "shared with other tests and with the fuzz targets")]
+#![allow(unexpected_cfgs, reason = "the fuzzer's builds have a cfg of their own")]
 #![allow(unreachable_pub, reason = "shared with other tests and with the fuzz targets")]
 
 #[path = "support/cells.rs"]
