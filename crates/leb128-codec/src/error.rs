@@ -226,7 +226,7 @@ impl From<RunError> for container_core::Error {
 /// ```
 /// let error = leb128_codec::encode_slice::<u32>(&[1, 300], &mut [0; 2]).unwrap_err();
 /// assert_eq!((error.index(), error.offset()), (1, 1));
-/// assert_eq!(error.to_string(), "leb128: value: needs 2 bytes, 1 available (byte 1, value 1)");
+/// assert_eq!(error.to_string(), "leb128: value needs 2 bytes, 1 available (byte 1, value 1)");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EncodeError {
