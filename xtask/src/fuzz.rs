@@ -41,6 +41,9 @@ const COVERAGE: [&str; 9] = [
 /// What one input may take: seconds, MiB in all, MiB at once. A finding otherwise.
 const LIMITS: [&str; 3] = ["-timeout=20", "-rss_limit_mb=2048", "-malloc_limit_mb=256"];
 
+/// The exit code of a fuzzer that somebody stopped.
+const INTERRUPTED: i32 = 72;
+
 /// Runs the fuzz targets.
 ///
 /// # Errors
@@ -164,6 +167,9 @@ fn fuzz_one(fuzz: &Path, binary: &Path, name: &str, seconds: u64) -> Result<bool
     if status.success() {
         println!("{name}: {}", summary(&told));
         return Ok(true);
+    }
+    if status.code() == Some(INTERRUPTED) {
+        return Err(format!("{name} was interrupted"));
     }
     let lines: Vec<&str> = told.lines().collect();
     eprintln!("{}", lines.get(lines.len().saturating_sub(60)..).unwrap_or_default().join("\n"));

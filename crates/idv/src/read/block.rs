@@ -25,9 +25,7 @@ impl Scratch {
         out: &mut Vec<u8>,
         limit: u64,
     ) -> Result<()> {
-        self.inflater.inflate_unsized(compression, packed, out, limit)?;
-        // Piece by piece, distances to before the first byte can go unnoticed: now that the size is known, once more in one go.
-        self.inflater.inflate(compression, packed, out)
+        self.inflater.inflate_unsized(compression, packed, out, limit)
     }
 }
 
