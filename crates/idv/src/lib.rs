@@ -83,9 +83,9 @@
 //!
 //! | feature | what |
 //! |---|---|
-//! | `miniz` (default) | inflate in safe Rust |
-//! | `zlib-rs` | inflate with zlib-rs: Rust with unsafe code, faster |
-//! | `zlib-ng` | inflate with zlib-ng: C |
+//! | `miniz` (default) | miniz_oxide, in safe Rust, behind the inflate of this crate: for metadata, and to say what is wrong with a block |
+//! | `zlib-rs` | zlib-rs in its place: Rust with unsafe code |
+//! | `zlib-ng` | zlib-ng in its place: C |
 //! | `parallel` | blocks decoded ahead by rayon's threads |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
