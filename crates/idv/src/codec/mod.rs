@@ -1,9 +1,13 @@
-//! From the decompressed bytes of a block to typed values. Pure functions; buffers are reused.
+//! Between the decompressed bytes of a block and typed values, both ways. Pure functions; buffers are reused.
 
 mod bits;
+mod build;
+mod encode;
 mod numbers;
 mod text;
 mod vector;
+
+pub(crate) use encode::{encode, encoded_len};
 
 pub use text::Texts;
 pub use vector::{VectorRef, Vectors};

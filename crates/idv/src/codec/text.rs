@@ -4,13 +4,15 @@
 //! text at a time, again with the short way for each text that is ASCII. The one thing that cannot be cut out of the
 //! block's text is half a surrogate pair: then the text is rebuilt with U+FFFD for each half, as .NET shows it.
 
+use std::ops::Range;
+
 use container_core::{Cursor, Error, Result};
 
 use super::check_count;
 use crate::wire::leb;
 
 /// The top bit of a boundary: the text is missing.
-const MISSING: u32 = 1 << 31;
+pub(super) const MISSING: u32 = 1 << 31;
 
 /// Texts of one block: one string that holds them all, and where each ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,20 +61,89 @@ impl Texts {
         (&self.joined, &self.ends)
     }
 
-    /// Appends a text, for texts that do not come as a block.
-    pub(crate) fn push(&mut self, text: &str) -> Result<()> {
-        let end = u32::try_from(self.joined.len() + text.len()).ok().filter(|&end| end < MISSING);
-        let end = end.ok_or_else(|| Error::limit("text bytes", u64::from(MISSING), u64::from(MISSING - 1)))?;
+    /// Appends a text.
+    ///
+    /// # Errors
+    /// [`Limit`](container_core::ErrorKind::Limit) when all texts together would have 2^31 bytes or more; nothing is appended then.
+    pub fn push(&mut self, text: &str) -> Result<()> {
+        let end = self.end_with(text.len())?;
         self.joined.push_str(text);
         self.ends.push(end);
+        if !self.missing.is_empty() {
+            self.missing.push(false);
+        }
         Ok(())
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.joined.clear();
-        self.ends.clear();
-        self.missing.clear();
+    /// Appends a missing text. ML.NET reads it as an empty one.
+    pub fn push_missing(&mut self) {
+        self.missing.resize(self.ends.len(), false);
+        self.missing.push(true);
+        self.ends.push(self.ends.last().copied().unwrap_or(0));
     }
+
+    /// True when a text is missing.
+    #[must_use]
+    pub fn has_missing(&self) -> bool {
+        self.missing.contains(&true)
+    }
+
+    /// Takes all texts out and keeps the memory.
+    pub fn clear(&mut self) {
+        self.truncate(0);
+    }
+
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.ends.truncate(len);
+        self.missing.truncate(len);
+        self.joined.truncate(self.ends.last().map_or(0, |&end| to_usize(end)));
+    }
+
+    /// Appends a run of other texts.
+    pub(super) fn extend_from(&mut self, other: &Self, range: Range<usize>) -> Result<()> {
+        let outside = || Error::usage(format!("texts {} to {} of {}", range.start, range.end, other.len()));
+        let ends = other.ends.get(range.clone()).ok_or_else(outside)?;
+        let start = other.start_of(range.start);
+        let end = ends.last().copied().unwrap_or(start);
+        let joined = other.joined.get(to_usize(start)..to_usize(end)).ok_or_else(outside)?;
+        let base = self.end_with(0)?;
+        self.end_with(joined.len())?;
+        match other.missing.get(range.clone()) {
+            Some(missing) if missing.contains(&true) => {
+                self.missing.resize(self.ends.len(), false);
+                self.missing.extend_from_slice(missing);
+            }
+            _ if self.missing.is_empty() => {}
+            _ => self.missing.resize(self.ends.len() + ends.len(), false),
+        }
+        self.joined.push_str(joined);
+        // The sum was found to fit for the last and greatest of them.
+        self.ends.extend(ends.iter().map(|end| end - start + base));
+        Ok(())
+    }
+
+    /// Which texts of a run are missing; `None` when none of all is.
+    pub(super) fn missing_flags(&self, range: Range<usize>) -> Option<&[bool]> {
+        self.missing.get(range).filter(|_| !self.missing.is_empty())
+    }
+
+    /// Where all texts end when `more` bytes are appended.
+    fn end_with(&self, more: usize) -> Result<u32> {
+        let end = u64::try_from(self.joined.len().saturating_add(more)).unwrap_or(u64::MAX);
+        let fits = u32::try_from(end).ok().filter(|&end| end < MISSING);
+        fits.ok_or_else(|| Error::limit("bytes of the texts of a block", end, u64::from(MISSING - 1)))
+    }
+
+    /// The byte where a text begins; where all end past the end.
+    pub(super) fn start_of(&self, index: usize) -> u32 {
+        let before = index.checked_sub(1);
+        before.map_or(0, |before| self.ends.get(before).or(self.ends.last()).copied().unwrap_or(0))
+    }
+}
+
+/// From a boundary that lies in a string.
+pub(super) fn to_usize(end: u32) -> usize {
+    usize::try_from(end).unwrap_or(usize::MAX)
 }
 
 pub(crate) fn decode(cursor: &mut Cursor<'_>, n: usize, out: &mut Texts) -> Result<()> {

@@ -87,6 +87,20 @@ pub struct ColumnSlice<'a> {
     pub range: Range<usize>,
 }
 
+impl<'a> ColumnSlice<'a> {
+    /// A run of values.
+    #[must_use]
+    pub const fn new(values: &'a Values, range: Range<usize>) -> Self {
+        Self { values, range }
+    }
+}
+
+impl<'a> From<&'a Values> for ColumnSlice<'a> {
+    fn from(values: &'a Values) -> Self {
+        Self { values, range: 0..values.len() }
+    }
+}
+
 impl<'a> Batch<'a> {
     /// The rows, counted from the beginning of the file.
     #[must_use]

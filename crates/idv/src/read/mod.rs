@@ -7,6 +7,7 @@ mod job;
 mod metadata;
 mod open;
 mod rows;
+mod schema;
 mod typed;
 mod verify;
 

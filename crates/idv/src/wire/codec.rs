@@ -85,6 +85,18 @@ pub struct KeyType {
 }
 
 impl KeyType {
+    /// A key with `count` values, 0 to `count - 1`, stored as numbers of this width.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) when the count is 0 or above what the width holds.
+    pub fn new(width: KeyWidth, count: u64) -> Result<Self> {
+        if count == 0 || count > width.max() {
+            let max = width.max();
+            return Err(Error::usage(format!("key count {count} is not between 1 and {max}, the most {width} holds")));
+        }
+        Ok(Self { width, count, min: 0, contiguous: true, old: false })
+    }
+
     /// The key's value, from 0, of a stored number: `None` for 0, which is missing.
     ///
     /// # Errors

@@ -1,12 +1,14 @@
 //! The structures of the format as they lie in the file: pure functions over bytes, no I/O.
 
 mod codec;
+mod emit;
 mod header;
 mod metadata;
 mod toc;
 
 pub(crate) use codec::parse_type;
 pub use codec::{ItemType, KeyType, KeyWidth, Type};
+pub(crate) use emit::{put_leb, put_string};
 pub(crate) use header::{HEADER_LEN, SIGNATURE, TAIL_LEN};
 pub use header::{Header, Version};
 pub(crate) use metadata::{MetadataEntry, parse_metadata_toc, parse_slot_names};

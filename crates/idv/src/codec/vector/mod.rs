@@ -1,3 +1,5 @@
+mod build;
+
 use std::ops::Range;
 
 use container_core::{Cursor, Error, Result};
@@ -6,7 +8,25 @@ use super::{Values, check_bools, check_count, count, decode_items, least_len, nu
 use crate::wire::ItemType;
 
 /// Vectors of one block, dense and sparse, of equal or of differing lengths.
-#[derive(Debug, Clone, Default, PartialEq)]
+///
+/// To make some: put the items of a vector into [`items_mut`](Self::items_mut), then say with
+/// [`close_dense`](Self::close_dense) or [`close_sparse`](Self::close_sparse) what they are.
+///
+/// ```
+/// use idv::{ItemType, Values, Vectors};
+/// # fn main() -> container_core::Result<()> {
+/// let mut vectors = Vectors::of(ItemType::Single);
+/// for items in [&[1.0_f32, 2.0][..], &[]] {
+///     if let Values::Single(floats) = vectors.items_mut() {
+///         floats.extend_from_slice(items);
+///     }
+///     vectors.close_dense()?;
+/// }
+/// assert_eq!((vectors.len(), vectors.get(0).unwrap().length), (2, 2));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
 pub struct Vectors {
     rows: usize,
     /// The length of all vectors, or `None` when `lengths` tells.
@@ -21,8 +41,8 @@ pub struct Vectors {
     values: Values,
 }
 
-/// One vector of a block.
-#[derive(Debug, Clone, PartialEq)]
+/// One vector of a block. Two are equal when they have the same length, slots and stored values; of floats, the same bits.
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct VectorRef<'a> {
     /// How many items the vector has.
@@ -105,6 +125,21 @@ impl Vectors {
             vectors.indices = slots;
         }
         vectors
+    }
+}
+
+impl PartialEq for Vectors {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl PartialEq for VectorRef<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.length == other.length
+            && self.indices == other.indices
+            && (self.range.is_empty() && other.range.is_empty()
+                || self.values.runs_equal(self.range.clone(), other.values, other.range.clone()))
     }
 }
 

@@ -1,0 +1,194 @@
+//! Values that are put together one by one or run by run, for writing.
+
+use std::ops::Range;
+
+use container_core::{Error, Result};
+
+use super::{DateTimeOffsets, Texts, Values, Vectors};
+use crate::wire::{ItemType, KeyWidth, Type};
+
+/// Runs a block for the buffers of two [`Values`] of the same variant, or gives `None`.
+macro_rules! both {
+    ($one:expr, $other:expr, $a:ident, $b:ident => $numbers:expr, $offsets:expr, $texts:expr, $vectors:expr) => {
+        match ($one, $other) {
+            (Values::SByte($a), Values::SByte($b)) => Some($numbers),
+            (Values::Byte($a), Values::Byte($b)) => Some($numbers),
+            (Values::Int16($a), Values::Int16($b)) => Some($numbers),
+            (Values::UInt16($a), Values::UInt16($b)) => Some($numbers),
+            (Values::Int32($a), Values::Int32($b)) => Some($numbers),
+            (Values::UInt32($a), Values::UInt32($b)) => Some($numbers),
+            (Values::Int64($a), Values::Int64($b)) => Some($numbers),
+            (Values::UInt64($a), Values::UInt64($b)) => Some($numbers),
+            (Values::Single($a), Values::Single($b)) => Some($numbers),
+            (Values::Double($a), Values::Double($b)) => Some($numbers),
+            (Values::TimeSpan($a), Values::TimeSpan($b)) => Some($numbers),
+            (Values::DateTime($a), Values::DateTime($b)) => Some($numbers),
+            (Values::RowId($a), Values::RowId($b)) => Some($numbers),
+            (Values::Boolean($a), Values::Boolean($b)) => Some($numbers),
+            (Values::DvBool($a), Values::DvBool($b)) => Some($numbers),
+            (Values::DateTimeOffset($a), Values::DateTimeOffset($b)) => Some($offsets),
+            (Values::Text($a), Values::Text($b)) => Some($texts),
+            (Values::Vector($a), Values::Vector($b)) => Some($vectors),
+            _ => None,
+        }
+    };
+}
+
+impl Values {
+    /// No values yet, of the variant that values of a type are held in.
+    #[must_use]
+    pub fn of(kind: &Type) -> Self {
+        match kind {
+            Type::Item(item) => Self::of_item(*item),
+            Type::Vector { item, .. } => Self::Vector(Box::new(Vectors::of(*item))),
+        }
+    }
+
+    /// The same for an item.
+    pub(crate) fn of_item(item: ItemType) -> Self {
+        match item {
+            ItemType::SByte => Self::SByte(Vec::new()),
+            ItemType::Byte => Self::Byte(Vec::new()),
+            ItemType::Int16 => Self::Int16(Vec::new()),
+            ItemType::UInt16 => Self::UInt16(Vec::new()),
+            ItemType::Int32 => Self::Int32(Vec::new()),
+            ItemType::UInt32 => Self::UInt32(Vec::new()),
+            ItemType::Int64 => Self::Int64(Vec::new()),
+            ItemType::UInt64 => Self::UInt64(Vec::new()),
+            ItemType::Single => Self::Single(Vec::new()),
+            ItemType::Double => Self::Double(Vec::new()),
+            ItemType::TimeSpan | ItemType::DvTimeSpan => Self::TimeSpan(Vec::new()),
+            ItemType::DateTime | ItemType::DvDateTime => Self::DateTime(Vec::new()),
+            ItemType::DateTimeOffset | ItemType::DvDateTimeZone => Self::DateTimeOffset(DateTimeOffsets::default()),
+            ItemType::RowId => Self::RowId(Vec::new()),
+            ItemType::Boolean => Self::Boolean(Vec::new()),
+            ItemType::DvBool => Self::DvBool(Vec::new()),
+            ItemType::Text => Self::Text(Texts::default()),
+            ItemType::Key(key) => match key.width {
+                KeyWidth::Byte => Self::Byte(Vec::new()),
+                KeyWidth::UInt16 => Self::UInt16(Vec::new()),
+                KeyWidth::UInt32 => Self::UInt32(Vec::new()),
+                KeyWidth::UInt64 => Self::UInt64(Vec::new()),
+            },
+        }
+    }
+
+    /// Takes all values out and keeps the memory.
+    pub fn clear(&mut self) {
+        self.truncate(0);
+    }
+
+    /// Keeps the first `len` values. For vectors: what was put into [`Vectors::items_mut`] since the last vector goes too.
+    pub fn truncate(&mut self, len: usize) {
+        match self {
+            Self::SByte(v) => v.truncate(len),
+            Self::Byte(v) => v.truncate(len),
+            Self::Int16(v) => v.truncate(len),
+            Self::UInt16(v) => v.truncate(len),
+            Self::Int32(v) => v.truncate(len),
+            Self::UInt32(v) => v.truncate(len),
+            Self::Int64(v) | Self::TimeSpan(v) | Self::DateTime(v) => v.truncate(len),
+            Self::UInt64(v) => v.truncate(len),
+            Self::Single(v) => v.truncate(len),
+            Self::Double(v) => v.truncate(len),
+            Self::DateTimeOffset(v) => {
+                v.ticks.truncate(len);
+                v.minutes.truncate(len);
+            }
+            Self::RowId(v) => v.truncate(len),
+            Self::Boolean(v) => v.truncate(len),
+            Self::DvBool(v) => v.truncate(len),
+            Self::Text(v) => v.truncate(len),
+            Self::Vector(v) => v.truncate(len),
+        }
+    }
+
+    /// Appends a run of other values of the same variant.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) when they are of another variant or the run leaves them,
+    /// [`Limit`](container_core::ErrorKind::Limit) for 2^31 bytes of text and more; nothing is appended then.
+    pub fn extend_from(&mut self, other: &Self, range: Range<usize>) -> Result<()> {
+        let outside = || Error::usage(format!("values {} to {} of {}", range.start, range.end, other.len()));
+        let (mine, theirs) = (self.variant(), other.variant());
+        let done = both!(self, other, a, b =>
+            b.get(range.clone()).map(|run| a.extend_from_slice(run)).ok_or_else(outside),
+            match (b.ticks.get(range.clone()), b.minutes.get(range.clone())) {
+                (Some(ticks), Some(minutes)) => {
+                    a.ticks.extend_from_slice(ticks);
+                    a.minutes.extend_from_slice(minutes);
+                    Ok(())
+                }
+                _ => Err(outside()),
+            },
+            a.extend_from(b, range.clone()),
+            a.extend_from(b, range.clone())
+        );
+        done.unwrap_or_else(|| Err(Error::usage(format!("{theirs} values where {mine} values are held"))))
+    }
+
+    /// Whether a run of these values equals a run of others. Floats are equal when their bits are.
+    pub(crate) fn runs_equal(&self, range: Range<usize>, other: &Self, others: Range<usize>) -> bool {
+        match (self, other) {
+            (Self::Single(a), Self::Single(b)) => bits_equal(a.get(range), b.get(others), |x| x.to_bits()),
+            (Self::Double(a), Self::Double(b)) => bits_equal(a.get(range), b.get(others), |x| x.to_bits()),
+            _ => {
+                let equal = both!(self, other, a, b =>
+                    a.get(range.clone()).is_some_and(|run| b.get(others.clone()) == Some(run)),
+                    a.ticks.get(range.clone()) == b.ticks.get(others.clone())
+                        && a.minutes.get(range.clone()) == b.minutes.get(others.clone()),
+                    range.len() == others.len() && range.clone().zip(others.clone()).all(|(i, j)| a.get(i) == b.get(j)),
+                    range.len() == others.len() && range.clone().zip(others.clone()).all(|(i, j)| a.get(i) == b.get(j))
+                );
+                equal.unwrap_or(false)
+            }
+        }
+    }
+
+    /// The name of the variant, for messages.
+    pub(crate) fn variant(&self) -> &'static str {
+        match self {
+            Self::SByte(_) => "SByte",
+            Self::Byte(_) => "Byte",
+            Self::Int16(_) => "Int16",
+            Self::UInt16(_) => "UInt16",
+            Self::Int32(_) => "Int32",
+            Self::UInt32(_) => "UInt32",
+            Self::Int64(_) => "Int64",
+            Self::UInt64(_) => "UInt64",
+            Self::Single(_) => "Single",
+            Self::Double(_) => "Double",
+            Self::TimeSpan(_) => "TimeSpan",
+            Self::DateTime(_) => "DateTime",
+            Self::DateTimeOffset(_) => "DateTimeOffset",
+            Self::RowId(_) => "RowId",
+            Self::Boolean(_) => "Boolean",
+            Self::DvBool(_) => "DvBool",
+            Self::Text(_) => "Text",
+            Self::Vector(_) => "Vector",
+        }
+    }
+
+    /// Whether values of a type are held in this variant; of vectors, also their items.
+    pub(crate) fn holds(&self, kind: &Type) -> bool {
+        match (self, kind) {
+            (Self::Vector(vectors), Type::Vector { item, .. }) => {
+                // A vector that never had items has not been told of which type they are.
+                vectors.values().is_empty() || vectors.values().same_variant(&Self::of_item(*item))
+            }
+            (Self::Vector(_), _) | (_, Type::Vector { .. }) => false,
+            (values, Type::Item(item)) => values.same_variant(&Self::of_item(*item)),
+        }
+    }
+
+    pub(crate) fn same_variant(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+fn bits_equal<T: Copy, B: Eq>(a: Option<&[T]>, b: Option<&[T]>, bits: impl Fn(T) -> B) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a.len() == b.len() && a.iter().zip(b).all(|(&x, &y)| bits(x) == bits(y)),
+        _ => false,
+    }
+}

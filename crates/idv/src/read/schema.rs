@@ -1,0 +1,68 @@
+use container_core::Result;
+
+use super::Reader;
+use crate::schema::{ColumnSchema, MetadataSchema, Schema};
+use crate::wire::{ItemType, KeyType, Type, Version};
+
+impl Reader {
+    /// The schema to write columns with so that nothing of them is lost: these columns in this order, or all that can be read.
+    ///
+    /// Names, types, compression and all metadata are the file's. Types of before version 1.1.1.6 stay as they are where the newer ones
+    /// could not hold missing values; keys of the older codec become newer ones where they mean the same.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for a column that does not exist, why a column asked for or a metadata value is
+    /// unreadable.
+    pub fn schema(&self, columns: Option<&[usize]>) -> Result<Schema> {
+        let all;
+        let columns = match columns {
+            Some(columns) => columns,
+            None => {
+                all = self.readable();
+                &all
+            }
+        };
+        let schemas = columns.iter().map(|&index| self.column_schema(index, true));
+        Ok(Schema::new(schemas.collect::<Result<Vec<_>>>()?))
+    }
+
+    /// The schema of a column, with its metadata or without.
+    pub(crate) fn column_schema(&self, index: usize, metadata: bool) -> Result<ColumnSchema> {
+        let column = self.column_at(index)?;
+        let kind = column.kind().map_err(|unreadable| {
+            unreadable.to_error().in_column(column.unique_name().to_owned()).in_format(crate::FORMAT_NAME)
+        })?;
+        let mut schema = ColumnSchema::new(column.name(), kind.for_writing(self.header().version));
+        schema.compression = column.compression();
+        if metadata {
+            for item in self.metadata(index)? {
+                let value = self.metadata_value(index, &item)?;
+                // A value that was read has a type.
+                let Ok(value_type) = item.value_type() else { continue };
+                let value_type = value_type.for_writing(self.header().version);
+                schema.metadata.push(MetadataSchema { kind: item.kind().to_owned(), value_type, value });
+            }
+        }
+        Ok(schema)
+    }
+}
+
+impl Type {
+    /// The type in version 1.1.1.6 that keeps all that values of this type in that version mean.
+    pub(crate) fn for_writing(&self, version: Version) -> Self {
+        let item = |item: ItemType| match item {
+            // Only the older codec's least value is missing in every version.
+            ItemType::TimeSpan if version < Version::V6 => ItemType::DvTimeSpan,
+            ItemType::Key(KeyType { width, count: count @ 1.., min: 0, contiguous: true, old: true }) => {
+                ItemType::Key(KeyType { width, count, min: 0, contiguous: true, old: false })
+            }
+            other => other,
+        };
+        match self {
+            Self::Item(one) => Self::Item(item(*one)),
+            Self::Vector { item: one, dimensions } => {
+                Self::Vector { item: item(*one), dimensions: dimensions.clone() }
+            }
+        }
+    }
+}
