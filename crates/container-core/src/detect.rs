@@ -48,19 +48,29 @@ pub struct Probe<'a> {
     pub directory: bool,
     /// The first bytes of the file, up to 4096.
     pub head: &'a [u8],
+    /// The whole file, for formats whose mark does not stand at its beginning (a ZIP archive's directory is its end). To be
+    /// read only where the head leaves a doubt, and no more of it than the answer takes: every file is shown to every format.
+    pub source: Option<&'a Source>,
 }
 
 impl<'a> Probe<'a> {
     /// A probe of a file's beginning.
     #[must_use]
     pub const fn new(path: Option<&'a Path>, head: &'a [u8]) -> Self {
-        Self { path, directory: false, head }
+        Self { path, directory: false, head, source: None }
     }
 
     /// A probe of a directory.
     #[must_use]
     pub const fn directory(path: &'a Path) -> Self {
-        Self { path: Some(path), directory: true, head: &[] }
+        Self { path: Some(path), directory: true, head: &[], source: None }
+    }
+
+    /// The same with the whole file behind it.
+    #[must_use]
+    pub const fn with_source(mut self, source: &'a Source) -> Self {
+        self.source = Some(source);
+        self
     }
 
     /// True when the path has one of these extensions, in whatever case.
@@ -159,8 +169,8 @@ pub fn detect<'f>(formats: &[&'f dyn Format], input: &Input) -> Result<&'f dyn F
     };
     let probe = match input {
         Input::Directory(path) => Probe::directory(path),
-        Input::File { path, .. } => Probe::new(Some(path), &head),
-        Input::Stream(_) => Probe::new(None, &head),
+        Input::File { path, source } => Probe::new(Some(path), &head).with_source(source),
+        Input::Stream(source) => Probe::new(None, &head).with_source(source),
     };
     let mut best = (Recognition::No, None);
     for format in formats {

@@ -87,6 +87,7 @@
 //! | `zlib-rs` | zlib-rs in its place: Rust with unsafe code |
 //! | `zlib-ng` | zlib-ng in its place: C |
 //! | `parallel` | blocks decoded ahead by rayon's threads |
+//! | `model` | the schemas inside ML.NET model files (`.zip`): `Model`, `MODEL_FORMAT`; brings `rawzip`, which has no dependencies |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -102,6 +103,8 @@
 mod codec;
 mod container;
 mod inflate;
+#[cfg(feature = "model")]
+mod model;
 mod read;
 mod schema;
 mod time;
@@ -112,6 +115,8 @@ pub use container_core::OpenOptions as Options;
 
 pub use codec::{DateTimeOffsets, Item, Texts, Values, VectorRef, Vectors};
 pub use container::{FORMAT, IdvContainer};
+#[cfg(feature = "model")]
+pub use model::{MODEL_FORMAT, Model, ModelSchema};
 pub use read::{Batch, Batches, Column, ColumnSlice, Metadata, Reader, Row, Rows, Scratch, Unreadable};
 pub use schema::{ColumnSchema, MetadataSchema, Schema};
 pub use time::{DateTime, DateTimeOffset, TimeSpan};

@@ -6,6 +6,8 @@ use container_core::{Container, Format, Input, OpenOptions, Result, detect};
 static FORMATS: &[&dyn Format] = &[
     #[cfg(feature = "idv")]
     idv::FORMAT,
+    #[cfg(feature = "idv")]
+    idv::MODEL_FORMAT,
 ];
 
 /// The formats that this build knows, in the order in which they are asked whether a file is theirs.

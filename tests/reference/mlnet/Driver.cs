@@ -64,6 +64,9 @@ namespace Wharf.Reference
                     var tables = new Datasets(ml, rest.Word("DATADIR"));
                     new Real(ml, tables, rest.LastFolder("OUTDIR")).WriteAll();
                     break;
+                case "models":
+                    new Models(ml, rest.LastFolder("OUTDIR")).WriteAll();
+                    break;
                 case "bench-write":
                     string target = rest.Word("OUTDIR");
                     string wanted = rest.Option("--compression", null);
