@@ -1,3 +1,5 @@
+mod parse;
+
 use std::fmt;
 
 /// Ticks of 100 ns in a second.
@@ -8,15 +10,34 @@ const DAY: i64 = 86_400 * 10_000_000;
 pub(crate) const LAST_TICK: i64 = 3_155_378_975_999_999_999;
 
 /// A duration: ticks of 100 ns. Prints as ISO 8601 in seconds, `PT12.3456789S` or `-PT1S`.
+///
+/// Reads what it prints, days, hours and minutes too (`P1DT2H3M4.5S`), and what .NET prints (`-1.02:03:04.5`).
+///
+/// ```
+/// use idv::TimeSpan;
+/// assert_eq!("PT1M0.5S".parse::<TimeSpan>().unwrap(), TimeSpan(605_000_000));
+/// assert_eq!("00:01:00.5".parse::<TimeSpan>().unwrap(), TimeSpan(605_000_000));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimeSpan(pub i64);
 
 /// A time without offset: ticks of 100 ns since 0001-01-01T00:00:00. Prints as ISO 8601, the fraction without trailing
 /// zeros.
+///
+/// Reads what it prints, with a blank in place of the `T`, without seconds, or the date alone.
+///
+/// ```
+/// use idv::DateTime;
+/// assert_eq!("2020-01-01 01:00".parse::<DateTime>().unwrap().to_string(), "2020-01-01T01:00:00");
+/// let error = "2020-02-30".parse::<DateTime>().unwrap_err();
+/// assert_eq!(error.to_string(), r#""2020-02-30" is no time: the day is 30, not from 1 to 29 (allowed: 2020-12-31T23:59:59.1234567)"#);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime(pub i64);
 
 /// A local time with its offset from UTC in minutes. Prints as ISO 8601 with the offset, `+00:30`.
+///
+/// Reads what it prints, as [`DateTime`] does, also with `Z` for `+00:00`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DateTimeOffset {
@@ -93,6 +114,15 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year, month, day)
 }
 
+/// The number of days since 0001-01-01 of a date, the inverse of [`civil`]. The month is 1 to 12.
+fn days_of(year: i64, month: i64, day: i64) -> i64 {
+    let since_march = year - i64::from(month <= 2);
+    let (era, year_of_era) = (since_march.div_euclid(400), since_march.rem_euclid(400));
+    let month_from_march = if month > 2 { month - 3 } else { month + 9 };
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 306
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +133,7 @@ mod tests {
         let (mut year, mut month, mut day) = (1, 1, 1);
         for days in 0..=LAST_TICK / DAY {
             assert_eq!(civil(days), (year, month, day), "day {days}");
+            assert_eq!(days_of(year, month, day), days);
             let last = match month {
                 2 if leap(year) => 29,
                 2 => 28,
