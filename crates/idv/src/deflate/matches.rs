@@ -1,0 +1,177 @@
+//! Finds what was there before: chains of earlier places whose next four bytes have the same hash.
+
+use super::symbols::{MAX_MATCH, MIN_MATCH, WINDOW};
+
+const BITS4: u32 = 15;
+const BITS3: u32 = 13;
+/// Matches of three bytes from further away cost more than their literals, nearly always.
+const FAR: u32 = 1 << 13;
+
+/// A repetition: so many bytes, which are also so far back. No length is no match.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Match {
+    pub(super) length: usize,
+    pub(super) distance: usize,
+}
+
+/// How hard to look.
+#[derive(Clone, Copy)]
+pub(super) struct Effort {
+    /// Places to look at, at most.
+    pub(super) depth: u32,
+    /// A match of this length is good enough.
+    pub(super) nice: usize,
+}
+
+/// Places are numbered through from call to call, so that the tables need no clearing: what is below `base` is forgotten.
+/// No place has the number 0.
+pub(super) struct Chains {
+    /// The last place of each hash of four bytes.
+    heads: Box<[u32; 1 << BITS4]>,
+    /// The last place of each hash of three.
+    heads3: Box<[u32; 1 << BITS3]>,
+    /// Of each place in the window, the one before it with the same hash.
+    earlier: Box<[u32; WINDOW]>,
+    /// The number of the first byte of the data, and of the first behind them.
+    base: u32,
+    end: u32,
+    /// The first place that is not in the tables, counted from the start of the data.
+    next: usize,
+}
+
+impl Default for Chains {
+    fn default() -> Self {
+        let heads = Box::new([0; 1 << BITS4]);
+        Self { heads, heads3: Box::new([0; 1 << BITS3]), earlier: Box::new([0; WINDOW]), base: 1, end: 1, next: 0 }
+    }
+}
+
+impl Chains {
+    /// Forgets everything, for other data of so many bytes.
+    pub(super) fn start(&mut self, len: u32) {
+        match self.end.checked_add(len) {
+            Some(end) => (self.base, self.end) = (self.end, end),
+            None => {
+                self.heads.fill(0);
+                self.heads3.fill(0);
+                (self.base, self.end) = (1, len.saturating_add(1));
+            }
+        }
+        self.next = 0;
+    }
+
+    /// As if so many places were left before they start again.
+    #[cfg(test)]
+    pub(super) fn run_out(&mut self, room: u32) {
+        self.end = u32::MAX - room;
+    }
+
+    fn number(&self, at: usize) -> u32 {
+        #[expect(clippy::cast_possible_truncation, reason = "below `end`")]
+        let at = at as u32;
+        self.base.wrapping_add(at)
+    }
+
+    /// Enters all places up to `at` that a match may lead back to.
+    pub(super) fn enter(&mut self, data: &[u8], at: usize) {
+        let from = self.next.max(at.saturating_sub(WINDOW));
+        self.next = self.next.max(at);
+        let places = data.get(from..data.len().min(at.saturating_add(MIN_MATCH))).unwrap_or_default();
+        for (number, bytes) in (self.number(from)..).zip(places.windows(4)) {
+            if let Some(bytes) = bytes.first_chunk() {
+                self.link(number, u32::from_le_bytes(*bytes));
+            }
+        }
+    }
+
+    /// Enters a place, and returns the last ones whose hash of four and of three bytes is the same.
+    #[inline(always)]
+    fn link(&mut self, number: u32, word: u32) -> (u32, u32) {
+        let (mut head, mut head3) = (0, 0);
+        if let Some(slot) = self.heads.get_mut((word.wrapping_mul(0x9E37_79B1) >> (32 - BITS4)) as usize) {
+            head = std::mem::replace(slot, number);
+        }
+        if let Some(slot) = self.heads3.get_mut(((word << 8).wrapping_mul(0x9E37_79B1) >> (32 - BITS3)) as usize) {
+            head3 = std::mem::replace(slot, number);
+        }
+        if let Some(slot) = self.earlier.get_mut(number as usize % WINDOW) {
+            *slot = head;
+        }
+        (head, head3)
+    }
+
+    /// The longest match at a place that is longer than `floor`, the nearest of its length; and enters the place, which must be the
+    /// next one.
+    #[inline(always)]
+    pub(super) fn find(&mut self, data: &[u8], at: usize, floor: usize, effort: Effort) -> Match {
+        let mut best = Match::default();
+        let mut longest = floor.max(MIN_MATCH - 1);
+        let here = data.get(at..).unwrap_or_default();
+        let Some(&bytes) = here.first_chunk() else { return best };
+        let word = u32::from_le_bytes(bytes);
+        let number = self.number(at);
+        self.next = at + 1;
+        let (mut place, place3) = self.link(number, word);
+        // One less than the window: this place has just taken the slot of the one a whole window back.
+        #[expect(clippy::cast_possible_truncation, reason = "a constant")]
+        let least = self.base.max(number.saturating_sub(WINDOW as u32 - 1));
+        let most = here.len().min(MAX_MATCH);
+
+        if longest < MIN_MATCH && place3 >= least && number - place3 <= FAR {
+            let from = at - (number - place3) as usize;
+            if let Some(there) = word_at(data, from)
+                && (there ^ word) << 8 == 0
+            {
+                longest = MIN_MATCH;
+                best = Match { length: MIN_MATCH, distance: (number - place3) as usize };
+            }
+        }
+        let nice = effort.nice.min(most);
+        let mut depth = effort.depth;
+        // The last bytes that a longer match must have.
+        let mut last = word_at(here, longest.saturating_sub(3)).unwrap_or(0);
+        while place >= least && depth > 0 && longest < most {
+            depth -= 1;
+            let distance = (number - place) as usize;
+            let there = data.get(at - distance..).unwrap_or_default();
+            if word_at(there, 0) == Some(word) && word_at(there, longest.saturating_sub(3)) == Some(last) {
+                let length = common(there, here, most);
+                if length > longest {
+                    longest = length;
+                    best = Match { length, distance };
+                    if length >= nice {
+                        break;
+                    }
+                    last = word_at(here, length - 3).unwrap_or(0);
+                }
+            }
+            place = self.earlier.get(place as usize % WINDOW).copied().unwrap_or(0);
+        }
+        best
+    }
+}
+
+#[inline(always)]
+fn word_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
+}
+
+/// How many bytes agree, at most so many. The first four do.
+#[inline(always)]
+fn common(there: &[u8], here: &[u8], most: usize) -> usize {
+    let mut length = 4;
+    while length + 8 <= most
+        && let Some(&a) = there.get(length..).and_then(<[u8]>::first_chunk)
+        && let Some(&b) = here.get(length..).and_then(<[u8]>::first_chunk)
+    {
+        let differ = u64::from_le_bytes(a) ^ u64::from_le_bytes(b);
+        if differ != 0 {
+            return length + (differ.trailing_zeros() / 8) as usize;
+        }
+        length += 8;
+    }
+    while length < most && there.get(length) == here.get(length) {
+        length += 1;
+    }
+    length
+}

@@ -1,0 +1,92 @@
+//! When to look for matches at all.
+//!
+//! After a chunk in which matches gained nothing, they are not looked for over a stretch, which grows from trial to trial. It ends early
+//! when literals begin to cost more or less than they did, and when a scout, who remembers a few places of many, meets some again.
+
+/// The first and the longest stretch without matches before they are looked for again.
+const FIRST: usize = 32 << 10;
+pub(super) const MOST: usize = 256 << 10;
+
+/// Bytes from one place that the scout remembers to the next, and one more than from one that it compares to the next: so both meet,
+/// however far apart a text and its repetition are, if that is long enough.
+const STRIDE: usize = 17;
+const BITS: u32 = 11;
+/// Places met again in a chunk that make a trial.
+const HITS: u32 = 3;
+
+pub(super) struct Quiet {
+    until: usize,
+    stretch: usize,
+    /// The bytes and the cost of the literals of the last trial.
+    trial: (usize, u64),
+    hits: u32,
+    /// Places by the hash of the eight bytes there, one more than they are: 0 is none.
+    seen: Box<[u32; 1 << BITS]>,
+}
+
+impl Default for Quiet {
+    fn default() -> Self {
+        Self { until: 0, stretch: FIRST, trial: (0, 0), hits: HITS, seen: Box::new([0; 1 << BITS]) }
+    }
+}
+
+impl Quiet {
+    /// Forgets everything.
+    pub(super) fn start(&mut self) {
+        (self.until, self.stretch, self.trial, self.hits) = (0, FIRST, (0, 0), HITS);
+        self.seen.fill(0);
+    }
+
+    pub(super) const fn is_over(&self, at: usize) -> bool {
+        at >= self.until
+    }
+
+    /// Whether the bytes from `at` to `end`, which cost so much as literals, call for a trial.
+    pub(super) fn surprise(&mut self, data: &[u8], at: usize, end: usize, cost: u64) -> bool {
+        // Costs are far below 2^32, as a chunk is short.
+        let (here, trial) = (cost * self.trial.0 as u64, self.trial.1 * (end - at) as u64);
+        let differs = here.abs_diff(trial) > trial / 16;
+        let hits = self.scout(data, at, end);
+        if hits > self.hits {
+            // Should the trial find nothing, it takes more to try once more.
+            self.hits = hits * 2;
+        }
+        differs || self.hits == hits * 2
+    }
+
+    fn scout(&mut self, data: &[u8], at: usize, end: usize) -> u32 {
+        let mut hits = 0;
+        let word =
+            |place: usize| data.get(place..).and_then(<[u8]>::first_chunk).map(|bytes| u64::from_le_bytes(*bytes));
+        let hash = |word: u64| (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize;
+        let (mut own, mut other) = (at, at);
+        while own < end {
+            if let Some(now) = word(other) {
+                let place = self.seen.get(hash(now)).copied().unwrap_or(0) as usize;
+                if place > 0 && place <= other && place + super::symbols::WINDOW > other && word(place - 1) == Some(now)
+                {
+                    hits += 1;
+                }
+            }
+            if let Some(now) = word(own)
+                && let Some(slot) = self.seen.get_mut(hash(now))
+            {
+                *slot = u32::try_from(own + 1).unwrap_or(0);
+            }
+            own += STRIDE;
+            other += STRIDE - 1;
+        }
+        hits
+    }
+
+    /// A trial of the bytes from `at` to `next`, which would have cost so much as literals: it was worth it, or not.
+    pub(super) fn tried(&mut self, at: usize, next: usize, cost: u64, worth: bool) {
+        if worth {
+            (self.stretch, self.hits) = (FIRST, HITS);
+        } else {
+            self.trial = (next - at, cost);
+            self.until = next + self.stretch;
+            self.stretch = (self.stretch * 2).min(MOST);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! How often symbols occur, and what they will about cost.
+
+use super::symbols::{END, LENGTHS, OFFSETS, Range, distance_place, length_place};
+
+/// Bits are counted in this part of one, where they are estimated.
+pub(super) const FRACTION: u32 = 8;
+
+/// What a symbol that is used adds to the head of a block, and what a head takes without any.
+const HEAD_PER_SYMBOL: u64 = 3 << FRACTION;
+const HEAD: u64 = 70 << FRACTION;
+
+static NOTHING: Histogram = Histogram::new();
+
+/// Frequencies of the symbols of a block, or of a part of one.
+#[derive(Clone)]
+pub(super) struct Histogram {
+    pub(super) litlens: [u32; 288],
+    pub(super) distances: [u32; 32],
+    pub(super) extra_bits: u64,
+}
+
+impl Histogram {
+    pub(super) const fn new() -> Self {
+        Self { litlens: [0; 288], distances: [0; 32], extra_bits: 0 }
+    }
+
+    #[inline(always)]
+    pub(super) fn literal(&mut self, byte: u8) {
+        if let Some(count) = self.litlens.get_mut(usize::from(byte)) {
+            *count += 1;
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn copy(&mut self, length: usize, distance: usize) {
+        let (length, distance) = (length_place(length), distance_place(distance));
+        if let Some(count) = self.litlens.get_mut(257 + length) {
+            *count += 1;
+        }
+        if let Some(count) = self.distances.get_mut(distance) {
+            *count += 1;
+        }
+        let extra = |range: Option<&Range>| range.map_or(0, |range| u64::from(range.extra_bits));
+        self.extra_bits += extra(LENGTHS.get(length)) + extra(OFFSETS.get(distance));
+    }
+
+    /// Adds bytes that will be literals.
+    pub(super) fn literals(&mut self, bytes: &[u8]) {
+        // Several counters of a byte, so that runs do not wait for one.
+        let mut counts = [[0u32; 256]; 4];
+        let [a, b, c, d] = &mut counts;
+        let (words, rest) = bytes.as_chunks::<8>();
+        let count = |counts: &mut [u32; 256], byte: u64| {
+            #[expect(clippy::cast_possible_truncation, reason = "one byte of eight")]
+            let byte = usize::from(byte as u8);
+            if let Some(count) = counts.get_mut(byte) {
+                *count += 1;
+            }
+        };
+        for word in words {
+            let word = u64::from_le_bytes(*word);
+            count(a, word);
+            count(b, word >> 8);
+            count(c, word >> 16);
+            count(d, word >> 24);
+            count(a, word >> 32);
+            count(b, word >> 40);
+            count(c, word >> 48);
+            count(d, word >> 56);
+        }
+        for &byte in rest {
+            count(a, byte.into());
+        }
+        for ((((sum, a), b), c), d) in self.litlens.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            *sum += *a + *b + *c + *d;
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        for (sum, count) in self.litlens.iter_mut().zip(&other.litlens) {
+            *sum += count;
+        }
+        for (sum, count) in self.distances.iter_mut().zip(&other.distances) {
+            *sum += count;
+        }
+        self.extra_bits += other.extra_bits;
+    }
+
+    /// About the bits of a block of its own, in parts.
+    pub(super) fn cost(&self) -> u64 {
+        self.cost_with(&NOTHING)
+    }
+
+    /// The same of a block with the other in it, too.
+    pub(super) fn cost_with(&self, other: &Self) -> u64 {
+        let (mut litlens, mut distances) = (self.litlens, self.distances);
+        for (sum, count) in litlens.iter_mut().zip(&other.litlens) {
+            *sum += count;
+        }
+        for (sum, count) in distances.iter_mut().zip(&other.distances) {
+            *sum += count;
+        }
+        let fixed = fixed_bits(&litlens, &distances) << FRACTION;
+        let dynamic = HEAD + entropy(&litlens) + entropy(&distances);
+        dynamic.min(fixed) + ((self.extra_bits + other.extra_bits) << FRACTION)
+    }
+
+    /// The end of the block belongs to it.
+    pub(super) fn end(&mut self) {
+        if let Some(count) = self.litlens.get_mut(END) {
+            *count = 1;
+        }
+    }
+}
+
+/// The bits that symbols take which occur so often, and their share of the head. No symbol takes less than one bit.
+fn entropy(counts: &[u32]) -> u64 {
+    let total = counts.iter().sum();
+    let all = log2(total);
+    let (mut sum, mut used) = (0, 0);
+    for &count in counts.iter().filter(|&&count| count > 0) {
+        sum += u64::from(count) * (all - log2(count)).max(1 << 16);
+        used += 1;
+    }
+    (sum >> (16 - FRACTION)) + used * HEAD_PER_SYMBOL
+}
+
+/// The bits that symbols take in the codes that no stream has to spell out.
+fn fixed_bits(litlens: &[u32; 288], distances: &[u32; 32]) -> u64 {
+    let sum = |counts: &[u32], from: usize, to: usize| {
+        u64::from(counts.get(from..to).unwrap_or_default().iter().sum::<u32>())
+    };
+    8 * (sum(litlens, 0, 144) + sum(litlens, 280, 288))
+        + 9 * sum(litlens, 144, 256)
+        + 7 * sum(litlens, 256, 280)
+        + 5 * sum(distances, 0, 32)
+}
+
+/// The binary logarithm in parts of `1 << 16`, right to 0.003; 0 of 0.
+#[inline(always)]
+fn log2(number: u32) -> u64 {
+    let Some(exponent) = number.checked_ilog2() else { return 0 };
+    let index = (u64::from(number) << (31 - exponent) >> 23 & 255) as usize;
+    u64::from(exponent) << 16 | u64::from(LOG2.get(index).copied().unwrap_or(0))
+}
+
+/// Of `1 + i / 256`, in parts of `1 << 16`, by squaring: no floating point, whose last bits differ from machine to machine.
+#[expect(clippy::indexing_slicing, reason = "an index outside does not compile")]
+static LOG2: [u16; 256] = {
+    let mut logs = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        let mut x = (256 + i as u64) << 24;
+        let (mut bit, mut log) = (1u16 << 15, 0);
+        while bit > 0 {
+            // `x` is in parts of `1 << 32`, below 2.
+            x = (x >> 2) * (x >> 2) >> 28;
+            if x >> 33 > 0 {
+                x >>= 1;
+                log |= bit;
+            }
+            bit >>= 1;
+        }
+        logs[i] = log;
+        i += 1;
+    }
+    logs
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms() {
+        assert_eq!(log2(0), 0);
+        for number in (1..5000).chain([65_535, 65_536, 1 << 31, u32::MAX]) {
+            let (found, exact) = (log2(number) as f64 / 65536.0, f64::from(number).log2());
+            assert!((found - exact).abs() < 0.006, "{number}: {found}, {exact}");
+        }
+    }
+
+    #[test]
+    fn literals_are_counted() {
+        let bytes: Vec<u8> = (0..5000u32).map(|i| (i * i >> 5) as u8).collect();
+        for len in [0, 1, 7, 8, 9, 5000] {
+            let mut all = Histogram::new();
+            all.literals(&bytes[..len]);
+            let mut each = Histogram::new();
+            bytes[..len].iter().for_each(|&byte| each.literal(byte));
+            assert_eq!(all.litlens, each.litlens);
+        }
+    }
+
+    #[test]
+    fn a_sum_costs_what_it_costs() {
+        let (mut a, mut b) = (Histogram::new(), Histogram::new());
+        a.literals(b"a text with some letters");
+        b.literals(&[0; 99]);
+        b.copy(258, 30_000);
+        let expected = a.cost_with(&b);
+        assert!(a.cost() + b.cost() < expected + (HEAD << 2));
+        a.add(&b);
+        assert_eq!(a.cost(), expected);
+        let bits = a.cost() >> FRACTION;
+        assert!(bits > 100 && bits < 2000, "{bits}");
+    }
+}
