@@ -5,6 +5,7 @@ mod emit;
 mod header;
 mod metadata;
 mod toc;
+mod type_text;
 
 pub(crate) use codec::parse_type;
 pub use codec::{ItemType, KeyType, KeyWidth, Type};
