@@ -1,5 +1,5 @@
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -168,6 +168,15 @@ impl Write for Output {
 
     fn flush(&mut self) -> io::Result<()> {
         self.temporary.as_file_mut().flush()
+    }
+}
+
+/// For formats whose beginning is known last.
+impl Seek for Output {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let moved = self.temporary.as_file_mut().seek(to);
+        self.failed |= moved.is_err();
+        moved
     }
 }
 

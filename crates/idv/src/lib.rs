@@ -102,7 +102,10 @@
 
 mod codec;
 mod container;
+mod deflate;
 mod inflate;
+#[cfg(feature = "parallel")]
+mod job;
 #[cfg(feature = "model")]
 mod model;
 mod read;
@@ -110,6 +113,7 @@ mod schema;
 mod time;
 mod value;
 mod wire;
+mod write;
 
 pub use container_core::OpenOptions as Options;
 
@@ -122,6 +126,7 @@ pub use schema::{ColumnSchema, MetadataSchema, Schema};
 pub use time::{DateTime, DateTimeOffset, TimeSpan};
 pub use value::{Labels, Value, Vector};
 pub use wire::{Compression, Header, ItemType, KeyType, KeyWidth, Type, Version};
+pub use write::{Copied, Writer, WriterOptions};
 
 pub(crate) use read::shown_metadata;
 

@@ -17,9 +17,7 @@ use crate::wire::{ItemType, Type, put_leb};
 /// [`Limit`](container_core::ErrorKind::Limit) when a count of the block would not fit its 31 bits.
 pub(crate) fn encode(kind: &Type, values: &Values, range: Range<usize>, out: &mut Vec<u8>) -> Result<()> {
     match (kind, values) {
-        (Type::Vector { item, .. }, Values::Vector(vectors)) => {
-            encode_vectors(*item, kind.size(), vectors, range, out)
-        }
+        (Type::Vector { item, .. }, Values::Vector(vectors)) => encode_vectors(*item, kind.size(), vectors, range, out),
         (Type::Item(item), values) => encode_items(*item, values, range, out),
         (kind, values) => Err(mismatch(&kind.to_string(), values)),
     }

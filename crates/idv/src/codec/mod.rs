@@ -20,7 +20,9 @@ use crate::wire::{ItemType, KeyWidth, Type};
 ///
 /// Which variant a column has follows from its [`Type`]; keys are the numbers they are stored as ([`KeyType::value`](crate::KeyType::value)
 /// tells what they mean). A buffer of this type can be given to the reader again and again; it keeps its memory.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// Two are equal when they are of one variant and hold the same values; of floats, the same bits, so that NaN equals itself.
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Values {
     /// `SByte`
@@ -69,6 +71,12 @@ pub struct DateTimeOffsets {
     pub ticks: Vec<i64>,
     /// Offset from UTC in minutes.
     pub minutes: Vec<i16>,
+}
+
+impl PartialEq for Values {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.runs_equal(0..self.len(), other, 0..other.len())
+    }
 }
 
 impl Default for Values {

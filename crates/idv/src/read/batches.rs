@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use container_core::{Error, Result, Scan};
 
-#[cfg(feature = "parallel")]
-use super::job::Job;
 use super::{Reader, Scratch};
 use crate::FORMAT_NAME;
 use crate::codec::Values;
+#[cfg(feature = "parallel")]
+use crate::job::{Job, Worker};
 #[cfg(feature = "parallel")]
 use crate::wire::{Compression, ItemType, Type};
 
@@ -52,13 +52,24 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    pub(super) fn decode(&self, slot: usize, block: u64, mut values: Values) -> Result<Values> {
+    fn decode(&self, slot: usize, block: u64, mut values: Values) -> Result<Values> {
         let column = self.columns.get(slot).copied().unwrap_or(usize::MAX);
         let idle = self.scratches.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut scratch = idle.unwrap_or_default();
         let outcome = self.reader.read_block(column, block, &mut values, &mut scratch);
         self.scratches.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
         outcome.map(|_| values)
+    }
+}
+
+#[cfg(feature = "parallel")]
+impl Worker for Decoder {
+    /// Slot, block, and a buffer to use again.
+    type Task = (usize, u64, Values);
+    type Outcome = Result<Values>;
+
+    fn work(&self, (slot, block, buffer): Self::Task) -> Self::Outcome {
+        self.decode(slot, block, buffer)
     }
 }
 
@@ -314,7 +325,7 @@ struct Next {
 #[cfg(feature = "parallel")]
 enum Work {
     /// Under way, or soon.
-    Job(Arc<Job>),
+    Job(Arc<Job<Decoder>>),
     /// A block that is merely copied: to be read when it is wanted, which costs less than handing it over.
     Here(u64),
 }
@@ -352,7 +363,7 @@ impl Batches {
             let buffer = self.buffer(slot);
             let bytes = self.decoder.size_of(slot, block);
             self.ahead.bytes += bytes;
-            let work = Work::Job(Job::spawn(&self.decoder, slot, block, buffer));
+            let work = Work::Job(Job::spawn(&self.decoder, (slot, block, buffer)));
             self.ahead.queue.push_back(Next { work, rows, bytes });
         }
     }

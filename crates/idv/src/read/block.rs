@@ -112,6 +112,19 @@ impl Reader {
         Ok(Some((packed, raw)))
     }
 
+    /// Where a block of a column lies, which has to be its whole in the file.
+    pub(crate) fn lookup_entry(&self, column: usize, block: u64) -> Result<LookupEntry> {
+        let column = self.column_at(column)?;
+        let place =
+            |error: Error| error.in_column(column.unique_name().to_owned()).in_block(block).in_format(FORMAT_NAME);
+        rows_of(column, block, self.row_count())?;
+        let entry = self.lookup(column, block, &mut Vec::new()).map_err(place)?;
+        if column.compression() == Some(Compression::None) {
+            check_stored(&entry).map_err(place)?;
+        }
+        Ok(entry)
+    }
+
     fn decode_block(
         &self,
         column: &Column,

@@ -2,8 +2,6 @@
 
 mod batches;
 mod block;
-#[cfg(feature = "parallel")]
-mod job;
 mod metadata;
 mod open;
 mod rows;

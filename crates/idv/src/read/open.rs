@@ -188,7 +188,7 @@ impl Reader {
     }
 
     /// The columns that can be read.
-    pub(super) fn readable(&self) -> Vec<usize> {
+    pub(crate) fn readable(&self) -> Vec<usize> {
         self.0.columns.iter().filter(|column| column.kind.is_ok()).map(|column| column.index).collect()
     }
 

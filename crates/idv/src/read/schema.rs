@@ -60,9 +60,7 @@ impl Type {
         };
         match self {
             Self::Item(one) => Self::Item(item(*one)),
-            Self::Vector { item: one, dimensions } => {
-                Self::Vector { item: item(*one), dimensions: dimensions.clone() }
-            }
+            Self::Vector { item: one, dimensions } => Self::Vector { item: item(*one), dimensions: dimensions.clone() },
         }
     }
 }

@@ -103,8 +103,7 @@ impl ItemType {
                 parameters.put(&[u8::from(key.contiguous)])?;
                 parameters.put(&key.min.to_le_bytes())?;
                 let count = i32::try_from(key.count);
-                parameters
-                    .put(&count.map_err(|_| Error::limit("key count", key.count, 0x7FFF_FFFF))?.to_le_bytes())?;
+                parameters.put(&count.map_err(|_| Error::limit("key count", key.count, 0x7FFF_FFFF))?.to_le_bytes())?;
             } else {
                 parameters.put(&key.count.to_le_bytes())?;
             }

@@ -32,6 +32,17 @@ impl Compression {
     }
 }
 
+impl Compression {
+    /// The byte of a kind in the file.
+    pub(crate) const fn to_byte(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Deflate => 1,
+            Self::Zlib => 2,
+        }
+    }
+}
+
 impl fmt::Display for Compression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

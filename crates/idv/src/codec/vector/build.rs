@@ -71,9 +71,10 @@ impl Vectors {
     /// How many items were appended since the last vector.
     fn open_items(&self) -> Result<usize> {
         let closed = self.closed_items();
-        self.values.len().checked_sub(closed).ok_or_else(|| {
-            Error::usage(format!("{} items are left of vectors that have {closed}", self.values.len()))
-        })
+        self.values
+            .len()
+            .checked_sub(closed)
+            .ok_or_else(|| Error::usage(format!("{} items are left of vectors that have {closed}", self.values.len())))
     }
 
     /// Stored items of all vectors.

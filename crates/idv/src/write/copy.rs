@@ -1,0 +1,183 @@
+//! Rows of other files: decoded and encoded again, or whole blocks as they are.
+
+use std::io::{Seek, Write};
+
+use container_core::{Error, Result, Scan};
+
+use super::pipeline::Carried;
+use super::writer::Writer;
+use crate::FORMAT_NAME;
+use crate::codec::Values;
+use crate::read::{ColumnSlice, Reader, Scratch};
+
+/// Blocks that lie one behind the other are carried in pieces of about so many bytes.
+const PIECE: u64 = 8 << 20;
+
+impl<W: Write + Seek> Writer<W> {
+    /// Appends rows of another file: the columns of the scan are those of the schema, in its order. All blocks are decoded, so what is
+    /// damaged is found. Values are taken as they are, keys above their count and times that .NET does not have included. Returns how
+    /// many rows there were.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) when types differ, all that is wrong with the other file's blocks, and as
+    /// [`append_columns`](Self::append_columns).
+    pub fn append_reader(&mut self, reader: &Reader, scan: &Scan) -> Result<u64> {
+        self.check_alive()?;
+        let columns = self.check_columns(reader, scan.columns.as_deref())?;
+        let mut batches = reader.batches(&scan.clone().with_columns(columns))?;
+        let mut rows = 0;
+        while let Some(batch) = batches.try_next()? {
+            rows += batch.row_count() as u64;
+            let slices: Vec<_> = (0..batch.column_count()).filter_map(|index| batch.column(index)).collect();
+            if slices.is_empty() {
+                self.append_bare_rows(batch.row_count() as u64)?;
+            } else {
+                self.take_columns(&slices, batch.row_count())?;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Appends all rows of another file, whose columns (these, or all that can be read) are those of the schema: blocks are carried over
+    /// as they are wherever they can be blocks of this file, which costs what copying their bytes costs. Others are decoded and encoded
+    /// again. Returns how many blocks were carried and how many not.
+    ///
+    /// A block can be carried when it begins where a block of this file does and has as many rows, and when compression and codec of its
+    /// column are the same here. Its bytes are not looked at: what is damaged stays as damaged as it was.
+    ///
+    /// # Errors
+    /// As [`append_reader`](Self::append_reader).
+    pub fn append_blocks(&mut self, reader: &Reader, columns: Option<&[usize]>) -> Result<Copied> {
+        self.check_alive()?;
+        let columns = self.check_columns(reader, columns)?;
+        let same: Vec<bool> =
+            columns.iter().enumerate().map(|(index, &theirs)| self.is_same(index, reader, theirs)).collect();
+        let mut copied = Copied::default();
+        let mut rows = 0;
+        if let Some(per_block) = rows_per_block(reader, &columns).filter(|_| same.contains(&true)) {
+            if self.rows_per_block.is_none() && self.row_count() == 0 && self.options.rows_per_block.is_none() {
+                // The first file decides. Of a file of one block, as many rows as it has.
+                self.rows_per_block = Some(per_block.min(reader.row_count()).max(1));
+            }
+            let aligned = self.columns.iter().all(|column| column.values.is_empty());
+            let mine = self.rows_per_block.filter(|&mine| aligned && (mine == per_block || mine == reader.row_count()));
+            if let Some(mine) = mine {
+                let blocks = reader.row_count() / mine;
+                let outcome = self.carry_blocks(reader, &columns, &same, blocks, &mut copied);
+                self.settle(outcome)?;
+                rows = blocks * mine;
+            }
+        }
+        if rows < reader.row_count() {
+            let left = |&index: &usize| {
+                let column = reader.columns().get(index);
+                column.map_or(0, |c| c.block_count() - rows.checked_div(c.rows_per_block()).unwrap_or(0))
+            };
+            copied.encoded += columns.iter().map(left).sum::<u64>();
+            let scan = Scan::default().with_rows(rows..reader.row_count()).with_threads(self.options.threads);
+            self.append_reader(reader, &scan.with_columns(columns))?;
+        }
+        Ok(copied)
+    }
+
+    /// Carries blocks of as many rows as blocks of this file have, in row order. Those of other columns are decoded.
+    fn carry_blocks(
+        &mut self,
+        reader: &Reader,
+        columns: &[usize],
+        same: &[bool],
+        blocks: u64,
+        copied: &mut Copied,
+    ) -> Result<()> {
+        let mut run = Run::default();
+        let (mut values, mut scratch) = (Values::default(), Scratch::default());
+        let rows = self.rows_per_block.unwrap_or(0);
+        for block in 0..blocks {
+            for ((index, &theirs), &same) in columns.iter().enumerate().zip(same) {
+                if !same {
+                    self.carry_run(&mut run, reader)?;
+                    reader.read_block(theirs, block, &mut values, &mut scratch)?;
+                    self.take_column(index, &ColumnSlice::from(&values))?;
+                    copied.encoded += 1;
+                    continue;
+                }
+                let entry = reader.lookup_entry(theirs, block)?;
+                if run.end != entry.offset || run.end - run.start >= PIECE {
+                    self.carry_run(&mut run, reader)?;
+                    (run.start, run.end) = (entry.offset, entry.offset);
+                }
+                run.end += u64::from(entry.len);
+                run.blocks.push(Carried { column: index, len: entry.len, raw_len: entry.raw_len });
+                if let Some(column) = self.columns.get_mut(index) {
+                    column.rows += rows;
+                }
+                copied.carried += 1;
+            }
+            if let Some(progress) = &self.options.progress {
+                progress.advance(rows);
+            }
+        }
+        self.carry_run(&mut run, reader)
+    }
+
+    /// Writes the run of blocks that has been gathered.
+    fn carry_run(&mut self, run: &mut Run, reader: &Reader) -> Result<()> {
+        let Run { start, end, blocks } = std::mem::take(run);
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        self.pipeline.carry(reader.source().read(start..end)?, blocks)
+    }
+
+    /// The columns of the other file that are those of the schema.
+    fn check_columns(&self, reader: &Reader, columns: Option<&[usize]>) -> Result<Vec<usize>> {
+        let columns = columns.map_or_else(|| reader.readable(), <[usize]>::to_vec);
+        if columns.len() != self.columns.len() {
+            let detail = format!("{} columns where the schema has {}", columns.len(), self.columns.len());
+            return Err(Error::usage(detail).in_format(FORMAT_NAME));
+        }
+        for (index, &theirs) in columns.iter().enumerate() {
+            let found = reader.column_schema(theirs, false)?.kind;
+            if self.columns.get(index).is_none_or(|column| column.kind != found) {
+                let wanted = self.columns.get(index).map(|column| column.kind.to_string()).unwrap_or_default();
+                let detail = format!("{found} values where {wanted} values are wanted");
+                return Err(Error::usage(detail).in_column(self.name(index)).in_format(FORMAT_NAME));
+            }
+        }
+        Ok(columns)
+    }
+
+    /// Whether blocks of another file's column mean the same in this file.
+    fn is_same(&self, index: usize, reader: &Reader, theirs: usize) -> bool {
+        let (Some(mine), Some(theirs)) = (self.schema.columns.get(index), reader.columns().get(theirs)) else {
+            return false;
+        };
+        let compression = mine.compression.unwrap_or(self.options.compression);
+        theirs.compression() == Some(compression) && theirs.kind() == Ok(&mine.kind)
+    }
+}
+
+/// What [`Writer::append_blocks`] did, in blocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Copied {
+    /// Carried over as they are.
+    pub carried: u64,
+    /// Decoded and encoded again.
+    pub encoded: u64,
+}
+
+/// Blocks that lie one behind the other in the other file.
+#[derive(Default)]
+struct Run {
+    start: u64,
+    end: u64,
+    blocks: Vec<Carried>,
+}
+
+/// Rows per block, where all columns have the same.
+fn rows_per_block(reader: &Reader, columns: &[usize]) -> Option<u64> {
+    let mut all = columns.iter().filter_map(|&index| reader.columns().get(index));
+    let first = all.next()?.rows_per_block();
+    all.all(|column| column.rows_per_block() == first).then_some(first)
+}

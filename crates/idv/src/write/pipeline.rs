@@ -1,0 +1,283 @@
+//! Blocks on their way into the file: encoded and compressed by all threads, written in the order in which they came.
+
+use std::collections::VecDeque;
+use std::io::{Seek, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use container_core::{Bytes, Error, Result};
+
+use crate::codec::{self, Values};
+use crate::deflate::Deflater;
+#[cfg(feature = "parallel")]
+use crate::job::{Job, Worker};
+use crate::wire::{Compression, LookupEntry, Type};
+
+/// Bytes before compression that may be under way, beyond one block for each thread.
+const AHEAD_BYTES: u64 = 64 << 20;
+
+/// What every thread needs to know of the columns.
+pub(super) struct Encoder {
+    columns: Vec<(Type, Compression)>,
+    level: u8,
+    scratches: Mutex<Vec<Scratch>>,
+    /// Buffers of blocks that have been written.
+    spare: Mutex<Vec<Vec<u8>>>,
+}
+
+#[derive(Default)]
+struct Scratch {
+    raw: Vec<u8>,
+    deflater: Deflater,
+}
+
+/// The values of a block; all of them.
+pub(super) struct Task {
+    column: usize,
+    values: Values,
+}
+
+/// A block as it goes into the file, and the values' memory to be used again.
+pub(super) struct Packed {
+    column: usize,
+    values: Values,
+    bytes: Vec<u8>,
+    raw_len: u32,
+}
+
+impl Encoder {
+    pub(super) fn new(columns: Vec<(Type, Compression)>, level: u8) -> Self {
+        Self { columns, level, scratches: Mutex::default(), spare: Mutex::default() }
+    }
+
+    fn encode(&self, task: Task) -> Result<Packed> {
+        let Task { column, values } = task;
+        let Some((kind, compression)) = self.columns.get(column) else {
+            return Err(Error::usage(format!("column {column} of {}", self.columns.len())));
+        };
+        let mut bytes = locked(&self.spare).pop().unwrap_or_default();
+        bytes.clear();
+        let raw_len = if *compression == Compression::None {
+            codec::encode(kind, &values, 0..values.len(), &mut bytes)?;
+            bytes.len()
+        } else {
+            let mut scratch = locked(&self.scratches).pop().unwrap_or_default();
+            scratch.raw.clear();
+            let encoded = codec::encode(kind, &values, 0..values.len(), &mut scratch.raw);
+            if encoded.is_ok() {
+                scratch.deflater.deflate(*compression, self.level, &scratch.raw, &mut bytes);
+            }
+            let raw_len = scratch.raw.len();
+            locked(&self.scratches).push(scratch);
+            encoded?;
+            raw_len
+        };
+        let raw_len = u32::try_from(raw_len).map_err(|_| too_large(raw_len))?;
+        Ok(Packed { column, values, bytes, raw_len })
+    }
+}
+
+#[cfg(feature = "parallel")]
+impl Worker for Encoder {
+    type Task = Task;
+    type Outcome = Result<Packed>;
+
+    fn work(&self, task: Task) -> Result<Packed> {
+        self.encode(task)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The bytes that are written, and the tables of where they lie.
+pub(super) struct Pipeline<W> {
+    sink: W,
+    position: u64,
+    /// For each column, its blocks in row order.
+    pub(super) lookups: Vec<Vec<LookupEntry>>,
+    encoder: Arc<Encoder>,
+    queue: Queue,
+    /// Bytes before compression in the queue.
+    bytes: u64,
+    most: usize,
+    threads: usize,
+    /// For each column, memory to use again.
+    free: Vec<Vec<Values>>,
+}
+
+/// What is under way, in the order in which it is written.
+#[derive(Default)]
+struct Queue(VecDeque<Next>);
+
+struct Next {
+    work: Work,
+    bytes: u64,
+}
+
+enum Work {
+    #[cfg(feature = "parallel")]
+    Job(Arc<Job<Encoder>>),
+    /// Blocks of another file as they are there, one behind the other.
+    Carried(Bytes, Vec<Carried>),
+}
+
+/// A block that is carried over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Carried {
+    pub(super) column: usize,
+    pub(super) len: u32,
+    pub(super) raw_len: u32,
+}
+
+impl<W: Write + Seek> Pipeline<W> {
+    pub(super) fn new(sink: W, encoder: Encoder, threads: usize) -> Self {
+        let columns = encoder.columns.len();
+        let threads = if cfg!(feature = "parallel") { pool(threads) } else { 1 };
+        Self {
+            sink,
+            position: 0,
+            lookups: vec![Vec::new(); columns],
+            encoder: Arc::new(encoder),
+            queue: Queue::default(),
+            bytes: 0,
+            most: if threads <= 1 { 0 } else { threads * 8 },
+            threads,
+            free: vec![Vec::new(); columns],
+        }
+    }
+
+    /// Where the next byte goes.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Memory for the values of a column.
+    pub(super) fn buffer(&mut self, column: usize) -> Option<Values> {
+        self.free.get_mut(column).and_then(Vec::pop)
+    }
+
+    /// Takes the values of the next block of a column. `bytes` is how many its block has before compression.
+    pub(super) fn push(&mut self, column: usize, values: Values, bytes: u64) -> Result<()> {
+        let task = Task { column, values };
+        #[cfg(feature = "parallel")]
+        if self.threads > 1 {
+            let work = Work::Job(Job::spawn(&self.encoder, task));
+            return self.enqueue(work, bytes);
+        }
+        // What was carried over comes first.
+        self.drain(0)?;
+        let _ = bytes;
+        let packed = self.encoder.encode(task)?;
+        self.write_block(packed)
+    }
+
+    /// Takes blocks of another file, which lie one behind the other in `bytes`.
+    pub(super) fn carry(&mut self, bytes: Bytes, blocks: Vec<Carried>) -> Result<()> {
+        let len = bytes.len() as u64;
+        self.enqueue(Work::Carried(bytes, blocks), len)
+    }
+
+    fn enqueue(&mut self, work: Work, bytes: u64) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.queue.0.push_back(Next { work, bytes });
+        while self.queue.0.len() > self.most || (self.bytes > AHEAD_BYTES && self.queue.0.len() > self.threads) {
+            self.write_next()?;
+        }
+        Ok(())
+    }
+
+    /// Writes all but the last so many.
+    pub(super) fn drain(&mut self, keep: usize) -> Result<()> {
+        while self.queue.0.len() > keep {
+            self.write_next()?;
+        }
+        Ok(())
+    }
+
+    fn write_next(&mut self) -> Result<()> {
+        let Some(Next { work, bytes }) = self.queue.0.pop_front() else { return Ok(()) };
+        self.bytes -= bytes;
+        match work {
+            #[cfg(feature = "parallel")]
+            Work::Job(job) => {
+                let packed = job.take(&self.encoder)?;
+                self.write_block(packed)
+            }
+            Work::Carried(bytes, blocks) => {
+                for block in blocks {
+                    self.note(block.column, block.len, block.raw_len, self.position);
+                    self.position += u64::from(block.len);
+                }
+                self.sink.write_all(&bytes).map_err(failed)
+            }
+        }
+    }
+
+    fn write_block(&mut self, packed: Packed) -> Result<()> {
+        let Packed { column, mut values, bytes, raw_len } = packed;
+        let len = u32::try_from(bytes.len()).ok().filter(|&len| i32::try_from(len).is_ok());
+        let len = len.ok_or_else(|| too_large(bytes.len()))?;
+        self.note(column, len, raw_len, self.position);
+        self.write(&bytes)?;
+        locked(&self.encoder.spare).push(bytes);
+        values.clear();
+        if let Some(free) = self.free.get_mut(column) {
+            free.push(values);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, column: usize, len: u32, raw_len: u32, offset: u64) {
+        if let Some(lookup) = self.lookups.get_mut(column) {
+            lookup.push(LookupEntry { offset, len, raw_len });
+        }
+    }
+
+    /// Writes bytes behind those that are there.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.sink.write_all(bytes).map_err(failed)?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes over the first bytes, and gives the sink back, which stands at the end.
+    pub(super) fn finish(mut self, first: &[u8]) -> Result<W> {
+        // Relative, so that a file may begin in the middle of a stream.
+        let back = i64::try_from(self.position).map_err(|_| Error::limit("bytes", self.position, 1 << 63))?;
+        self.sink.seek_relative(-back).map_err(failed)?;
+        self.sink.write_all(first).map_err(failed)?;
+        self.sink.seek_relative(back - i64::try_from(first.len()).unwrap_or(0)).map_err(failed)?;
+        self.sink.flush().map_err(failed)?;
+        Ok(self.sink)
+    }
+}
+
+/// Blocks that nobody waits for any more are not begun.
+impl Drop for Queue {
+    fn drop(&mut self) {
+        #[cfg(feature = "parallel")]
+        for next in &self.0 {
+            if let Work::Job(job) = &next.work {
+                job.cancel();
+            }
+        }
+    }
+}
+
+fn pool(threads: usize) -> usize {
+    #[cfg(feature = "parallel")]
+    let most = rayon::current_num_threads();
+    #[cfg(not(feature = "parallel"))]
+    let most = 1;
+    if threads == 0 { most } else { threads.min(most) }
+}
+
+fn failed(cause: std::io::Error) -> Error {
+    Error::io("cannot write", cause)
+}
+
+#[cold]
+fn too_large(len: usize) -> Error {
+    Error::limit("bytes of a block", len as u64, 0x7FFF_FFFF)
+}

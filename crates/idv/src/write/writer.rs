@@ -1,0 +1,349 @@
+use std::io::{Seek, Write};
+use std::ops::Range;
+use std::path::Path;
+
+use container_core::{Error, Output, OutputOptions, Result};
+
+use super::check;
+use super::options::WriterOptions;
+use super::pipeline::{Encoder, Pipeline};
+use crate::FORMAT_NAME;
+use crate::codec::{self, Values};
+use crate::read::{Batch, ColumnSlice};
+use crate::schema::Schema;
+use crate::wire::{HEADER_LEN, Type};
+
+/// Writes a file of version 1.1.1.6, which ML.NET reads.
+///
+/// Values come by rows ([`append_row`](Self::append_row)), by runs of all columns ([`append_columns`](Self::append_columns)) or a column
+/// at a time ([`append_column`](Self::append_column)). Blocks are encoded and compressed by all cores (feature `parallel`) and
+/// written in the order in which they fill; the file's bytes do not depend on the number of threads nor on how rows are cut
+/// into calls. Memory is a few blocks a thread. The header is written last: a file without [`finish`](Self::finish) is none.
+///
+/// After an error of the sink every further call fails; after an error about values nothing of them has been taken, and
+/// others may follow.
+pub struct Writer<W: Write + Seek> {
+    pub(super) schema: Schema,
+    pub(super) options: WriterOptions,
+    pub(super) pipeline: Pipeline<W>,
+    pub(super) columns: Vec<Pending>,
+    /// Rows of each block; `None` until enough rows are there to say it.
+    pub(super) rows_per_block: Option<u64>,
+    /// Rows of a table without columns.
+    pub(super) bare_rows: u64,
+    /// The sink failed.
+    pub(super) failed: bool,
+}
+
+/// What a column has so far.
+pub(super) struct Pending {
+    pub(super) kind: Type,
+    /// Rows of blocks that are full.
+    pub(super) rows: u64,
+    /// The values of the block that is not.
+    pub(super) values: Values,
+}
+
+impl Writer<Output> {
+    /// Begins a file at a path, where it appears when it is whole: after [`finish`](Self::finish), which gives the
+    /// [`Output`] back, and [`Output::finish`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use container_core::OutputOptions;
+    /// use idv::{ColumnSchema, ItemType, Schema, Type, Values, Writer, WriterOptions};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("people.idv");
+    ///
+    /// let schema = Schema::new([
+    ///     ColumnSchema::new("name", Type::Item(ItemType::Text)),
+    ///     ColumnSchema::new("age", Type::Item(ItemType::Single)),
+    /// ]);
+    /// let mut writer = Writer::create(&path, OutputOptions::default(), schema, WriterOptions::default())?;
+    /// let mut names = Values::of(&Type::Item(ItemType::Text));
+    /// if let Values::Text(texts) = &mut names {
+    ///     texts.push("Ada")?;
+    ///     texts.push("Grace")?;
+    /// }
+    /// writer.append_columns(&[(&names).into(), (&Values::Single(vec![36.0, 85.0])).into()])?;
+    /// writer.finish()?.finish()?;
+    /// assert_eq!(idv::Reader::open(&path)?.row_count(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Output::create`] and [`new`](Self::new).
+    pub fn create(
+        path: impl AsRef<Path>,
+        output: OutputOptions,
+        schema: Schema,
+        options: WriterOptions,
+    ) -> Result<Self> {
+        // What is wrong with the schema is said before a file is made.
+        schema.check()?;
+        Self::new(Output::create(path.as_ref(), output)?, schema, options)
+    }
+}
+
+impl<W: Write + Seek> Writer<W> {
+    /// Begins a file where `sink` stands. Writes are large: it needs no buffer.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for a schema that no file can have (see [`Schema::check`]) and for options out of range,
+    /// [`Limit`](container_core::ErrorKind::Limit) for more columns than a reader with the same limits takes,
+    /// [`Io`](container_core::ErrorKind::Io) of the sink.
+    pub fn new(sink: W, schema: Schema, options: WriterOptions) -> Result<Self> {
+        schema.check()?;
+        options.check()?;
+        let count = schema.columns.len() as u64;
+        options.limits.check_columns("columns", count).map_err(|error| error.in_format(FORMAT_NAME))?;
+        let compressions = schema
+            .columns
+            .iter()
+            .map(|column| (column.kind.clone(), column.compression.unwrap_or(options.compression)))
+            .collect();
+        let columns = schema.columns.iter().map(|column| Pending::new(column.kind.clone())).collect();
+        let mut pipeline = Pipeline::new(sink, Encoder::new(compressions, options.level), options.threads);
+        // The place of the header: nobody takes a file for whole that was left before the end.
+        pipeline
+            .write(&vec![0; usize::try_from(HEADER_LEN).unwrap_or(256)])
+            .map_err(|error| error.in_format(FORMAT_NAME))?;
+        Ok(Self { schema, options, pipeline, columns, rows_per_block: None, bare_rows: 0, failed: false })
+    }
+
+    /// What is written.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// How many rows were appended: of the column that has the fewest.
+    #[must_use]
+    pub fn row_count(&self) -> u64 {
+        self.columns.iter().map(Pending::row_count).min().unwrap_or(self.bare_rows)
+    }
+
+    /// Appends the same rows of all columns, one slice for each in the schema's order.
+    ///
+    /// Keys are the numbers they are stored as: 0 for missing, else the value and 1.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for slices of another number, type or length; with row and column for a key above its count, a
+    /// vector of another length than its type, a time that .NET does not have; nothing is appended then.
+    /// [`Limit`](container_core::ErrorKind::Limit) for a block of more bytes than the limits allow, where fewer rows per block are the
+    /// answer; [`Io`](container_core::ErrorKind::Io) of the sink. After both of these every call fails.
+    pub fn append_columns(&mut self, columns: &[ColumnSlice<'_>]) -> Result<()> {
+        self.check_alive()?;
+        let rows = self.check_slices(columns).map_err(|error| error.in_format(FORMAT_NAME))?;
+        self.check_values(columns, rows).map_err(|error| error.in_format(FORMAT_NAME))?;
+        self.take_columns(columns, rows)
+    }
+
+    /// Appends the rows of a batch, whose columns are those of the schema, in its order.
+    ///
+    /// # Errors
+    /// As [`append_columns`](Self::append_columns).
+    pub fn append_batch(&mut self, batch: &Batch<'_>) -> Result<()> {
+        let columns: Vec<_> = (0..batch.column_count()).filter_map(|index| batch.column(index)).collect();
+        if columns.is_empty() && self.columns.is_empty() {
+            return self.append_bare_rows(batch.row_count() as u64);
+        }
+        self.append_columns(&columns)
+    }
+
+    /// Appends rows of one column, counted from 0. In the end all columns must have as many.
+    ///
+    /// Columns may come one after the other, whole; blocks lie in the file in the order in which they fill. How many rows
+    /// a block has is decided when the first is full: ask for a number where later columns have far larger values.
+    ///
+    /// # Errors
+    /// As [`append_columns`](Self::append_columns).
+    pub fn append_column(&mut self, index: usize, slice: &ColumnSlice<'_>) -> Result<()> {
+        self.check_alive()?;
+        let named = |error: Error| error.in_format(FORMAT_NAME);
+        self.check_slice(index, slice).map_err(named)?;
+        self.check_column(index, slice, self.columns.get(index).map_or(0, Pending::row_count)).map_err(named)?;
+        let outcome = self.take_column(index, slice);
+        self.settle(outcome)
+    }
+
+    /// Appends rows of a table that has no columns.
+    pub(super) fn append_bare_rows(&mut self, rows: u64) -> Result<()> {
+        self.bare_rows = self.bare_rows.saturating_add(rows);
+        Ok(())
+    }
+
+    /// Fails when the sink has.
+    pub(super) fn check_alive(&self) -> Result<()> {
+        if self.failed {
+            return Err(Error::usage("the file is not whole: writing failed before").in_format(FORMAT_NAME));
+        }
+        Ok(())
+    }
+
+    /// After a failure there is no going on.
+    pub(super) fn settle<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        self.failed |= outcome.is_err();
+        outcome.map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    /// The rows of slices that fit the schema.
+    fn check_slices(&self, columns: &[ColumnSlice<'_>]) -> Result<usize> {
+        if columns.len() != self.columns.len() {
+            return Err(Error::usage(format!("{} columns where the schema has {}", columns.len(), self.columns.len())));
+        }
+        let rows = columns.first().map_or(0, |column| column.range.len());
+        for (index, slice) in columns.iter().enumerate() {
+            self.check_slice(index, slice)?;
+            if slice.range.len() != rows {
+                let detail = format!("{} rows where the first column has {rows}", slice.range.len());
+                return Err(Error::usage(detail).in_column(self.name(index)));
+            }
+        }
+        Ok(rows)
+    }
+
+    fn check_slice(&self, index: usize, slice: &ColumnSlice<'_>) -> Result<()> {
+        let Some(column) = self.columns.get(index) else {
+            return Err(Error::usage(format!("column {index} of {} columns (counted from 0)", self.columns.len())));
+        };
+        let named = |error: Error| error.in_column(self.name(index));
+        if !slice.values.holds(&column.kind) {
+            let detail = format!("{} values where {} values are wanted", slice.values.variant(), column.kind);
+            return Err(named(Error::usage(detail)));
+        }
+        let (range, len) = (&slice.range, slice.values.len());
+        if range.start > range.end || range.end > len {
+            return Err(named(Error::usage(format!("values {} to {} of {len}", range.start, range.end))));
+        }
+        Ok(())
+    }
+
+    fn check_values(&self, columns: &[ColumnSlice<'_>], rows: usize) -> Result<()> {
+        if rows == 0 {
+            return Ok(());
+        }
+        let first = self.row_count();
+        columns.iter().enumerate().try_for_each(|(index, slice)| self.check_column(index, slice, first))
+    }
+
+    fn check_column(&self, index: usize, slice: &ColumnSlice<'_>, first_row: u64) -> Result<()> {
+        let Some(column) = self.columns.get(index) else { return Ok(()) };
+        check::values(&column.kind, slice.values, slice.range.clone()).map_err(|wrong| {
+            let row = first_row + (wrong.place - slice.range.start) as u64;
+            Error::usage(wrong.detail).in_row(row).in_column(self.name(index))
+        })
+    }
+
+    pub(super) fn name(&self, index: usize) -> String {
+        self.schema.columns.get(index).map(|column| column.name.clone()).unwrap_or_default()
+    }
+
+    /// Takes rows that were checked: piece by piece, so that blocks come in row order however many rows come at once.
+    pub(super) fn take_columns(&mut self, columns: &[ColumnSlice<'_>], rows: usize) -> Result<()> {
+        let mut outcome = Ok(());
+        let mut done = 0;
+        while done < rows && outcome.is_ok() {
+            let piece = self.piece(columns, done..rows);
+            outcome = self.take_piece(columns, done..done + piece);
+            done += piece;
+        }
+        if let Some(progress) = &self.options.progress {
+            progress.advance(rows as u64);
+        }
+        self.settle(outcome)
+    }
+
+    /// How many of these rows go into the block that is not full, or are looked at before that is known.
+    fn piece(&self, columns: &[ColumnSlice<'_>], rest: Range<usize>) -> usize {
+        let pending = self.columns.first().map_or(0, |column| column.values.len() as u64);
+        let most = self.rows_per_block.unwrap_or_else(|| self.options.most_rows());
+        let room = usize::try_from(most.saturating_sub(pending)).unwrap_or(usize::MAX).max(1);
+        let mut piece = rest.len().min(room);
+        if self.rows_per_block.is_none() {
+            // Not much more than can go into the first block.
+            let most = self.options.most_bytes_of_all().min(self.options.most_bytes());
+            let bytes = |rows: usize| {
+                let of = |(column, slice): (&Pending, &ColumnSlice<'_>)| {
+                    let start = slice.range.start + rest.start;
+                    codec::encoded_len(&column.kind, slice.values, start..start + rows)
+                };
+                self.columns.iter().zip(columns).map(of).sum::<u64>()
+            };
+            while piece > 1 && bytes(piece) > most {
+                piece = piece.div_ceil(2);
+            }
+        }
+        piece
+    }
+
+    fn take_piece(&mut self, columns: &[ColumnSlice<'_>], rows: Range<usize>) -> Result<()> {
+        for (index, slice) in columns.iter().enumerate() {
+            let Some(column) = self.columns.get_mut(index) else { continue };
+            let range = slice.range.start + rows.start..slice.range.start + rows.end;
+            column.values.extend_from(slice.values, range).map_err(|error| error.in_column(self.name(index)))?;
+        }
+        self.decide(false)?;
+        let full = self
+            .rows_per_block
+            .is_some_and(|rows| self.columns.first().is_some_and(|column| column.values.len() as u64 >= rows));
+        if full { (0..self.columns.len()).try_for_each(|index| self.push_block(index)) } else { Ok(()) }
+    }
+
+    pub(super) fn take_column(&mut self, index: usize, slice: &ColumnSlice<'_>) -> Result<()> {
+        let mut range = slice.range.clone();
+        while !range.is_empty() {
+            let Some(column) = self.columns.get_mut(index) else { return Ok(()) };
+            let most = self.rows_per_block.unwrap_or_else(|| self.options.most_rows());
+            let room = most.saturating_sub(column.values.len() as u64);
+            let piece = range.len().min(usize::try_from(room).unwrap_or(usize::MAX).max(1));
+            column.values.extend_from(slice.values, range.start..range.start + piece)?;
+            range.start += piece;
+            let full = column.values.len() as u64;
+            if self.rows_per_block.is_none() && full >= most {
+                self.decide(true)?;
+            } else {
+                self.decide(false)?;
+            }
+            if self.rows_per_block.is_some_and(|rows| full >= rows) {
+                self.push_block(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the values of a column, which are those of a block or of the last one, to the pipeline.
+    pub(super) fn push_block(&mut self, index: usize) -> Result<()> {
+        let name = self.name(index);
+        let Some(column) = self.columns.get_mut(index) else { return Ok(()) };
+        let rows = column.values.len();
+        if rows == 0 {
+            return Ok(());
+        }
+        let bytes = codec::encoded_len(&column.kind, &column.values, 0..rows);
+        let most = self.options.most_bytes();
+        if bytes > most {
+            let fits = super::layout::rows_within(&[(&column.kind, &column.values)], rows, most).max(1);
+            let what = format!(
+                "bytes of a block of {rows} rows (about {fits} rows per block fit; the number holds for the whole file)"
+            );
+            return Err(Error::limit(what, bytes, most).in_row(column.rows).in_column(name));
+        }
+        let fresh = self.pipeline.buffer(index).unwrap_or_else(|| Values::of(&column.kind));
+        let values = std::mem::replace(&mut column.values, fresh);
+        column.rows += rows as u64;
+        self.pipeline.push(index, values, bytes).map_err(|error| error.in_column(name))
+    }
+}
+
+impl Pending {
+    fn new(kind: Type) -> Self {
+        Self { values: Values::of(&kind), kind, rows: 0 }
+    }
+
+    /// Rows appended.
+    pub(super) fn row_count(&self) -> u64 {
+        self.rows + self.values.len() as u64
+    }
+}
