@@ -225,6 +225,37 @@ mod tests {
         Input::File { path: path.into(), source: Source::from(content) }
     }
 
+    /// A format whose mark is the last byte of the file.
+    struct Tail;
+
+    impl Format for Tail {
+        fn name(&self) -> &'static str {
+            "tail"
+        }
+        fn extensions(&self) -> &'static [&'static str] {
+            &[]
+        }
+        fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+            let last = probe.source.and_then(|source| source.read(source.len().checked_sub(1)?..source.len()).ok());
+            if last.is_some_and(|last| last == "T") { Recognition::Content } else { Recognition::No }
+        }
+        fn open(&self, _: &Input, _: &OpenOptions) -> Result<Box<dyn Container>> {
+            Err(Error::unsupported("a test format"))
+        }
+    }
+
+    #[test]
+    fn a_mark_may_stand_far_behind_the_head() {
+        let mut bytes = vec![0; 100_000];
+        let formats: [&dyn Format; 1] = [&Tail];
+        let found = |input: Input| detect(&formats, &input).map(Format::name).ok();
+        assert_eq!(found(Input::Stream(Source::from(bytes.clone()))), None);
+        bytes.push(b'T');
+        assert_eq!(found(Input::Stream(Source::from(bytes.clone()))), Some("tail"));
+        assert_eq!(found(Input::File { path: "x".into(), source: Source::from(bytes) }), Some("tail"));
+        assert_eq!(found(Input::Directory("x".into())), None);
+    }
+
     #[test]
     fn content_wins_over_the_name() {
         let (one, two) = (Magic("one", b"1"), Magic("two", b"2"));

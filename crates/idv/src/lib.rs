@@ -104,6 +104,8 @@ mod codec;
 mod container;
 mod deflate;
 mod inflate;
+#[cfg(feature = "model")]
+mod model;
 #[cfg(feature = "parallel")]
 mod job;
 #[cfg(feature = "model")]

@@ -41,6 +41,20 @@ const MOST_LOOKED_AT: u64 = 1 << 16;
 /// A schema that cannot be read (damaged, encrypted, too large) does not keep the others from it: [`unreadable`](Self::unreadable)
 /// has it. Opening reads the archive's directory, the version and the schemas; these stay in memory, and together are not
 /// larger than [`Limits::metadata_bytes`].
+///
+/// ```
+/// # fn main() -> container_core::Result<()> {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv-model/schema.zip");
+/// let model = idv::Model::open(path)?;
+/// assert_eq!(model.mlnet_version(), Some("1.5.28711.2"));
+/// let [schema] = model.schemas() else { return Ok(()) };
+/// assert_eq!(schema.name(), "Schema");
+/// let types: Vec<_> =
+///     schema.reader().columns().iter().filter_map(|column| column.kind().ok()).map(ToString::to_string).collect();
+/// assert_eq!(types[4..], ["Key<UInt32, 3>", "Vector<Single, 3>", "Vector<Single, 5>"]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Model {
     archive: Archive,
     source_len: u64,
