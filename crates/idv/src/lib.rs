@@ -104,8 +104,6 @@ mod codec;
 mod container;
 mod deflate;
 mod inflate;
-#[cfg(feature = "model")]
-mod model;
 #[cfg(feature = "parallel")]
 mod job;
 #[cfg(feature = "model")]
