@@ -36,6 +36,16 @@ fn a_bomb_is_refused_by_what_it_declares() {
 }
 
 #[test]
+fn more_compressed_bytes_than_are_held_in_memory_are_not_read() {
+    let entry = Entry::deflated("Schema", &schema()).with(|entry| entry.packed_size = 300 << 20);
+    let (at, ..) = places(&entry);
+    let text = format!(
+        "mlnet-model: the entry's compressed size 314572800 exceeds the limit 268435456 (byte {at}, key \"Schema\")"
+    );
+    set_aside(entry, "limit", &text);
+}
+
+#[test]
 fn a_size_that_so_few_bytes_cannot_hold_is_refused_before_it_is_allocated() {
     let entry = Entry::deflated("Schema", &schema()).with(|entry| entry.size = 200 << 20);
     let (at, ..) = places(&entry);

@@ -37,6 +37,15 @@ fn marks_are_found_wherever_they_are() {
 }
 
 #[test]
+fn so_many_entries_are_looked_at_and_no_more() {
+    let mut entries = vec![Entry::stored("a", b""); 65_535];
+    entries.push(version());
+    assert_eq!(content(&zip(&entries).bytes), Recognition::Content);
+    entries.insert(0, Entry::stored("a", b""));
+    assert_eq!(content(&zip(&entries).bytes), Recognition::No);
+}
+
+#[test]
 fn the_head_alone_is_enough_where_the_mark_is_first() {
     let bytes = zip(&[version(), entry("Schema")]).bytes;
     let probe = |head| MODEL_FORMAT.recognize(&Probe::new(None, head));
