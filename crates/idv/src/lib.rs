@@ -100,6 +100,7 @@
     )
 )]
 
+mod check;
 mod codec;
 mod container;
 mod deflate;
@@ -109,7 +110,9 @@ mod job;
 #[cfg(feature = "model")]
 mod model;
 mod read;
+mod recover;
 mod schema;
+mod schema_diff;
 mod time;
 mod value;
 mod wire;
@@ -122,11 +125,13 @@ pub use container::{FORMAT, IdvContainer};
 #[cfg(feature = "model")]
 pub use model::{MODEL_FORMAT, Model, ModelSchema};
 pub use read::{Batch, Batches, Column, ColumnSlice, Metadata, Reader, Row, Rows, Scratch, Unreadable};
+pub use recover::{RecoverOptions, Recovery};
 pub use schema::{ColumnSchema, MetadataSchema, Schema};
+pub use schema_diff::SchemaDifference;
 pub use time::{DateTime, DateTimeOffset, TimeSpan};
 pub use value::{Labels, Value, Vector};
 pub use wire::{Compression, Header, ItemType, KeyType, KeyWidth, Type, Version};
-pub use write::{Copied, Writer, WriterOptions};
+pub use write::{Copied, Writer, WriterOptions, merge};
 
 pub(crate) use read::shown_metadata;
 

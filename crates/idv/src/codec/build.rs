@@ -127,6 +127,27 @@ impl Values {
         done.unwrap_or_else(|| Err(Error::usage(format!("{theirs} values where {mine} values are held"))))
     }
 
+    /// Makes a key or a time missing; other values stay.
+    pub(crate) fn set_missing(&mut self, place: usize) {
+        fn set<T>(values: &mut [T], place: usize, missing: T) {
+            if let Some(value) = values.get_mut(place) {
+                *value = missing;
+            }
+        }
+        match self {
+            Self::Byte(v) => set(v, place, 0),
+            Self::UInt16(v) => set(v, place, 0),
+            Self::UInt32(v) => set(v, place, 0),
+            Self::UInt64(v) => set(v, place, 0),
+            Self::DateTime(v) => set(v, place, i64::MIN),
+            Self::DateTimeOffset(v) => {
+                set(&mut v.ticks, place, i64::MIN);
+                set(&mut v.minutes, place, i16::MIN);
+            }
+            _ => {}
+        }
+    }
+
     /// Whether a run of these values equals a run of others. Floats are equal when their bits are.
     pub(crate) fn runs_equal(&self, range: Range<usize>, other: &Self, others: Range<usize>) -> bool {
         match (self, other) {

@@ -5,6 +5,7 @@ mod block;
 mod metadata;
 mod open;
 mod rows;
+mod salvage;
 mod schema;
 mod typed;
 mod verify;

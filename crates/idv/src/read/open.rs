@@ -229,7 +229,7 @@ fn open(source: Source, options: Options) -> Result<Inner> {
 }
 
 /// The type of a column, or what keeps it from being read.
-fn column_type(entry: &TocEntry, header: &Header) -> Result<Type, Unreadable> {
+pub(super) fn column_type(entry: &TocEntry, header: &Header) -> Result<Type, Unreadable> {
     let unreadable = |kind, detail| Unreadable { kind, detail, byte: Some(entry.offset) };
     let kind = wire::parse_type(&entry.codec).map_err(|error| Unreadable::from_error(&error))?;
     if Compression::from_byte(entry.compression).is_none() {
@@ -290,7 +290,7 @@ fn too_long(error: &Error, start: u64, limit: u64) -> Error {
 }
 
 /// Names with `#2`, `#3`... behind repeated ones. A name that is in the file is never given to another column.
-fn unique_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+pub(super) fn unique_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
     let in_file: HashSet<&str> = names.clone().collect();
     let mut seen: HashMap<&str, u64> = HashMap::new();
     names

@@ -6,8 +6,8 @@ use super::open::Column;
 use super::{Reader, Scratch};
 use crate::FORMAT_NAME;
 use crate::codec::Values;
-use crate::time::LAST_TICK;
-use crate::wire::{HEADER_LEN, ItemType, KeyType, LOOKUP_ENTRY_LEN, LookupEntry, TAIL_LEN, Type};
+use crate::check::{bad_value, can_be_bad};
+use crate::wire::{HEADER_LEN, ItemType, LOOKUP_ENTRY_LEN, LookupEntry, TAIL_LEN, Type};
 
 /// Blocks that are checked together: the findings of so many are held before they are reported.
 const WINDOW: u64 = 64;
@@ -294,16 +294,14 @@ fn check_blocks(reader: &Reader, column: &Column, kind: &Type, blocks: Range<u64
 
 /// Values that the format allows to be stored and that mean nothing: the first of each kind, with how many there are.
 fn check_values(kind: &Type, values: &Values, first_row: u64) -> Option<Error> {
-    let check: &dyn Fn(&Values, usize) -> Option<String> = match kind.item() {
-        ItemType::Key(key) => &move |values, index| bad_key(key, values, index),
-        ItemType::DateTime | ItemType::DvDateTime => &bad_date,
-        ItemType::DateTimeOffset | ItemType::DvDateTimeZone => &bad_offset,
-        _ => return None,
-    };
+    let item = kind.item();
+    if !can_be_bad(item) {
+        return None;
+    }
     let mut first = None;
     let mut count = 0u64;
     let mut see = |row: usize, values: &Values, range: Range<usize>| {
-        for detail in range.filter_map(|index| check(values, index)) {
+        for detail in range.filter_map(|index| bad_value(item, values, index)) {
             count += 1;
             if first.is_none() {
                 first = Some((row, detail));
@@ -325,31 +323,6 @@ fn check_values(kind: &Type, values: &Values, first_row: u64) -> Option<Error> {
         more => format!(" (and {} more in this block)", more - 1),
     };
     Some(Error::invalid(detail + &others).in_row(first_row + row as u64))
-}
-
-fn bad_key(key: KeyType, values: &Values, index: usize) -> Option<String> {
-    let stored = key.value(values.stored_key(index)?).err()?;
-    Some(format!("key {stored} is above its count {}", key.count))
-}
-
-fn bad_ticks(ticks: i64) -> Option<String> {
-    let allowed = ticks == i64::MIN || (0..=LAST_TICK).contains(&ticks);
-    (!allowed).then(|| format!("time of {ticks} ticks is not between 0 and {LAST_TICK}"))
-}
-
-fn bad_date(values: &Values, index: usize) -> Option<String> {
-    match values {
-        Values::DateTime(ticks) => bad_ticks(*ticks.get(index)?),
-        _ => None,
-    }
-}
-
-/// .NET's offsets reach 14 hours either way.
-fn bad_offset(values: &Values, index: usize) -> Option<String> {
-    let Values::DateTimeOffset(both) = values else { return None };
-    let (&ticks, &minutes) = (both.ticks.get(index)?, both.minutes.get(index)?);
-    let allowed = minutes == i16::MIN || (-840..=840).contains(&minutes);
-    if allowed { bad_ticks(ticks) } else { Some(format!("offset of {minutes} minutes is not between -840 and 840")) }
 }
 
 /// What metadata of a known kind says that does not fit its column.

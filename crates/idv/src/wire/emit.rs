@@ -26,6 +26,12 @@ impl Header {
         Ok(out)
     }
 
+    /// The header of a file of nothing.
+    pub(crate) const fn empty() -> Self {
+        let version = super::Version::V6;
+        Self { version, compatible: version, toc_offset: HEADER_LEN, tail_offset: HEADER_LEN, rows: 0, columns: 0 }
+    }
+
     /// The eight bytes at the end.
     pub(crate) const fn tail() -> [u8; 8] {
         TAIL_SIGNATURE.to_le_bytes()

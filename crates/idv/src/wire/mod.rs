@@ -14,7 +14,7 @@ pub(crate) use header::{HEADER_LEN, SIGNATURE, TAIL_LEN};
 pub use header::{Header, Version};
 pub(crate) use metadata::{MetadataEntry, parse_metadata_toc, parse_slot_names};
 pub use toc::Compression;
-pub(crate) use toc::{LOOKUP_ENTRY_LEN, LookupEntry, SlotNamesPlace, TocEntry, parse_toc};
+pub(crate) use toc::{LOOKUP_ENTRY_LEN, LookupEntry, SlotNamesPlace, TocEntry, parse_toc, parse_toc_entry};
 
 use std::borrow::Cow;
 

@@ -108,6 +108,11 @@ pub(crate) fn parse_toc(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<
     Ok(entries)
 }
 
+/// Parses one entry of the table.
+pub(crate) fn parse_toc_entry(cursor: &mut Cursor<'_>, version: Version) -> Result<TocEntry> {
+    parse_entry(cursor, version, &mut None)
+}
+
 fn parse_entry(cursor: &mut Cursor<'_>, version: Version, known_name: &mut Option<String>) -> Result<TocEntry> {
     let offset = cursor.offset();
     let name = string(cursor, "column name")?.into_owned();

@@ -60,7 +60,11 @@ impl<W: Write + Seek> Writer<W> {
                 self.rows_per_block = Some(per_block.min(reader.row_count()).max(1));
             }
             let aligned = self.columns.iter().all(|column| column.values.is_empty());
-            let mine = self.rows_per_block.filter(|&mine| aligned && (mine == per_block || mine == reader.row_count()));
+            let mine = self.rows_per_block.filter(|&mine| {
+                // One block alone may have any number of rows up to what its table says.
+                let single = mine == reader.row_count() && mine <= per_block;
+                aligned && (mine == per_block || single)
+            });
             if let Some(mine) = mine {
                 let blocks = reader.row_count() / mine;
                 let outcome = self.carry_blocks(reader, &columns, &same, blocks, &mut copied);

@@ -1,13 +1,14 @@
 //! Writing a file: values are gathered into blocks, blocks encoded and compressed by all threads, tables written last.
 
-mod check;
 mod copy;
 mod finish;
 mod layout;
+mod merge;
 mod options;
 mod pipeline;
 mod writer;
 
 pub use copy::Copied;
+pub use merge::merge;
 pub use options::WriterOptions;
 pub use writer::Writer;

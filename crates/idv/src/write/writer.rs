@@ -4,10 +4,10 @@ use std::path::Path;
 
 use container_core::{Error, Output, OutputOptions, Result};
 
-use super::check;
 use super::options::WriterOptions;
 use super::pipeline::{Encoder, Pipeline};
 use crate::FORMAT_NAME;
+use crate::check;
 use crate::codec::{self, Values};
 use crate::read::{Batch, ColumnSlice};
 use crate::schema::Schema;

@@ -1,4 +1,5 @@
-//! Values that no file can have, or that ML.NET could not read back.
+//! Values that can be stored and mean nothing: keys above their count, times that .NET does not have, vectors of another length than
+//! their type.
 
 use std::ops::Range;
 
@@ -7,15 +8,15 @@ use crate::time::LAST_TICK;
 use crate::wire::{ItemType, KeyType, Type};
 
 /// A value that cannot be written as it is.
-pub(super) struct Wrong {
+pub(crate) struct Wrong {
     /// Its place among the values.
-    pub(super) place: usize,
+    pub(crate) place: usize,
     /// What was found and what is allowed.
-    pub(super) detail: String,
+    pub(crate) detail: String,
 }
 
 /// Checks a run of values of a type that they are known to be of.
-pub(super) fn values(kind: &Type, values: &Values, range: Range<usize>) -> Result<(), Wrong> {
+pub(crate) fn values(kind: &Type, values: &Values, range: Range<usize>) -> Result<(), Wrong> {
     match (kind, values) {
         (Type::Vector { item, .. }, Values::Vector(vectors)) => check_vectors(*item, kind.size(), vectors, range),
         (kind, values) => check_items(kind.item(), values, range),
@@ -24,31 +25,54 @@ pub(super) fn values(kind: &Type, values: &Values, range: Range<usize>) -> Resul
 
 fn check_items(item: ItemType, values: &Values, range: Range<usize>) -> Result<(), Wrong> {
     let first = range.start;
-    let wrong = |place: Option<usize>, detail: &dyn Fn(usize) -> String| match place {
-        None => Ok(()),
-        Some(place) => Err(Wrong { place: first + place, detail: detail(first + place) }),
+    let place = match (item, values) {
+        (ItemType::Key(key), values) => position_above(values, range, most_stored(key)),
+        (ItemType::DateTime | ItemType::DvDateTime, Values::DateTime(ticks)) => {
+            ticks.get(range).unwrap_or_default().iter().position(|&ticks| !is_time(ticks))
+        }
+        (ItemType::DateTimeOffset | ItemType::DvDateTimeZone, Values::DateTimeOffset(_)) => {
+            range.clone().position(|place| bad_value(item, values, place).is_some())
+        }
+        _ => None,
     };
+    let Some(place) = place.map(|place| first + place) else { return Ok(()) };
+    Err(Wrong { place, detail: bad_value(item, values, place).unwrap_or_default() })
+}
+
+/// What is wrong with a value that can be stored and means nothing.
+pub(crate) fn bad_value(item: ItemType, values: &Values, place: usize) -> Option<String> {
     match (item, values) {
         (ItemType::Key(key), values) => {
-            let place = position_above(values, range, most_stored(key));
-            let stored = |place: usize| values.stored_key(place).unwrap_or(0);
-            wrong(place, &|place| {
-                let (value, count) = (stored(place) - 1, key.count);
-                format!("key value {value} (stored as {}) is not below the count {count}", stored(place))
-            })
+            let stored = key.value(values.stored_key(place)?).err()?;
+            Some(format!("key {stored} is above its count {}", key.count))
         }
-        (ItemType::DateTime | ItemType::DvDateTime, Values::DateTime(ticks)) => {
-            let ticks = ticks.get(range).unwrap_or_default();
-            let place = ticks.iter().position(|&ticks| !is_time(ticks));
-            wrong(place, &|place| time_detail(ticks.get(place - first).copied().unwrap_or(0)))
+        (_, Values::DateTime(ticks)) => bad_ticks(*ticks.get(place)?),
+        (_, Values::DateTimeOffset(both)) => {
+            let (&ticks, &minutes) = (both.ticks.get(place)?, both.minutes.get(place)?);
+            let allowed = minutes == i16::MIN || OFFSETS.contains(&minutes);
+            if allowed { bad_ticks(ticks) } else { Some(format!("offset of {minutes} minutes is not between -840 and 840")) }
         }
-        (ItemType::DateTimeOffset | ItemType::DvDateTimeZone, Values::DateTimeOffset(both)) => {
-            let ticks = both.ticks.get(range).unwrap_or_default();
-            let place = ticks.iter().position(|&ticks| !is_time(ticks));
-            wrong(place, &|place| time_detail(ticks.get(place - first).copied().unwrap_or(0)))
-        }
-        _ => Ok(()),
+        _ => None,
     }
+}
+
+/// Whether values of a type can be stored and mean nothing.
+pub(crate) fn can_be_bad(item: ItemType) -> bool {
+    matches!(
+        item,
+        ItemType::Key(_)
+            | ItemType::DateTime
+            | ItemType::DvDateTime
+            | ItemType::DateTimeOffset
+            | ItemType::DvDateTimeZone
+    )
+}
+
+/// .NET's offsets reach 14 hours either way.
+const OFFSETS: std::ops::RangeInclusive<i16> = -840..=840;
+
+fn bad_ticks(ticks: i64) -> Option<String> {
+    (!is_time(ticks)).then(|| format!("time of {ticks} ticks is not between 0 and {LAST_TICK}"))
 }
 
 /// The greatest number that a key may be stored as.
@@ -75,10 +99,6 @@ fn is_time(ticks: i64) -> bool {
     (0..=LAST_TICK).contains(&ticks) || ticks == i64::MIN
 }
 
-fn time_detail(ticks: i64) -> String {
-    format!("time of {ticks} ticks is not between 0 and {LAST_TICK}, the years 1 to 9999 that .NET has")
-}
-
 fn check_vectors(item: ItemType, size: u32, vectors: &Vectors, range: Range<usize>) -> Result<(), Wrong> {
     if size != 0 && vectors.dense_length() != Some(size) {
         for place in range.clone() {
@@ -88,14 +108,7 @@ fn check_vectors(item: ItemType, size: u32, vectors: &Vectors, range: Range<usiz
             }
         }
     }
-    if !matches!(
-        item,
-        ItemType::Key(_)
-            | ItemType::DateTime
-            | ItemType::DvDateTime
-            | ItemType::DateTimeOffset
-            | ItemType::DvDateTimeZone
-    ) {
+    if !can_be_bad(item) {
         return Ok(());
     }
     for place in range {

@@ -1,0 +1,476 @@
+//! What is whole in a file that is cut off or damaged, into a new one.
+
+use std::io::{Seek, Write};
+use std::ops::Range;
+use std::sync::Arc;
+
+use container_core::{Error, ErrorKind, Loss, OpenOptions, Position, Progress, Result, Scan, Source, Unit};
+
+use crate::FORMAT_NAME;
+use crate::check::{self, bad_value};
+use crate::codec::Values;
+use crate::read::{ColumnSlice, Reader, Scratch};
+use crate::schema::{MetadataSchema, Schema};
+use crate::wire::Type;
+use crate::write::{Writer, WriterOptions};
+
+/// Blocks that are tried together.
+const WINDOW: u64 = 256;
+
+/// What can be had of a file that is cut off or damaged: every block has been decoded, whole ones are known.
+///
+/// ```
+/// # fn main() -> container_core::Result<()> {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/real-adult.idv");
+/// use std::io::Cursor;
+/// use container_core::Source;
+/// use idv::{Recovery, WriterOptions};
+///
+/// let mut bytes = std::fs::read(path).unwrap();
+/// bytes[6000] ^= 1; // within the second of three blocks of a column
+/// let recovery = Recovery::survey(Source::from(bytes), &Default::default())?;
+/// assert_eq!((recovery.column_names().len(), recovery.row_count()), (14, 300));
+/// let (out, losses) = recovery.write(Cursor::new(Vec::new()), WriterOptions::default())?;
+/// assert_eq!(losses.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Recovery {
+    reader: Reader,
+    /// What is wrong with the header, the tail, the table of contents.
+    findings: Vec<Error>,
+    columns: Vec<Surveyed>,
+    /// Those that will be written.
+    chosen: Vec<usize>,
+    /// The rows that are whole in all of them.
+    rows: Vec<Range<u64>>,
+}
+
+/// How a file is surveyed.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct RecoverOptions {
+    /// How the file is read.
+    pub open: OpenOptions,
+    /// Only these columns, by their unique names, in this order, whatever rows that costs.
+    pub columns: Option<Vec<String>>,
+    /// Threads that may decode at once; 0 for as many as the machine has.
+    pub threads: usize,
+    /// Who listens: rows of all columns, surveyed and then written.
+    pub progress: Option<Arc<dyn Progress>>,
+}
+
+impl RecoverOptions {
+    /// Replaces [`columns`](Self::columns).
+    #[must_use]
+    pub fn with_columns<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.columns = Some(columns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Replaces [`threads`](Self::threads).
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Replaces [`progress`](Self::progress).
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+}
+
+/// A column after all of its blocks were tried.
+struct Surveyed {
+    name: String,
+    /// Why there is nothing of it.
+    unreadable: Option<String>,
+    /// Rows of blocks that are not whole; rising, apart from each other.
+    damaged: Vec<Range<u64>>,
+    /// How many blocks are not, and what is wrong with the first.
+    blocks: u64,
+    first: Option<Error>,
+}
+
+impl Recovery {
+    /// Opens what is left of a file and decodes every block.
+    ///
+    /// The columns and rows that are kept are those that make the most values: a column of which less is whole than of the others may
+    /// be left out for the sake of rows. [`RecoverOptions::columns`] decides otherwise.
+    ///
+    /// # Errors
+    /// [`Io`](ErrorKind::Io); why nothing can be had: no header, a lost table of contents, no whole block; [`Usage`](ErrorKind::Usage)
+    /// for a column that is not there.
+    pub fn survey(source: Source, options: &RecoverOptions) -> Result<Self> {
+        let (reader, findings) = Reader::salvage(source, options.open)?;
+        if let Some(progress) = &options.progress {
+            let readable = reader.readable().len() as u64;
+            progress.begin(Unit::Rows, Some(reader.row_count().saturating_mul(readable)));
+        }
+        let columns = (0..reader.columns().len()).map(|index| survey_column(&reader, index, options));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let mut recovery = Self { reader, findings, columns, chosen: Vec::new(), rows: Vec::new() };
+        recovery.choose(options.columns.as_deref())?;
+        Ok(recovery)
+    }
+
+    /// What is wrong with the file besides its blocks: nothing of that is lost when what it says was not needed.
+    #[must_use]
+    pub fn findings(&self) -> &[Error] {
+        &self.findings
+    }
+
+    /// The columns that will be written.
+    #[must_use]
+    pub fn column_names(&self) -> Vec<&str> {
+        self.chosen.iter().filter_map(|&index| self.columns.get(index)).map(|column| column.name.as_str()).collect()
+    }
+
+    /// How many rows will be written.
+    #[must_use]
+    pub fn row_count(&self) -> u64 {
+        total(&self.rows)
+    }
+
+    /// How many rows the file says it has.
+    #[must_use]
+    pub fn rows_declared(&self) -> u64 {
+        self.reader.row_count()
+    }
+
+    /// Chooses columns, and with them rows.
+    fn choose(&mut self, asked: Option<&[String]>) -> Result<()> {
+        let rows = self.reader.row_count();
+        self.chosen = match asked {
+            Some(names) => {
+                let find = |name: &String| {
+                    let found = self.columns.iter().position(|column| column.name == *name);
+                    found.ok_or_else(|| Error::usage(format!("there is no column {name:?}")).in_format(FORMAT_NAME))
+                };
+                names.iter().map(find).collect::<Result<_>>()?
+            }
+            None => self.best(rows),
+        };
+        let unreadable = self.chosen.iter().filter_map(|&index| self.columns.get(index));
+        if let Some((name, why)) =
+            unreadable.filter_map(|column| Some((&column.name, column.unreadable.as_ref()?))).next()
+        {
+            return Err(Error::invalid(why.clone()).in_column(name.clone()).in_format(FORMAT_NAME));
+        }
+        let mut damaged = Vec::new();
+        for column in self.chosen.iter().filter_map(|&index| self.columns.get(index)) {
+            damaged = union(&damaged, &column.damaged);
+        }
+        self.rows = complement(&damaged, rows);
+        if self.rows.is_empty() && rows > 0 {
+            let first = self.columns.iter().find_map(|column| column.first.as_ref());
+            let mut error = Error::invalid("no row is whole in the columns that can be read").in_format(FORMAT_NAME);
+            if let Some(cause) = first {
+                error = error.caused_by(cause.to_string());
+            }
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// The columns that make the most values together with the rows that are whole in all of them.
+    fn best(&self, rows: u64) -> Vec<usize> {
+        let mut readable: Vec<usize> =
+            (0..self.columns.len()).filter(|&index| self.column(index).is_some_and(|c| c.unreadable.is_none())).collect();
+        if rows == 0 {
+            return readable;
+        }
+        // The soundest first: then the best are some of the first.
+        readable.sort_by_key(|&index| self.column(index).map_or(0, |column| total(&column.damaged)));
+        let (mut best, mut most) = (0, 0);
+        let mut damaged = Vec::new();
+        for (place, &index) in readable.iter().enumerate() {
+            if let Some(column) = self.column(index) {
+                damaged = union(&damaged, &column.damaged);
+            }
+            let values = u128::from(rows - total(&damaged)) * (place as u128 + 1);
+            if values > 0 && values >= most {
+                (best, most) = (place + 1, values);
+            }
+        }
+        readable.truncate(best);
+        readable.sort_unstable();
+        readable
+    }
+
+    fn column(&self, index: usize) -> Option<&Surveyed> {
+        self.columns.get(index)
+    }
+
+    /// Writes what is whole and says what is lost: columns, rows, metadata, values that mean nothing (written as missing).
+    ///
+    /// # Errors
+    /// As [`Writer::append_columns`]; [`Io`](ErrorKind::Io) of the source.
+    pub fn write<W: Write + Seek>(&self, sink: W, options: WriterOptions) -> Result<(W, Vec<Loss>)> {
+        let mut losses = self.lost();
+        let schema = self.schema(&mut losses)?;
+        let kinds: Vec<Type> = schema.columns.iter().map(|column| column.kind.clone()).collect();
+        let mut repaired: Vec<Repaired> = kinds.iter().map(|_| Repaired::default()).collect();
+        let threads = options.threads;
+        let mut writer = Writer::new(sink, schema, options)?;
+        for rows in &self.rows {
+            let scan = Scan::default().with_columns(self.chosen.clone()).with_rows(rows.clone()).with_threads(threads);
+            let mut batches = self.reader.batches(&scan)?;
+            while let Some(batch) = batches.try_next()? {
+                let mut own: Vec<Option<Values>> = Vec::with_capacity(kinds.len());
+                for (index, (kind, repaired)) in kinds.iter().zip(&mut repaired).enumerate() {
+                    let Some(slice) = batch.column(index) else { continue };
+                    own.push(repaired.repair(kind, &slice, batch.rows().start)?);
+                }
+                let slices: Vec<ColumnSlice<'_>> = own
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(index, own)| own.as_ref().map(ColumnSlice::from).or_else(|| batch.column(index)))
+                    .collect();
+                writer.append_columns(&slices)?;
+            }
+        }
+        for (repaired, name) in repaired.into_iter().zip(self.column_names()) {
+            losses.extend(repaired.loss(name));
+        }
+        Ok((writer.finish()?, losses))
+    }
+
+    /// Columns and rows that are not whole.
+    fn lost(&self) -> Vec<Loss> {
+        let mut losses = Vec::new();
+        let rows = self.reader.row_count();
+        for (index, column) in self.columns.iter().enumerate() {
+            let mut first = Position::default();
+            first.column = Some(column.name.clone().into());
+            let lost = total(&column.damaged);
+            if let Some(why) = &column.unreadable {
+                losses.push(Loss::new(format!("column lost ({why})"), 1, first));
+            } else if !self.chosen.contains(&index) {
+                let what = match lost {
+                    0 => "column left out as asked".to_owned(),
+                    lost => format!("column left out: {lost} of its {rows} rows are damaged ({})", column.why()),
+                };
+                if lost > 0 {
+                    losses.push(Loss::new(what, 1, first));
+                }
+            } else if lost > 0 {
+                first.row = column.damaged.first().map(|range| range.start);
+                let s = if column.blocks == 1 { "" } else { "s" };
+                let what = format!("rows of {} damaged block{s} lost ({})", column.blocks, column.why());
+                losses.push(Loss::new(what, lost, first));
+            }
+        }
+        losses
+    }
+
+    /// The schema of the chosen columns, with all metadata that can be read.
+    fn schema(&self, losses: &mut Vec<Loss>) -> Result<Schema> {
+        let mut schema = Schema::default();
+        for &index in &self.chosen {
+            let mut column = self.reader.column_schema(index, false)?;
+            let name = self.column(index).map(|column| column.name.clone()).unwrap_or_default();
+            let mut lose = |what: String| {
+                let mut first = Position::default();
+                first.column = Some(name.clone().into());
+                losses.push(Loss::new(what, 1, first));
+            };
+            if column.name.is_empty() {
+                column.name = format!("column {index}");
+                lose(format!("empty name, which ML.NET refuses, written as {:?}", column.name));
+            }
+            match self.reader.metadata(index) {
+                Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+                Err(error) => lose(format!("all metadata lost ({})", error.detail())),
+                Ok(all) => {
+                    for item in all {
+                        let twice = column.metadata.iter().any(|metadata| metadata.kind == item.kind());
+                        let value = self.reader.metadata_value(index, &item);
+                        match (value, item.value_type()) {
+                            (Ok(value), Ok(value_type)) if !twice && !item.kind().is_empty() => {
+                                let value_type = value_type.for_writing(self.reader.header().version);
+                                let kind = item.kind().to_owned();
+                                column.metadata.push(MetadataSchema { kind, value_type, value });
+                            }
+                            (Ok(_), _) => lose(format!("metadata {:?} lost: it is there twice, or has no kind", item.kind())),
+                            (Err(error), _) if error.kind() == ErrorKind::Io => return Err(error),
+                            (Err(error), _) => lose(format!("metadata lost ({})", error.detail())),
+                        }
+                    }
+                }
+            }
+            schema.columns.push(column);
+        }
+        Ok(schema)
+    }
+}
+
+impl Surveyed {
+    /// What is wrong with the first damaged block.
+    fn why(&self) -> String {
+        self.first.as_ref().map(|error| format!("{}: {}", error.position(), error.detail())).unwrap_or_default()
+    }
+}
+
+/// Tries all blocks of a column.
+fn survey_column(reader: &Reader, index: usize, options: &RecoverOptions) -> Result<Surveyed> {
+    let mut surveyed =
+        Surveyed { name: String::new(), unreadable: None, damaged: Vec::new(), blocks: 0, first: None };
+    let Some(column) = reader.columns().get(index) else { return Ok(surveyed) };
+    column.unique_name().clone_into(&mut surveyed.name);
+    if let Err(why) = column.kind() {
+        surveyed.unreadable = Some(why.to_string());
+        return Ok(surveyed);
+    }
+    let (blocks, per_block, rows) = (column.block_count(), column.rows_per_block(), reader.row_count());
+    let mut start = 0;
+    while start < blocks {
+        let end = start.saturating_add(WINDOW).min(blocks);
+        for (block, outcome) in (start..end).zip(try_blocks(reader, index, start..end, options.threads)) {
+            let range = reader.block_rows(index, block)?;
+            if let Some(progress) = &options.progress {
+                progress.advance(range.end - range.start);
+            }
+            match outcome {
+                None => {}
+                // A source that fails says nothing about the file.
+                Some(error) if error.kind() == ErrorKind::Io => return Err(error),
+                Some(error) => {
+                    surveyed.blocks += 1;
+                    surveyed.damaged = {
+                        let mut damaged = std::mem::take(&mut surveyed.damaged);
+                        match damaged.last_mut() {
+                            Some(last) if last.end == range.start => last.end = range.end,
+                            _ => damaged.push(range),
+                        }
+                        damaged
+                    };
+                    surveyed.first.get_or_insert(error);
+                }
+            }
+        }
+        start = end;
+    }
+    // Rows whose entries in the lookup table are not in the file.
+    let reached = blocks.saturating_mul(per_block).min(rows);
+    if reached < rows {
+        surveyed.blocks += (rows - reached).div_ceil(per_block.max(1));
+        surveyed.damaged = union(&surveyed.damaged, std::slice::from_ref(&(reached..rows)));
+        surveyed.first.get_or_insert_with(|| {
+            Error::invalid("the lookup table ends before").at(column.entry.lookup_offset).in_block(blocks)
+        });
+    }
+    Ok(surveyed)
+}
+
+/// What is wrong with each of some blocks.
+fn try_blocks(reader: &Reader, column: usize, blocks: Range<u64>, threads: usize) -> Vec<Option<Error>> {
+    let check = |state: &mut (Values, Scratch), block: u64| {
+        let (values, scratch) = state;
+        reader.read_block(column, block, values, scratch).err()
+    };
+    #[cfg(feature = "parallel")]
+    if threads != 1 {
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        let blocks: Vec<u64> = blocks.collect();
+        return blocks.into_par_iter().map_init(Default::default, check).collect();
+    }
+    let _ = threads;
+    let mut state = Default::default();
+    blocks.map(|block| check(&mut state, block)).collect()
+}
+
+/// Values of a column that mean nothing, written as missing.
+#[derive(Default)]
+struct Repaired {
+    count: u64,
+    first: Option<(u64, String)>,
+}
+
+impl Repaired {
+    /// The values of a slice with missing ones in place of those that mean nothing, if there are any.
+    fn repair(&mut self, kind: &Type, slice: &ColumnSlice<'_>, first_row: u64) -> Result<Option<Values>> {
+        let Err(wrong) = check::values(kind, slice.values, slice.range.clone()) else { return Ok(None) };
+        let row = first_row + (wrong.place - slice.range.start) as u64;
+        self.first.get_or_insert((row, wrong.detail));
+        let mut own = Values::of(kind);
+        own.extend_from(slice.values, slice.range.clone())?;
+        let items = match &mut own {
+            Values::Vector(vectors) => vectors.items_mut(),
+            values => values,
+        };
+        for place in 0..items.len() {
+            if bad_value(kind.item(), items, place).is_some() {
+                items.set_missing(place);
+                self.count += 1;
+            }
+        }
+        Ok(Some(own))
+    }
+
+    fn loss(self, name: &str) -> Option<Loss> {
+        let (row, detail) = self.first?;
+        let mut first = Position::default();
+        first.row = Some(row);
+        first.column = Some(name.to_owned().into());
+        Some(Loss::new(format!("value that means nothing written as missing ({detail})"), self.count, first))
+    }
+}
+
+fn total(ranges: &[Range<u64>]) -> u64 {
+    ranges.iter().map(|range| range.end - range.start).sum()
+}
+
+/// All rows of two lists of ranges that rise and lie apart, as such a list.
+fn union(one: &[Range<u64>], other: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut all: Vec<Range<u64>> = Vec::with_capacity(one.len() + other.len());
+    let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
+    loop {
+        let next = match (one.peek(), other.peek()) {
+            (Some(a), Some(b)) if a.start <= b.start => one.next(),
+            (_, Some(_)) => other.next(),
+            (_, None) => one.next(),
+        };
+        let Some(next) = next else { return all };
+        match all.last_mut() {
+            Some(last) if next.start <= last.end => last.end = last.end.max(next.end),
+            _ => all.push(next.clone()),
+        }
+    }
+}
+
+/// The rows up to `rows` that are in none of the ranges.
+fn complement(ranges: &[Range<u64>], rows: u64) -> Vec<Range<u64>> {
+    let mut left = Vec::with_capacity(ranges.len() + 1);
+    let mut start = 0;
+    for range in ranges {
+        if range.start > start {
+            left.push(start..range.start);
+        }
+        start = range.end;
+    }
+    if start < rows {
+        left.push(start..rows);
+    }
+    left
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "lists of ranges")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_join_and_leave_the_rest() {
+        assert_eq!(union(&[0..2, 5..7], &[1..3, 7..9]), [0..3, 5..9]);
+        assert_eq!(union(&[], &[1..3]), [1..3]);
+        assert_eq!(union(&[1..2, 4..5], &[0..9]), [0..9]);
+        assert_eq!(complement(&[0..3, 5..9], 12), [3..5, 9..12]);
+        assert_eq!(complement(&[], 0), Vec::<Range<u64>>::new());
+        assert_eq!(complement(&[0..4], 4), Vec::<Range<u64>>::new());
+        assert_eq!(total(&[0..3, 5..9]), 7);
+    }
+}

@@ -1,0 +1,537 @@
+//! Single values from outside, checked and put into columns.
+
+mod json;
+mod labels;
+mod shape;
+
+use std::borrow::Cow;
+
+use container_core::{Error, Result};
+
+pub use labels::KeyLabels;
+pub(super) use shape::Shape;
+
+use crate::codec::{DateTimeOffsets, Values};
+use crate::time::{DateTime, DateTimeOffset, LAST_TICK, TimeSpan};
+use crate::wire::{ItemType, KeyType, Type};
+
+/// One value as it comes from outside, for [`Values::push_cell`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Cell<'a> {
+    /// No value.
+    Missing,
+    /// True or false.
+    Bool(bool),
+    /// A whole number: of a number, a duration or time in ticks of 100 ns, the value of a key from 0.
+    Int(i128),
+    /// A number of 128 bits; of those that fit, [`Int`](Self::Int) means the same.
+    RowId(u128),
+    /// A float.
+    Single(f32),
+    /// A float.
+    Double(f64),
+    /// A local time with its offset.
+    Time(DateTimeOffset),
+    /// A text from where texts are not numbers, as in JSON.
+    Text(&'a str),
+    /// A text from where all is text, as in CSV: the column's type tells what it means.
+    Word(&'a str),
+}
+
+impl Values {
+    /// Appends one value of a type, converted where nothing is lost by it. On an error nothing is appended.
+    ///
+    /// | type | what is taken |
+    /// |---|---|
+    /// | whole numbers | `Int` in their range; a float without fraction; a `Word` that is one of these |
+    /// | `Single`, `Double` | floats (a `Double` is rounded to a `Single`), an `Int` that is one exactly; the texts `NaN`, `Infinity`, `-Infinity`; a `Word` as Rust reads floats, rounded once |
+    /// | times | what [`TimeSpan`], [`DateTime`] and [`DateTimeOffset`] read; `Int` ticks; `Time` |
+    /// | `RowId` | a number of 128 bits; 32 hex digits |
+    /// | bools | `Bool`; the `Word`s `true`, `false` (in any case), `1`, `0` |
+    /// | `Text` | `Text` and `Word`, as they are |
+    /// | keys | a label; an `Int` or a `Word` that is no label is the value from 0. Of labels that are no texts, any cell of their type is taken for a label |
+    /// | vectors | a `Text` or `Word` in the form of [`push_json`](Self::push_json) |
+    ///
+    /// `Missing` is NaN in floats; whole numbers, `TimeSpan`, `RowId`, `Boolean` and vectors cannot be missing. ML.NET reads a missing text as
+    /// an empty one.
+    ///
+    /// ```
+    /// use idv::{Cell, Type, Values};
+    /// # fn main() -> container_core::Result<()> {
+    /// let kind: Type = "Byte".parse()?;
+    /// let mut values = Values::of(&kind);
+    /// values.push_cell(&kind, None, Cell::Int(255))?;
+    /// values.push_cell(&kind, None, Cell::Word("3.0"))?;
+    /// let error = values.push_cell(&kind, None, Cell::Int(300)).unwrap_err();
+    /// assert_eq!(error.to_string(), "300 does not fit Byte (0 to 255)");
+    /// assert_eq!(values, Values::Byte(vec![255, 3]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for a value that the type does not have, [`Usage`](container_core::ErrorKind::Usage) when
+    /// these values are of another type, [`Limit`](container_core::ErrorKind::Limit) for 2^31 bytes of text and more.
+    pub fn push_cell(&mut self, kind: &Type, labels: Option<&KeyLabels>, cell: Cell<'_>) -> Result<()> {
+        match kind {
+            Type::Item(item) => push_item(self, *item, labels, cell),
+            Type::Vector { .. } => match cell {
+                Cell::Text(json) | Cell::Word(json) => self.push_json(kind, labels, json),
+                Cell::Missing => Err(cannot_be_missing(kind)),
+                other => Err(mismatch(&other, kind)),
+            },
+        }
+    }
+}
+
+/// Whether a type has a value for "missing".
+pub(super) fn can_be_missing(kind: &Type) -> bool {
+    match kind {
+        Type::Vector { .. } => false,
+        Type::Item(item) => match item {
+            ItemType::SByte
+            | ItemType::Byte
+            | ItemType::Int16
+            | ItemType::UInt16
+            | ItemType::Int32
+            | ItemType::UInt32
+            | ItemType::Int64
+            | ItemType::UInt64
+            | ItemType::TimeSpan
+            | ItemType::RowId
+            | ItemType::Boolean => false,
+            ItemType::Single
+            | ItemType::Double
+            | ItemType::DvTimeSpan
+            | ItemType::DateTime
+            | ItemType::DvDateTime
+            | ItemType::DateTimeOffset
+            | ItemType::DvDateTimeZone
+            | ItemType::DvBool
+            | ItemType::Text
+            | ItemType::Key(_) => true,
+        },
+    }
+}
+
+#[cold]
+pub(super) fn cannot_be_missing(kind: &Type) -> Error {
+    let hint = match kind {
+        Type::Item(ItemType::Boolean) => ", DvBool can",
+        Type::Item(ItemType::TimeSpan) => ", DvTimeSpan can",
+        _ => "",
+    };
+    Error::invalid(format!("{kind} cannot be missing{hint}"))
+}
+
+/// A cell that the type cannot be made of.
+#[cold]
+fn mismatch(cell: &Cell<'_>, kind: &Type) -> Error {
+    if *cell == Cell::Missing {
+        return cannot_be_missing(kind);
+    }
+    Error::invalid(format!("{} where {} is wanted", described(cell), wanted(kind)))
+}
+
+#[cold]
+fn item_mismatch(cell: &Cell<'_>, item: ItemType) -> Error {
+    mismatch(cell, &Type::Item(item))
+}
+
+fn described(cell: &Cell<'_>) -> String {
+    match cell {
+        Cell::Missing => "a missing value".to_owned(),
+        Cell::Bool(x) => x.to_string(),
+        Cell::Int(x) => x.to_string(),
+        Cell::RowId(x) => x.to_string(),
+        Cell::Single(x) => x.to_string(),
+        Cell::Double(x) => x.to_string(),
+        Cell::Time(x) => format!("time {x}"),
+        Cell::Text(x) => format!("text {}", shown(x)),
+        Cell::Word(x) => shown(x),
+    }
+}
+
+/// The text in quotes, its beginning if it is long.
+pub(super) fn shown(text: &str) -> String {
+    const MOST: usize = 60;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{:?}...", text.get(..end).unwrap_or_default()),
+        None => format!("{text:?}"),
+    }
+}
+
+/// A type and what its values look like.
+fn wanted(kind: &Type) -> String {
+    let Type::Item(item) = kind else { return format!("{kind}, an array,") };
+    match item {
+        ItemType::Single | ItemType::Double => format!("{kind} (a number, NaN, Infinity or -Infinity)"),
+        ItemType::TimeSpan | ItemType::DvTimeSpan => format!("{kind} (such as PT12.5S, or ticks of 100 ns)"),
+        ItemType::DateTime | ItemType::DvDateTime => {
+            format!("{kind} (such as 2020-12-31T23:59:59.5, or ticks of 100 ns)")
+        }
+        ItemType::DateTimeOffset | ItemType::DvDateTimeZone => {
+            format!("{kind} (such as 2020-12-31T23:59:59.5+01:00)")
+        }
+        ItemType::RowId => format!("{kind} (32 hex digits, or a number of 128 bits)"),
+        ItemType::Boolean | ItemType::DvBool => format!("{kind} (true or false)"),
+        ItemType::Text => format!("{kind}"),
+        ItemType::Key(_) => format!("{kind} (a label, or the value from 0)"),
+        _ => {
+            let (first, last) = range(*item);
+            format!("{kind} (a whole number from {first} to {last})")
+        }
+    }
+}
+
+/// The least and greatest number of a type that is held as one.
+fn range(item: ItemType) -> (i128, i128) {
+    match item {
+        ItemType::SByte => (i8::MIN.into(), i8::MAX.into()),
+        ItemType::Byte => (0, u8::MAX.into()),
+        ItemType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        ItemType::UInt16 => (0, u16::MAX.into()),
+        ItemType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        ItemType::UInt32 => (0, u32::MAX.into()),
+        ItemType::UInt64 => (0, u64::MAX.into()),
+        // Its least number stands for a missing one.
+        ItemType::DvTimeSpan => (i128::from(i64::MIN) + 1, i64::MAX.into()),
+        ItemType::DateTime | ItemType::DvDateTime => (0, LAST_TICK.into()),
+        _ => (i64::MIN.into(), i64::MAX.into()),
+    }
+}
+
+#[cold]
+fn does_not_fit(found: &str, item: ItemType) -> Error {
+    let (first, last) = range(item);
+    Error::invalid(format!("{found} does not fit {item} ({first} to {last})"))
+}
+
+/// Appends one item.
+pub(super) fn push_item(
+    values: &mut Values,
+    item: ItemType,
+    labels: Option<&KeyLabels>,
+    cell: Cell<'_>,
+) -> Result<()> {
+    /// A whole number of the vector's type.
+    macro_rules! whole {
+        ($v:expr) => {{
+            let number = whole(&cell, item)?;
+            $v.push(number.try_into().map_err(|_| does_not_fit(&number.to_string(), item))?);
+        }};
+    }
+    if let ItemType::Key(key) = item {
+        return push_key(values, key, labels, cell);
+    }
+    match (values, item) {
+        (Values::Single(v), ItemType::Single) => v.push(single(&cell)?),
+        (Values::Double(v), ItemType::Double) => v.push(double(&cell)?),
+        (Values::Text(v), ItemType::Text) => match cell {
+            Cell::Text(text) | Cell::Word(text) => v.push(text)?,
+            Cell::Missing => v.push_missing(),
+            other => return Err(item_mismatch(&other, item)),
+        },
+        (Values::SByte(v), ItemType::SByte) => whole!(v),
+        (Values::Byte(v), ItemType::Byte) => whole!(v),
+        (Values::Int16(v), ItemType::Int16) => whole!(v),
+        (Values::UInt16(v), ItemType::UInt16) => whole!(v),
+        (Values::Int32(v), ItemType::Int32) => whole!(v),
+        (Values::UInt32(v), ItemType::UInt32) => whole!(v),
+        (Values::Int64(v), ItemType::Int64) => whole!(v),
+        (Values::UInt64(v), ItemType::UInt64) => whole!(v),
+        (Values::Boolean(v), ItemType::Boolean) => v.push(boolean(&cell, item)?),
+        (Values::DvBool(v), ItemType::DvBool) => v.push(match cell {
+            Cell::Missing => None,
+            other => Some(boolean(&other, item)?),
+        }),
+        (Values::TimeSpan(v), ItemType::TimeSpan | ItemType::DvTimeSpan) => v.push(match cell {
+            Cell::Text(text) | Cell::Word(text) => {
+                let TimeSpan(ticks) = text.parse()?;
+                ticks_in_range(ticks.into(), item, || text.to_owned())?
+            }
+            other => ticks(&other, item)?,
+        }),
+        (Values::DateTime(v), ItemType::DateTime | ItemType::DvDateTime) => v.push(match cell {
+            Cell::Text(text) | Cell::Word(text) => {
+                let DateTime(ticks) = text.parse()?;
+                ticks_in_range(ticks.into(), item, || text.to_owned())?
+            }
+            other => ticks(&other, item)?,
+        }),
+        (Values::DateTimeOffset(v), ItemType::DateTimeOffset | ItemType::DvDateTimeZone) => {
+            push_zoned(v, &cell, item)?;
+        }
+        (Values::RowId(v), ItemType::RowId) => v.push(row_id(&cell)?),
+        (values, item) => return Err(other_variant(values, item)),
+    }
+    Ok(())
+}
+
+#[cold]
+fn other_variant(values: &Values, item: ItemType) -> Error {
+    Error::usage(format!("a value of type {item} where {} values are held", values.variant()))
+}
+
+/// A cell as a whole number.
+fn whole(cell: &Cell<'_>, item: ItemType) -> Result<i128> {
+    match *cell {
+        Cell::Int(x) => Ok(x),
+        Cell::RowId(x) => i128::try_from(x).map_err(|_| does_not_fit(&x.to_string(), item)),
+        Cell::Single(x) => whole_float(x.into()).ok_or_else(|| item_mismatch(cell, item)),
+        Cell::Double(x) => whole_float(x).ok_or_else(|| item_mismatch(cell, item)),
+        Cell::Word(word) => whole_word(word).ok_or_else(|| item_mismatch(cell, item)),
+        _ => Err(item_mismatch(cell, item)),
+    }
+}
+
+/// A float that is a whole number which the format has room for.
+fn whole_float(x: f64) -> Option<i128> {
+    const END: f64 = 18_446_744_073_709_551_616.0;
+    if x.fract() != 0.0 || x.abs() >= END {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "it has no fraction and is below 2^64")]
+    Some(x as i128)
+}
+
+/// The number that digits mean; one with a point or exponent only where a float holds it for certain.
+fn whole_word(word: &str) -> Option<i128> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let word = word.trim();
+    match word.parse::<i128>() {
+        Ok(number) => Some(number),
+        Err(_) => whole_float(word.parse::<f64>().ok().filter(|x| x.abs() < EXACT)?),
+    }
+}
+
+fn single(cell: &Cell<'_>) -> Result<f32> {
+    const ITEM: ItemType = ItemType::Single;
+    Ok(match *cell {
+        Cell::Single(x) => x,
+        Cell::Double(x) => {
+            #[expect(clippy::cast_possible_truncation, reason = "rounded to the nearest, which a Single is")]
+            let rounded = x as f32;
+            if rounded.is_infinite() && x.is_finite() {
+                return Err(too_large(&x.to_string(), ITEM));
+            }
+            rounded
+        }
+        Cell::Int(x) => {
+            let rounded = x as f32;
+            if !is_exactly(rounded.into(), x) {
+                return Err(not_exact(x, ITEM));
+            }
+            rounded
+        }
+        Cell::Missing => f32::NAN,
+        Cell::Word(word) => {
+            let word = word.trim();
+            let parsed: f32 = word.parse().map_err(|_| item_mismatch(cell, ITEM))?;
+            if parsed.is_infinite() && has_digits(word) {
+                return Err(too_large(word, ITEM));
+            }
+            parsed
+        }
+        Cell::Text(text) => word_float(text).ok_or_else(|| item_mismatch(cell, ITEM))?,
+        _ => return Err(item_mismatch(cell, ITEM)),
+    })
+}
+
+fn double(cell: &Cell<'_>) -> Result<f64> {
+    const ITEM: ItemType = ItemType::Double;
+    Ok(match *cell {
+        Cell::Double(x) => x,
+        Cell::Single(x) => x.into(),
+        Cell::Int(x) => {
+            let rounded = x as f64;
+            if !is_exactly(rounded, x) {
+                return Err(not_exact(x, ITEM));
+            }
+            rounded
+        }
+        Cell::Missing => f64::NAN,
+        Cell::Word(word) => {
+            let word = word.trim();
+            let parsed: f64 = word.parse().map_err(|_| item_mismatch(cell, ITEM))?;
+            if parsed.is_infinite() && has_digits(word) {
+                return Err(too_large(word, ITEM));
+            }
+            parsed
+        }
+        Cell::Text(text) => word_float(text).ok_or_else(|| item_mismatch(cell, ITEM))?.into(),
+        _ => return Err(item_mismatch(cell, ITEM)),
+    })
+}
+
+/// What is not finite, as JSON has it: a word.
+fn word_float(text: &str) -> Option<f32> {
+    match text {
+        "NaN" => Some(f32::NAN),
+        "Infinity" => Some(f32::INFINITY),
+        "-Infinity" => Some(f32::NEG_INFINITY),
+        _ => None,
+    }
+}
+
+/// Infinity that was written as a number, and is none.
+fn has_digits(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a float is this number, of which it was made.
+fn is_exactly(rounded: f64, number: i128) -> bool {
+    // 2^127: from there on the cast back would stop at the greatest number.
+    const END: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^127")]
+    let same = rounded.abs() < END && rounded as i128 == number;
+    same
+}
+
+#[cold]
+fn too_large(found: &str, item: ItemType) -> Error {
+    let most = if item == ItemType::Single { f64::from(f32::MAX) } else { f64::MAX };
+    Error::invalid(format!("{found} does not fit {item} (up to {most:e})"))
+}
+
+#[cold]
+fn not_exact(found: i128, item: ItemType) -> Error {
+    let bits = if item == ItemType::Single { 24 } else { 53 };
+    Error::invalid(format!("{found} is no {item}, which holds whole numbers of {bits} bits and even multiples of them"))
+}
+
+fn boolean(cell: &Cell<'_>, item: ItemType) -> Result<bool> {
+    let of_word = |word: &str| match word {
+        "1" => Some(true),
+        "0" => Some(false),
+        _ if word.eq_ignore_ascii_case("true") => Some(true),
+        _ if word.eq_ignore_ascii_case("false") => Some(false),
+        _ => None,
+    };
+    match cell {
+        Cell::Bool(x) => Some(*x),
+        Cell::Word(word) => of_word(word.trim()),
+        _ => None,
+    }
+    .ok_or_else(|| item_mismatch(cell, item))
+}
+
+/// Ticks of a duration or time that are given as a number, or not at all.
+fn ticks(cell: &Cell<'_>, item: ItemType) -> Result<i64> {
+    match *cell {
+        Cell::Int(x) => ticks_in_range(x, item, || x.to_string()),
+        Cell::Missing if item != ItemType::TimeSpan => Ok(i64::MIN),
+        _ => Err(item_mismatch(cell, item)),
+    }
+}
+
+fn ticks_in_range(ticks: i128, item: ItemType, found: impl FnOnce() -> String) -> Result<i64> {
+    let (first, last) = range(item);
+    match i64::try_from(ticks) {
+        Ok(ticks) if (first..=last).contains(&ticks.into()) => Ok(ticks),
+        _ if last == LAST_TICK.into() => Err(Error::invalid(format!(
+            "{} does not fit {item} ({} to {})",
+            found(),
+            DateTime(0),
+            DateTime(LAST_TICK)
+        ))),
+        _ => Err(does_not_fit(&found(), item)),
+    }
+}
+
+fn push_zoned(both: &mut DateTimeOffsets, cell: &Cell<'_>, item: ItemType) -> Result<()> {
+    /// The greatest offset that .NET has: 14 hours.
+    const MOST: i16 = 14 * 60;
+    const MINUTE: i64 = 60 * 10_000_000;
+    let time = match *cell {
+        Cell::Time(time) => time,
+        Cell::Text(text) | Cell::Word(text) => text.parse()?,
+        Cell::Missing => DateTimeOffset::new(i64::MIN, i16::MIN),
+        _ => return Err(item_mismatch(cell, item)),
+    };
+    if *cell != Cell::Missing {
+        let utc = i128::from(time.ticks) - i128::from(time.minutes) * i128::from(MINUTE);
+        let times = 0..=LAST_TICK;
+        let utc_fits = (0..=i128::from(LAST_TICK)).contains(&utc);
+        if !(-MOST..=MOST).contains(&time.minutes) || !times.contains(&time.ticks) || !utc_fits {
+            let (first, last) = (DateTime(0), DateTime(LAST_TICK));
+            let detail = format!("{time} does not fit {item} ({first} to {last}, here and in UTC; offsets to 14:00)");
+            return Err(Error::invalid(detail));
+        }
+    }
+    both.ticks.push(time.ticks);
+    both.minutes.push(time.minutes);
+    Ok(())
+}
+
+fn row_id(cell: &Cell<'_>) -> Result<u128> {
+    let hex = |text: &str| {
+        let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        digits.then(|| u128::from_str_radix(text, 16).ok()).flatten()
+    };
+    match cell {
+        Cell::RowId(x) => Some(*x),
+        Cell::Int(x) => u128::try_from(*x).ok(),
+        Cell::Text(text) => hex(text),
+        Cell::Word(word) => hex(word.trim()),
+        _ => None,
+    }
+    .ok_or_else(|| item_mismatch(cell, ItemType::RowId))
+}
+
+fn push_key(values: &mut Values, key: KeyType, labels: Option<&KeyLabels>, cell: Cell<'_>) -> Result<()> {
+    let item = ItemType::Key(key);
+    let value = match (labels, cell) {
+        (_, Cell::Missing) => None,
+        (Some(labels), cell) => Some(labels.value(&cell, key)?),
+        (None, Cell::Int(value)) => Some(checked_key(value, key)?),
+        (None, Cell::Word(word)) => {
+            let value = whole_word(word).ok_or_else(|| item_mismatch(&cell, item))?;
+            Some(checked_key(value, key)?)
+        }
+        (None, Cell::Text(text)) => {
+            let detail = format!("label {} of {item}, which has no labels (KeyValues)", shown(text));
+            return Err(Error::invalid(detail));
+        }
+        (None, Cell::Single(_) | Cell::Double(_)) => Some(checked_key(whole(&cell, item)?, key)?),
+        (None, other) => return Err(item_mismatch(&other, item)),
+    };
+    let stored = value.map_or(0, |value| value + 1);
+    // A value below the count, or below what the width holds, fits it.
+    let too_wide = |_| Error::invalid(format!("key value {} does not fit {}", stored - 1, key.width));
+    match values {
+        Values::Byte(v) => v.push(stored.try_into().map_err(too_wide)?),
+        Values::UInt16(v) => v.push(stored.try_into().map_err(too_wide)?),
+        Values::UInt32(v) => v.push(stored.try_into().map_err(too_wide)?),
+        Values::UInt64(v) => v.push(stored),
+        other => return Err(other_variant(other, item)),
+    }
+    Ok(())
+}
+
+/// A key's value from 0 that is below the count.
+fn checked_key(value: i128, key: KeyType) -> Result<u64> {
+    let count = if key.count == 0 { key.width.max() } else { key.count };
+    u64::try_from(value).ok().filter(|&value| value < count).ok_or_else(|| {
+        let most = count - 1;
+        Error::invalid(format!("key value {value} is not one of {} (0 to {most})", ItemType::Key(key)))
+    })
+}
+
+/// A value's text as rows show it, without quotes; `None` for a missing one.
+fn text_of<'a>(value: &crate::Value<'a>) -> Option<Cow<'a, str>> {
+    match value {
+        crate::Value::Missing => None,
+        crate::Value::Text(text) => Some(Cow::Borrowed(text)),
+        other => {
+            let json = serde_json::to_string(other).ok()?;
+            // Texts of times, row ids and floats have nothing that is escaped.
+            let bare = json.strip_prefix('"').and_then(|json| json.strip_suffix('"'));
+            Some(Cow::Owned(bare.map_or_else(|| json.clone(), str::to_owned)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

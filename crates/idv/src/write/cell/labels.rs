@@ -1,0 +1,191 @@
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use container_core::{Error, Result};
+
+use super::{Cell, checked_key, item_mismatch, push_item, shown, text_of, whole, whole_word};
+use crate::codec::{Values, VectorRef};
+use crate::schema::ColumnSchema;
+use crate::value::{Shown, default_of};
+use crate::wire::{ItemType, KeyType, Type};
+
+/// The labels of a key column, to be looked up: its metadata `KeyValues`.
+///
+/// Labels of any type are found by their text as rows show it. Takes memory like the labels themselves.
+#[derive(Debug, Clone)]
+pub struct KeyLabels {
+    item: ItemType,
+    /// How many keys have one.
+    count: u64,
+    places: HashMap<Box<str>, Place>,
+}
+
+/// Which keys a label stands for.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    first: u64,
+    /// Another one, with the same label.
+    second: Option<u64>,
+}
+
+impl KeyLabels {
+    /// The labels of a column; `None` when it is no key or has none.
+    #[must_use]
+    pub fn of(column: &ColumnSchema) -> Option<Self> {
+        if !matches!(column.kind.item(), ItemType::Key(_)) {
+            return None;
+        }
+        let metadata = column.metadata.iter().find(|metadata| metadata.kind == "KeyValues")?;
+        Self::new(&metadata.value_type, &metadata.value)
+    }
+
+    /// Labels from the value of the metadata `KeyValues`, one vector with a label for each key value; `None` when it is something else.
+    #[must_use]
+    pub fn new(value_type: &Type, value: &Values) -> Option<Self> {
+        let Values::Vector(vectors) = value else { return None };
+        let vector = vectors.get(0)?;
+        let item = value_type.item();
+        let mut labels = Self { item, count: vector.length.into(), places: HashMap::new() };
+        labels.places.reserve(vector.range.len());
+        for (place, slot) in vector.range.clone().zip(slots(&vector)) {
+            if let Some(text) = text_of(&Shown::plain(item).value(vector.values, place)) {
+                labels.insert(&text, slot.into());
+            }
+        }
+        let absent = absent(&vector);
+        if let Some(text) = absent.iter().flatten().next().and_then(|_| text_of(&default_of(item))) {
+            absent.iter().flatten().for_each(|&slot| labels.insert(&text, slot.into()));
+        }
+        Some(labels)
+    }
+
+    /// How many key values have a label.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn insert(&mut self, text: &str, key: u64) {
+        match self.places.entry(text.into()) {
+            Entry::Vacant(vacant) => drop(vacant.insert(Place { first: key, second: None })),
+            Entry::Occupied(mut occupied) => {
+                let place = occupied.get_mut();
+                place.second.get_or_insert(key);
+            }
+        }
+    }
+
+    /// The key's value that a label stands for; `None` when it is none.
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid) when it stands for more than one.
+    pub fn find(&self, label: &str) -> Result<Option<u64>> {
+        match self.places.get(label) {
+            None => Ok(None),
+            Some(Place { first, second: None }) => Ok(Some(*first)),
+            Some(Place { first, second: Some(second) }) => {
+                let detail = format!("label {} stands for the keys {first} and {second}", shown(label));
+                Err(Error::invalid(format!("{detail}: give the key's value from 0")))
+            }
+        }
+    }
+
+    /// The key's value that a cell means: a label, or else the value from 0.
+    pub(super) fn value(&self, cell: &Cell<'_>, key: KeyType) -> Result<u64> {
+        if self.item == ItemType::Text {
+            return match cell {
+                Cell::Text(label) => self.find(label)?.ok_or_else(|| self.unknown(label)),
+                Cell::Word(label) => match (self.find(label)?, whole_word(label)) {
+                    (Some(value), _) => Ok(value),
+                    (None, Some(value)) => checked_key(value, key),
+                    (None, None) => Err(self.unknown(label)),
+                },
+                number => checked_key(whole(number, ItemType::Key(key))?, key),
+            };
+        }
+        // The labels are numbers or times: the cell must be one, and is compared in the form that all of them have.
+        let mut one = Values::of_item(self.item);
+        let label = push_item(&mut one, self.item, None, *cell).ok();
+        let label = label.and_then(|()| text_of(&Shown::plain(self.item).value(&one, 0)));
+        if let Some(value) = label.as_ref().map(|label| self.find(label)).transpose()?.flatten() {
+            return Ok(value);
+        }
+        // Values without label are shown as numbers. Others as numbers could be taken for labels.
+        let number = match cell {
+            Cell::Text(_) => None,
+            cell => whole(cell, ItemType::Key(key)).ok(),
+        };
+        match number {
+            Some(number) if number >= i128::from(self.count) => checked_key(number, key),
+            _ => match (label, cell) {
+                (Some(label), _) => Err(self.unknown(&label)),
+                (None, Cell::Text(label) | Cell::Word(label)) => Err(self.unknown(label)),
+                (None, cell) => Err(item_mismatch(cell, ItemType::Key(key))),
+            },
+        }
+    }
+
+    #[cold]
+    fn unknown(&self, label: &str) -> Error {
+        /// All labels are said when there are no more.
+        const ALL: usize = 8;
+        const NEAR: usize = 3;
+        let said = |places: Vec<(&str, u64)>| places.iter().map(|(text, _)| shown(text)).collect::<Vec<_>>().join(", ");
+        let mut all: Vec<_> = self.places.iter().map(|(text, place)| (&**text, place.first)).collect();
+        all.sort_unstable_by_key(|&(_, key)| key);
+        let (found, count) = (shown(label), self.count);
+        if all.len() <= ALL {
+            let all = said(all);
+            return Error::invalid(format!("{found} is none of the {count} labels ({all})"));
+        }
+        all.retain(|(text, _)| is_near(text, label));
+        all.truncate(NEAR);
+        let near = if all.is_empty() { String::new() } else { format!("; near it are {}", said(all)) };
+        Error::invalid(format!("{found} is none of the {count} labels{near}"))
+    }
+}
+
+/// The slots of the stored values.
+fn slots(vector: &VectorRef<'_>) -> Box<dyn Iterator<Item = u32>> {
+    match vector.indices {
+        None => Box::new(0..vector.length),
+        Some(indices) => Box::new(indices.to_vec().into_iter()),
+    }
+}
+
+/// The first two slots that a sparse vector does not store.
+fn absent(vector: &VectorRef<'_>) -> [Option<u32>; 2] {
+    let Some(indices) = vector.indices else { return [None; 2] };
+    let mut stored = indices.iter().copied().peekable();
+    let mut absent = (0..vector.length).filter(|slot| stored.next_if_eq(slot).is_none());
+    [absent.next(), absent.next()]
+}
+
+/// The same but for case, blanks around it or one or two letters.
+fn is_near(known: &str, found: &str) -> bool {
+    const LONGEST: usize = 64;
+    let (known, found) = (known.trim().to_lowercase(), found.trim().to_lowercase());
+    if known == found {
+        return true;
+    }
+    let (known, found): (Vec<char>, Vec<char>) = (known.chars().collect(), found.chars().collect());
+    let allowed = if found.len() < 4 { 1 } else { 2 };
+    if known.len().abs_diff(found.len()) > allowed || known.len().max(found.len()) > LONGEST {
+        return false;
+    }
+    // The number of letters to change, a row of the table at a time.
+    let mut row: Vec<usize> = (0..=found.len()).collect();
+    for (done, letter) in known.iter().enumerate() {
+        let mut diagonal = done;
+        let mut left = done + 1;
+        for (cell, other) in row.iter_mut().skip(1).zip(&found) {
+            let above = *cell;
+            *cell = (diagonal + usize::from(letter != other)).min(above + 1).min(left + 1);
+            (diagonal, left) = (above, *cell);
+        }
+        if let Some(first) = row.first_mut() {
+            *first = done + 1;
+        }
+    }
+    row.last().is_some_and(|&changes| changes <= allowed)
+}
