@@ -27,9 +27,9 @@ const WINDOW: u64 = 256;
 /// use idv::{Recovery, WriterOptions};
 ///
 /// let mut bytes = std::fs::read(path).unwrap();
-/// bytes[6000] ^= 1; // within the second of three blocks of a column
+/// bytes[6000] ^= 1; // within one block of one of 14 columns, which have three
 /// let recovery = Recovery::survey(Source::from(bytes), &Default::default())?;
-/// assert_eq!((recovery.column_names().len(), recovery.row_count()), (14, 300));
+/// assert_eq!((recovery.column_names().len(), recovery.row_count()), (13, 500));
 /// let (out, losses) = recovery.write(Cursor::new(Vec::new()), WriterOptions::default())?;
 /// assert_eq!(losses.len(), 1);
 /// # Ok(())

@@ -55,9 +55,11 @@ impl<W: Write + Seek> Writer<W> {
         let mut copied = Copied::default();
         let mut rows = 0;
         if let Some(per_block) = rows_per_block(reader, &columns).filter(|_| same.contains(&true)) {
-            if self.rows_per_block.is_none() && self.row_count() == 0 && self.options.rows_per_block.is_none() {
-                // The first file decides. Of a file of one block, as many rows as it has.
-                self.rows_per_block = Some(per_block.min(reader.row_count()).max(1));
+            let undecided = self.rows_per_block.is_none() && self.row_count() == 0;
+            if undecided && self.options.bytes_per_block.is_none() {
+                // What was asked for, or else what the first file has: of one block, as many rows as are in it.
+                let rows = self.options.rows_per_block.unwrap_or_else(|| per_block.min(reader.row_count()).max(1));
+                self.rows_per_block = Some(rows).filter(|&rows| rows <= reader.row_count());
             }
             let aligned = self.columns.iter().all(|column| column.values.is_empty());
             let mine = self.rows_per_block.filter(|&mine| {
