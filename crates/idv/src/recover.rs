@@ -135,6 +135,12 @@ impl Recovery {
         total(&self.rows)
     }
 
+    /// The rows that will be written, by their numbers in the damaged file: ranges that rise.
+    #[must_use]
+    pub fn rows(&self) -> &[Range<u64>] {
+        &self.rows
+    }
+
     /// How many rows the file says it has.
     #[must_use]
     pub fn rows_declared(&self) -> u64 {
@@ -165,7 +171,17 @@ impl Recovery {
             damaged = union(&damaged, &column.damaged);
         }
         self.rows = complement(&damaged, rows);
-        if self.rows.is_empty() && rows > 0 {
+        let declared = self.reader.header().columns;
+        if declared > 0 && !self.columns.iter().any(|column| column.unreadable.is_none()) {
+            let error = Error::invalid(format!("of {declared} columns none can be read")).in_format(FORMAT_NAME);
+            let why = self.columns.iter().find_map(|column| column.unreadable.clone());
+            let why = why.or_else(|| self.findings.last().map(ToString::to_string));
+            return Err(match why {
+                Some(why) => error.caused_by(why),
+                None => error,
+            });
+        }
+        if self.rows.is_empty() && rows > 0 || self.chosen.is_empty() && declared > 0 {
             let first = self.columns.iter().find_map(|column| column.first.as_ref());
             let mut error = Error::invalid("no row is whole in the columns that can be read").in_format(FORMAT_NAME);
             if let Some(cause) = first {
@@ -178,8 +194,9 @@ impl Recovery {
 
     /// The columns that make the most values together with the rows that are whole in all of them.
     fn best(&self, rows: u64) -> Vec<usize> {
-        let mut readable: Vec<usize> =
-            (0..self.columns.len()).filter(|&index| self.column(index).is_some_and(|c| c.unreadable.is_none())).collect();
+        let mut readable: Vec<usize> = (0..self.columns.len())
+            .filter(|&index| self.column(index).is_some_and(|c| c.unreadable.is_none()))
+            .collect();
         if rows == 0 {
             return readable;
         }
@@ -230,7 +247,11 @@ impl Recovery {
                     .enumerate()
                     .filter_map(|(index, own)| own.as_ref().map(ColumnSlice::from).or_else(|| batch.column(index)))
                     .collect();
-                writer.append_columns(&slices)?;
+                if slices.is_empty() {
+                    writer.append_bare_rows(batch.row_count() as u64);
+                } else {
+                    writer.append_columns(&slices)?;
+                }
             }
         }
         for (repaired, name) in repaired.into_iter().zip(self.column_names()) {
@@ -295,7 +316,9 @@ impl Recovery {
                                 let kind = item.kind().to_owned();
                                 column.metadata.push(MetadataSchema { kind, value_type, value });
                             }
-                            (Ok(_), _) => lose(format!("metadata {:?} lost: it is there twice, or has no kind", item.kind())),
+                            (Ok(_), _) => {
+                                lose(format!("metadata {:?} lost: it is there twice, or has no kind", item.kind()))
+                            }
                             (Err(error), _) if error.kind() == ErrorKind::Io => return Err(error),
                             (Err(error), _) => lose(format!("metadata lost ({})", error.detail())),
                         }
@@ -317,8 +340,7 @@ impl Surveyed {
 
 /// Tries all blocks of a column.
 fn survey_column(reader: &Reader, index: usize, options: &RecoverOptions) -> Result<Surveyed> {
-    let mut surveyed =
-        Surveyed { name: String::new(), unreadable: None, damaged: Vec::new(), blocks: 0, first: None };
+    let mut surveyed = Surveyed { name: String::new(), unreadable: None, damaged: Vec::new(), blocks: 0, first: None };
     let Some(column) = reader.columns().get(index) else { return Ok(surveyed) };
     column.unique_name().clone_into(&mut surveyed.name);
     if let Err(why) = column.kind() {

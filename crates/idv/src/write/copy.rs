@@ -30,7 +30,7 @@ impl<W: Write + Seek> Writer<W> {
             rows += batch.row_count() as u64;
             let slices: Vec<_> = (0..batch.column_count()).filter_map(|index| batch.column(index)).collect();
             if slices.is_empty() {
-                self.append_bare_rows(batch.row_count() as u64)?;
+                self.append_bare_rows(batch.row_count() as u64);
             } else {
                 self.take_columns(&slices, batch.row_count())?;
             }

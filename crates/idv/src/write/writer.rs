@@ -147,7 +147,8 @@ impl<W: Write + Seek> Writer<W> {
     pub fn append_batch(&mut self, batch: &Batch<'_>) -> Result<()> {
         let columns: Vec<_> = (0..batch.column_count()).filter_map(|index| batch.column(index)).collect();
         if columns.is_empty() && self.columns.is_empty() {
-            return self.append_bare_rows(batch.row_count() as u64);
+            self.append_bare_rows(batch.row_count() as u64);
+            return Ok(());
         }
         self.append_columns(&columns)
     }
@@ -169,9 +170,8 @@ impl<W: Write + Seek> Writer<W> {
     }
 
     /// Appends rows of a table that has no columns.
-    pub(super) fn append_bare_rows(&mut self, rows: u64) -> Result<()> {
+    pub(crate) fn append_bare_rows(&mut self, rows: u64) {
         self.bare_rows = self.bare_rows.saturating_add(rows);
-        Ok(())
     }
 
     /// Fails when the sink has.
