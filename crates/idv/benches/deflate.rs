@@ -1,7 +1,7 @@
 //! How well and how fast blocks are compressed, column by column, by one thread.
 //!
 //! ```text
-//! cargo bench -p idv --bench deflate -- FILE [--levels 1,6] [--repeat N]
+//! cargo bench -p idv --bench deflate -- FILE [--levels 1,6] [--flate2 1,6] [--column NAME] [--repeat N]
 //! ```
 //!
 //! Every block of the file is inflated, if it is compressed, then compressed at each level, by the encoder of this crate and by
@@ -63,11 +63,13 @@ fn main() {
     let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
     let mut file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/scalar-mixed-none.idv").to_owned();
     let (mut levels, mut flate2_levels, mut repeat) = (vec![1, 6], vec![1, 6], 1);
+    let mut only: Option<String> = None;
     let list = |text: String| text.split(',').filter(|t| !t.is_empty()).map(|level| level.parse().unwrap()).collect();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--levels" => levels = list(words.next().unwrap()),
             "--flate2" => flate2_levels = list(words.next().unwrap()),
+            "--column" => only = words.next(),
             "--repeat" => repeat = words.next().unwrap().parse().unwrap(),
             _ if word.starts_with('-') => panic!("{word} is no option"),
             _ => file = word,
@@ -75,7 +77,7 @@ fn main() {
     }
     let reader = Reader::open(&file).unwrap();
     println!("{:24} {:>9} {:>12} {:>12} {:>8} {:>8}", "column", "by", "raw", "packed", "ratio", "GB/s");
-    for column in reader.columns() {
+    for column in reader.columns().iter().filter(|column| only.as_ref().is_none_or(|name| name == column.name())) {
         let blocks: Vec<_> =
             (0..column.block_count()).map(|b| reader.block_bytes(column.index(), b).unwrap()).collect();
         let raw: usize = blocks.iter().map(|block| block.len()).sum();

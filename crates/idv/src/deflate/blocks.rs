@@ -103,14 +103,8 @@ impl Coder {
         self.litlen_lens.get_mut(LITLENS..).unwrap_or_default().fill(0);
         let mut distances = histogram.distances;
         // Some decoders take no code of a single symbol.
-        let mut used = distances.iter().filter(|&&count| count > 0).count();
-        for count in distances.iter_mut().filter(|count| **count == 0) {
-            if used >= 2 {
-                break;
-            }
-            *count = 1;
-            used += 1;
-        }
+        let missing = 2usize.saturating_sub(distances.iter().filter(|&&count| count > 0).count());
+        distances.iter_mut().filter(|count| **count == 0).take(missing).for_each(|count| *count = 1);
         code_lengths(distances.get(..DISTANCES).unwrap_or_default(), MAX_BITS, &mut self.distance_lens);
         self.distance_lens.get_mut(DISTANCES..).unwrap_or_default().fill(0);
     }

@@ -1,17 +1,17 @@
 //! Finds what was there before: chains of earlier places whose next four bytes have the same hash.
 
+use super::costs::Costs;
 use super::symbols::{MAX_MATCH, MIN_MATCH, WINDOW};
 
-const BITS4: u32 = 15;
-const BITS3: u32 = 13;
-/// Matches of three bytes from further away cost more than their literals, nearly always.
-const FAR: u32 = 1 << 13;
-
+const BITS4: u32 = 16;
+const BITS3: u32 = 15;
 /// A repetition: so many bytes, which are also so far back. No length is no match.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Match {
     pub(super) length: usize,
     pub(super) distance: usize,
+    /// What it saves.
+    pub(super) gain: i32,
 }
 
 /// How hard to look.
@@ -73,6 +73,7 @@ impl Chains {
     }
 
     /// Enters all places up to `at` that a match may lead back to.
+    #[inline(always)]
     pub(super) fn enter(&mut self, data: &[u8], at: usize) {
         let from = self.next.max(at.saturating_sub(WINDOW));
         self.next = self.next.max(at);
@@ -100,14 +101,14 @@ impl Chains {
         (head, head3)
     }
 
-    /// The longest match at a place that is longer than `floor`, the nearest of its length; and enters the place, which must be the
-    /// next one.
+    /// The match at a place that saves most, of those longer than `floor`; and enters the place, which must be the next one. No length when
+    /// none saves anything.
     #[inline(always)]
-    pub(super) fn find(&mut self, data: &[u8], at: usize, floor: usize, effort: Effort) -> Match {
+    pub(super) fn find(&mut self, data: &[u8], costs: &Costs, at: usize, floor: usize, effort: Effort) -> Match {
         let mut best = Match::default();
         let mut longest = floor.max(MIN_MATCH - 1);
         let here = data.get(at..).unwrap_or_default();
-        let Some(&bytes) = here.first_chunk() else { return best };
+        let Some(&bytes) = here.first_chunk::<4>() else { return best };
         let word = u32::from_le_bytes(bytes);
         let number = self.number(at);
         self.next = at + 1;
@@ -117,13 +118,14 @@ impl Chains {
         let least = self.base.max(number.saturating_sub(WINDOW as u32 - 1));
         let most = here.len().min(MAX_MATCH);
 
-        if longest < MIN_MATCH && place3 >= least && number - place3 <= FAR {
-            let from = at - (number - place3) as usize;
-            if let Some(there) = word_at(data, from)
-                && (there ^ word) << 8 == 0
-            {
+        if longest < MIN_MATCH && place3 >= least {
+            let distance = (number - place3) as usize;
+            if word_at(data, at - distance).is_some_and(|there| (there ^ word) << 8 == 0) {
                 longest = MIN_MATCH;
-                best = Match { length: MIN_MATCH, distance: (number - place3) as usize };
+                let gain = costs.gain(bytes[0], at, MIN_MATCH, distance);
+                if gain > 0 {
+                    best = Match { length: MIN_MATCH, distance, gain };
+                }
             }
         }
         let nice = effort.nice.min(most);
@@ -134,11 +136,14 @@ impl Chains {
             depth -= 1;
             let distance = (number - place) as usize;
             let there = data.get(at - distance..).unwrap_or_default();
-            if word_at(there, 0) == Some(word) && word_at(there, longest.saturating_sub(3)) == Some(last) {
+            if word_at(there, longest.saturating_sub(3)) == Some(last) && word_at(there, 0) == Some(word) {
                 let length = common(there, here, most);
                 if length > longest {
                     longest = length;
-                    best = Match { length, distance };
+                    let gain = costs.gain(bytes[0], at, length, distance);
+                    if gain > best.gain {
+                        best = Match { length, distance, gain };
+                    }
                     if length >= nice {
                         break;
                     }

@@ -6,6 +6,7 @@
 
 mod bits;
 mod blocks;
+mod costs;
 mod huffman;
 mod matches;
 mod parse;
@@ -15,6 +16,7 @@ mod symbols;
 
 use self::bits::Writer;
 use self::blocks::{Coder, MOST_STORED, stored_blocks};
+use self::costs::Costs;
 use self::matches::{Chains, Effort};
 use self::parse::{Sequences, Style, parse};
 use self::quiet::Quiet;
@@ -23,6 +25,10 @@ use crate::wire::Compression;
 
 /// Bytes that are looked at together.
 const CHUNK: usize = 8 << 10;
+/// The same where no matches are looked for.
+const QUIET_CHUNK: usize = 16 << 10;
+/// And where they are for the first time again.
+const TRIAL: usize = 3 << 10;
 /// A block of the stream has no more bytes than that.
 const MOST_BLOCK: usize = 4 << 20;
 /// And no more matches.
@@ -37,6 +43,7 @@ pub(crate) struct Deflater {
     coder: Option<Box<Coder>>,
     sequences: Sequences,
     quiet: Quiet,
+    costs: Option<Box<Costs>>,
 }
 
 impl Deflater {
@@ -98,6 +105,8 @@ impl Deflater {
         let coder = self.coder.get_or_insert_default();
         let sequences = &mut self.sequences;
         let quiet = &mut self.quiet;
+        let costs = self.costs.get_or_insert_default();
+        let mut learnt = false;
         sequences.clear();
         quiet.start();
         chains.start(u32::try_from(data.len()).unwrap_or(u32::MAX));
@@ -108,19 +117,39 @@ impl Deflater {
         let mut at = 0;
         while at < data.len() {
             let mark = sequences.mark();
-            let end = data.len().min(at + CHUNK);
+            let is_quiet = !quiet.is_over(at);
+            let mut end = data.len().min(
+                at + if is_quiet {
+                    QUIET_CHUNK
+                } else if at == 0 || learnt {
+                    CHUNK
+                } else {
+                    TRIAL
+                },
+            );
             let mut chunk = Histogram::new();
             chunk.literals(data.get(at..end).unwrap_or_default());
             let mut chunk_cost = chunk.cost();
             let mut next = end;
-            if !quiet.is_over(at) && !quiet.surprise(data, at, end, chunk_cost) {
+            if is_quiet && !quiet.surprise(data, at, end, chunk_cost) {
                 sequences.literals(end - at);
+                learnt = false;
             } else {
+                if !learnt {
+                    costs.start(&chunk);
+                }
+                if is_quiet {
+                    end = data.len().min(at + TRIAL);
+                    chunk = Histogram::new();
+                    chunk.literals(data.get(at..end).unwrap_or_default());
+                }
                 let mut parsed = Histogram::new();
-                next = parse(chains, style, data, at, end, sequences, &mut parsed);
+                next = parse(chains, costs, style, data, at, end, sequences, &mut parsed);
                 chunk.literals(data.get(end..next).unwrap_or_default());
                 chunk_cost = chunk.cost();
                 let parsed_cost = parsed.cost();
+                costs.learn(&parsed, next - at, parsed_cost);
+                learnt = true;
                 quiet.tried(at, next, chunk_cost, parsed_cost + parsed_cost / 128 < chunk_cost);
                 if parsed_cost < chunk_cost {
                     (chunk, chunk_cost) = (parsed, parsed_cost);
@@ -148,19 +177,19 @@ impl Deflater {
 
 /// How hard each level tries. `None` is not at all.
 const fn style(level: u8) -> Option<Style> {
-    let (depth, nice, lazy) = match level {
+    let (depth, nice, lazy, patience) = match level {
         0 => return None,
-        1 => (2, 16, 0),
-        2 => (6, 24, 0),
-        3 => (12, 32, 0),
-        4 => (10, 32, 1),
-        5 => (16, 48, 1),
-        6 => (32, 96, 1),
-        7 => (96, 130, 1),
-        8 => (200, 200, 2),
-        _ => (600, 258, 2),
+        1 => (1, 16, 0, 0),
+        2 => (3, 24, 0, 0),
+        3 => (8, 32, 0, 0),
+        4 => (4, 32, 1, 6),
+        5 => (6, 48, 1, 8),
+        6 => (10, 64, 1, 8),
+        7 => (32, 130, 1, 32),
+        8 => (100, 200, 2, 130),
+        _ => (400, 258, 2, 258),
     };
-    Some(Style { effort: Effort { depth, nice }, lazy })
+    Some(Style { effort: Effort { depth, nice }, lazy, patience })
 }
 
 /// The checksum of RFC 1950: the sum of the bytes, and the sum of these sums after each byte, both modulo 65521.

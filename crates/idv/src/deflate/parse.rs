@@ -1,9 +1,10 @@
 //! Turns bytes into literals and matches.
 
 use super::blocks::Sequence;
+use super::costs::Costs;
 use super::matches::{Chains, Effort, Match};
 use super::stats::Histogram;
-use super::symbols::MIN_MATCH;
+use super::symbols::{MAX_MATCH, MIN_MATCH};
 
 /// How literals and matches are chosen.
 #[derive(Clone, Copy)]
@@ -11,6 +12,8 @@ pub(super) struct Style {
     pub(super) effort: Effort,
     /// Whether to look at the next place, and the one after it, before a match is taken.
     pub(super) lazy: u8,
+    /// A match of this length is taken without that.
+    pub(super) patience: usize,
 }
 
 /// The sequences of a block so far.
@@ -62,17 +65,10 @@ impl Sequences {
     }
 }
 
-/// Whether a match one or two places on is worth the literals before it.
-#[inline(always)]
-fn is_better(next: Match, found: Match, least: i32) -> bool {
-    let log = |distance: usize| i32::try_from(distance.max(1).ilog2()).unwrap_or(0);
-    let length = |found: Match| i32::try_from(found.length).unwrap_or(0);
-    next.length > 0 && 4 * (length(next) - length(found)) + log(found.distance) - log(next.distance) > least
-}
-
 /// Adds what the bytes from `at` to `end` are made of; the last match may reach beyond. Returns where it ends.
 pub(super) fn parse(
     chains: &mut Chains,
+    costs: &mut Costs,
     style: Style,
     data: &[u8],
     mut at: usize,
@@ -80,40 +76,36 @@ pub(super) fn parse(
     sequences: &mut Sequences,
     histogram: &mut Histogram,
 ) -> usize {
-    let Style { effort, lazy } = style;
+    let Style { effort, lazy, patience } = style;
     let half = Effort { depth: effort.depth / 2, ..effort };
     let quarter = Effort { depth: effort.depth / 4, ..effort };
-    let literal = |sequences: &mut Sequences, histogram: &mut Histogram, at: usize| {
-        sequences.literals(1);
-        histogram.literal(data.get(at).copied().unwrap_or(0));
-    };
+    let byte = |at: usize| data.get(at).copied().unwrap_or(0);
     chains.enter(data, at);
+    costs.prepare(data, at, end + MAX_MATCH + 2);
     while at < end {
-        let mut found = chains.find(data, at, MIN_MATCH - 1, effort);
+        let mut found = chains.find(data, costs, at, MIN_MATCH - 1, effort);
         if found.length < MIN_MATCH {
-            literal(sequences, histogram, at);
+            sequences.literals(1);
+            histogram.literal(byte(at));
             at += 1;
             continue;
         }
-        while lazy > 0 && found.length < effort.nice {
-            let next = chains.find(data, at + 1, found.length - 1, half);
-            if is_better(next, found, 2) {
-                literal(sequences, histogram, at);
-                at += 1;
-                found = next;
-                continue;
+        while lazy > 0 && found.length < patience && at < end {
+            let (mut by, mut literals) = (1, costs.literal(byte(at)));
+            let mut next = chains.find(data, costs, at + 1, found.length - 1, half);
+            let mut better = next.length > 0 && costs.is_later_better(found, next, by, literals);
+            if !better && lazy > 1 {
+                (by, literals) = (2, literals + costs.literal(byte(at + 1)));
+                next = chains.find(data, costs, at + 2, found.length - 1, quarter);
+                better = next.length > 0 && costs.is_later_better(found, next, by, literals);
             }
-            if lazy > 1 {
-                let next = chains.find(data, at + 2, found.length - 1, quarter);
-                if is_better(next, found, 6) {
-                    literal(sequences, histogram, at);
-                    literal(sequences, histogram, at + 1);
-                    at += 2;
-                    found = next;
-                    continue;
-                }
+            if !better {
+                break;
             }
-            break;
+            sequences.literals(by);
+            (at..at + by).for_each(|at| histogram.literal(byte(at)));
+            at += by;
+            found = next;
         }
         sequences.copy(found);
         histogram.copy(found.length, found.distance);

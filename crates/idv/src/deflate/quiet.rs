@@ -4,12 +4,12 @@
 //! when literals begin to cost more or less than they did, and when a scout, who remembers a few places of many, meets some again.
 
 /// The first and the longest stretch without matches before they are looked for again.
-const FIRST: usize = 32 << 10;
-pub(super) const MOST: usize = 256 << 10;
+const FIRST: usize = 64 << 10;
+pub(super) const MOST: usize = 1 << 20;
 
 /// Bytes from one place that the scout remembers to the next, and one more than from one that it compares to the next: so both meet,
 /// however far apart a text and its repetition are, if that is long enough.
-const STRIDE: usize = 17;
+const STRIDE: usize = 33;
 const BITS: u32 = 11;
 /// Places met again in a chunk that make a trial.
 const HITS: u32 = 3;
@@ -86,7 +86,7 @@ impl Quiet {
         } else {
             self.trial = (next - at, cost);
             self.until = next + self.stretch;
-            self.stretch = (self.stretch * 2).min(MOST);
+            self.stretch = (self.stretch * 4).min(MOST);
         }
     }
 }

@@ -138,7 +138,7 @@ fn fixed_bits(litlens: &[u32; 288], distances: &[u32; 32]) -> u64 {
 
 /// The binary logarithm in parts of `1 << 16`, right to 0.003; 0 of 0.
 #[inline(always)]
-fn log2(number: u32) -> u64 {
+pub(super) fn log2(number: u32) -> u64 {
     let Some(exponent) = number.checked_ilog2() else { return 0 };
     let index = (u64::from(number) << (31 - exponent) >> 23 & 255) as usize;
     u64::from(exponent) << 16 | u64::from(LOG2.get(index).copied().unwrap_or(0))
@@ -154,7 +154,7 @@ static LOG2: [u16; 256] = {
         let (mut bit, mut log) = (1u16 << 15, 0);
         while bit > 0 {
             // `x` is in parts of `1 << 32`, below 2.
-            x = (x >> 2) * (x >> 2) >> 28;
+            x = ((x >> 2) * (x >> 2)) >> 28;
             if x >> 33 > 0 {
                 x >>= 1;
                 log |= bit;

@@ -207,7 +207,8 @@ fn every_length_and_distance() {
     }
     for level in LEVELS {
         let packed = check(level, &raw);
-        assert!(level == 0 || packed < 32_768 + 350 * 8, "{packed} at level {level}");
+        // The noise before keeps from looking at once.
+        assert!(level == 0 || packed < 48_000, "{packed} of {} at level {level}", raw.len());
     }
 }
 
