@@ -124,6 +124,16 @@ impl Output {
         self.temporary.as_file()
     }
 
+    /// What has been written so far, to be checked before it gets its name. Later writes may be seen.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io).
+    pub fn read_back(&self) -> Result<crate::Source> {
+        let failed = |cause| Error::io("cannot read back what was written", cause);
+        let file = self.temporary.reopen().map_err(failed)?;
+        crate::Source::from_file(file).map_err(|error| error.in_file(self.target.display().to_string()))
+    }
+
     /// Syncs the file and gives it its name.
     ///
     /// # Errors

@@ -103,6 +103,15 @@ impl Source {
         }
     }
 
+    /// A file that is open, by positional reads. Bytes that are appended later are not seen.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) when its length cannot be had.
+    pub fn from_file(file: File) -> Result<Self> {
+        let len = file.metadata().map_err(|cause| Error::io("cannot open", cause))?.len();
+        Ok(Self::new(PositionalFile { file, len }))
+    }
+
     /// Any medium that gives bytes by position.
     #[must_use]
     pub fn new(medium: impl ReadAt + 'static) -> Self {

@@ -50,7 +50,11 @@ pub(crate) fn bad_value(item: ItemType, values: &Values, place: usize) -> Option
         (_, Values::DateTimeOffset(both)) => {
             let (&ticks, &minutes) = (both.ticks.get(place)?, both.minutes.get(place)?);
             let allowed = minutes == i16::MIN || OFFSETS.contains(&minutes);
-            if allowed { bad_ticks(ticks) } else { Some(format!("offset of {minutes} minutes is not between -840 and 840")) }
+            if allowed {
+                bad_ticks(ticks)
+            } else {
+                Some(format!("offset of {minutes} minutes is not between -840 and 840"))
+            }
         }
         _ => None,
     }

@@ -41,7 +41,8 @@ fn salvage(source: Source, options: Options, wrong: &mut Vec<Error>) -> Result<I
             Err(error) => {
                 let lost = header.columns - index;
                 let s = if lost == 1 { "" } else { "s" };
-                let detail = format!("the table of contents is damaged: the last {lost} column{s} of {}", header.columns);
+                let detail =
+                    format!("the table of contents is damaged: the last {lost} column{s} of {}", header.columns);
                 let at = error.position().byte.unwrap_or(header.toc_offset);
                 wrong.push(Error::invalid(detail).at(at).caused_by(error));
                 break;
@@ -98,8 +99,9 @@ fn salvage_header(source: &Source, wrong: &mut Vec<Error>) -> Result<Header> {
             .at(16));
         }
     };
-    let columns = u32::try_from(columns)
-        .map_err(|_| Error::invalid(format!("column count {columns} is negative: nothing is known of columns")).at(48))?;
+    let columns = u32::try_from(columns).map_err(|_| {
+        Error::invalid(format!("column count {columns} is negative: nothing is known of columns")).at(48)
+    })?;
     let rows = u64::try_from(rows).map_err(|_| {
         Error::invalid(format!("row count {rows} is negative: where the last block ends is not known")).at(40)
     })?;

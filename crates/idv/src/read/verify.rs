@@ -5,8 +5,8 @@ use container_core::{Error, ErrorKind, Finding, Result, Severity, Unit, VerifyOp
 use super::open::Column;
 use super::{Reader, Scratch};
 use crate::FORMAT_NAME;
-use crate::codec::Values;
 use crate::check::{bad_value, can_be_bad};
+use crate::codec::Values;
 use crate::wire::{HEADER_LEN, ItemType, LOOKUP_ENTRY_LEN, LookupEntry, TAIL_LEN, Type};
 
 /// Blocks that are checked together: the findings of so many are held before they are reported.
