@@ -131,6 +131,7 @@ pub use schema_diff::SchemaDifference;
 pub use time::{DateTime, DateTimeOffset, TimeSpan};
 pub use value::{Labels, Value, Vector};
 pub use wire::{Compression, Header, ItemType, KeyType, KeyWidth, Type, Version};
+pub use write::{Cell, KeyLabels};
 pub use write::{Copied, Writer, WriterOptions, merge};
 
 pub(crate) use read::shown_metadata;

@@ -209,12 +209,7 @@ fn does_not_fit(found: &str, item: ItemType) -> Error {
 }
 
 /// Appends one item.
-pub(super) fn push_item(
-    values: &mut Values,
-    item: ItemType,
-    labels: Option<&KeyLabels>,
-    cell: Cell<'_>,
-) -> Result<()> {
+pub(super) fn push_item(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, cell: Cell<'_>) -> Result<()> {
     /// A whole number of the vector's type.
     macro_rules! whole {
         ($v:expr) => {{
@@ -430,12 +425,9 @@ fn ticks_in_range(ticks: i128, item: ItemType, found: impl FnOnce() -> String) -
     let (first, last) = range(item);
     match i64::try_from(ticks) {
         Ok(ticks) if (first..=last).contains(&ticks.into()) => Ok(ticks),
-        _ if last == LAST_TICK.into() => Err(Error::invalid(format!(
-            "{} does not fit {item} ({} to {})",
-            found(),
-            DateTime(0),
-            DateTime(LAST_TICK)
-        ))),
+        _ if last == LAST_TICK.into() => {
+            Err(Error::invalid(format!("{} does not fit {item} ({} to {})", found(), DateTime(0), DateTime(LAST_TICK))))
+        }
         _ => Err(does_not_fit(&found(), item)),
     }
 }

@@ -1,5 +1,6 @@
 //! Writing a file: values are gathered into blocks, blocks encoded and compressed by all threads, tables written last.
 
+mod cell;
 mod copy;
 mod finish;
 mod layout;
@@ -8,6 +9,7 @@ mod options;
 mod pipeline;
 mod writer;
 
+pub use cell::{Cell, KeyLabels};
 pub use copy::Copied;
 pub use merge::merge;
 pub use options::WriterOptions;

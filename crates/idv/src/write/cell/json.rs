@@ -32,15 +32,26 @@ impl Values {
     ///
     /// # Errors
     /// As [`push_cell`](Self::push_cell); [`Invalid`](container_core::ErrorKind::Invalid) for what is not JSON, or an array that the type does
-    /// not have. In texts given from elsewhere, the byte counts from this text's beginning.
+    /// not have. The message says the byte of this text, not of the file that it may be from.
     pub fn push_json(&mut self, kind: &Type, labels: Option<&KeyLabels>, raw: &str) -> Result<()> {
         let len = self.len();
         let mut json = Json { text: raw, at: 0 };
         let pushed = push(self, kind, labels, &mut json).and_then(|()| json.end());
-        if pushed.is_err() {
+        pushed.map_err(|error| {
             self.truncate(len);
-        }
-        pushed
+            placed(error)
+        })
+    }
+}
+
+/// The place in the value's text is said in words: the position is for places in a file.
+#[cold]
+fn placed(error: Error) -> Error {
+    let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    match error.position().byte {
+        None => error,
+        Some(0) => Error::new(error.kind(), format!("{}{cause}", error.detail())),
+        Some(byte) => Error::new(error.kind(), format!("{}{cause}, at byte {byte} of its JSON", error.detail())),
     }
 }
 
@@ -115,14 +126,16 @@ fn push_scalar(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, 
         }
         (Scalar::Number(_), _) => match scalar.as_cell() {
             // The float may be another number than the digits are.
-            Cell::Double(x) if x.abs() >= EXACT => {
-                Err(Error::invalid(format!("{} where {} is wanted", described(&Cell::Double(x)), super::wanted(&Type::Item(item)))))
-            }
+            Cell::Double(x) if x.abs() >= EXACT => Err(Error::invalid(format!(
+                "{} where {} is wanted",
+                described(&Cell::Double(x)),
+                super::wanted(&Type::Item(item))
+            ))),
             cell => push_item(values, item, labels, cell),
         },
         (scalar, _) => push_item(values, item, labels, scalar.as_cell()),
     };
-    pushed.map_err(|error| if at > 0 { error.at(at as u64) } else { error })
+    pushed.map_err(|error| error.at(at as u64))
 }
 
 /// Floats hold all whole numbers below it.
@@ -250,7 +263,9 @@ fn push_sparse(vectors: &mut Vectors, kind: &Type, labels: Option<&KeyLabels>, j
 pub(in crate::write) fn close_sparse(vectors: &mut Vectors, kind: &Type, length: u32, indices: &[u32]) -> Result<()> {
     check_length(kind, length.into())?;
     // What is wrong came with the value.
-    vectors.close_sparse(length, indices).map_err(|error| Error::new(as_invalid(error.kind()), error.detail().to_owned()))
+    vectors
+        .close_sparse(length, indices)
+        .map_err(|error| Error::new(as_invalid(error.kind()), error.detail().to_owned()))
 }
 
 fn as_invalid(kind: container_core::ErrorKind) -> container_core::ErrorKind {

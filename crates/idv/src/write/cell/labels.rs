@@ -138,8 +138,9 @@ impl KeyLabels {
             let all = said(all);
             return Error::invalid(format!("{found} is none of the {count} labels ({all})"));
         }
-        all.retain(|(text, _)| is_near(text, label));
-        all.truncate(NEAR);
+        let mut near: Vec<_> = all.into_iter().filter_map(|place| Some((changes(place.0, label)?, place))).collect();
+        near.sort_by_key(|&(changes, _)| changes);
+        let all: Vec<_> = near.into_iter().take(NEAR).map(|(_, place)| place).collect();
         let near = if all.is_empty() { String::new() } else { format!("; near it are {}", said(all)) };
         Error::invalid(format!("{found} is none of the {count} labels{near}"))
     }
@@ -161,31 +162,27 @@ fn absent(vector: &VectorRef<'_>) -> [Option<u32>; 2] {
     [absent.next(), absent.next()]
 }
 
-/// The same but for case, blanks around it or one or two letters.
-fn is_near(known: &str, found: &str) -> bool {
+/// How many letters must change to make one label of the other, case and blanks around it not counted, if it is one or two.
+fn changes(known: &str, found: &str) -> Option<usize> {
     const LONGEST: usize = 64;
     let (known, found) = (known.trim().to_lowercase(), found.trim().to_lowercase());
-    if known == found {
-        return true;
-    }
     let (known, found): (Vec<char>, Vec<char>) = (known.chars().collect(), found.chars().collect());
     let allowed = if found.len() < 4 { 1 } else { 2 };
-    if known.len().abs_diff(found.len()) > allowed || known.len().max(found.len()) > LONGEST {
-        return false;
+    if known == found {
+        return Some(0);
     }
-    // The number of letters to change, a row of the table at a time.
+    if known.len().abs_diff(found.len()) > allowed || known.len().max(found.len()) > LONGEST {
+        return None;
+    }
+    // A row of the table of changes between the beginnings of both at a time.
     let mut row: Vec<usize> = (0..=found.len()).collect();
     for (done, letter) in known.iter().enumerate() {
-        let mut diagonal = done;
-        let mut left = done + 1;
+        let (mut diagonal, mut left) = (done, done + 1);
         for (cell, other) in row.iter_mut().skip(1).zip(&found) {
             let above = *cell;
             *cell = (diagonal + usize::from(letter != other)).min(above + 1).min(left + 1);
             (diagonal, left) = (above, *cell);
         }
-        if let Some(first) = row.first_mut() {
-            *first = done + 1;
-        }
     }
-    row.last().is_some_and(|&changes| changes <= allowed)
+    row.last().copied().filter(|&changes| changes <= allowed)
 }

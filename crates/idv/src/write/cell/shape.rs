@@ -112,14 +112,18 @@ impl<'a> Shape<'a> {
         let depth = self.open_arrays() + 1;
         match self.depth {
             Some(known) => Error::invalid(format!("an array beside items, {known} deep")),
-            None => Error::invalid(format!("arrays {depth} deep where the type has {}", dimensions(self.dimensions.len()))),
+            None => {
+                Error::invalid(format!("arrays {depth} deep where the type has {}", dimensions(self.dimensions.len())))
+            }
         }
     }
 
     #[cold]
     fn too_flat(&self, depth: usize) -> Error {
         let wanted = dimensions(self.dimensions.len());
-        Error::invalid(format!("arrays {depth} deep where the type has {wanted} (all items in one array are taken too)"))
+        Error::invalid(format!(
+            "arrays {depth} deep where the type has {wanted} (all items in one array are taken too)"
+        ))
     }
 }
 
