@@ -1,0 +1,193 @@
+//! Files joined into one: which blocks are carried over, and that nothing changes by it.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
+
+use std::io::Cursor;
+
+use container_core::{Scan, Severity, Source, VerifyOptions};
+use idv::{
+    ColumnSchema, Compression, ItemType, KeyType, KeyWidth, Options, Reader, Schema, Type, Values, Writer,
+    WriterOptions, merge,
+};
+
+fn opened(bytes: Vec<u8>) -> Reader {
+    Reader::from_source(Source::from(bytes), Options::default()).unwrap()
+}
+
+fn schema() -> Schema {
+    let key = ItemType::Key(KeyType::new(KeyWidth::Byte, 3).unwrap());
+    Schema::new([
+        ColumnSchema::new("n", Type::Item(ItemType::Int64)),
+        ColumnSchema::new("t", Type::Item(ItemType::Text)),
+        ColumnSchema::new("k", Type::Item(key)).with_key_values(["a", "b", "c"]).unwrap(),
+    ])
+}
+
+/// Rows from `first` on, in blocks of `per_block`.
+fn file(first: i64, rows: i64, per_block: u64) -> Reader {
+    file_with(schema(), first, rows, WriterOptions::default().with_rows_per_block(per_block))
+}
+
+fn file_with(schema: Schema, first: i64, rows: i64, options: WriterOptions) -> Reader {
+    let mut writer = Writer::new(Cursor::new(Vec::new()), schema, options).unwrap();
+    let numbers = Values::Int64((first..first + rows).collect());
+    let mut texts = Values::of(&Type::Item(ItemType::Text));
+    let mut keys = Vec::new();
+    for n in first..first + rows {
+        let Values::Text(texts) = &mut texts else { unreachable!("it was made of texts") };
+        texts.push(&format!("text {n}")).unwrap();
+        keys.push(u8::try_from(n.rem_euclid(4)).unwrap());
+    }
+    writer.append_columns(&[(&numbers).into(), (&texts).into(), (&Values::Byte(keys)).into()]).unwrap();
+    opened(writer.finish().unwrap().into_inner())
+}
+
+fn numbers(reader: &Reader) -> Vec<i64> {
+    let mut all = Vec::new();
+    let mut rows = reader.rows(&Scan::default()).unwrap();
+    while let Some(row) = rows.try_next().unwrap() {
+        let idv::Value::Int64(n) = row.get(0).unwrap() else { panic!("no Int64") };
+        let idv::Value::Text(text) = row.get(1).unwrap() else { panic!("no text") };
+        assert_eq!(text, format!("text {n}"));
+        all.push(n);
+    }
+    all
+}
+
+/// Merges, sees that the result is sound and complete, and says how many blocks were carried and encoded.
+#[track_caller]
+fn merged(files: &[Reader], options: WriterOptions) -> (Reader, u64, u64) {
+    let (out, copied) = merge(files, Cursor::new(Vec::new()), options).unwrap();
+    let reader = opened(out.into_inner());
+    let mut errors = Vec::new();
+    let report = &mut |finding: container_core::Finding| {
+        if finding.severity == Severity::Error {
+            errors.push(finding.error.to_string());
+        }
+    };
+    reader.verify(&VerifyOptions::default(), report).unwrap();
+    assert_eq!(errors, Vec::<String>::new());
+    let expected: Vec<i64> = files.iter().flat_map(numbers).collect();
+    assert_eq!(numbers(&reader), expected);
+    (reader, copied.carried, copied.encoded)
+}
+
+#[test]
+fn full_blocks_are_carried() {
+    let files = [file(0, 300, 100), file(300, 200, 100), file(500, 250, 100)];
+    let (reader, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded), (3 * (3 + 2 + 2), 3));
+    assert_eq!(reader.columns()[0].rows_per_block(), 100);
+    assert_eq!(reader.columns()[2].kind(), files[0].columns()[2].kind());
+    assert!(reader.schema(None).unwrap() == files[0].schema(None).unwrap());
+}
+
+#[test]
+fn from_an_uneven_file_on_rows_are_encoded_again() {
+    let files = [file(0, 200, 100), file(200, 150, 100), file(350, 300, 100)];
+    let (_, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded), (3 * (2 + 1), 3 * (1 + 3)));
+    // Aligned again by chance: carried again.
+    let files = [file(0, 150, 100), file(150, 150, 100), file(300, 100, 100)];
+    let (_, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded), (3 * (1 + 1), 3 * (1 + 2)));
+}
+
+#[test]
+fn single_blocks_of_equal_length_stay_blocks() {
+    let files: Vec<_> = (0..4).map(|n| file(n * 600, 600, 8192)).collect();
+    let (reader, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded, reader.columns()[0].rows_per_block()), (12, 0, 600));
+    // Short ones would make bad blocks.
+    let files: Vec<_> = (0..4).map(|n| file(n * 60, 60, 8192)).collect();
+    let (reader, _, _) = merged(&files, WriterOptions::default());
+    assert_eq!(reader.columns()[0].block_count(), 4);
+    let options = WriterOptions::default().with_rows_per_block(8192);
+    let (reader, carried, encoded) = merged(&files, options);
+    assert_eq!((carried, encoded, reader.columns()[0].block_count()), (0, 12, 1));
+}
+
+#[test]
+fn other_compression_or_rows_per_block_is_encoded_again() {
+    let mut stored = schema();
+    stored.columns[1].compression = Some(Compression::None);
+    let options = WriterOptions::default().with_rows_per_block(100);
+    let files = [file(0, 200, 100), file_with(stored, 200, 200, options)];
+    let (reader, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded), (3 * 2 + 2 * 2, 2));
+    assert_eq!(reader.columns()[1].compression(), Some(Compression::Deflate));
+    let files = [file(0, 200, 100), file(200, 200, 50)];
+    let (_, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded), (6, 12));
+}
+
+#[test]
+fn empty_files_and_one_file() {
+    let files = [file(0, 0, 100), file(0, 200, 100), file(200, 0, 100), file(200, 100, 100)];
+    let (_, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded), (9, 0));
+    let (reader, _, _) = merged(&files[..1], WriterOptions::default());
+    assert_eq!(reader.row_count(), 0);
+    let one = [file(0, 250, 100)];
+    let (reader, carried, encoded) = merged(&one, WriterOptions::default());
+    assert_eq!((carried, encoded), (6, 3));
+    assert_eq!(reader.source().as_slice(), one[0].source().as_slice(), "a file alone is the same file");
+    let error = merge(&[], Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
+    assert_eq!(error.to_string(), "idv: no files to merge");
+}
+
+#[test]
+fn schemas_that_differ_are_refused_with_the_difference() {
+    let check = |change: &dyn Fn(&mut Schema), expected: &str| {
+        let mut other = schema();
+        change(&mut other);
+        let difference = schema().difference(&other).map(|difference| difference.to_string());
+        assert_eq!(difference.as_deref(), Some(expected));
+    };
+    check(&|s| s.columns[0].kind = Type::Item(ItemType::Int32), "column \"n\": type Int32 where Int64 is expected");
+    check(&|s| s.columns[1].name = "x".into(), "column \"t\" is missing, column \"x\" is not expected");
+    check(&|s| drop(s.columns.pop()), "column \"k\" is missing");
+    check(
+        &|s| s.columns.swap(0, 1),
+        "the columns are in another order: column 0 (counted from 0) is \"t\" where \"n\" is expected",
+    );
+    check(&|s| s.columns[2].metadata.clear(), "column \"k\": metadata \"KeyValues\": it is missing");
+    check(
+        &|s| {
+            let column = ColumnSchema::new("k", s.columns[2].kind.clone());
+            s.columns[2] = column.with_key_values(["a", "B", "c"]).unwrap();
+        },
+        "column \"k\": metadata \"KeyValues\": item 1 is \"B\" where \"b\" is expected",
+    );
+    check(
+        &|s| {
+            let column = s.columns[0].clone();
+            s.columns[0] = column.with_metadata("IsNormalized", Type::Item(ItemType::Boolean), Values::Boolean(vec![true]));
+        },
+        "column \"n\": metadata \"IsNormalized\": it is not expected",
+    );
+    check(
+        &|s| s.columns.iter_mut().for_each(|column| column.name = "x".into()),
+        "columns \"n\", \"t\", \"k\" are missing, columns \"x\", \"x\", \"x\" are not expected",
+    );
+    assert_eq!(schema().difference(&schema()), None);
+
+    let mut other = schema();
+    other.columns[2].metadata.clear();
+    let files = [file(0, 10, 100), file_with(other, 0, 10, WriterOptions::default())];
+    let error = merge(&files, Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "idv: file 1: the schema differs: metadata \"KeyValues\": it is missing (column \"k\")"
+    );
+}
+
+#[test]
+fn threads_change_nothing() {
+    let files = [file(0, 5000, 64), file(5000, 777, 64), file(5777, 3000, 64)];
+    let with = |threads| {
+        let options = WriterOptions::default().with_threads(threads);
+        merge(&files, Cursor::new(Vec::new()), options).unwrap().0.into_inner()
+    };
+    assert!(with(1) == with(3) && with(1) == with(0));
+}
