@@ -107,7 +107,7 @@ impl Values {
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) when they are of another variant or the run leaves them,
-    /// [`Limit`](container_core::ErrorKind::Limit) for 2^31 bytes of text and more; nothing is appended then.
+    /// [`Limit`](container_core::ErrorKind::Limit) for 2^32 bytes of text and more; nothing is appended then.
     pub fn extend_from(&mut self, other: &Self, range: Range<usize>) -> Result<()> {
         let outside = || Error::usage(format!("values {} to {} of {}", range.start, range.end, other.len()));
         let (mine, theirs) = (self.variant(), other.variant());

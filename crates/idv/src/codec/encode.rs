@@ -116,6 +116,9 @@ fn encode_texts(texts: &Texts, range: Range<usize>, out: &mut Vec<u8>) -> Result
     let end = ends.last().copied().unwrap_or(start);
     let joined = joined.get(to_usize(start)..to_usize(end)).ok_or_else(outside)?;
     put_count(ends.len(), "texts of a block", out)?;
+    if end - start >= MISSING {
+        return Err(Error::limit("bytes of the texts of a block", (end - start).into(), (MISSING - 1).into()));
+    }
     out.reserve(4 * ends.len() + 10 + joined.len());
     let missing = texts.missing_flags(range.clone()).filter(|flags| flags.contains(&true));
     let flag = |index: usize| missing.is_some_and(|flags| flags.get(index) == Some(&true));

@@ -64,7 +64,8 @@ impl Texts {
     /// Appends a text.
     ///
     /// # Errors
-    /// [`Limit`](container_core::ErrorKind::Limit) when all texts together would have 2^31 bytes or more; nothing is appended then.
+    /// [`Limit`](container_core::ErrorKind::Limit) when all texts together would have 2^32 bytes or more (a block holds less than 2^31); nothing is
+    /// appended then.
     pub fn push(&mut self, text: &str) -> Result<()> {
         let end = self.end_with(text.len())?;
         self.joined.push_str(text);
@@ -130,8 +131,7 @@ impl Texts {
     /// Where all texts end when `more` bytes are appended.
     fn end_with(&self, more: usize) -> Result<u32> {
         let end = u64::try_from(self.joined.len().saturating_add(more)).unwrap_or(u64::MAX);
-        let fits = u32::try_from(end).ok().filter(|&end| end < MISSING);
-        fits.ok_or_else(|| Error::limit("bytes of the texts of a block", end, u64::from(MISSING - 1)))
+        u32::try_from(end).map_err(|_| Error::limit("bytes of texts", end, u32::MAX.into()))
     }
 
     /// The byte where a text begins; where all end past the end.

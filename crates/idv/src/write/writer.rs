@@ -13,6 +13,9 @@ use crate::read::{Batch, ColumnSlice};
 use crate::schema::Schema;
 use crate::wire::{HEADER_LEN, Type};
 
+/// Bytes that are looked at together before it is known how many rows a block has.
+const PIECE: u64 = 32 << 20;
+
 /// Writes a file of version 1.1.1.6, which ML.NET reads.
 ///
 /// Values come by rows ([`append_row`](Self::append_row)), by runs of all columns ([`append_columns`](Self::append_columns)) or a column
@@ -263,7 +266,7 @@ impl<W: Write + Seek> Writer<W> {
         let mut piece = rest.len().min(room);
         if self.rows_per_block.is_none() {
             // Not much more than can go into the first block.
-            let most = self.options.most_bytes_of_all().min(self.options.most_bytes());
+            let most = self.options.most_bytes_of_all().min(self.options.most_bytes()).min(PIECE);
             let bytes = |rows: usize| {
                 let of = |(column, slice): (&Pending, &ColumnSlice<'_>)| {
                     let start = slice.range.start + rest.start;
@@ -282,7 +285,9 @@ impl<W: Write + Seek> Writer<W> {
         for (index, slice) in columns.iter().enumerate() {
             let Some(column) = self.columns.get_mut(index) else { continue };
             let range = slice.range.start + rows.start..slice.range.start + rows.end;
-            column.values.extend_from(slice.values, range).map_err(|error| error.in_column(self.name(index)))?;
+            let row = column.row_count();
+            let taken = column.values.extend_from(slice.values, range);
+            taken.map_err(|error| error.in_row(row).in_column(self.name(index)))?;
         }
         self.decide(false)?;
         let full = self
@@ -326,7 +331,7 @@ impl<W: Write + Seek> Writer<W> {
         if bytes > most {
             let fits = super::layout::rows_within(&[(&column.kind, &column.values)], rows, most).max(1);
             let what = format!(
-                "bytes of a block of {rows} rows (about {fits} rows per block fit; the number holds for the whole file)"
+                "{rows} rows per block are too many here, about {fits} would do (one number holds for the whole file): bytes of the block"
             );
             return Err(Error::limit(what, bytes, most).in_row(column.rows).in_column(name));
         }
