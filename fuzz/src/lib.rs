@@ -15,6 +15,7 @@ mod forge;
 #[path = "../../crates/idv/tests/support/table.rs"]
 mod table;
 
+mod deflate;
 mod dice;
 mod forged;
 mod inflate;
@@ -23,6 +24,7 @@ mod leb;
 mod reader;
 mod wire;
 
+pub use deflate::idv_deflate;
 pub use forged::idv_forged;
 pub use inflate::idv_inflate;
 pub use reader::idv_reader;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 5] = [
+const TARGETS: [Target; 6] = [
+    ("idv_deflate", wharf_fuzz::idv_deflate),
     ("idv_forged", wharf_fuzz::idv_forged),
     ("idv_inflate", wharf_fuzz::idv_inflate),
     ("idv_reader", wharf_fuzz::idv_reader),

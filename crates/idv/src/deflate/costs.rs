@@ -97,7 +97,7 @@ impl Costs {
     pub(super) fn prepare(&mut self, data: &[u8], at: usize, end: usize) {
         self.from = at;
         self.sums.clear();
-        let (mut sum, most) = (0, 2 * self.average);
+        let (mut sum, most) = (0, 3 * self.average);
         self.sums.push(sum);
         let literals = &self.literals;
         self.sums.extend(data.get(at..end.min(data.len())).unwrap_or_default().iter().map(|&byte| {

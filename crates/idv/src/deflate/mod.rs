@@ -21,7 +21,7 @@ use self::matches::{Chains, Effort};
 use self::parse::{Sequences, Style, parse};
 use self::quiet::Quiet;
 use self::stats::Histogram;
-use crate::wire::Compression;
+use super::wire::Compression;
 
 /// Bytes that are looked at together.
 const CHUNK: usize = 8 << 10;
@@ -184,7 +184,7 @@ const fn style(level: u8) -> Option<Style> {
         3 => (8, 32, 0, 0),
         4 => (4, 32, 1, 6),
         5 => (6, 48, 1, 8),
-        6 => (10, 64, 1, 8),
+        6 => (12, 64, 1, 10),
         7 => (32, 130, 1, 32),
         8 => (100, 200, 2, 130),
         _ => (400, 258, 2, 258),

@@ -6,7 +6,7 @@ use super::symbols::{END, LENGTHS, OFFSETS, Range, distance_place, length_place}
 pub(super) const FRACTION: u32 = 8;
 
 /// What a symbol that is used adds to the head of a block, and what a head takes without any.
-const HEAD_PER_SYMBOL: u64 = 3 << FRACTION;
+const HEAD_PER_SYMBOL: u64 = 4 << FRACTION;
 const HEAD: u64 = 70 << FRACTION;
 
 static NOTHING: Histogram = Histogram::new();
