@@ -26,11 +26,16 @@ impl Place {
         }
     }
 
-    pub(crate) fn open(&self, opener: &mut Opener<'_>) -> Result<Opened> {
-        let input = match self {
+    /// What it holds, not yet understood.
+    pub(crate) fn input(&self, opener: &mut Opener<'_>) -> Result<Input> {
+        match self {
             Self::Path(path) => Input::open(path, opener.access),
             Self::Stdin => Source::from_reader(&mut opener.stdin).map(Input::Stream),
-        };
+        }
+    }
+
+    pub(crate) fn open(&self, opener: &mut Opener<'_>) -> Result<Opened> {
+        let input = self.input(opener);
         let open = |input: Input| {
             let container = open_among(opener.formats, &input, &OpenOptions::default().with_access(opener.access))?;
             Ok(Opened { container, bytes: input.source().map(Source::len) })

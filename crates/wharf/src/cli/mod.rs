@@ -8,11 +8,17 @@ mod get;
 mod human;
 mod info;
 mod inputs;
+#[cfg(feature = "idv")]
+mod merge;
 mod pages;
 mod pour;
+#[cfg(feature = "idv")]
+mod recover;
 mod report;
 mod select;
 mod verify;
+#[cfg(feature = "idv")]
+mod writing;
 
 #[cfg(test)]
 mod tests;
@@ -111,6 +117,10 @@ enum Verb {
     Get(get::Arguments),
     Verify(verify::Arguments),
     Convert(convert::Arguments),
+    #[cfg(feature = "idv")]
+    Merge(merge::Arguments),
+    #[cfg(feature = "idv")]
+    Recover(recover::Arguments),
 }
 
 /// Runs the command on this process's arguments and streams.
@@ -141,5 +151,9 @@ fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {
         Verb::Get(arguments) => get::run(arguments, env),
         Verb::Verify(arguments) => verify::run(arguments, env),
         Verb::Convert(arguments) => convert::run(arguments, env),
+        #[cfg(feature = "idv")]
+        Verb::Merge(arguments) => merge::run(arguments, env),
+        #[cfg(feature = "idv")]
+        Verb::Recover(arguments) => recover::run(arguments, env),
     }
 }

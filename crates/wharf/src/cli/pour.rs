@@ -173,7 +173,7 @@ impl Sink for Counting<'_> {
 }
 
 /// Columns that are in the file and not in the result.
-fn unreadable(place: &Place, table: &dyn Table) -> Vec<Lost> {
+pub(crate) fn unreadable(place: &Place, table: &dyn Table) -> Vec<Lost> {
     let told = table.columns().iter().filter_map(|column| {
         let why = column.unreadable.as_ref()?;
         let mut first = Position::default();

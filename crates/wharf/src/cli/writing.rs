@@ -1,0 +1,99 @@
+//! Options of the verbs that write a file, and the file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Result, Sync};
+
+use super::inputs::Place;
+
+/// How an IDV file is written.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Writing {
+    /// How blocks are compressed; ML.NET does not read zlib
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) compression: Option<Compression>,
+
+    /// How hard it compresses: 0 (not at all) to 9 (smallest) [default: 6]
+    #[arg(long, value_name = "0..9", value_parser = clap::value_parser!(u8).range(0..=9))]
+    pub(crate) level: Option<u8>,
+
+    /// Rows of a block at most [default: 8192, or as many as 80 MiB hold]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=0x7FFF_FFFF))]
+    pub(crate) rows_per_block: Option<u64>,
+
+    /// Bytes that the blocks of the same rows take at most, before compression [default: 80 MiB]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) bytes_per_block: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Compression {
+    /// Not at all
+    None,
+    /// As ML.NET does
+    Deflate,
+    /// Not read by ML.NET
+    Zlib,
+}
+
+impl From<Compression> for idv::Compression {
+    fn from(choice: Compression) -> Self {
+        match choice {
+            Compression::None => Self::None,
+            Compression::Deflate => Self::Deflate,
+            Compression::Zlib => Self::Zlib,
+        }
+    }
+}
+
+impl Writing {
+    /// The options for the writer.
+    pub(crate) fn options(&self, threads: usize, progress: Arc<dyn container_core::Progress>) -> idv::WriterOptions {
+        let mut options = idv::WriterOptions::default().with_threads(threads).with_progress(progress);
+        options.compression = self.compression.map_or(options.compression, Into::into);
+        options.level = self.level.unwrap_or(options.level);
+        options.rows_per_block = self.rows_per_block;
+        options.bytes_per_block = self.bytes_per_block;
+        options
+    }
+
+    /// Says for all columns what was asked for; otherwise each keeps what its file has.
+    pub(crate) fn apply(&self, schema: &mut idv::Schema) {
+        if let Some(compression) = self.compression {
+            schema.columns.iter_mut().for_each(|column| column.compression = Some(compression.into()));
+        }
+    }
+}
+
+/// Begins the output; one that is an input is refused whatever the flags.
+pub(crate) fn create(path: &Path, force: bool, places: &[Place]) -> Result<Output> {
+    if let Some(place) = places.iter().find(|place| place.is_same_file(path)) {
+        let detail = format!("the output is the input {}", place.name());
+        return Err(Error::usage(detail).in_file(path.display().to_string()));
+    }
+    let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
+    let options = OutputOptions::default().with_overwrite(overwrite).with_sync(Sync::Disk);
+    Output::create(path, options).map_err(|error| {
+        let exists = error.kind() == ErrorKind::Usage && !force && path.is_file();
+        if exists {
+            Error::usage("the output exists; --force replaces it").in_file(path.display().to_string())
+        } else {
+            error
+        }
+    })
+}
+
+/// The reader of an input, which has to be an IDV file.
+pub(crate) fn reader(place: &Place, opener: &mut super::env::Opener<'_>, verb: &str) -> Result<idv::Reader> {
+    let named = |error: Error| error.in_file(place.name());
+    let input = place.input(opener).map_err(named)?;
+    let format = container_core::detect(opener.formats, &input).map_err(named)?;
+    match (format.name(), input.source()) {
+        ("idv", Some(source)) => {
+            let options = idv::Options::default().with_access(opener.access);
+            idv::Reader::from_source(source.clone(), options).map_err(named)
+        }
+        (other, _) => Err(named(Error::unsupported(format!("{verb} works on IDV files, this one is {other}")))),
+    }
+}
