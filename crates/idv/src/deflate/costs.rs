@@ -92,12 +92,12 @@ impl Costs {
 
     /// Makes ready for matches that lie between two places of the data.
     ///
-    /// A literal is worth what it costs, but no more than two bytes on the average. What hardly ever is a literal would cost much as one,
+    /// A literal is worth what it costs, but no more than so many halves of an average byte. What hardly ever is a literal would cost much as one,
     /// but without this match it would be part of another.
-    pub(super) fn prepare(&mut self, data: &[u8], at: usize, end: usize) {
+    pub(super) fn prepare(&mut self, data: &[u8], at: usize, end: usize, halves: i32) {
         self.from = at;
         self.sums.clear();
-        let (mut sum, most) = (0, 3 * self.average);
+        let (mut sum, most) = (0, self.average * halves / 2);
         self.sums.push(sum);
         let literals = &self.literals;
         self.sums.extend(data.get(at..end.min(data.len())).unwrap_or_default().iter().map(|&byte| {

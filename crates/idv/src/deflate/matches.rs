@@ -128,18 +128,22 @@ impl Chains {
                 }
             }
         }
+        if place < least {
+            return best;
+        }
         let nice = effort.nice.min(most);
         let mut depth = effort.depth;
         // The last bytes that a longer match must have.
-        let mut last = word_at(here, longest.saturating_sub(3)).unwrap_or(0);
-        while place >= least && depth > 0 && longest < most {
+        let mut check = longest.saturating_sub(3);
+        let mut last = word_at(data, at + check);
+        while depth > 0 && longest < most {
             depth -= 1;
-            let distance = (number - place) as usize;
-            let there = data.get(at - distance..).unwrap_or_default();
-            if word_at(there, longest.saturating_sub(3)) == Some(last) && word_at(there, 0) == Some(word) {
-                let length = common(there, here, most);
+            let from = place.wrapping_sub(self.base) as usize;
+            if word_at(data, from + check) == last && word_at(data, from) == Some(word) {
+                let length = common(data.get(from..).unwrap_or_default(), here, most);
                 if length > longest {
                     longest = length;
+                    let distance = at - from;
                     let gain = costs.gain(bytes[0], at, length, distance);
                     if gain > best.gain {
                         best = Match { length, distance, gain };
@@ -147,10 +151,14 @@ impl Chains {
                     if length >= nice {
                         break;
                     }
-                    last = word_at(here, length - 3).unwrap_or(0);
+                    check = length - 3;
+                    last = word_at(data, at + check);
                 }
             }
             place = self.earlier.get(place as usize % WINDOW).copied().unwrap_or(0);
+            if place < least {
+                break;
+            }
         }
         best
     }

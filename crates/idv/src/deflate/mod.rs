@@ -144,7 +144,7 @@ impl Deflater {
                     chunk.literals(data.get(at..end).unwrap_or_default());
                 }
                 let mut parsed = Histogram::new();
-                next = parse(chains, costs, style, data, at, end, sequences, &mut parsed);
+                next = parse(chains, costs, style, data, at..end, sequences, &mut parsed);
                 chunk.literals(data.get(end..next).unwrap_or_default());
                 chunk_cost = chunk.cost();
                 let parsed_cost = parsed.cost();
@@ -177,19 +177,19 @@ impl Deflater {
 
 /// How hard each level tries. `None` is not at all.
 const fn style(level: u8) -> Option<Style> {
-    let (depth, nice, lazy, patience) = match level {
+    let (depth, nice, lazy, patience, worth) = match level {
         0 => return None,
-        1 => (1, 16, 0, 0),
-        2 => (3, 24, 0, 0),
-        3 => (8, 32, 0, 0),
-        4 => (4, 32, 1, 6),
-        5 => (6, 48, 1, 8),
-        6 => (12, 64, 1, 10),
-        7 => (32, 130, 1, 32),
-        8 => (100, 200, 2, 130),
-        _ => (400, 258, 2, 258),
+        1 => (1, 16, 0, 0, 4),
+        2 => (3, 24, 0, 0, 4),
+        3 => (8, 32, 0, 0, 4),
+        4 => (4, 32, 1, 6, 5),
+        5 => (6, 48, 1, 8, 5),
+        6 => (12, 64, 1, 10, 5),
+        7 => (32, 130, 1, 32, 6),
+        8 => (100, 200, 2, 130, 6),
+        _ => (400, 258, 2, 258, 6),
     };
-    Some(Style { effort: Effort { depth, nice }, lazy, patience })
+    Some(Style { effort: Effort { depth, nice }, lazy, patience, worth })
 }
 
 /// The checksum of RFC 1950: the sum of the bytes, and the sum of these sums after each byte, both modulo 65521.

@@ -1,5 +1,7 @@
 //! Turns bytes into literals and matches.
 
+use std::ops::Range;
+
 use super::blocks::Sequence;
 use super::costs::Costs;
 use super::matches::{Chains, Effort, Match};
@@ -14,6 +16,8 @@ pub(super) struct Style {
     pub(super) lazy: u8,
     /// A match of this length is taken without that.
     pub(super) patience: usize,
+    /// The most that a literal saved by a match counts, in halves of what a byte costs on the average.
+    pub(super) worth: i32,
 }
 
 /// The sequences of a block so far.
@@ -65,23 +69,23 @@ impl Sequences {
     }
 }
 
-/// Adds what the bytes from `at` to `end` are made of; the last match may reach beyond. Returns where it ends.
+/// Adds what a range of the bytes is made of; the last match may reach beyond. Returns where it ends.
 pub(super) fn parse(
     chains: &mut Chains,
     costs: &mut Costs,
     style: Style,
     data: &[u8],
-    mut at: usize,
-    end: usize,
+    bytes: Range<usize>,
     sequences: &mut Sequences,
     histogram: &mut Histogram,
 ) -> usize {
-    let Style { effort, lazy, patience } = style;
+    let Range { start: mut at, end } = bytes;
+    let Style { effort, lazy, patience, worth } = style;
     let half = Effort { depth: effort.depth / 2, ..effort };
     let quarter = Effort { depth: effort.depth / 4, ..effort };
     let byte = |at: usize| data.get(at).copied().unwrap_or(0);
     chains.enter(data, at);
-    costs.prepare(data, at, end + MAX_MATCH + 2);
+    costs.prepare(data, at, end + MAX_MATCH + 2, worth);
     while at < end {
         let mut found = chains.find(data, costs, at, MIN_MATCH - 1, effort);
         if found.length < MIN_MATCH {

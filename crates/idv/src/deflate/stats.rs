@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn literals_are_counted() {
-        let bytes: Vec<u8> = (0..5000u32).map(|i| (i * i >> 5) as u8).collect();
+        let bytes: Vec<u8> = (0..5000u32).map(|i| ((i * i) >> 5) as u8).collect();
         for len in [0, 1, 7, 8, 9, 5000] {
             let mut all = Histogram::new();
             all.literals(&bytes[..len]);
