@@ -15,6 +15,7 @@ pub use block::Scratch;
 pub use metadata::Metadata;
 pub use open::{Column, Reader, Unreadable};
 pub(crate) use rows::shown_metadata;
+pub(crate) use open::unique_names;
 pub use rows::{Row, Rows};
 
 #[cfg(all(test, feature = "parallel"))]

@@ -290,7 +290,7 @@ fn too_long(error: &Error, start: u64, limit: u64) -> Error {
 }
 
 /// Names with `#2`, `#3`... behind repeated ones. A name that is in the file is never given to another column.
-pub(super) fn unique_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+pub(crate) fn unique_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
     let in_file: HashSet<&str> = names.clone().collect();
     let mut seen: HashMap<&str, u64> = HashMap::new();
     names

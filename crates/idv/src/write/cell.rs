@@ -8,8 +8,9 @@ use std::borrow::Cow;
 
 use container_core::{Error, Result};
 
+pub(super) use json::close_sparse;
 pub use labels::KeyLabels;
-pub(super) use shape::Shape;
+pub(super) use shape::{Shape, check_length};
 
 use crate::codec::{DateTimeOffsets, Values};
 use crate::time::{DateTime, DateTimeOffset, LAST_TICK, TimeSpan};

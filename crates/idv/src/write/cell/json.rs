@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use container_core::{Error, Result};
 
 use super::shape::{Shape, check_length};
-use super::{Cell, KeyLabels, cannot_be_missing, described, mismatch, push_item, shown};
+use super::{Cell, KeyLabels, cannot_be_missing, mismatch, push_item, shown};
 use crate::codec::{Values, Vectors};
 use crate::wire::{ItemType, Type};
 
@@ -106,36 +106,31 @@ impl Scalar<'_> {
 
 /// Appends an item. Numbers go the short way where they can.
 fn push_scalar(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, json: &mut Json<'_>) -> Result<()> {
-    let at = json.at;
-    match json.peek() {
-        Some(b'[' | b'{') => {
-            let what = if json.peek() == Some(b'[') { "an array" } else { "an object" };
-            let kind = Type::Item(item);
-            return Err(Error::invalid(format!("{what} where {} is wanted", super::wanted(&kind))).at(at as u64));
-        }
-        _ => {}
+    if let Some(bracket @ (b'[' | b'{')) = json.peek() {
+        let what = if bracket == b'[' { "an array" } else { "an object" };
+        return Err(no_item(what, item).at(json.at as u64));
     }
+    let at = json.at;
     let scalar = json.scalar()?;
     let pushed = match (&scalar, item) {
         // A float from its digits, rounded once.
         (Scalar::Number(digits), ItemType::Single | ItemType::Double) => {
             push_item(values, item, labels, Cell::Word(digits))
         }
-        (Scalar::Number(digits), ItemType::Text | ItemType::Boolean | ItemType::DvBool) => {
-            Err(Error::invalid(format!("{digits} where {} is wanted", super::wanted(&Type::Item(item)))))
-        }
+        (Scalar::Number(digits), ItemType::Text | ItemType::Boolean | ItemType::DvBool) => Err(no_item(digits, item)),
         (Scalar::Number(_), _) => match scalar.as_cell() {
             // The float may be another number than the digits are.
-            Cell::Double(x) if x.abs() >= EXACT => Err(Error::invalid(format!(
-                "{} where {} is wanted",
-                described(&Cell::Double(x)),
-                super::wanted(&Type::Item(item))
-            ))),
+            Cell::Double(x) if x.abs() >= EXACT => Err(no_item(&x.to_string(), item)),
             cell => push_item(values, item, labels, cell),
         },
         (scalar, _) => push_item(values, item, labels, scalar.as_cell()),
     };
     pushed.map_err(|error| error.at(at as u64))
+}
+
+#[cold]
+fn no_item(found: &str, item: ItemType) -> Error {
+    Error::invalid(format!("{found} where {} is wanted", super::wanted(&Type::Item(item))))
 }
 
 /// Floats hold all whole numbers below it.
@@ -150,7 +145,6 @@ fn push_arrays(
     json: &mut Json<'_>,
 ) -> Result<u64> {
     let mut shape = Shape::new(dimensions);
-    let mut items = 0;
     // True where an item or array may stand, false behind one.
     let mut fresh = true;
     loop {
@@ -162,14 +156,14 @@ fn push_arrays(
                 if json.skip(b']') {
                     fresh = false;
                     if shape.close().map_err(|error| error.at(at))? {
-                        return Ok(items);
+                        return Ok(shape.total());
                     }
                 }
             }
             Some(b']') if !fresh => {
                 json.at += 1;
                 if shape.close().map_err(|error| error.at(at))? {
-                    return Ok(items);
+                    return Ok(shape.total());
                 }
             }
             Some(b',') if !fresh => {
@@ -179,7 +173,6 @@ fn push_arrays(
             Some(_) if fresh => {
                 let count = push_run(vectors.items_mut(), item, labels, json)?;
                 shape.items(count).map_err(|error| error.at(at))?;
-                items += u64::from(count);
                 fresh = false;
             }
             _ => return Err(json.wanted("\",\" or \"]\"")),

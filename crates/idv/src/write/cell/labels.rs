@@ -147,10 +147,10 @@ impl KeyLabels {
 }
 
 /// The slots of the stored values.
-fn slots(vector: &VectorRef<'_>) -> Box<dyn Iterator<Item = u32>> {
+fn slots<'a>(vector: &VectorRef<'a>) -> Box<dyn Iterator<Item = u32> + 'a> {
     match vector.indices {
         None => Box::new(0..vector.length),
-        Some(indices) => Box::new(indices.to_vec().into_iter()),
+        Some(indices) => Box::new(indices.iter().copied()),
     }
 }
 

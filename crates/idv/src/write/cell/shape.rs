@@ -16,11 +16,13 @@ pub(in crate::write) struct Shape<'a> {
     lengths: Vec<Option<u32>>,
     /// How many arrays are around each item.
     depth: Option<usize>,
+    /// How many items there are in all.
+    total: u64,
 }
 
 impl<'a> Shape<'a> {
     pub(in crate::write) const fn new(dimensions: &'a [u32]) -> Self {
-        Self { dimensions, outer: None, inner: Vec::new(), lengths: Vec::new(), depth: None }
+        Self { dimensions, outer: None, inner: Vec::new(), lengths: Vec::new(), depth: None, total: 0 }
     }
 
     /// How many arrays are open.
@@ -64,7 +66,13 @@ impl<'a> Shape<'a> {
         if depth == 1 && !self.lengths.is_empty() {
             return Err(Error::invalid("an item beside an array"));
         }
+        self.total += u64::from(more);
         self.count(more)
+    }
+
+    /// How many items there were in all.
+    pub(in crate::write) const fn total(&self) -> u64 {
+        self.total
     }
 
     /// The innermost array ends. True when it was the outermost too.

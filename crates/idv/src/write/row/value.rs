@@ -1,0 +1,644 @@
+//! Serializers of one value: a column's, an item's, a sparse vector's parts.
+
+use container_core::Error;
+use serde::ser::{
+    Impossible, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, SerializeTupleStruct,
+    Serializer,
+};
+
+use super::super::cell::{Cell, KeyLabels, Shape, check_length, close_sparse, push_item, shown};
+use super::Fault;
+use super::fields::{Name, refuse_variants};
+use crate::codec::{Values, Vectors};
+use crate::time::DateTimeOffset;
+use crate::wire::{ItemType, Type};
+
+/// Everything that is a cell, for a serializer with a method `cell`, and bytes as it likes.
+macro_rules! cells {
+    ($($method:ident($type:ty) $cell:ident)*) => {
+        $(
+            fn $method(self, value: $type) -> Result<(), Fault> {
+                self.cell(Cell::$cell(value.into()))
+            }
+        )*
+
+        fn is_human_readable(&self) -> bool {
+            false
+        }
+
+        fn serialize_char(self, value: char) -> Result<(), Fault> {
+            self.cell(Cell::Text(value.encode_utf8(&mut [0; 4])))
+        }
+
+        fn serialize_none(self) -> Result<(), Fault> {
+            self.cell(Cell::Missing)
+        }
+
+        fn serialize_unit(self) -> Result<(), Fault> {
+            self.cell(Cell::Missing)
+        }
+
+        fn serialize_unit_struct(self, _: &'static str) -> Result<(), Fault> {
+            Err(self.refuse("a unit struct"))
+        }
+
+        fn serialize_unit_variant(self, _: &'static str, _: u32, name: &'static str) -> Result<(), Fault> {
+            self.cell(Cell::Text(name))
+        }
+
+        fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Fault> {
+            value.serialize(self)
+        }
+
+        fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Fault> {
+            value.serialize(self)
+        }
+    };
+}
+
+macro_rules! all_cells {
+    () => {
+        cells! {
+            serialize_bool(bool) Bool serialize_str(&str) Text serialize_f32(f32) Single serialize_f64(f64) Double
+            serialize_i8(i8) Int serialize_i16(i16) Int serialize_i32(i32) Int serialize_i64(i64) Int serialize_i128(i128) Int
+            serialize_u8(u8) Int serialize_u16(u16) Int serialize_u32(u32) Int serialize_u64(u64) Int serialize_u128(u128) RowId
+        }
+    };
+}
+
+#[cold]
+fn not_wanted(found: &str, wanted: &dyn std::fmt::Display) -> Fault {
+    Fault(Error::invalid(format!("{found} where {wanted} is wanted")))
+}
+
+#[cold]
+fn no_variant(found: &str) -> Fault {
+    Fault(Error::invalid(format!("{found}, which no column holds")))
+}
+
+/// A value of a column.
+pub(super) struct Column<'b> {
+    pub(super) values: &'b mut Values,
+    pub(super) kind: &'b Type,
+    pub(super) labels: Option<&'b KeyLabels>,
+}
+
+impl<'b> Column<'b> {
+    fn cell(self, cell: Cell<'_>) -> Result<(), Fault> {
+        Ok(self.values.push_cell(self.kind, self.labels, cell)?)
+    }
+
+    #[cold]
+    fn refuse(&self, found: &str) -> Fault {
+        not_wanted(found, self.kind)
+    }
+
+    /// The vectors, where the column holds some.
+    fn vectors(self, found: &str) -> Result<&'b mut Vectors, Fault> {
+        match self.values {
+            Values::Vector(vectors) if self.kind.is_vector() => Ok(vectors),
+            _ => Err(not_wanted(found, self.kind)),
+        }
+    }
+}
+
+impl<'b> Serializer for Column<'b> {
+    type Ok = ();
+    type Error = Fault;
+    type SerializeSeq = Sequence<'b>;
+    type SerializeTuple = Sequence<'b>;
+    type SerializeTupleStruct = Sequence<'b>;
+    type SerializeTupleVariant = Impossible<(), Fault>;
+    type SerializeMap = Sparse<'b>;
+    type SerializeStruct = Sparse<'b>;
+    type SerializeStructVariant = Impossible<(), Fault>;
+
+    all_cells!();
+    refuse_variants!(no_variant);
+
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<(), Fault> {
+        let kind = self.kind;
+        if kind.item() != ItemType::Byte {
+            return Err(self.refuse("bytes"));
+        }
+        let vectors = self.vectors("bytes")?;
+        check_length(kind, bytes.len() as u64)?;
+        if let Values::Byte(items) = vectors.items_mut() {
+            items.extend_from_slice(bytes);
+        }
+        Ok(vectors.close_dense()?)
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Fault> {
+        let (kind, labels) = (self.kind, self.labels);
+        match kind {
+            Type::Vector { dimensions, .. } => {
+                let vectors = self.vectors("a sequence")?;
+                let mut shape = Shape::new(dimensions);
+                shape.open()?;
+                Ok(Sequence::Vector { vectors, kind, labels, shape })
+            }
+            Type::Item(item) => {
+                let item = Item { values: self.values, item: *item, labels, shape: None };
+                Ok(Sequence::Pair(item.pair("a sequence")?))
+            }
+        }
+    }
+
+    fn serialize_tuple(self, len: usize) -> Result<Self::SerializeTuple, Fault> {
+        self.serialize_seq(Some(len))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<Self::SerializeTupleStruct, Fault> {
+        self.serialize_seq(Some(len))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Fault> {
+        let (kind, labels) = (self.kind, self.labels);
+        Ok(Sparse { vectors: self.vectors("a map")?, kind, labels, named: false, done: false })
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Fault> {
+        self.serialize_map(None)
+    }
+}
+
+/// The items of a column's sequence.
+pub(super) enum Sequence<'b> {
+    Vector { vectors: &'b mut Vectors, kind: &'b Type, labels: Option<&'b KeyLabels>, shape: Shape<'b> },
+    Pair(Pair<'b>),
+}
+
+impl SerializeSeq for Sequence<'_> {
+    type Ok = ();
+    type Error = Fault;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+        match self {
+            Self::Vector { vectors, kind, labels, shape } => {
+                let (values, item) = (vectors.items_mut(), kind.item());
+                value.serialize(Item { values, item, labels: *labels, shape: Some(shape) })
+            }
+            Self::Pair(pair) => pair.put(value),
+        }
+    }
+
+    fn end(self) -> Result<(), Fault> {
+        match self {
+            Self::Vector { vectors, kind, mut shape, .. } => {
+                let length = shape.total();
+                shape.close()?;
+                check_length(kind, length)?;
+                Ok(vectors.close_dense()?)
+            }
+            Self::Pair(pair) => pair.end(),
+        }
+    }
+}
+
+/// An item: of a column, or of a vector where arrays may be in each other.
+struct Item<'x, 's> {
+    values: &'x mut Values,
+    item: ItemType,
+    labels: Option<&'x KeyLabels>,
+    shape: Option<&'x mut Shape<'s>>,
+}
+
+impl<'x, 's> Item<'x, 's> {
+    fn cell(self, cell: Cell<'_>) -> Result<(), Fault> {
+        if let Some(shape) = self.shape {
+            shape.items(1)?;
+        }
+        Ok(push_item(self.values, self.item, self.labels, cell)?)
+    }
+
+    #[cold]
+    fn refuse(&self, found: &str) -> Fault {
+        not_wanted(found, &self.item)
+    }
+
+    /// A time with offset that comes as its ticks and minutes.
+    fn pair(self, found: &str) -> Result<Pair<'x>, Fault> {
+        if !matches!(self.item, ItemType::DateTimeOffset | ItemType::DvDateTimeZone) {
+            return Err(self.refuse(found));
+        }
+        if let Some(shape) = self.shape {
+            shape.items(1)?;
+        }
+        Ok(Pair { values: self.values, item: self.item, numbers: Values::Int64(Vec::with_capacity(2)) })
+    }
+
+    fn array(self) -> Result<Nested<'x, 's>, Fault> {
+        match self.shape {
+            Some(shape) => {
+                shape.open()?;
+                Ok(Nested::Array { values: self.values, item: self.item, labels: self.labels, shape })
+            }
+            None => Err(not_wanted("a sequence", &self.item)),
+        }
+    }
+}
+
+impl<'x, 's> Serializer for Item<'x, 's> {
+    type Ok = ();
+    type Error = Fault;
+    type SerializeSeq = Nested<'x, 's>;
+    type SerializeTuple = Nested<'x, 's>;
+    type SerializeTupleStruct = Nested<'x, 's>;
+    type SerializeTupleVariant = Impossible<(), Fault>;
+    type SerializeMap = Impossible<(), Fault>;
+    type SerializeStruct = Impossible<(), Fault>;
+    type SerializeStructVariant = Impossible<(), Fault>;
+
+    all_cells!();
+    refuse_variants!(no_variant);
+
+    fn serialize_bytes(self, _: &[u8]) -> Result<(), Fault> {
+        Err(self.refuse("bytes"))
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Fault> {
+        self.array()
+    }
+
+    fn serialize_tuple(self, len: usize) -> Result<Self::SerializeTuple, Fault> {
+        // Two numbers are a time with offset, not an array of two.
+        let zoned = matches!(self.item, ItemType::DateTimeOffset | ItemType::DvDateTimeZone);
+        if zoned && len == 2 { Ok(Nested::Pair(self.pair("a tuple")?)) } else { self.array() }
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<Self::SerializeTupleStruct, Fault> {
+        self.serialize_tuple(len)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Fault> {
+        Err(self.refuse("a map"))
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Fault> {
+        Err(self.refuse("a struct"))
+    }
+}
+
+/// A sequence among the items of a vector.
+pub(super) enum Nested<'x, 's> {
+    Array { values: &'x mut Values, item: ItemType, labels: Option<&'x KeyLabels>, shape: &'x mut Shape<'s> },
+    Pair(Pair<'x>),
+}
+
+impl SerializeSeq for Nested<'_, '_> {
+    type Ok = ();
+    type Error = Fault;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+        match self {
+            Self::Array { values, item, labels, shape } => {
+                value.serialize(Item { values, item: *item, labels: *labels, shape: Some(shape) })
+            }
+            Self::Pair(pair) => pair.put(value),
+        }
+    }
+
+    fn end(self) -> Result<(), Fault> {
+        match self {
+            Self::Array { shape, .. } => {
+                shape.close()?;
+                Ok(())
+            }
+            Self::Pair(pair) => pair.end(),
+        }
+    }
+}
+
+/// Ticks and minutes of a time with offset.
+pub(super) struct Pair<'x> {
+    values: &'x mut Values,
+    item: ItemType,
+    numbers: Values,
+}
+
+impl Pair<'_> {
+    fn put<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+        value.serialize(Item { values: &mut self.numbers, item: ItemType::Int64, labels: None, shape: None })
+    }
+
+    fn end(self) -> Result<(), Fault> {
+        let numbers = self.numbers.as_slice::<i64>().unwrap_or_default();
+        let time = match numbers {
+            &[ticks, minutes] => i16::try_from(minutes).ok().map(|minutes| DateTimeOffset::new(ticks, minutes)),
+            _ => None,
+        };
+        let Some(time) = time else {
+            let detail = format!("{numbers:?} where the ticks and minutes of a {} are wanted", self.item);
+            return Err(Fault(Error::invalid(detail)));
+        };
+        Ok(push_item(self.values, self.item, None, Cell::Time(time))?)
+    }
+}
+
+/// The map `{"$sparse": {"length", "indices", "values"}}` of a vector.
+pub(super) struct Sparse<'b> {
+    vectors: &'b mut Vectors,
+    kind: &'b Type,
+    labels: Option<&'b KeyLabels>,
+    /// The name has come, and then its value.
+    named: bool,
+    done: bool,
+}
+
+impl Sparse<'_> {
+    fn name(&mut self, name: &str) -> Result<(), Fault> {
+        if name != "$sparse" || self.named {
+            return Err(no_sparse(&format!("member {}", shown(name))));
+        }
+        self.named = true;
+        Ok(())
+    }
+
+    fn body<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+        value.serialize(Body { vectors: self.vectors, kind: self.kind, labels: self.labels })?;
+        self.done = true;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), Fault> {
+        if self.done { Ok(()) } else { Err(no_sparse("a map without members")) }
+    }
+}
+
+#[cold]
+fn no_sparse(found: &str) -> Fault {
+    Fault(Error::invalid(format!("{found} where {{\"$sparse\": {{\"length\", \"indices\", \"values\"}}}} is wanted")))
+}
+
+/// What stands behind `$sparse`.
+struct Body<'x> {
+    vectors: &'x mut Vectors,
+    kind: &'x Type,
+    labels: Option<&'x KeyLabels>,
+}
+
+impl Body<'_> {
+    fn cell(self, _: Cell<'_>) -> Result<(), Fault> {
+        Err(no_sparse("a single value"))
+    }
+
+    #[cold]
+    #[expect(clippy::unused_self, reason = "as of all serializers here")]
+    fn refuse(&self, found: &str) -> Fault {
+        no_sparse(found)
+    }
+}
+
+impl<'x> Serializer for Body<'x> {
+    type Ok = ();
+    type Error = Fault;
+    type SerializeSeq = Impossible<(), Fault>;
+    type SerializeTuple = Impossible<(), Fault>;
+    type SerializeTupleStruct = Impossible<(), Fault>;
+    type SerializeTupleVariant = Impossible<(), Fault>;
+    type SerializeMap = Parts<'x>;
+    type SerializeStruct = Parts<'x>;
+    type SerializeStructVariant = Impossible<(), Fault>;
+
+    all_cells!();
+    refuse_variants!(no_sparse);
+
+    fn serialize_bytes(self, _: &[u8]) -> Result<(), Fault> {
+        Err(no_sparse("bytes"))
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Fault> {
+        Err(no_sparse("a sequence"))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Fault> {
+        Err(no_sparse("a sequence"))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, Fault> {
+        Err(no_sparse("a sequence"))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Fault> {
+        Ok(Parts { body: self, part: None, parts: [const { Values::UInt32(Vec::new()) }; 2], found: [false; 3] })
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Fault> {
+        self.serialize_map(None)
+    }
+}
+
+/// The parts of a sparse vector, in any order.
+pub(super) struct Parts<'x> {
+    body: Body<'x>,
+    /// The part whose name came last.
+    part: Option<usize>,
+    /// The length, alone, and the slots.
+    parts: [Values; 2],
+    found: [bool; 3],
+}
+
+const PARTS: [&str; 3] = ["length", "indices", "values"];
+
+impl Parts<'_> {
+    fn name(&mut self, name: &str) -> Result<usize, Fault> {
+        let part = PARTS.iter().position(|part| *part == name);
+        let part = part.ok_or_else(|| no_sparse(&format!("member {}", shown(name))))?;
+        match self.found.get_mut(part) {
+            Some(found) if !*found => *found = true,
+            _ => return Err(no_sparse(&format!("member {} twice", shown(name)))),
+        }
+        Ok(part)
+    }
+
+    fn put<T: Serialize + ?Sized>(&mut self, part: usize, value: &T) -> Result<(), Fault> {
+        let Self { body, parts: [length, slots], .. } = self;
+        let (values, item, labels) = match part {
+            0 => return value.serialize(Item { values: length, item: ItemType::UInt32, labels: None, shape: None }),
+            1 => (slots, ItemType::UInt32, None),
+            _ => (body.vectors.items_mut(), body.kind.item(), body.labels),
+        };
+        value.serialize(List(Item { values, item, labels, shape: None }))
+    }
+
+    fn finish(self) -> Result<(), Fault> {
+        if let Some((_, missing)) = self.found.iter().zip(PARTS).find(|(found, _)| !**found) {
+            return Err(Fault(Error::invalid(format!("$sparse has no member {missing:?}"))));
+        }
+        let [length, slots] = &self.parts;
+        let length = length.as_slice::<u32>().and_then(<[u32]>::first).copied().unwrap_or(0);
+        Ok(close_sparse(self.body.vectors, self.body.kind, length, slots.as_slice().unwrap_or_default())?)
+    }
+}
+
+/// A flat sequence of items.
+struct List<'x>(Item<'x, 'static>);
+
+impl List<'_> {
+    fn cell(self, _: Cell<'_>) -> Result<(), Fault> {
+        Err(self.refuse("a single value"))
+    }
+
+    #[cold]
+    fn refuse(&self, found: &str) -> Fault {
+        not_wanted(found, &format_args!("a sequence of {}", self.0.item))
+    }
+}
+
+impl<'x> Serializer for List<'x> {
+    type Ok = ();
+    type Error = Fault;
+    type SerializeSeq = Self;
+    type SerializeTuple = Self;
+    type SerializeTupleStruct = Self;
+    type SerializeTupleVariant = Impossible<(), Fault>;
+    type SerializeMap = Impossible<(), Fault>;
+    type SerializeStruct = Impossible<(), Fault>;
+    type SerializeStructVariant = Impossible<(), Fault>;
+
+    all_cells!();
+    refuse_variants!(no_variant);
+
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<(), Fault> {
+        match self.0 {
+            Item { values: Values::Byte(items), item: ItemType::Byte, .. } => {
+                items.extend_from_slice(bytes);
+                Ok(())
+            }
+            item => Err(Self(item).refuse("bytes")),
+        }
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self, Fault> {
+        Ok(self)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self, Fault> {
+        Ok(self)
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Fault> {
+        Ok(self)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Fault> {
+        Err(self.refuse("a map"))
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Fault> {
+        Err(self.refuse("a struct"))
+    }
+}
+
+impl SerializeSeq for List<'_> {
+    type Ok = ();
+    type Error = Fault;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+        let Item { values, item, labels, .. } = &mut self.0;
+        value.serialize(Item { values, item: *item, labels: *labels, shape: None })
+    }
+
+    fn end(self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// Tuples are sequences.
+macro_rules! tuples {
+    ($($type:ty),*) => {$(
+        impl SerializeTuple for $type {
+            type Ok = ();
+            type Error = Fault;
+
+            fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+                SerializeSeq::serialize_element(self, value)
+            }
+
+            fn end(self) -> Result<(), Fault> {
+                SerializeSeq::end(self)
+            }
+        }
+
+        impl SerializeTupleStruct for $type {
+            type Ok = ();
+            type Error = Fault;
+
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+                SerializeSeq::serialize_element(self, value)
+            }
+
+            fn end(self) -> Result<(), Fault> {
+                SerializeSeq::end(self)
+            }
+        }
+    )*};
+}
+tuples!(Sequence<'_>, Nested<'_, '_>, List<'_>);
+
+impl SerializeMap for Sparse<'_> {
+    type Ok = ();
+    type Error = Fault;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Fault> {
+        key.serialize(Name(|name: &str| self.name(name)))
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+        self.body(value)
+    }
+
+    fn end(self) -> Result<(), Fault> {
+        self.finish()
+    }
+}
+
+impl SerializeStruct for Sparse<'_> {
+    type Ok = ();
+    type Error = Fault;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Fault> {
+        self.name(name)?;
+        self.body(value)
+    }
+
+    fn end(self) -> Result<(), Fault> {
+        self.finish()
+    }
+}
+
+impl SerializeMap for Parts<'_> {
+    type Ok = ();
+    type Error = Fault;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Fault> {
+        self.part = Some(key.serialize(Name(|name: &str| self.name(name)))?);
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+        match self.part.take() {
+            Some(part) => self.put(part, value),
+            None => Err(no_sparse("a value without name")),
+        }
+    }
+
+    fn end(self) -> Result<(), Fault> {
+        self.finish()
+    }
+}
+
+impl SerializeStruct for Parts<'_> {
+    type Ok = ();
+    type Error = Fault;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Fault> {
+        let part = self.name(name)?;
+        self.put(part, value)
+    }
+
+    fn end(self) -> Result<(), Fault> {
+        self.finish()
+    }
+}
