@@ -54,7 +54,12 @@ pub fn value(values: &Values, index: usize) -> Value {
             Values::Text(v) => json!(v.get(index).unwrap_or("")),
             Values::Vector(v) => {
                 let vector = v.get(index)?;
-                let stored: Vec<Value> = vector.range.map(|place| value(vector.values, place)).collect();
+                let item = |place: usize| match vector.values {
+                    // The least span is tick 0 to ML.NET in a row of its own, and itself in a vector.
+                    Values::TimeSpan(v) => json!(v.get(place)),
+                    values => value(values, place),
+                };
+                let stored: Vec<Value> = vector.range.map(item).collect();
                 match vector.indices {
                     None => json!({"length": vector.length, "dense": stored}),
                     Some(indices) => json!({"length": vector.length, "indices": indices, "values": stored}),

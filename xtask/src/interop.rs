@@ -1,5 +1,7 @@
 //! The references, live: each reads what it and we have to agree on.
 
+mod written;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -91,7 +93,8 @@ fn idv(mlnet: &MlNet, options: &Options) -> Result<(), String> {
     let mut driver = mlnet.driver("real");
     driver.arg(mlnet.datasets()).arg(&real);
     shell::run(driver)?;
-    compare(&[(&generated, options.count), (&real, REAL_FILES)])
+    compare(&[(&generated, options.count), (&real, REAL_FILES)])?;
+    written::run(mlnet, &[&generated, &real], &work, options.seed, options.count)
 }
 
 /// Copies the IDV files of a directory and lets ML.NET dump each; returns how many there are.

@@ -1,6 +1,7 @@
 using System;
 using System.Collections.Generic;
 using System.IO;
+using System.Linq;
 using System.Text;
 using Microsoft.ML;
 
@@ -47,6 +48,11 @@ namespace Wharf.Reference
                 case "dump":
                     Dump.File(ml, rest.Last("FILE"), output);
                     break;
+                case "dump-many":
+                    string dumps = rest.Word("OUTDIR");
+                    Directory.CreateDirectory(dumps);
+                    DumpMany.Files(dumps, rest.All("FILE"), output);
+                    break;
                 case "golden":
                     var sources = new Datasets(ml, rest.Required("--data"));
                     new Golden(ml, rest.LastFolder("OUTDIR"), sources).WriteAll(output);
@@ -66,6 +72,13 @@ namespace Wharf.Reference
                     break;
                 case "models":
                     new Models(ml, rest.LastFolder("OUTDIR")).WriteAll();
+                    break;
+                case "layouts":
+                    ulong seed = rest.Number("--seed", null);
+                    ulong limits = rest.Number("--count", null);
+                    var layouts = new Layouts(ml, rest.LastFolder("OUTDIR"));
+                    layouts.Random(seed, limits);
+                    layouts.Large();
                     break;
                 case "bench-write":
                     string target = rest.Word("OUTDIR");
@@ -199,6 +212,14 @@ namespace Wharf.Reference
                 throw new UsageException("one word too many: " + words[0]);
             }
             return word;
+        }
+
+        /// <summary>All words that are left, at least one. Ask for the options first.</summary>
+        public string[] All(string what)
+        {
+            string[] others = words.Skip(1).ToArray();
+            words.RemoveRange(Math.Min(1, words.Count), others.Length);
+            return new[] { Last(what) }.Concat(others).ToArray();
         }
 
         /// <summary>The last word as a folder, made when it is not there.</summary>

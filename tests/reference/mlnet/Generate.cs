@@ -32,6 +32,15 @@ namespace Wharf.Reference
         {
             var rng = new Rng(seed, index);
             int rows = rng.OneIn(3) ? rng.Below(20001) : rng.Pick(RowCounts);
+            Table table = RandomTable(rng, rows);
+            SaveOptions options = Options(rng, rows);
+            string name = "random-" + seed + "-" + index.ToString("0000");
+            Saver.SaveWithDump(ml, table, directory, name, options);
+        }
+
+        /// <summary>Columns of random types, with random values; now and then none.</summary>
+        public static Table RandomTable(Rng rng, int rows)
+        {
             var columns = new List<Column>();
             int wanted = rng.OneIn(30) ? 0 : rng.Between(1, 8);
             for (int left = MostValues; columns.Count < wanted && left >= rows; )
@@ -40,9 +49,7 @@ namespace Wharf.Reference
                 columns.Add(RandomColumn(rng, rows, columns, left, out cost));
                 left -= cost;
             }
-            SaveOptions options = Options(rng, rows);
-            string name = "random-" + seed + "-" + index.ToString("0000");
-            Saver.SaveWithDump(ml, new Table(rows, columns.ToArray()), directory, name, options);
+            return new Table(rows, columns.ToArray());
         }
 
         private static SaveOptions Options(Rng rng, int rows)

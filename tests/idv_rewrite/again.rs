@@ -1,0 +1,115 @@
+//! Files read and written again, and files joined.
+
+use container_core::{Error, OutputOptions, Overwrite, Result, Scan, Sync};
+use idv::{Column, Compression, Reader, Schema, Writer, WriterOptions};
+use serde_json::Value;
+use wharf_tests::idv_canonical;
+
+use crate::Arguments;
+
+/// What the options ask for, of a file with so many rows; and the compression of the first column.
+fn options(arguments: &mut Arguments, rows: u64) -> Result<(WriterOptions, Option<Compression>)> {
+    let mut options = WriterOptions::default();
+    if let Some(name) = arguments.option("--compression") {
+        options.compression = compression(&name)?;
+    }
+    let first = arguments.option("--first").map(|name| compression(&name)).transpose()?;
+    if let Some(level) = arguments.number("--level")? {
+        options.level = u8::try_from(level).unwrap_or(u8::MAX);
+    }
+    options.rows_per_block = match arguments.option("--rows").as_deref() {
+        None => None,
+        Some("all") => Some(rows.max(1)),
+        Some(number) => Some(number.parse().map_err(|_| Error::usage("--rows wants a number or all"))?),
+    };
+    options.bytes_per_block = arguments.number("--bytes")?;
+    if let Some(threads) = arguments.number("--threads")? {
+        options.threads = usize::try_from(threads).unwrap_or(usize::MAX);
+    }
+    Ok((options, first))
+}
+
+fn compression(name: &str) -> Result<Compression> {
+    match name {
+        "none" => Ok(Compression::None),
+        "deflate" => Ok(Compression::Deflate),
+        "zlib" => Ok(Compression::Zlib),
+        _ => Err(Error::usage(format!("compression is none, deflate or zlib, not {name}"))),
+    }
+}
+
+fn output() -> OutputOptions {
+    OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never)
+}
+
+/// All columns as the writer's options say, but the first.
+fn with_first(mut schema: Schema, first: Option<Compression>) -> Schema {
+    for (index, column) in schema.columns.iter_mut().enumerate() {
+        column.compression = first.filter(|_| index == 0);
+    }
+    schema
+}
+
+/// The columns to be taken: all but the one named.
+fn chosen(arguments: &mut Arguments, reader: &Reader) -> Vec<usize> {
+    let without = arguments.option("--without");
+    let wanted = |column: &&Column| column.kind().is_ok() && Some(column.unique_name()) != without.as_deref();
+    reader.columns().iter().filter(wanted).map(Column::index).collect()
+}
+
+pub(crate) fn again(arguments: &mut Arguments) -> Result<()> {
+    let (input, out) = (arguments.path("IN")?, arguments.path("OUT")?);
+    let reader = Reader::open(input)?;
+    let (options, first) = options(arguments, reader.row_count())?;
+    let columns = chosen(arguments, &reader);
+    let skip = arguments.number("--skip")?.unwrap_or(0);
+    let take = arguments.number("--take")?.unwrap_or(u64::MAX);
+    arguments.end()?;
+    let schema = with_first(reader.schema(Some(&columns))?, first);
+    let mut writer = Writer::create(out, output(), schema, options)?;
+    let skip = skip.min(reader.row_count());
+    let rows = skip..skip.saturating_add(take).min(reader.row_count());
+    writer.append_reader(&reader, &Scan::default().with_columns(columns).with_rows(rows))?;
+    writer.finish()?.finish()
+}
+
+pub(crate) fn merge(arguments: &mut Arguments) -> Result<()> {
+    let out = arguments.path("OUT")?;
+    let first = Reader::open(arguments.path("IN")?)?;
+    let (options, _) = options(arguments, first.row_count())?;
+    let mut writer = Writer::create(out, output(), first.schema(None)?, options)?;
+    let mut copied = writer.append_blocks(&first, None)?;
+    while !arguments.words.is_empty() {
+        let more = writer.append_blocks(&Reader::open(arguments.path("IN")?)?, None)?;
+        copied.carried += more.carried;
+        copied.encoded += more.encoded;
+    }
+    arguments.end()?;
+    let rows = writer.row_count();
+    writer.finish()?.finish()?;
+    println!("{{\"rows\":{rows},\"carried\":{},\"encoded\":{}}}", copied.carried, copied.encoded);
+    Ok(())
+}
+
+pub(crate) fn show(arguments: &mut Arguments) -> Result<()> {
+    let (input, out) = (arguments.path("IN")?, arguments.path("OUT")?);
+    let reader = Reader::open(input)?;
+    let columns = chosen(arguments, &reader);
+    arguments.end()?;
+    let mut first = idv_canonical::schema(&reader)?;
+    let readable: Vec<_> = reader.columns().iter().filter(|column| column.kind().is_ok()).map(Column::index).collect();
+    let mut places = readable.iter();
+    if let Some(shown) = first.get_mut("columns").and_then(Value::as_array_mut) {
+        shown.retain(|_| places.next().is_some_and(|index| columns.contains(index)));
+    }
+    let mut lines = format!("{first}\n");
+    let mut batches = reader.batches(&Scan::default().with_columns(columns))?;
+    while let Some(batch) = batches.try_next()? {
+        for row in 0..batch.row_count() {
+            let slices = (0..batch.column_count()).filter_map(|index| batch.column(index));
+            let row = slices.map(|slice| idv_canonical::value(slice.values, slice.range.start + row));
+            lines.push_str(&format!("{}\n", Value::Array(row.collect())));
+        }
+    }
+    crate::write(&out, lines)
+}

@@ -1,0 +1,130 @@
+//! What ML.NET reads, and what we read, held against what was written.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use container_core::{Error, Result};
+use idv::{Compression, Reader};
+use serde_json::Value;
+use wharf_tests::idv_canonical;
+
+use crate::Arguments;
+
+/// What was found equal.
+#[derive(Default)]
+struct Equal {
+    files: u64,
+    /// Values that both of us read.
+    values: u64,
+    /// Values that ML.NET read.
+    theirs: u64,
+    /// Columns that ML.NET leaves out.
+    left_out: u64,
+}
+
+pub(crate) fn compare(arguments: &mut Arguments) -> Result<()> {
+    let (directory, dumps) = (arguments.path("DIRECTORY")?, arguments.path("DUMPS")?);
+    arguments.end()?;
+    let mut equal = Equal::default();
+    let mut failed = 0;
+    for path in crate::files(&directory)? {
+        let stem = path.file_stem().unwrap_or_default();
+        let dump = dumps.join(stem).with_added_jsonl();
+        if let Err(error) = compare_one(&path, &dump, &mut equal) {
+            eprintln!("{}", error.in_file(path.display().to_string()));
+            failed += 1;
+        }
+    }
+    println!(
+        "{}: {} files of ours, {} values equal to us and {} to ML.NET ({} columns with zlib left out by it)",
+        directory.display(),
+        equal.files,
+        equal.values,
+        equal.theirs,
+        equal.left_out
+    );
+    if failed == 0 { Ok(()) } else { Err(Error::invalid(format!("{failed} files differ"))) }
+}
+
+/// Names of files have dots of their own: an extension is added, not replaced.
+trait Added {
+    fn with_added_jsonl(&self) -> std::path::PathBuf;
+}
+
+impl Added for Path {
+    fn with_added_jsonl(&self) -> std::path::PathBuf {
+        let mut name = self.as_os_str().to_owned();
+        name.push(".jsonl");
+        name.into()
+    }
+}
+
+fn compare_one(path: &Path, dump: &Path, equal: &mut Equal) -> Result<()> {
+    let reader = Reader::open(path)?;
+    let expected = path.with_extension("expected.jsonl");
+    equal.values += idv_canonical::compare(&reader, lines_of(&expected)?)?;
+    // Of what was written, what ML.NET can read: all but zlib.
+    let kept: Vec<bool> =
+        reader.columns().iter().map(|column| column.compression() != Some(Compression::Zlib)).collect();
+    let (mut ours, mut theirs) = (lines_of(&expected)?.lines(), lines_of(dump)?.lines());
+    for number in 1.. {
+        let (our, their) = (ours.next().transpose(), theirs.next().transpose());
+        let cannot = |cause| Error::io("cannot read a dump", cause);
+        let (our, their) = match (our.map_err(cannot)?, their.map_err(cannot)?) {
+            (None, None) => break,
+            (Some(our), Some(their)) => (our, their),
+            (our, _) => {
+                let who = if our.is_some() { "ML.NET's dump" } else { "what was written" };
+                return Err(Error::invalid(format!("{who} ends before line {number}")));
+            }
+        };
+        let (our, their) = (filtered(&our, &kept)?, parsed(&their)?);
+        if our != their {
+            return Err(difference(&reader, &kept, &our, &their).in_line(number));
+        }
+        equal.theirs += if number > 1 { their.as_array().map_or(0, |row| row.len() as u64) } else { 0 };
+    }
+    equal.left_out += kept.iter().filter(|&&kept| !kept).count() as u64;
+    equal.files += 1;
+    Ok(())
+}
+
+/// Names the first column that differs, with its codec.
+fn difference(reader: &Reader, kept: &[bool], ours: &Value, theirs: &Value) -> Error {
+    let cells = |line: &Value| line.get("columns").unwrap_or(line).as_array().cloned().unwrap_or_default();
+    let (our, their) = (cells(ours), cells(theirs));
+    let columns = reader.columns().iter().zip(kept).filter(|(_, kept)| **kept).map(|(column, _)| column);
+    let mut differing = columns.zip(our.iter().zip(&their)).filter(|(_, (our, their))| our != their);
+    match differing.next() {
+        Some((column, (our, their))) => {
+            let codec = column.codec_name();
+            let detail = format!("ML.NET reads {their} where {our} was written (codec {codec})");
+            Error::invalid(detail).in_column(column.unique_name().to_owned())
+        }
+        None => Error::invalid(format!("ML.NET reads {theirs} where {ours} was written")),
+    }
+}
+
+fn lines_of(path: &Path) -> Result<BufReader<File>> {
+    let file = File::open(path).map_err(|cause| Error::io(format!("cannot open {}", path.display()), cause))?;
+    Ok(BufReader::new(file))
+}
+
+fn parsed(line: &str) -> Result<Value> {
+    serde_json::from_str(line).map_err(|cause| Error::invalid("a dump is not JSON").caused_by(cause))
+}
+
+/// A line of a dump without the columns that are not kept.
+fn filtered(line: &str, kept: &[bool]) -> Result<Value> {
+    let mut line = parsed(line)?;
+    let columns = match &mut line {
+        Value::Array(row) => Some(row),
+        first => first.get_mut("columns").and_then(Value::as_array_mut),
+    };
+    let mut kept = kept.iter();
+    if let Some(columns) = columns {
+        columns.retain(|_| kept.next().copied().unwrap_or(true));
+    }
+    Ok(line)
+}
