@@ -162,7 +162,8 @@ fn schemas_that_differ_are_refused_with_the_difference() {
     check(
         &|s| {
             let column = s.columns[0].clone();
-            s.columns[0] = column.with_metadata("IsNormalized", Type::Item(ItemType::Boolean), Values::Boolean(vec![true]));
+            s.columns[0] =
+                column.with_metadata("IsNormalized", Type::Item(ItemType::Boolean), Values::Boolean(vec![true]));
         },
         "column \"n\": metadata \"IsNormalized\": it is not expected",
     );

@@ -221,3 +221,48 @@ fn whatever_is_cut_or_changed_what_is_written_is_sound() {
         }
     }
 }
+
+#[test]
+fn with_a_schema_blocks_are_found_without_the_table_of_contents() {
+    for name in ["real-adult", "vector-varying-blocks", "text-unicode", "block-rows-7"] {
+        let bytes = golden(name);
+        let source = opened(&bytes);
+        let schema = source.schema(None).unwrap();
+        let options = RecoverOptions::default().with_schema(schema.clone());
+        let toc = usize::try_from(source.header().toc_offset).unwrap();
+        let mut best = 0;
+        for len in (256..toc).step_by(37).chain([toc]) {
+            let Ok(recovery) = Recovery::survey(Source::from(bytes[..len].to_vec()), &options) else { continue };
+            let (reader, losses) = written(&recovery);
+            let rows = reader.row_count();
+            assert_eq!(
+                lines(&reader, &recovery.column_names(), &[0..rows]),
+                lines(&source, &recovery.column_names(), &[0..rows])
+            );
+            assert!(reader.schema(None).unwrap() == schema, "{name}");
+            assert_eq!(losses.len(), usize::from(rows < source.row_count()), "{losses:?}");
+            assert!(rows >= best, "{name}: fewer rows of more bytes");
+            best = rows;
+        }
+        assert_eq!(best, source.row_count(), "{name}");
+    }
+}
+
+#[test]
+fn blocks_that_do_not_fit_the_schema_are_refused() {
+    let bytes = golden("real-adult");
+    let mut schema = opened(&bytes).schema(None).unwrap();
+    schema.columns.swap(1, 2);
+    let options = RecoverOptions::default().with_schema(schema.clone());
+    let error = Recovery::survey(Source::from(bytes[..12_000].to_vec()), &options).err().unwrap();
+    assert!(error.to_string().contains("blocks do not lie in the order of rows and columns"), "{error}");
+    schema.columns.pop();
+    let options = RecoverOptions::default().with_schema(schema);
+    let error = Recovery::survey(Source::from(bytes[..12_000].to_vec()), &options).err().unwrap();
+    assert_eq!(error.to_string(), "idv: the header says 14 columns, the schema has 13 (byte 48)");
+    let numbers = golden("scalar-integers-none");
+    let schema = opened(&numbers).schema(None).unwrap();
+    let options = RecoverOptions::default().with_schema(schema);
+    let error = Recovery::survey(Source::from(numbers[..500].to_vec()), &options).err().unwrap();
+    assert!(error.to_string().contains("how many rows a block has cannot be told"), "{error}");
+}

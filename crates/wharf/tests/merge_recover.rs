@@ -28,7 +28,10 @@ fn the_rows_of_all_files_in_their_order() {
     let metadata = |file: &str| {
         let info = run(["info", file, "--json"]).lines().remove(0);
         let columns = info["tables"][0]["columns"].as_array().unwrap().clone();
-        columns.into_iter().map(|column| json!([column["name"], column["type"], column["metadata"]])).collect::<Vec<_>>()
+        columns
+            .into_iter()
+            .map(|column| json!([column["name"], column["type"], column["metadata"]]))
+            .collect::<Vec<_>>()
     };
     assert_eq!(metadata(&out), metadata(&adult));
     // 500 rows end within a block of 200: the first file's full blocks are carried.
@@ -36,7 +39,19 @@ fn the_rows_of_all_files_in_their_order() {
     let done = ran.lines().remove(0);
     assert_eq!(done["rows"], 1000);
     assert_eq!((&done["blocks_carried"], &done["blocks_encoded"]), (&json!(28), &json!(56)), "{done}");
-    let ran = run(["merge", &adult, &adult, "-o", &out, "--force", "--json", "--compression", "none", "--columns", "age,Label"]);
+    let ran = run([
+        "merge",
+        &adult,
+        &adult,
+        "-o",
+        &out,
+        "--force",
+        "--json",
+        "--compression",
+        "none",
+        "--columns",
+        "age,Label",
+    ]);
     let done = ran.lines().remove(0);
     assert_eq!(done["blocks_carried"], 0);
     let info = run(["info", &out, "--json"]).lines().remove(0);

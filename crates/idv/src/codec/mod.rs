@@ -174,17 +174,28 @@ macro_rules! reuse {
 /// Decodes a whole block of `n` values; all bytes must belong to them. Values that take more memory than bytes in the
 /// block (bools) may take `limit` bytes.
 pub(crate) fn decode(kind: &Type, n: usize, mut cursor: Cursor<'_>, limit: u64, values: &mut Values) -> Result<()> {
+    decode_prefix(kind, n, &mut cursor, limit, values)?;
+    cursor.finish("the block")
+}
+
+/// The same, where bytes of others may follow.
+pub(crate) fn decode_prefix(
+    kind: &Type,
+    n: usize,
+    cursor: &mut Cursor<'_>,
+    limit: u64,
+    values: &mut Values,
+) -> Result<()> {
     match kind {
         Type::Item(item) => {
-            check_bools(*item, n, limit, &cursor)?;
-            decode_items(*item, n, &mut cursor, values)?;
+            check_bools(*item, n, limit, cursor)?;
+            decode_items(*item, n, cursor, values)
         }
         Type::Vector { item, .. } => {
             let vectors = reuse!(values, Vector);
-            vector::decode(*item, kind.size(), n, &mut cursor, limit, vectors)?;
+            vector::decode(*item, kind.size(), n, cursor, limit, vectors)
         }
     }
-    cursor.finish("the block")
 }
 
 /// Bools lie eight or four to a byte in the file and take a byte each in memory.

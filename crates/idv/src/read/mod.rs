@@ -13,9 +13,9 @@ mod verify;
 pub use batches::{Batch, Batches, ColumnSlice};
 pub use block::Scratch;
 pub use metadata::Metadata;
+pub(crate) use open::unique_names;
 pub use open::{Column, Reader, Unreadable};
 pub(crate) use rows::shown_metadata;
-pub(crate) use open::unique_names;
 pub use rows::{Row, Rows};
 
 #[cfg(all(test, feature = "parallel"))]

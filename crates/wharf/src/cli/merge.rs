@@ -112,9 +112,8 @@ fn open(place: &Place, columns: &[String], env: &mut Env<'_>) -> Result<File> {
 
 /// The schema of the first file, which all others have to have.
 fn schema(files: &[File], writing: &Writing) -> Result<idv::Schema> {
-    let schema_of = |file: &File| {
-        file.reader.schema(Some(&file.columns)).map_err(|error| error.in_file(file.place.name()))
-    };
+    let schema_of =
+        |file: &File| file.reader.schema(Some(&file.columns)).map_err(|error| error.in_file(file.place.name()));
     let Some((first, others)) = files.split_first() else {
         return Err(Error::usage("there are no files to merge"));
     };

@@ -102,7 +102,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         env.stdout.print(&format!("{done}\n"))?;
     } else {
         let of = if rows == declared { String::new() } else { format!(" of {declared}") };
-        let line = format!("{}: {}{of}, {}, verified\n", clean(&name), counted(rows, "row"), counted(columns.len(), "column"));
+        let line =
+            format!("{}: {}{of}, {}, verified\n", clean(&name), counted(rows, "row"), counted(columns.len(), "column"));
         env.stdout.print(&line)?;
     }
     Ok(if losses.is_empty() { Outcome::Done } else { Outcome::Loss })

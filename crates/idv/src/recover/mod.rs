@@ -1,21 +1,25 @@
 //! What is whole in a file that is cut off or damaged, into a new one.
 
+mod ranges;
+mod repair;
+mod sequence;
+mod survey;
+
 use std::io::{Seek, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
 use container_core::{Error, ErrorKind, Loss, OpenOptions, Position, Progress, Result, Scan, Source, Unit};
 
+use self::ranges::{complement, total, union};
+use self::repair::Repaired;
+use self::survey::{Surveyed, survey_column};
 use crate::FORMAT_NAME;
-use crate::check::{self, bad_value};
 use crate::codec::Values;
-use crate::read::{ColumnSlice, Reader, Scratch};
+use crate::read::{ColumnSlice, Reader};
 use crate::schema::{MetadataSchema, Schema};
 use crate::wire::Type;
 use crate::write::{Writer, WriterOptions};
-
-/// Blocks that are tried together.
-const WINDOW: u64 = 256;
 
 /// What can be had of a file that is cut off or damaged: every block has been decoded, whole ones are known.
 ///
@@ -37,6 +41,10 @@ const WINDOW: u64 = 256;
 /// ```
 pub struct Recovery {
     reader: Reader,
+    /// Rows that the file says it has.
+    declared: u64,
+    /// What its columns were said to be, when it does not say it any more.
+    given: Option<Schema>,
     /// What is wrong with the header, the tail, the table of contents.
     findings: Vec<Error>,
     columns: Vec<Surveyed>,
@@ -54,6 +62,10 @@ pub struct RecoverOptions {
     pub open: OpenOptions,
     /// Only these columns, by their unique names, in this order, whatever rows that costs.
     pub columns: Option<Vec<String>>,
+    /// The columns of a file whose table of contents is lost: those of another file that was written in the same way, say.
+    /// Its blocks are found one behind the other, which gives what they are only where they lie in the order of rows and columns: as
+    /// [`Writer`] writes them, and ML.NET only when it is told to.
+    pub schema: Option<Schema>,
     /// Threads that may decode at once; 0 for as many as the machine has.
     pub threads: usize,
     /// Who listens: rows of all columns, surveyed and then written.
@@ -65,6 +77,13 @@ impl RecoverOptions {
     #[must_use]
     pub fn with_columns<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.columns = Some(columns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Replaces [`schema`](Self::schema).
+    #[must_use]
+    pub fn with_schema(mut self, schema: Schema) -> Self {
+        self.schema = Some(schema);
         self
     }
 
@@ -83,18 +102,6 @@ impl RecoverOptions {
     }
 }
 
-/// A column after all of its blocks were tried.
-struct Surveyed {
-    name: String,
-    /// Why there is nothing of it.
-    unreadable: Option<String>,
-    /// Rows of blocks that are not whole; rising, apart from each other.
-    damaged: Vec<Range<u64>>,
-    /// How many blocks are not, and what is wrong with the first.
-    blocks: u64,
-    first: Option<Error>,
-}
-
 impl Recovery {
     /// Opens what is left of a file and decodes every block.
     ///
@@ -105,14 +112,24 @@ impl Recovery {
     /// [`Io`](ErrorKind::Io); why nothing can be had: no header, a lost table of contents, no whole block; [`Usage`](ErrorKind::Usage)
     /// for a column that is not there.
     pub fn survey(source: Source, options: &RecoverOptions) -> Result<Self> {
-        let (reader, findings) = Reader::salvage(source, options.open)?;
+        let (reader, findings, declared) = match (Reader::salvage(source.clone(), options.open), &options.schema) {
+            (Err(lost), Some(schema)) if lost.kind() != ErrorKind::Io => {
+                sequence::salvage(&source, schema, options, lost).map_err(|error| error.in_format(FORMAT_NAME))?
+            }
+            (salvaged, _) => {
+                let (reader, findings) = salvaged?;
+                let rows = reader.row_count();
+                (reader, findings, rows)
+            }
+        };
+        let given = options.schema.clone().filter(|_| findings.iter().any(sequence::is_lost_table));
         if let Some(progress) = &options.progress {
             let readable = reader.readable().len() as u64;
             progress.begin(Unit::Rows, Some(reader.row_count().saturating_mul(readable)));
         }
         let columns = (0..reader.columns().len()).map(|index| survey_column(&reader, index, options));
         let columns = columns.collect::<Result<Vec<_>>>()?;
-        let mut recovery = Self { reader, findings, columns, chosen: Vec::new(), rows: Vec::new() };
+        let mut recovery = Self { reader, declared, given, findings, columns, chosen: Vec::new(), rows: Vec::new() };
         recovery.choose(options.columns.as_deref())?;
         Ok(recovery)
     }
@@ -144,7 +161,7 @@ impl Recovery {
     /// How many rows the file says it has.
     #[must_use]
     pub fn rows_declared(&self) -> u64 {
-        self.reader.row_count()
+        self.declared
     }
 
     /// Chooses columns, and with them rows.
@@ -285,6 +302,11 @@ impl Recovery {
                 losses.push(Loss::new(what, lost, first));
             }
         }
+        if self.declared > rows {
+            let mut first = Position::default();
+            first.row = Some(rows);
+            losses.push(Loss::new("rows behind the last whole blocks lost", self.declared - rows, first));
+        }
         losses
     }
 
@@ -293,6 +315,9 @@ impl Recovery {
         let mut schema = Schema::default();
         for &index in &self.chosen {
             let mut column = self.reader.column_schema(index, false)?;
+            if let Some(given) = self.given.as_ref().and_then(|given| given.columns.get(index)) {
+                column.metadata.clone_from(&given.metadata);
+            }
             let name = self.column(index).map(|column| column.name.clone()).unwrap_or_default();
             let mut lose = |what: String| {
                 let mut first = Position::default();
@@ -328,171 +353,5 @@ impl Recovery {
             schema.columns.push(column);
         }
         Ok(schema)
-    }
-}
-
-impl Surveyed {
-    /// What is wrong with the first damaged block.
-    fn why(&self) -> String {
-        self.first.as_ref().map(|error| format!("{}: {}", error.position(), error.detail())).unwrap_or_default()
-    }
-}
-
-/// Tries all blocks of a column.
-fn survey_column(reader: &Reader, index: usize, options: &RecoverOptions) -> Result<Surveyed> {
-    let mut surveyed = Surveyed { name: String::new(), unreadable: None, damaged: Vec::new(), blocks: 0, first: None };
-    let Some(column) = reader.columns().get(index) else { return Ok(surveyed) };
-    column.unique_name().clone_into(&mut surveyed.name);
-    if let Err(why) = column.kind() {
-        surveyed.unreadable = Some(why.to_string());
-        return Ok(surveyed);
-    }
-    let (blocks, per_block, rows) = (column.block_count(), column.rows_per_block(), reader.row_count());
-    let mut start = 0;
-    while start < blocks {
-        let end = start.saturating_add(WINDOW).min(blocks);
-        for (block, outcome) in (start..end).zip(try_blocks(reader, index, start..end, options.threads)) {
-            let range = reader.block_rows(index, block)?;
-            if let Some(progress) = &options.progress {
-                progress.advance(range.end - range.start);
-            }
-            match outcome {
-                None => {}
-                // A source that fails says nothing about the file.
-                Some(error) if error.kind() == ErrorKind::Io => return Err(error),
-                Some(error) => {
-                    surveyed.blocks += 1;
-                    surveyed.damaged = {
-                        let mut damaged = std::mem::take(&mut surveyed.damaged);
-                        match damaged.last_mut() {
-                            Some(last) if last.end == range.start => last.end = range.end,
-                            _ => damaged.push(range),
-                        }
-                        damaged
-                    };
-                    surveyed.first.get_or_insert(error);
-                }
-            }
-        }
-        start = end;
-    }
-    // Rows whose entries in the lookup table are not in the file.
-    let reached = blocks.saturating_mul(per_block).min(rows);
-    if reached < rows {
-        surveyed.blocks += (rows - reached).div_ceil(per_block.max(1));
-        surveyed.damaged = union(&surveyed.damaged, std::slice::from_ref(&(reached..rows)));
-        surveyed.first.get_or_insert_with(|| {
-            Error::invalid("the lookup table ends before").at(column.entry.lookup_offset).in_block(blocks)
-        });
-    }
-    Ok(surveyed)
-}
-
-/// What is wrong with each of some blocks.
-fn try_blocks(reader: &Reader, column: usize, blocks: Range<u64>, threads: usize) -> Vec<Option<Error>> {
-    let check = |state: &mut (Values, Scratch), block: u64| {
-        let (values, scratch) = state;
-        reader.read_block(column, block, values, scratch).err()
-    };
-    #[cfg(feature = "parallel")]
-    if threads != 1 {
-        use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        let blocks: Vec<u64> = blocks.collect();
-        return blocks.into_par_iter().map_init(Default::default, check).collect();
-    }
-    let _ = threads;
-    let mut state = Default::default();
-    blocks.map(|block| check(&mut state, block)).collect()
-}
-
-/// Values of a column that mean nothing, written as missing.
-#[derive(Default)]
-struct Repaired {
-    count: u64,
-    first: Option<(u64, String)>,
-}
-
-impl Repaired {
-    /// The values of a slice with missing ones in place of those that mean nothing, if there are any.
-    fn repair(&mut self, kind: &Type, slice: &ColumnSlice<'_>, first_row: u64) -> Result<Option<Values>> {
-        let Err(wrong) = check::values(kind, slice.values, slice.range.clone()) else { return Ok(None) };
-        let row = first_row + (wrong.place - slice.range.start) as u64;
-        self.first.get_or_insert((row, wrong.detail));
-        let mut own = Values::of(kind);
-        own.extend_from(slice.values, slice.range.clone())?;
-        let items = match &mut own {
-            Values::Vector(vectors) => vectors.items_mut(),
-            values => values,
-        };
-        for place in 0..items.len() {
-            if bad_value(kind.item(), items, place).is_some() {
-                items.set_missing(place);
-                self.count += 1;
-            }
-        }
-        Ok(Some(own))
-    }
-
-    fn loss(self, name: &str) -> Option<Loss> {
-        let (row, detail) = self.first?;
-        let mut first = Position::default();
-        first.row = Some(row);
-        first.column = Some(name.to_owned().into());
-        Some(Loss::new(format!("value that means nothing written as missing ({detail})"), self.count, first))
-    }
-}
-
-fn total(ranges: &[Range<u64>]) -> u64 {
-    ranges.iter().map(|range| range.end - range.start).sum()
-}
-
-/// All rows of two lists of ranges that rise and lie apart, as such a list.
-fn union(one: &[Range<u64>], other: &[Range<u64>]) -> Vec<Range<u64>> {
-    let mut all: Vec<Range<u64>> = Vec::with_capacity(one.len() + other.len());
-    let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
-    loop {
-        let next = match (one.peek(), other.peek()) {
-            (Some(a), Some(b)) if a.start <= b.start => one.next(),
-            (_, Some(_)) => other.next(),
-            (_, None) => one.next(),
-        };
-        let Some(next) = next else { return all };
-        match all.last_mut() {
-            Some(last) if next.start <= last.end => last.end = last.end.max(next.end),
-            _ => all.push(next.clone()),
-        }
-    }
-}
-
-/// The rows up to `rows` that are in none of the ranges.
-fn complement(ranges: &[Range<u64>], rows: u64) -> Vec<Range<u64>> {
-    let mut left = Vec::with_capacity(ranges.len() + 1);
-    let mut start = 0;
-    for range in ranges {
-        if range.start > start {
-            left.push(start..range.start);
-        }
-        start = range.end;
-    }
-    if start < rows {
-        left.push(start..rows);
-    }
-    left
-}
-
-#[cfg(test)]
-#[allow(clippy::single_range_in_vec_init, reason = "lists of ranges")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_join_and_leave_the_rest() {
-        assert_eq!(union(&[0..2, 5..7], &[1..3, 7..9]), [0..3, 5..9]);
-        assert_eq!(union(&[], &[1..3]), [1..3]);
-        assert_eq!(union(&[1..2, 4..5], &[0..9]), [0..9]);
-        assert_eq!(complement(&[0..3, 5..9], 12), [3..5, 9..12]);
-        assert_eq!(complement(&[], 0), Vec::<Range<u64>>::new());
-        assert_eq!(complement(&[0..4], 4), Vec::<Range<u64>>::new());
-        assert_eq!(total(&[0..3, 5..9]), 7);
     }
 }

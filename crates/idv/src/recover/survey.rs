@@ -1,0 +1,99 @@
+//! Trying every block of a file.
+
+use std::ops::Range;
+
+use container_core::{Error, ErrorKind, Result};
+
+use super::RecoverOptions;
+use super::ranges::union;
+use crate::codec::Values;
+use crate::read::{Reader, Scratch};
+
+/// Blocks that are tried together.
+const WINDOW: u64 = 256;
+
+/// A column after all of its blocks were tried.
+pub(super) struct Surveyed {
+    pub(super) name: String,
+    /// Why there is nothing of it.
+    pub(super) unreadable: Option<String>,
+    /// Rows of blocks that are not whole; rising, apart from each other.
+    pub(super) damaged: Vec<Range<u64>>,
+    /// How many blocks are not, and what is wrong with the first.
+    pub(super) blocks: u64,
+    pub(super) first: Option<Error>,
+}
+
+impl Surveyed {
+    /// What is wrong with the first damaged block.
+    pub(super) fn why(&self) -> String {
+        self.first.as_ref().map(|error| format!("{}: {}", error.position(), error.detail())).unwrap_or_default()
+    }
+}
+
+/// Tries all blocks of a column.
+pub(super) fn survey_column(reader: &Reader, index: usize, options: &RecoverOptions) -> Result<Surveyed> {
+    let mut surveyed = Surveyed { name: String::new(), unreadable: None, damaged: Vec::new(), blocks: 0, first: None };
+    let Some(column) = reader.columns().get(index) else { return Ok(surveyed) };
+    column.unique_name().clone_into(&mut surveyed.name);
+    if let Err(why) = column.kind() {
+        surveyed.unreadable = Some(why.to_string());
+        return Ok(surveyed);
+    }
+    let (blocks, per_block, rows) = (column.block_count(), column.rows_per_block(), reader.row_count());
+    let mut start = 0;
+    while start < blocks {
+        let end = start.saturating_add(WINDOW).min(blocks);
+        for (block, outcome) in (start..end).zip(try_blocks(reader, index, start..end, options.threads)) {
+            let range = reader.block_rows(index, block)?;
+            if let Some(progress) = &options.progress {
+                progress.advance(range.end - range.start);
+            }
+            match outcome {
+                None => {}
+                // A source that fails says nothing about the file.
+                Some(error) if error.kind() == ErrorKind::Io => return Err(error),
+                Some(error) => {
+                    surveyed.blocks += 1;
+                    surveyed.damaged = {
+                        let mut damaged = std::mem::take(&mut surveyed.damaged);
+                        match damaged.last_mut() {
+                            Some(last) if last.end == range.start => last.end = range.end,
+                            _ => damaged.push(range),
+                        }
+                        damaged
+                    };
+                    surveyed.first.get_or_insert(error);
+                }
+            }
+        }
+        start = end;
+    }
+    // Rows whose entries in the lookup table are not in the file.
+    let reached = blocks.saturating_mul(per_block).min(rows);
+    if reached < rows {
+        surveyed.blocks += (rows - reached).div_ceil(per_block.max(1));
+        surveyed.damaged = union(&surveyed.damaged, std::slice::from_ref(&(reached..rows)));
+        surveyed.first.get_or_insert_with(|| {
+            Error::invalid("the lookup table ends before").at(column.entry.lookup_offset).in_block(blocks)
+        });
+    }
+    Ok(surveyed)
+}
+
+/// What is wrong with each of some blocks.
+fn try_blocks(reader: &Reader, column: usize, blocks: Range<u64>, threads: usize) -> Vec<Option<Error>> {
+    let check = |state: &mut (Values, Scratch), block: u64| {
+        let (values, scratch) = state;
+        reader.read_block(column, block, values, scratch).err()
+    };
+    #[cfg(feature = "parallel")]
+    if threads != 1 {
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        let blocks: Vec<u64> = blocks.collect();
+        return blocks.into_par_iter().map_init(Default::default, check).collect();
+    }
+    let _ = threads;
+    let mut state = Default::default();
+    blocks.map(|block| check(&mut state, block)).collect()
+}
