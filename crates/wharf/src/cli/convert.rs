@@ -1,8 +1,14 @@
 //! `wharf convert`: rows into a file of another form.
 
+#[cfg(feature = "idv")]
+mod idv;
+#[cfg(feature = "idv")]
+mod source;
+
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::ValueEnum;
 use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Result};
 use serde_json::json;
 
@@ -18,11 +24,14 @@ const EXAMPLES: &str = "\
 Examples:
   wharf convert adult.idv adult.csv
   wharf convert adult.idv ages.jsonl --columns Age,Label --rows ..1000
-  wharf convert 'day-*.idv' --to tsv - | gzip > days.tsv.gz";
+  wharf convert 'day-*.idv' --to tsv - | gzip > days.tsv.gz
+  wharf convert people.jsonl people.idv                      types inferred from all lines
+  wharf convert people.csv people.idv --schema types.json    types given: {\"age\": \"Single\"}";
 
 /// Convert rows into a file of another form
 ///
 /// The output appears when it is whole, or not at all. With --json, what was done is one object on standard output.
+/// IDV is written from IDV, and from text: JSON lines, CSV, TSV.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -30,13 +39,13 @@ pub(crate) struct Arguments {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<OsString>,
 
-    /// The file to write; its extension says the form: .jsonl .ndjson .json, .csv, .tsv; - is standard output
+    /// The file to write; its extension says the form: .jsonl .ndjson .json, .csv, .tsv, .idv; - is standard output
     #[arg(value_name = "OUT", required = true)]
     output: OsString,
 
     /// The form, whatever the extension
     #[arg(long, value_enum, value_name = "FORM")]
-    to: Option<To>,
+    to: Option<Form>,
 
     /// Replace the output if it exists
     #[arg(long)]
@@ -44,32 +53,69 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     selection: Selection,
+
+    #[cfg(feature = "idv")]
+    #[command(flatten)]
+    idv: idv::Options,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// JSON lines: one object per row
+    Jsonl,
+    /// Comma-separated values
+    Csv,
+    /// Tab-separated values
+    Tsv,
+    /// IDV, the format of ML.NET
+    #[cfg(feature = "idv")]
+    Idv,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let places = inputs::expand(&arguments.inputs)?;
+    let stdout = arguments.output == "-";
+    let form = match arguments.to {
+        Some(form) => form,
+        None if stdout => Form::Jsonl,
+        None => by_extension(Path::new(&arguments.output))?,
+    };
+    let to = match form {
+        Form::Jsonl => To::Jsonl,
+        Form::Csv => To::Csv,
+        Form::Tsv => To::Tsv,
+        #[cfg(feature = "idv")]
+        Form::Idv => return idv::run(arguments, &places, env),
+    };
+    #[cfg(feature = "idv")]
+    arguments.idv.refuse(form)?;
     let selection = &arguments.selection;
     let mut job = Job { places: &places, selection, most_columns: usize::MAX, progress: env.report.terminal };
-    if arguments.output == "-" {
+    let outcome = if stdout {
         job.progress &= env.stdout.terminal.is_none();
-        return cat::stream(&job, arguments.to.unwrap_or(To::Jsonl), env);
-    }
-    let path = Path::new(&arguments.output);
-    let to = match arguments.to {
-        Some(to) => to,
-        None => by_extension(path)?,
+        cat::stream(&job, to, env)
+    } else {
+        create(arguments, &places).and_then(|output| write(&job, to, output, env))
     };
-    refuse_input(&places, path)?;
+    #[cfg(feature = "idv")]
+    let outcome = outcome.map_err(source::only_idv);
+    outcome
+}
+
+/// The output, unless it exists or is an input.
+fn create(arguments: &Arguments, places: &[Place]) -> Result<Output> {
+    let path = Path::new(&arguments.output);
+    refuse_input(places, path)?;
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
-    let output = Output::create(path, OutputOptions::default().with_overwrite(overwrite)).map_err(|error| {
+    Output::create(path, OutputOptions::default().with_overwrite(overwrite)).map_err(|error| {
         let exists = error.kind() == ErrorKind::Usage && !arguments.force && path.is_file();
         if exists {
             Error::usage("the output exists; --force replaces it").in_file(path.display().to_string())
         } else {
             error
         }
-    })?;
-    write(&job, to, output, env)
+    })
 }
 
 fn write(job: &Job<'_>, to: To, mut output: Output, env: &mut Env<'_>) -> Result<Outcome> {
@@ -105,15 +151,18 @@ impl To {
     }
 }
 
-fn by_extension(path: &Path) -> Result<To> {
+fn by_extension(path: &Path) -> Result<Form> {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
-        Some("jsonl" | "ndjson" | "json") => Ok(To::Jsonl),
-        Some("csv") => Ok(To::Csv),
-        Some("tsv") => Ok(To::Tsv),
+        Some("jsonl" | "ndjson" | "json") => Ok(Form::Jsonl),
+        Some("csv") => Ok(Form::Csv),
+        Some("tsv") => Ok(Form::Tsv),
+        #[cfg(feature = "idv")]
+        Some("idv") => Ok(Form::Idv),
         other => {
             let found = other.map_or_else(|| "has no extension".to_owned(), |other| format!("ends in .{other}"));
-            let detail = format!("the output {found}, known are .jsonl .ndjson .json .csv .tsv; or say --to");
+            let idv = if cfg!(feature = "idv") { " .idv" } else { "" };
+            let detail = format!("the output {found}, known are .jsonl .ndjson .json .csv .tsv{idv}; or say --to");
             Err(Error::usage(detail).in_file(path.display().to_string()))
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use container_core::{Container, Error, Result, Scan, Table};
+use container_core::{ColumnInfo, Container, Error, Result, Scan, Table};
 
 /// Options that select, shared by verbs.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -106,10 +106,14 @@ pub(crate) fn table<'c>(container: &'c dyn Container, name: Option<&str>) -> Res
 
 /// Indexes of the columns that were asked for; `None` when none were, which means all.
 pub(crate) fn columns(table: &dyn Table, asked: &[String]) -> Result<Option<Vec<usize>>> {
+    columns_of(table.columns(), asked)
+}
+
+/// The same for columns without a table.
+pub(crate) fn columns_of(all: &[ColumnInfo], asked: &[String]) -> Result<Option<Vec<usize>>> {
     if asked.is_empty() {
         return Ok(None);
     }
-    let all = table.columns();
     let index = |name: &str| all.iter().position(|column| column.name == name);
     let mut chosen = Vec::new();
     for argument in asked {
@@ -119,7 +123,7 @@ pub(crate) fn columns(table: &dyn Table, asked: &[String]) -> Result<Option<Vec<
             continue;
         }
         for name in split(argument)? {
-            chosen.push(index(&name).ok_or_else(|| unknown_column(table, &name))?);
+            chosen.push(index(&name).ok_or_else(|| unknown_column(all, &name))?);
         }
     }
     let mut seen = HashSet::new();
@@ -173,8 +177,8 @@ fn unquote(quoted: &str) -> Option<(String, &str)> {
 }
 
 #[cold]
-fn unknown_column(table: &dyn Table, name: &str) -> Error {
-    let names: Vec<String> = table.columns().iter().map(|column| column.name.clone()).collect();
+fn unknown_column(all: &[ColumnInfo], name: &str) -> Error {
+    let names: Vec<String> = all.iter().map(|column| column.name.clone()).collect();
     let near = near(name, &names);
     let hint = if near.is_empty() { listed("the columns are", &names) } else { listed("near are", &near) };
     Error::usage(format!("there is no column {name:?}; {hint}"))

@@ -10,6 +10,9 @@
 mod buffered;
 mod cells;
 mod csv;
+#[cfg(feature = "idv")]
+#[cfg_attr(docsrs, doc(cfg(feature = "idv")))]
+pub mod import;
 mod jsonl;
 mod row;
 

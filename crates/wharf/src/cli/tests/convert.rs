@@ -19,10 +19,9 @@ fn the_extension_says_the_form() {
         assert_eq!(place.files(), ["in", name]);
     }
     let error = place().wharf(&["convert", "@in", "@out.txt"]).failed(2);
-    assert_eq!(
-        error,
-        "error: @out.txt: the output ends in .txt, known are .jsonl .ndjson .json .csv .tsv; or say --to"
-    );
+    let known =
+        if cfg!(feature = "idv") { ".jsonl .ndjson .json .csv .tsv .idv" } else { ".jsonl .ndjson .json .csv .tsv" };
+    assert_eq!(error, format!("error: @out.txt: the output ends in .txt, known are {known}; or say --to"));
     let error = place().wharf(&["convert", "@in", "@out"]).failed(2);
     assert!(error.contains("the output has no extension"), "{error}");
 }

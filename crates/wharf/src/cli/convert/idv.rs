@@ -1,0 +1,388 @@
+//! IDV files written: from IDV files, and from text.
+
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use container_core::{ColumnInfo, Error, ErrorKind, Position, Progress, Result, Scan, Source, Unit};
+use idv::{Schema, Writer, WriterOptions};
+use serde_json::{Map, Value};
+use wharf::convert::import::{InferredColumn, Take, TextTable, column_names};
+
+use super::super::Outcome;
+use super::super::bar::Bar;
+use super::super::cat;
+use super::super::env::Env;
+use super::super::human::{clean, counted};
+use super::super::inputs::Place;
+use super::super::pour::{self, Poured};
+use super::super::report::Lost;
+use super::super::select::{self, Selection};
+use super::super::writing::Writing;
+use super::source::{self, Kind, Opened};
+use super::{Arguments, Form};
+
+/// Columns beyond this are told by type, not one by one.
+const MOST_LINES: usize = 20;
+
+/// Options that only the output IDV has.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Options for the output IDV")]
+pub(super) struct Options {
+    /// The types of the columns of a text: the JSON of `wharf info --json` of an IDV file, or {"age": "Single"}. Without,
+    /// they are inferred from all lines
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+
+    /// What the inputs are, where neither content nor extension says it
+    #[arg(long, value_enum, value_name = "FORM")]
+    from: Option<Kind>,
+
+    /// CSV and TSV have no line of names: columns are called c0, c1, ...
+    #[arg(long)]
+    no_header: bool,
+
+    /// What stands between two cells of CSV
+    #[arg(long, value_name = "CHARACTER")]
+    delimiter: Option<char>,
+
+    #[command(flatten)]
+    writing: Writing,
+}
+
+impl Options {
+    /// Fails when one of these is given for another output.
+    pub(super) fn refuse(&self, form: Form) -> Result<()> {
+        let Writing { compression, level, rows_per_block, bytes_per_block } = &self.writing;
+        let given = [
+            ("--schema", self.schema.is_some()),
+            ("--from", self.from.is_some_and(|kind| kind != Kind::Idv)),
+            ("--no-header", self.no_header),
+            ("--delimiter", self.delimiter.is_some()),
+            ("--compression", compression.is_some()),
+            ("--level", level.is_some()),
+            ("--rows-per-block", rows_per_block.is_some()),
+            ("--bytes-per-block", bytes_per_block.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((option, _)) => {
+                let form = format!("{form:?}").to_lowercase();
+                Err(Error::usage(format!("{option} is for the output idv, and this one is {form}")))
+            }
+        }
+    }
+
+    /// Fails when an option does not go with what the inputs are.
+    fn check(&self, kind: Kind, selection: &Selection) -> Result<()> {
+        let text = kind != Kind::Idv;
+        let csv = matches!(kind, Kind::Csv | Kind::Tsv);
+        let wrong = [
+            ("--schema", self.schema.is_some() && !text),
+            ("--no-header", self.no_header && !csv),
+            ("--delimiter", self.delimiter.is_some() && !csv),
+            ("--table", selection.reading.table.is_some() && text),
+        ];
+        if let Some((option, _)) = wrong.iter().find(|(_, wrong)| *wrong) {
+            return Err(Error::usage(format!("{option} does not go with inputs that are {kind}")));
+        }
+        if selection.reading.missing_as_null {
+            return Err(Error::usage("--missing-as-null is for outputs of text: IDV has its own missing values"));
+        }
+        Ok(())
+    }
+}
+
+/// What has been done.
+#[derive(Default)]
+struct Done {
+    poured: Poured,
+    columns: usize,
+    /// The types, when they were inferred.
+    inferred: Option<Value>,
+}
+
+pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) -> Result<Outcome> {
+    if arguments.output != "-" {
+        let output = super::create(arguments, places)?;
+        let name = output.path().display().to_string();
+        let mut done = Done::default();
+        let outcome = write(arguments, places, output, env, &mut done).map_err(|error| match error.kind() {
+            // Errors of inputs name their file already.
+            ErrorKind::Io => error.in_file(name.clone()),
+            _ => error,
+        });
+        let mut bytes = 0;
+        let outcome = outcome.and_then(|output| {
+            bytes = output.file().metadata().map_or(0, |metadata| metadata.len());
+            output.finish()
+        });
+        let outcome = cat::finish(outcome, &done.poured, env)?;
+        return tell(&name, bytes, done, env).map(|()| outcome);
+    }
+    if env.stdout.terminal.is_some() {
+        return Err(Error::usage("IDV is not for a terminal: give a file, or a pipe"));
+    }
+    // The header of a file is known last: it cannot be written into a pipe as it comes.
+    let temporary = |cause| Error::io("cannot keep the output in a temporary file", cause);
+    let file = tempfile::tempfile().map_err(temporary)?;
+    let mut done = Done::default();
+    let outcome = write(arguments, places, file, env, &mut done);
+    let outcome = outcome.and_then(|mut file: File| {
+        file.rewind().map_err(temporary)?;
+        io::copy(&mut file, &mut env.stdout)
+            .and_then(|_| env.stdout.flush())
+            .map_err(|cause| Error::io("cannot write to standard output", cause))
+    });
+    cat::finish(outcome, &done.poured, env)
+}
+
+/// Says what was done.
+fn tell(name: &str, bytes: u64, done: Done, env: &mut Env<'_>) -> Result<()> {
+    let rows = done.poured.rows;
+    if !env.json() {
+        let (rows, columns) = (counted(rows, "row"), counted(done.columns, "column"));
+        env.report.note(format!("{name}: {rows}, {columns}"));
+        return Ok(());
+    }
+    let mut object = Map::new();
+    object.insert("file".into(), name.into());
+    object.insert("to".into(), "idv".into());
+    object.insert("rows".into(), rows.into());
+    object.insert("bytes".into(), bytes.into());
+    object.insert("columns".into(), done.columns.into());
+    if let Some(schema) = done.inferred {
+        object.insert("schema".into(), schema);
+    }
+    env.stdout.print(&format!("{}\n", Value::Object(object)))
+}
+
+fn write<W: Write + Seek + Send>(
+    arguments: &Arguments,
+    places: &[Place],
+    sink: W,
+    env: &mut Env<'_>,
+    done: &mut Done,
+) -> Result<W> {
+    let (kind, inputs) = source::open(places, arguments.idv.from, &mut env.opener)?;
+    arguments.idv.check(kind, &arguments.selection)?;
+    let bar = Arc::new(Bar::new(env.report.terminal && env.stdout.terminal.is_none_or(|_| arguments.output != "-")));
+    let outcome = match kind {
+        Kind::Idv => idvs(arguments, places, &inputs, sink, &bar, done),
+        text => texts(arguments, text, inputs, sink, env, &bar, done),
+    };
+    bar.clear();
+    outcome
+}
+
+fn texts<W: Write + Seek>(
+    arguments: &Arguments,
+    kind: Kind,
+    inputs: Vec<Opened>,
+    sink: W,
+    env: &mut Env<'_>,
+    bar: &Arc<Bar>,
+    done: &mut Done,
+) -> Result<W> {
+    let options = &arguments.idv;
+    let selection = &arguments.selection;
+    let name = match inputs.as_slice() {
+        [one] => one.name.clone(),
+        [first, others @ ..] => format!("{} and {} more", first.name, others.len()),
+        [] => String::new(),
+    };
+    let mut table = match kind {
+        Kind::Csv => TextTable::csv(),
+        Kind::Tsv => TextTable::csv().with_delimiter(b'\t')?,
+        _ => TextTable::json_lines(),
+    };
+    if let Some(delimiter) = options.delimiter {
+        let byte = u8::try_from(delimiter).ok().filter(u8::is_ascii);
+        let byte = byte.ok_or_else(|| Error::usage(format!("the delimiter {delimiter:?} is no ASCII")))?;
+        table = table.with_delimiter(byte)?;
+    }
+    table = table.with_header(!options.no_header).with_threads(selection.reading.threads);
+    for input in inputs {
+        table.push(input.name, input.source);
+    }
+    let (mut schema, leave_out) = match &options.schema {
+        Some(path) => given(path, selection)?,
+        None => {
+            bar.name(format!("{name}: finding types"));
+            let inferred = table.infer(Some(bar.as_ref()))?;
+            let chosen = choose(inferred.names(), selection)?;
+            let columns = inferred.columns(chosen.as_deref())?;
+            if !env.json() {
+                let lines = shown(&columns);
+                bar.aside(|| lines.iter().for_each(|line| env.report.plain(&format!("note: {name}: {line}\n"))));
+            }
+            let schema = inferred.schema(chosen.as_deref())?;
+            done.inferred = Some(to_json(&schema));
+            (schema, left_out(inferred.names(), chosen.as_deref()))
+        }
+    };
+    options.writing.apply(&mut schema);
+    done.columns = schema.columns.len();
+    let mut writer_options = options.writing.options(selection.reading.threads, Arc::clone(bar) as Arc<dyn Progress>);
+    // The bar counts bytes of the text.
+    writer_options.progress = None;
+    let mut writer = Writer::new(sink, schema, writer_options)?;
+    let wanted = wanted(selection);
+    let take = Take::default().with_rows(wanted.clone()).with_leave_out(leave_out);
+    bar.name(name);
+    let imported = table.write_to(&mut writer, &take, Some(bar.as_ref()))?;
+    done.poured.rows = imported.rows;
+    done.poured.lost.extend(imported.losses.into_iter().map(|mut loss| {
+        let file = loss.first.file.take().map(String::from);
+        Lost { file, loss }
+    }));
+    if let Some(range) = &selection.rows
+        && imported.passed < wanted.end
+    {
+        range.check(imported.passed)?;
+    }
+    writer.finish()
+}
+
+/// The columns that a schema file gives, as far as they are wanted, and the names of the others.
+fn given(path: &Path, selection: &Selection) -> Result<(Schema, Vec<String>)> {
+    let named = |error: Error| error.in_file(path.display().to_string());
+    let source = Source::open(path)?;
+    let text = source.read(0..source.len())?;
+    let json: Value = serde_json::from_slice(&text)
+        .map_err(|cause| named(Error::invalid("the schema is no JSON").caused_by(cause)))?;
+    let schema = from_json(&json).map_err(named)?;
+    let names = column_names(&schema);
+    let chosen = choose(&names, selection)?;
+    let leave_out = left_out(&names, chosen.as_deref());
+    let schema = match chosen {
+        None => schema,
+        Some(chosen) => Schema::new(chosen.iter().filter_map(|&index| schema.columns.get(index).cloned())),
+    };
+    Ok((schema, leave_out))
+}
+
+fn from_json(json: &Value) -> Result<Schema> {
+    let types = json.as_object().ok_or_else(|| Error::invalid("the schema is no object of names and types"))?;
+    let column = |(name, kind): (&String, &Value)| {
+        let kind = kind.as_str().ok_or_else(|| Error::invalid("a type is no text").in_column(name.clone()))?;
+        Ok(idv::ColumnSchema::new(name.clone(), kind.parse().map_err(|error: Error| error.in_column(name.clone()))?))
+    };
+    Ok(Schema::new(types.iter().map(column).collect::<Result<Vec<_>>>()?))
+}
+
+fn to_json(schema: &Schema) -> Value {
+    let types = schema.columns.iter().zip(column_names(schema));
+    Value::Object(types.map(|(column, name)| (name, column.kind.to_string().into())).collect())
+}
+
+fn choose(names: &[String], selection: &Selection) -> Result<Option<Vec<usize>>> {
+    let columns: Vec<ColumnInfo> = names.iter().map(|name| ColumnInfo::new(name.clone(), String::new())).collect();
+    select::columns_of(&columns, &selection.columns)
+}
+
+fn left_out(names: &[String], chosen: Option<&[usize]>) -> Vec<String> {
+    let Some(chosen) = chosen else { return Vec::new() };
+    let others = names.iter().enumerate().filter(|(index, _)| !chosen.contains(index));
+    others.map(|(_, name)| name.clone()).collect()
+}
+
+/// Inferred types for people: a line each, or of many columns how many have each type.
+fn shown(columns: &[InferredColumn<'_>]) -> Vec<String> {
+    let kind = |column: &InferredColumn<'_>| match column.note {
+        Some(note) => format!("{} ({note})", column.kind),
+        None => column.kind.to_string(),
+    };
+    if columns.len() <= MOST_LINES {
+        return columns.iter().map(|column| format!("{}: {}", clean(column.name), kind(column))).collect();
+    }
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for column in columns {
+        let kind = kind(column);
+        let place = *places.entry(kind.clone()).or_insert_with(|| {
+            kinds.push((kind, 0));
+            kinds.len() - 1
+        });
+        if let Some((_, count)) = kinds.get_mut(place) {
+            *count += 1;
+        }
+    }
+    kinds.into_iter().map(|(kind, count)| format!("{}: {kind}", counted(count, "column"))).collect()
+}
+
+/// The rows that are wanted, over all inputs.
+fn wanted(selection: &Selection) -> std::ops::Range<u64> {
+    let rows = selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
+    let end = selection.limit.map_or(rows.end, |limit| rows.start.saturating_add(limit).min(rows.end));
+    rows.start..end
+}
+
+fn idvs<W: Write + Seek>(
+    arguments: &Arguments,
+    places: &[Place],
+    inputs: &[Opened],
+    sink: W,
+    bar: &Arc<Bar>,
+    done: &mut Done,
+) -> Result<W> {
+    let selection = &arguments.selection;
+    let wanted = wanted(selection);
+    let mut first: Option<(Schema, &str)> = None;
+    let mut files = Vec::new();
+    for (input, place) in inputs.iter().zip(places) {
+        let named = |error: Error| error.in_file(input.name.clone());
+        let reader = idv::Reader::from_source(input.source.clone(), idv::Options::default()).map_err(named)?;
+        let container = idv::IdvContainer::new(reader.clone());
+        let table = select::table(&container, selection.reading.table.as_deref()).map_err(named)?;
+        let columns = select::columns(table, &selection.columns).map_err(named)?;
+        if columns.is_none() {
+            done.poured.lost.extend(pour::unreadable(place, table));
+        }
+        let schema = reader.schema(columns.as_deref()).map_err(named)?;
+        match &first {
+            None => first = Some((schema, &input.name)),
+            Some((expected, name)) => {
+                if let Some(difference) = expected.difference(&schema) {
+                    let detail = format!("its columns differ from those of {name}: {difference}");
+                    return Err(named(Error::usage(detail)));
+                }
+            }
+        }
+        let columns = columns.unwrap_or_else(|| {
+            reader.columns().iter().filter(|column| column.kind().is_ok()).map(idv::Column::index).collect()
+        });
+        files.push((reader, columns, input));
+    }
+    let Some((mut schema, _)) = first else { return Err(Error::usage("there is no input")) };
+    let total: u64 = files.iter().map(|(reader, ..)| reader.row_count()).sum();
+    if let Some(range) = &selection.rows {
+        range.check(total)?;
+    }
+    let writing = &arguments.idv.writing;
+    writing.apply(&mut schema);
+    done.columns = schema.columns.len();
+    let rows = wanted.start.min(total)..wanted.end.min(total);
+    bar.begin(Unit::Rows, Some(rows.end.saturating_sub(rows.start)));
+    let threads = selection.reading.threads;
+    let options: WriterOptions = writing.options(threads, Arc::clone(bar) as Arc<dyn Progress>);
+    let mut writer = Writer::new(sink, schema, options)?;
+    let mut before = 0_u64;
+    for (number, (reader, columns, input)) in files.iter().enumerate() {
+        bar.name(match files.len() {
+            1 => input.name.clone(),
+            all => format!("{} ({} of {all})", input.name, number + 1),
+        });
+        let count = reader.row_count();
+        let part = rows.start.saturating_sub(before).min(count)..rows.end.saturating_sub(before).min(count);
+        let scan = Scan::default().with_columns(columns.clone()).with_rows(part).with_threads(threads);
+        let copied = writer.append_reader(reader, &scan).map_err(|error| match error.kind() {
+            ErrorKind::Io if error.position() == &Position::default() => error,
+            _ => error.in_file(input.name.clone()),
+        })?;
+        done.poured.rows += copied;
+        before += count;
+    }
+    writer.finish()
+}

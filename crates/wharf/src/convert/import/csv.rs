@@ -1,0 +1,168 @@
+//! Records of CSV: cells of RFC 4180, line feeds in quotes included.
+//!
+//! A quote that is not the first of its cell is a character like others, and what follows a closing quote belongs to the
+//! cell. Empty lines are no records.
+
+/// Takes what a record's cells consist of.
+pub(super) trait Cells {
+    /// More of the current cell.
+    fn more(&mut self, bytes: &[u8]);
+    /// The cell ends.
+    fn end(&mut self);
+}
+
+/// For those who want to know only where a record ends.
+impl Cells for () {
+    fn more(&mut self, _: &[u8]) {}
+    fn end(&mut self) {}
+}
+
+/// The cells of a record, without quotes. The memory is reused.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Line {
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| self.text.get(std::mem::replace(&mut start, end)..end).unwrap_or_default())
+    }
+}
+
+impl Cells for Line {
+    fn more(&mut self, bytes: &[u8]) {
+        self.text.extend_from_slice(bytes);
+    }
+
+    fn end(&mut self) {
+        self.ends.push(self.text.len());
+    }
+}
+
+/// Where a record lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Record {
+    /// Its first byte, behind empty lines.
+    pub(super) start: usize,
+    /// Behind its line end.
+    pub(super) end: usize,
+    pub(super) ending: Ending,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It ends with a line.
+    Line,
+    /// It ends where the bytes end.
+    Bytes,
+    /// A quote is not closed.
+    Quote,
+}
+
+/// The next record from `at` on; `None` when only empty lines are left.
+pub(super) fn record(bytes: &[u8], at: usize, delimiter: u8, cells: &mut impl Cells) -> Option<Record> {
+    let from = |at: usize| bytes.get(at..).unwrap_or_default();
+    let start = at + from(at).iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
+    let mut at = start;
+    loop {
+        if bytes.get(at) == Some(&b'"') {
+            at += 1;
+            loop {
+                let Some(quote) = from(at).iter().position(|&byte| byte == b'"') else {
+                    cells.more(from(at));
+                    cells.end();
+                    return Some(Record { start, end: bytes.len(), ending: Ending::Quote });
+                };
+                cells.more(bytes.get(at..at + quote).unwrap_or_default());
+                at += quote + 1;
+                if bytes.get(at) != Some(&b'"') {
+                    break;
+                }
+                cells.more(b"\"");
+                at += 1;
+            }
+        }
+        let plain = from(at).iter().position(|&byte| byte == delimiter || byte == b'\n' || byte == b'\r');
+        let end = plain.map_or(bytes.len(), |plain| at + plain);
+        cells.more(bytes.get(at..end).unwrap_or_default());
+        cells.end();
+        match (bytes.get(end), bytes.get(end + 1)) {
+            (Some(b'\r'), Some(b'\n')) => return Some(Record { start, end: end + 2, ending: Ending::Line }),
+            // What follows the last byte may be the line feed.
+            (Some(b'\r'), None) => return Some(Record { start, end: end + 1, ending: Ending::Bytes }),
+            (Some(b'\r' | b'\n'), _) => return Some(Record { start, end: end + 1, ending: Ending::Line }),
+            (Some(_), _) => at = end + 1,
+            (None, _) => return Some(Record { start, end, ending: Ending::Bytes }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(bytes: &[u8], delimiter: u8) -> Vec<Vec<Vec<u8>>> {
+        let (mut records, mut line, mut at) = (Vec::new(), Line::default(), 0);
+        while let Some(found) = record(bytes, at, delimiter, &mut line) {
+            assert_eq!(record(bytes, at, delimiter, &mut ()), Some(found));
+            assert!(found.start < found.end && found.end <= bytes.len());
+            records.push(line.iter().map(<[u8]>::to_vec).collect());
+            line.clear();
+            at = found.end;
+        }
+        records
+    }
+
+    fn by_csv(bytes: &[u8], delimiter: u8) -> Vec<Vec<Vec<u8>>> {
+        let mut reader = ::csv::ReaderBuilder::new();
+        let mut reader = reader.has_headers(false).flexible(true).delimiter(delimiter).from_reader(bytes);
+        reader.byte_records().map(|record| record.unwrap().iter().map(<[u8]>::to_vec).collect()).collect()
+    }
+
+    #[test]
+    fn cells_of_a_record() {
+        let cells = |text: &str| {
+            let records = all(text.as_bytes(), b',');
+            let text = |cell: Vec<u8>| String::from_utf8(cell).unwrap();
+            records.into_iter().map(|record| record.into_iter().map(text).collect::<Vec<_>>()).collect::<Vec<_>>()
+        };
+        assert_eq!(cells("a,b\n1,2\n"), [["a", "b"], ["1", "2"]]);
+        assert_eq!(cells("a,b\r\n\r\n1,2"), [["a", "b"], ["1", "2"]]);
+        assert_eq!(cells("\"a\n,\"\"b\"\"\",\r\"\""), [vec!["a\n,\"b\"", ""], vec![""]]);
+        assert_eq!(cells("a\"b,\"c\"d\"\n,"), [["a\"b", "cd\""], ["", ""]]);
+        assert_eq!(cells("\n\r\n"), Vec::<Vec<String>>::new());
+    }
+
+    #[test]
+    fn endings() {
+        let ending = |text: &str| record(text.as_bytes(), 0, b',', &mut ()).unwrap().ending;
+        assert_eq!(ending("a\n"), Ending::Line);
+        assert_eq!(ending("a\r\n"), Ending::Line);
+        assert_eq!(ending("a\rb"), Ending::Line);
+        assert_eq!(ending("a\r"), Ending::Bytes);
+        assert_eq!(ending("a"), Ending::Bytes);
+        assert_eq!(ending("\"a\n"), Ending::Quote);
+        assert_eq!(ending("\"a\""), Ending::Bytes);
+    }
+
+    proptest! {
+        #[test]
+        fn the_csv_crate_reads_the_same(text in "[ab,;\"\r\n]{0,40}", semicolon: bool) {
+            let delimiter = if semicolon { b';' } else { b',' };
+            prop_assert_eq!(all(text.as_bytes(), delimiter), by_csv(text.as_bytes(), delimiter));
+        }
+    }
+}

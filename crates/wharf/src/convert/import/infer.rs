@@ -1,0 +1,566 @@
+//! What a column has been seen to hold, and the type that follows.
+//!
+//! What is noted of a value never depends on the values before it, and two notes are put together by "the earlier of two",
+//! "the greater of two", "both": so the type does not depend on the order of rows, nor on how the input is cut into pieces
+//! that are looked at side by side. Only which line an error names does.
+
+use std::collections::HashMap;
+
+use container_core::{Error, Result};
+use idv::{DateTime, DateTimeOffset, ItemType, Type};
+use serde_json::value::RawValue;
+
+use super::json::{self, Kind, Walk};
+use super::number::{Number, is_float_word, is_number, number};
+use super::place::{Place, first};
+
+/// The last tick that .NET has.
+const LAST_TICK: i64 = 3_155_378_975_999_999_999;
+/// .NET's offsets end here, in minutes.
+const MOST_OFFSET: u16 = 14 * 60;
+/// So much of a value is shown in an error.
+const SHOWN: usize = 40;
+
+/// How values are written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Syntax {
+    /// A value's kind is told by its first byte, and values of two kinds have no type in common.
+    Json,
+    /// Words: what is nothing else is text.
+    Words,
+}
+
+/// Everything that has been seen of a column.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// A null, an absent member, an empty cell.
+    nulls: Option<Place>,
+    bools: Option<Place>,
+    integers: Option<Box<Integers>>,
+    floats: Option<Place>,
+    beyond: Option<Box<Found>>,
+    /// A text that is a float's word.
+    words: Option<Place>,
+    texts: Option<Texts>,
+    arrays: Option<Box<Arrays>>,
+    objects: Option<Place>,
+}
+
+/// A value and where it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Found {
+    place: Place,
+    text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Integers {
+    first: Place,
+    least: i128,
+    greatest: i128,
+    /// The first that no Double holds.
+    inexact: Option<Found>,
+    /// The first that no Int64 holds.
+    above: Option<Found>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Texts {
+    first: Place,
+    /// All are what a `DateTime` prints.
+    times: bool,
+    /// All are what a `DateTimeOffset` prints.
+    offsets: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Arrays {
+    first: Place,
+    items: Seen,
+    /// One without items, which fits every shape.
+    empty: bool,
+    /// The lengths of arrays of items.
+    flat: Option<(Place, Length)>,
+    nested: Option<Nested>,
+    /// Arrays that have no shape, or a `$sparse` that is none.
+    wrong: Option<Found>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Same(u32),
+    Varies,
+}
+
+/// Arrays of arrays: the outer length may vary, the others not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Nested {
+    first: Place,
+    length: Length,
+    inner: Vec<u32>,
+    /// The first whose inner lengths are others.
+    other: Option<(Place, Vec<u32>)>,
+}
+
+/// A column's type, and what ML.NET makes of the values that are missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Resolved {
+    pub(super) kind: Type,
+    pub(super) missing: Option<&'static str>,
+}
+
+impl Length {
+    fn with(self, other: Self) -> Self {
+        if self == other { self } else { Self::Varies }
+    }
+
+    const fn dimension(self) -> u32 {
+        match self {
+            Self::Same(length) => length,
+            Self::Varies => 0,
+        }
+    }
+}
+
+impl Seen {
+    /// Notes that a value is absent.
+    pub(super) fn see_absent(&mut self, place: Place) {
+        note(&mut self.nulls, place);
+    }
+
+    /// Notes a value, a valid JSON text.
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for a string with half a surrogate pair.
+    pub(super) fn see_json(&mut self, text: &str, place: Place, walk: &mut Walk) -> Result<()> {
+        match Kind::of(text) {
+            Kind::Array => self.see_array(text, place, walk)?,
+            Kind::Object => match sparse(text) {
+                Some(outcome) => self.see_sparse(outcome, place, walk)?,
+                None => note(&mut self.objects, place),
+            },
+            _ => self.see_item(text, place)?,
+        }
+        Ok(())
+    }
+
+    /// Notes a cell of a table of words.
+    pub(super) fn see_word(&mut self, text: &str, place: Place, walk: &mut Walk) {
+        if text.is_empty() {
+            note(&mut self.nulls, place);
+        } else if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") {
+            note(&mut self.bools, place);
+        } else if is_number(text) {
+            self.see_number(text, place);
+        } else if is_float_word(text) {
+            note(&mut self.words, place);
+        } else if self.texts.is_none()
+            && text.starts_with(['[', '{'])
+            && let Ok(raw) = serde_json::from_str::<&RawValue>(text)
+            && (text.starts_with('[') || sparse(text).is_some())
+        {
+            if self.see_json(raw.get(), place, walk).is_err() {
+                self.see_text(text, place);
+            }
+        } else {
+            self.see_text(text, place);
+        }
+    }
+
+    fn see_item(&mut self, text: &str, place: Place) -> Result<()> {
+        match Kind::of(text) {
+            Kind::Null => note(&mut self.nulls, place),
+            Kind::Bool => note(&mut self.bools, place),
+            Kind::Number => self.see_number(text, place),
+            Kind::String => {
+                let text = json::unescaped(text)?;
+                if is_float_word(&text) {
+                    note(&mut self.words, place);
+                } else {
+                    self.see_text(&text, place);
+                }
+            }
+            Kind::Array | Kind::Object => note(&mut self.objects, place),
+        }
+        Ok(())
+    }
+
+    fn see_number(&mut self, text: &str, place: Place) {
+        let found = || Found { place, text: shortened(text) };
+        match number(text) {
+            Number::Float => note(&mut self.floats, place),
+            Number::Beyond => earlier(&mut self.beyond, Some(Box::new(found()))),
+            Number::Integer { value, exact } => match &mut self.integers {
+                // By far the most common: nothing to be noted.
+                Some(seen) if exact && seen.least <= value && value <= seen.greatest && seen.first <= place => {}
+                seen => {
+                    let inexact = (!exact).then(found);
+                    let above = i64::try_from(value).is_err().then(found);
+                    let one = Integers { first: place, least: value, greatest: value, inexact, above };
+                    match seen {
+                        Some(seen) => seen.merge(one),
+                        None => *seen = Some(Box::new(one)),
+                    }
+                }
+            },
+        }
+    }
+
+    fn see_text(&mut self, text: &str, place: Place) {
+        let seen = self.texts.get_or_insert(Texts { first: place, times: true, offsets: true });
+        seen.first = seen.first.min(place);
+        if seen.times || seen.offsets {
+            let may_be = text.len() >= 19 && text.as_bytes().get(10) == Some(&b'T');
+            seen.times &= may_be && is_time(text);
+            seen.offsets &= may_be && is_offset(text);
+        }
+    }
+
+    fn see_array(&mut self, text: &str, place: Place, walk: &mut Walk) -> Result<()> {
+        let arrays = Arrays::at(&mut self.arrays, place);
+        // An error of an item is an error of the file; other errors are of the column, which need not be wanted.
+        let mut fatal = None;
+        let items = &mut arrays.items;
+        let outcome = walk.array(text, |item| {
+            items.see_item(item, place).map_err(|error| {
+                fatal = Some(error);
+                Error::invalid("a damaged item")
+            })
+        });
+        match (outcome, fatal) {
+            (_, Some(error)) => return Err(error),
+            (Err(error), None) => {
+                earlier(&mut arrays.wrong, Some(Found { place, text: error.to_string() }));
+            }
+            (Ok([Some(0)]), None) => arrays.empty = true,
+            (Ok([length]), None) => arrays.see_flat(length.unwrap_or(0), place),
+            (Ok([length, inner @ ..]), None) => {
+                let inner = inner.iter().map(|length| length.unwrap_or(0)).collect();
+                let length = Length::Same(length.unwrap_or(0));
+                arrays.merge_nested(Nested { first: place, length, inner, other: None });
+            }
+            (Ok([]), None) => {}
+        }
+        Ok(())
+    }
+
+    fn see_sparse(&mut self, sparse: Result<Sparse<'_>>, place: Place, walk: &mut Walk) -> Result<()> {
+        let sparse = match sparse {
+            Ok(sparse) => sparse,
+            Err(error) => {
+                let arrays = Arrays::at(&mut self.arrays, place);
+                earlier(&mut arrays.wrong, Some(Found { place, text: error.to_string() }));
+                return Ok(());
+            }
+        };
+        // The values first, by themselves: their number is not the vector's length.
+        let mut values = Self::default();
+        values.see_array(sparse.values, place, walk)?;
+        let arrays = Arrays::at(&mut self.arrays, place);
+        if let Some(values) = values.arrays {
+            let nested = values.nested.map(|nested| Found { place: nested.first, text: NESTED_SPARSE.to_owned() });
+            arrays.items.merge(values.items);
+            earlier(&mut arrays.wrong, values.wrong.or(nested));
+        }
+        match sparse.length {
+            0 => arrays.empty = true,
+            length => arrays.see_flat(length, place),
+        }
+        Ok(())
+    }
+
+    /// Adds what was seen elsewhere.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.nulls = first(self.nulls, other.nulls);
+        self.bools = first(self.bools, other.bools);
+        self.floats = first(self.floats, other.floats);
+        self.words = first(self.words, other.words);
+        self.objects = first(self.objects, other.objects);
+        earlier(&mut self.beyond, other.beyond);
+        match (&mut self.integers, other.integers) {
+            (Some(mine), Some(theirs)) => mine.merge(*theirs),
+            (None, theirs) => self.integers = theirs,
+            (_, None) => {}
+        }
+        self.texts = match (self.texts, other.texts) {
+            (Some(one), Some(two)) => Some(Texts {
+                first: one.first.min(two.first),
+                times: one.times && two.times,
+                offsets: one.offsets && two.offsets,
+            }),
+            (one, two) => one.or(two),
+        };
+        match (&mut self.arrays, other.arrays) {
+            (Some(mine), Some(theirs)) => mine.merge(*theirs),
+            (None, theirs) => self.arrays = theirs,
+            (_, None) => {}
+        }
+    }
+
+    /// The type that holds all that was seen.
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid) where there is none, with the place; never for words.
+    pub(super) fn resolve(&self, syntax: Syntax, names: &[String]) -> Result<Resolved> {
+        let resolved = match self.arrays.as_deref() {
+            // A vector cannot be missing: a null becomes an empty one.
+            Some(arrays) if self.only_arrays() => arrays.resolve(self.nulls.is_some(), names),
+            _ => self.resolve_item(syntax, names).map(|(item, missing)| Resolved { kind: Type::Item(item), missing }),
+        };
+        match syntax {
+            // Every word is a text, and an empty cell is an empty one.
+            Syntax::Words => Ok(resolved.unwrap_or(Resolved { kind: Type::Item(ItemType::Text), missing: None })),
+            Syntax::Json => resolved,
+        }
+    }
+
+    fn only_arrays(&self) -> bool {
+        self.objects.is_none() && self.kinds().iter().filter(|(_, place)| place.is_some()).count() == 1
+    }
+
+    fn numbers(&self) -> Option<Place> {
+        let integers = self.integers.as_ref().map(|seen| seen.first);
+        first(first(integers, self.floats), self.beyond.as_ref().map(|found| found.place))
+    }
+
+    /// Values of kinds that have no type in common, each where it was first.
+    fn kinds(&self) -> [(&'static str, Option<Place>); 4] {
+        let numbers = self.numbers();
+        let texts = self.texts.map(|seen| seen.first);
+        // Words are floats beside numbers and texts otherwise.
+        let texts = if numbers.is_some() { texts } else { first(texts, self.words) };
+        let arrays = self.arrays.as_ref().map(|seen| seen.first);
+        [("a bool", self.bools), ("a number", numbers), ("a text", texts), ("an array", arrays)]
+    }
+
+    fn resolve_item(&self, syntax: Syntax, names: &[String]) -> Result<(ItemType, Option<&'static str>)> {
+        if let Some(place) = self.objects {
+            let detail = "an object where a value is wanted: --schema can say Text, which keeps its JSON";
+            return Err(place.mark(Error::invalid(detail), names));
+        }
+        let mut kinds: Vec<_> = self.kinds().into_iter().filter_map(|(kind, place)| Some((place?, kind))).collect();
+        kinds.sort_unstable();
+        match kinds.as_slice() {
+            [] => Ok((ItemType::Text, (syntax == Syntax::Json).then_some(MISSING_TEXT))),
+            [(_, "a bool")] => Ok(match self.nulls {
+                Some(_) => (ItemType::DvBool, Some(MISSING_BOOL)),
+                None => (ItemType::Boolean, None),
+            }),
+            [(_, "a number")] => self.resolve_number(names).map(|item| (item, None)),
+            [(_, _)] => Ok(self.resolve_text(syntax)),
+            [(one, a), (two, b), ..] => {
+                let detail = format!(
+                    "{b} where {} has {a}: a column has one type; --schema can say which, such as Text",
+                    one.said(names)
+                );
+                Err(two.mark(Error::invalid(detail), names))
+            }
+        }
+    }
+
+    fn resolve_text(&self, syntax: Syntax) -> (ItemType, Option<&'static str>) {
+        let times = |missing| self.nulls.map(|_| missing);
+        match self.texts {
+            Some(Texts { times: true, .. }) if self.words.is_none() => (ItemType::DateTime, times(MISSING_TIME)),
+            Some(Texts { offsets: true, .. }) if self.words.is_none() => {
+                (ItemType::DateTimeOffset, times(MISSING_TIME))
+            }
+            _ => {
+                let missing = syntax == Syntax::Json && self.nulls.is_some();
+                (ItemType::Text, missing.then_some(MISSING_TEXT))
+            }
+        }
+    }
+
+    fn resolve_number(&self, names: &[String]) -> Result<ItemType> {
+        if let Some(Found { place, text }) = self.beyond.as_deref() {
+            let detail = format!("the number {text} is greater than any Double; --schema can say Text");
+            return Err(place.mark(Error::invalid(detail), names));
+        }
+        let Some(integers) = self.integers.as_deref() else { return Ok(ItemType::Double) };
+        let floats = first(self.floats, self.words);
+        if floats.is_none() && self.nulls.is_none() {
+            if integers.above.is_none() {
+                return Ok(ItemType::Int64);
+            }
+            if integers.least >= 0 && u64::try_from(integers.greatest).is_ok() {
+                return Ok(ItemType::UInt64);
+            }
+        }
+        let Some(Found { place, text }) = &integers.inexact else { return Ok(ItemType::Double) };
+        let detail = match (floats, self.nulls) {
+            (Some(float), _) => format!(
+                "the integer {text} stands beside floats ({}) and is no Double exactly; --schema can say Text",
+                float.said(names)
+            ),
+            (None, Some(null)) => format!(
+                "the integer {text} is no Double exactly, and an integer type cannot be missing ({}); --schema can say Text",
+                null.said(names)
+            ),
+            (None, None) => format!(
+                "the integer {text} is no Double exactly, and the integers are not all Int64 or all UInt64; --schema can \
+                 say Text"
+            ),
+        };
+        Err(place.mark(Error::invalid(detail), names))
+    }
+}
+
+const MISSING_TEXT: &str = "missing, which ML.NET reads as empty";
+const MISSING_BOOL: &str = "missing, which ML.NET reads as false";
+const MISSING_TIME: &str = "missing, which ML.NET reads as 0001-01-01T00:00:00";
+const NESTED_SPARSE: &str = "the values of a $sparse vector are nested";
+
+impl Integers {
+    fn merge(&mut self, other: Self) {
+        self.first = self.first.min(other.first);
+        self.least = self.least.min(other.least);
+        self.greatest = self.greatest.max(other.greatest);
+        earlier(&mut self.inexact, other.inexact);
+        earlier(&mut self.above, other.above);
+    }
+}
+
+impl Arrays {
+    fn at(slot: &mut Option<Box<Self>>, place: Place) -> &mut Self {
+        let arrays = slot.get_or_insert_with(|| {
+            let items = Seen::default();
+            Box::new(Self { first: place, items, empty: false, flat: None, nested: None, wrong: None })
+        });
+        arrays.first = arrays.first.min(place);
+        arrays
+    }
+
+    fn see_flat(&mut self, length: u32, place: Place) {
+        self.merge_flat((place, Length::Same(length)));
+    }
+
+    fn merge_flat(&mut self, (place, length): (Place, Length)) {
+        self.flat = Some(match self.flat {
+            None => (place, length),
+            Some((before, all)) => (before.min(place), all.with(length)),
+        });
+    }
+
+    fn merge_nested(&mut self, mut theirs: Nested) {
+        let Some(mine) = &mut self.nested else {
+            self.nested = Some(theirs);
+            return;
+        };
+        if theirs.first < mine.first {
+            std::mem::swap(mine, &mut theirs);
+        }
+        mine.length = mine.length.with(theirs.length);
+        let differing = [(theirs.first, theirs.inner)].into_iter().chain(theirs.other);
+        let differing = differing.filter(|(_, inner)| *inner != mine.inner).min();
+        mine.other = match (mine.other.take(), differing) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.first = self.first.min(other.first);
+        self.items.merge(other.items);
+        self.empty |= other.empty;
+        if let Some(flat) = other.flat {
+            self.merge_flat(flat);
+        }
+        if let Some(nested) = other.nested {
+            self.merge_nested(nested);
+        }
+        earlier(&mut self.wrong, other.wrong);
+    }
+
+    fn resolve(&self, also_empty: bool, names: &[String]) -> Result<Resolved> {
+        if let Some(Found { place, text }) = &self.wrong {
+            return Err(place.mark(Error::invalid(text.clone()), names));
+        }
+        let (item, missing) = self.items.resolve_item(Syntax::Json, names)?;
+        let length = |length: Length| if self.empty || also_empty { 0 } else { length.dimension() };
+        let dimensions = match (&self.flat, &self.nested) {
+            (None, None) => vec![0],
+            (Some((_, all)), None) => vec![length(*all)],
+            (None, Some(nested)) => {
+                if let Some((place, inner)) = &nested.other {
+                    let detail = format!(
+                        "the nested array has inner lengths {inner:?}, those of {} have {:?}",
+                        nested.first.said(names),
+                        nested.inner
+                    );
+                    return Err(place.mark(Error::invalid(detail), names));
+                }
+                let mut dimensions = vec![length(nested.length)];
+                dimensions.extend(&nested.inner);
+                dimensions
+            }
+            (Some((flat, _)), Some(nested)) => {
+                let (one, two) = (nested.first.min(*flat), nested.first.max(*flat));
+                let detail =
+                    format!("one of this array and that of {} is nested and the other is not", one.said(names));
+                return Err(two.mark(Error::invalid(detail), names));
+            }
+        };
+        // Without items nothing can be missing.
+        let missing = missing.filter(|_| self.items.nulls.is_some());
+        Ok(Resolved { kind: Type::Vector { item, dimensions }, missing })
+    }
+}
+
+/// A sparse vector as it is printed.
+struct Sparse<'a> {
+    length: u32,
+    values: &'a str,
+}
+
+/// The vector of `{"$sparse": ...}`; `None` for other objects.
+fn sparse(text: &str) -> Option<Result<Sparse<'_>>> {
+    let members: HashMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+    let inner = members.get("$sparse").filter(|_| members.len() == 1)?;
+    let wrong = || Error::invalid("a $sparse vector has other members than length, indices and values");
+    let parse = || {
+        let members: HashMap<String, &RawValue> = serde_json::from_str(inner.get()).map_err(|_| wrong())?;
+        let number = |name: &str| members.get(name).and_then(|raw| raw.get().parse().ok());
+        let array = |name: &str| members.get(name).map(|raw| raw.get()).filter(|raw| raw.starts_with('['));
+        match (number("length"), array("indices"), array("values")) {
+            (Some(length), Some(_), Some(values)) if members.len() == 3 => Ok(Sparse { length, values }),
+            _ => Err(wrong()),
+        }
+    };
+    Some(parse())
+}
+
+fn note(slot: &mut Option<Place>, place: Place) {
+    match slot {
+        Some(before) if *before <= place => {}
+        slot => *slot = Some(place),
+    }
+}
+
+fn earlier<T: Ord>(slot: &mut Option<T>, other: Option<T>) {
+    match (&mut *slot, other) {
+        (_, None) => {}
+        (Some(mine), Some(other)) if *mine <= other => {}
+        (slot, other) => *slot = other,
+    }
+}
+
+fn is_time(text: &str) -> bool {
+    let parsed = text.parse::<DateTime>();
+    parsed.is_ok_and(|time| (0..=LAST_TICK).contains(&time.0) && time.to_string() == text)
+}
+
+fn is_offset(text: &str) -> bool {
+    let parsed = text.parse::<DateTimeOffset>();
+    parsed.is_ok_and(|time| {
+        (0..=LAST_TICK).contains(&time.ticks) && time.minutes.unsigned_abs() <= MOST_OFFSET && time.to_string() == text
+    })
+}
+
+/// The beginning of a long value.
+pub(super) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,432 @@
+//! Text tables, JSON lines and CSV, into IDV files (feature `idv`).
+//!
+//! A text table has no types. Either a [`Schema`] gives them, or they are [inferred](TextTable::infer) from all records
+//! of all inputs, never from the first lines alone: the input is read twice then. Memory grows with a record, and with the
+//! columns there are, not with the input.
+//!
+//! | seen in a column | becomes |
+//! |---|---|
+//! | integers | `Int64`; `UInt64` when one is above and none below 0; else `Double` if that has all of them exactly |
+//! | integers and floats, also `"NaN"`, `"Infinity"`, `"-Infinity"` beside numbers | `Double` if it has all integers exactly |
+//! | integers and nulls | `Double`, where null is NaN, if it has all integers exactly |
+//! | bools | `Boolean`; with nulls `DvBool` |
+//! | texts | `DateTime` or `DateTimeOffset` when all are exactly what these print; else `Text` |
+//! | only nulls | `Text` |
+//! | arrays, also `{"$sparse": ...}` | a vector of what the items become; of one length, if all have it |
+//! | arrays of arrays of one shape | a vector with dimensions; the first may vary |
+//! | JSON values of several of these kinds; objects | an error that names the lines |
+//! | CSV cells of several kinds, integers that no number type has exactly | `Text` |
+//!
+//! In CSV `true` and `false` are bools in any case, what has a needless zero or plus in front is text (`007`), an empty cell is
+//! missing or, among texts, an empty text.
+//!
+//! ```no_run
+//! use wharf::convert::import::{Take, TextTable};
+//! use wharf::{Output, OutputOptions, Source};
+//!
+//! let mut table = TextTable::json_lines();
+//! table.push("people.jsonl", Source::open("people.jsonl")?);
+//! let inferred = table.infer(None)?;
+//! let schema = inferred.schema(None)?;
+//! let output = Output::create("people.idv", OutputOptions::default())?;
+//! let mut writer = idv::Writer::new(output, schema, idv::WriterOptions::default())?;
+//! let imported = table.write_to(&mut writer, &Take::default(), None)?;
+//! writer.finish()?.finish()?;
+//! println!("{} rows", imported.rows);
+//! # Ok::<(), wharf::Error>(())
+//! ```
+
+mod chunk;
+mod csv;
+mod fill;
+mod infer;
+mod json;
+mod number;
+mod place;
+mod record;
+mod survey;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::io::{Seek, Write};
+use std::ops::Range;
+
+use container_core::{Error, Loss, Progress, Result, Source, Unit};
+use idv::{ColumnSchema, ColumnSlice, Schema, Type, Writer};
+
+use chunk::{Chunk, Cutter, Input};
+use fill::{Lost, Plan};
+use infer::{Seen, Syntax};
+use survey::{Survey, part};
+
+/// Records that are taken together at most.
+const RECORDS: u64 = 8192;
+/// Cells that are taken together at most, about: fewer records of wide tables.
+const CELLS: u64 = 4 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    JsonLines,
+    Csv,
+}
+
+/// How the inputs are read.
+#[derive(Debug, Clone)]
+struct Options {
+    form: Form,
+    delimiter: u8,
+    header: bool,
+    threads: usize,
+}
+
+/// A table in text files, one after another.
+#[derive(Debug, Clone)]
+pub struct TextTable {
+    inputs: Vec<Input>,
+    options: Options,
+}
+
+/// What is to be written of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Take {
+    /// Rows, counted from 0 over all inputs; the default is all.
+    pub rows: Range<u64>,
+    /// Columns of the input that are left out on purpose: no loss is told of them.
+    pub leave_out: HashSet<String>,
+}
+
+impl Default for Take {
+    fn default() -> Self {
+        Self { rows: 0..u64::MAX, leave_out: HashSet::new() }
+    }
+}
+
+impl Take {
+    /// Replaces [`rows`](Self::rows).
+    #[must_use]
+    pub fn with_rows(mut self, rows: Range<u64>) -> Self {
+        self.rows = rows;
+        self
+    }
+
+    /// Replaces [`leave_out`](Self::leave_out).
+    #[must_use]
+    pub fn with_leave_out(mut self, columns: impl IntoIterator<Item = String>) -> Self {
+        self.leave_out = columns.into_iter().collect();
+        self
+    }
+}
+
+/// What [`TextTable::write_to`] did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Imported {
+    /// Rows written.
+    pub rows: u64,
+    /// Rows that were passed: all there are, unless the wanted ones end before.
+    pub passed: u64,
+    /// What could not be kept, with file, line and column where it was first.
+    pub losses: Vec<Loss>,
+}
+
+/// The columns of a table and what they hold: what [`TextTable::infer`] found.
+#[derive(Debug)]
+pub struct Inferred {
+    names: Vec<String>,
+    seen: Vec<Seen>,
+    rows: u64,
+    syntax: Syntax,
+    inputs: Vec<String>,
+}
+
+/// A column's inferred type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InferredColumn<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its type.
+    pub kind: Type,
+    /// What there is to know of its missing values, such as `missing, which ML.NET reads as empty`; `None` where none are.
+    pub note: Option<&'static str>,
+}
+
+impl TextTable {
+    /// JSON lines: an object on each line; or one array of objects, as a `.json` file may be. Blank lines are skipped, members
+    /// may come in any order, one that is absent is null.
+    #[must_use]
+    pub fn json_lines() -> Self {
+        Self::new(Form::JsonLines)
+    }
+
+    /// CSV: cells in quotes may hold delimiters and line feeds, the first line has the names (in all inputs the same).
+    #[must_use]
+    pub fn csv() -> Self {
+        Self::new(Form::Csv)
+    }
+
+    fn new(form: Form) -> Self {
+        Self { inputs: Vec::new(), options: Options { form, delimiter: b',', header: true, threads: 0 } }
+    }
+
+    /// Another delimiter of CSV than the comma: a tabulator, say.
+    ///
+    /// # Errors
+    /// [`Usage`](crate::ErrorKind::Usage) for a quote, a line end, and what is no ASCII.
+    pub fn with_delimiter(mut self, delimiter: u8) -> Result<Self> {
+        if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\n' | b'\r') {
+            let detail = format!("the delimiter {:?} is a quote, a line end or no ASCII", char::from(delimiter));
+            return Err(Error::usage(detail));
+        }
+        self.options.delimiter = delimiter;
+        Ok(self)
+    }
+
+    /// Whether the first line of CSV has the names; without, columns are called `c0`, `c1` and so on.
+    #[must_use]
+    pub fn with_header(mut self, header: bool) -> Self {
+        self.options.header = header;
+        self
+    }
+
+    /// Threads that may work at once (feature `parallel`); 0 for as many as the machine has. What comes out does not depend on it.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.options.threads = threads;
+        self
+    }
+
+    /// Adds an input, which continues the table. Errors call it by this name.
+    pub fn push(&mut self, name: impl Into<String>, source: Source) {
+        self.inputs.push(Input { name: name.into(), source });
+    }
+
+    /// Reads everything and finds out which columns there are, in the order in which they first come, and what they hold.
+    /// `progress` hears of bytes.
+    ///
+    /// # Errors
+    /// What keeps the text from being read, with file, line and byte: of all errors the first.
+    pub fn infer(&self, progress: Option<&dyn Progress>) -> Result<Inferred> {
+        self.begin(progress);
+        let mut cutter = Cutter::new(&self.inputs, &self.options, RECORDS);
+        let mut all = Survey::default();
+        loop {
+            let (chunks, failure) = self.gather(&mut cutter);
+            let names = cutter.names();
+            for (chunk, survey) in
+                chunks.iter().zip(self.side_by_side(&chunks, |chunk| Survey::of(chunk, &self.options, names)))
+            {
+                all.merge(survey.map_err(|error| self.name(error, chunk))?)?;
+                told(progress, chunk);
+            }
+            failure?;
+            if chunks.is_empty() {
+                break;
+            }
+        }
+        // Of a CSV without records the names are known all the same.
+        let known: HashSet<String> = all.columns.iter().map(|column| column.name.to_string()).collect();
+        let rest: Vec<String> =
+            cutter.names().unwrap_or_default().iter().filter(|name| !known.contains(*name)).cloned().collect();
+        let (mut names, mut seen) = (Vec::new(), Vec::new());
+        for column in all.columns {
+            names.push(column.name.into());
+            seen.push(column.seen);
+        }
+        seen.resize(names.len() + rest.len(), Seen::default());
+        names.extend(rest);
+        let syntax = match self.options.form {
+            Form::JsonLines => Syntax::Json,
+            Form::Csv => Syntax::Words,
+        };
+        Ok(Inferred { names, seen, rows: all.records, syntax, inputs: self.names() })
+    }
+
+    /// Writes the rows that are wanted to a writer whose schema says what columns there are and of which types. Columns of the
+    /// schema that an input does not have are missing; columns that only the input has are a loss. `progress` hears of bytes.
+    ///
+    /// # Errors
+    /// What keeps the text from being read; a value that does not fit its column's type, with file, line and column: of all errors the
+    /// first. And those of the writer.
+    pub fn write_to<W: Write + Seek>(
+        &self,
+        writer: &mut Writer<W>,
+        take: &Take,
+        progress: Option<&dyn Progress>,
+    ) -> Result<Imported> {
+        self.begin(progress);
+        let names = column_names(writer.schema());
+        let mut plan = Plan::new(writer.schema(), &names, take.leave_out.clone());
+        let wide = u64::try_from(names.len().max(1)).unwrap_or(u64::MAX);
+        let mut cutter = Cutter::new(&self.inputs, &self.options, (CELLS / wide).clamp(1, RECORDS));
+        let mut imported = Imported::default();
+        let mut lost = Lost::default();
+        let mut cells_known = false;
+        while imported.passed < take.rows.end {
+            let (chunks, failure) = self.gather(&mut cutter);
+            if let (false, Some(names)) = (cells_known, cutter.names()) {
+                plan.set_cells(names);
+                cells_known = true;
+            }
+            let fill = |chunk: &Chunk| plan.fill(chunk, &self.options, &part(&take.rows, chunk));
+            for (chunk, rows) in chunks.iter().zip(self.side_by_side(&chunks, fill)) {
+                let rows = rows.map_err(|error| self.name(error, chunk))?;
+                let slices: Vec<ColumnSlice<'_>> = rows.columns.iter().map(ColumnSlice::from).collect();
+                // The writer counts rows of what it is given.
+                writer.append_columns(&slices).map_err(|error| match error.position().row {
+                    Some(row) => match usize::try_from(row).ok().and_then(|row| rows.places.get(row)) {
+                        Some(place) => place.mark(error, &self.names()),
+                        None => error,
+                    },
+                    None => error,
+                })?;
+                imported.rows += rows.places.len() as u64;
+                imported.passed = chunk.row + chunk.records;
+                lost.merge(rows.lost);
+                told(progress, chunk);
+            }
+            if imported.passed < take.rows.end {
+                failure?;
+            }
+            if chunks.is_empty() {
+                break;
+            }
+        }
+        imported.losses = lost.losses(&self.names());
+        Ok(imported)
+    }
+
+    fn begin(&self, progress: Option<&dyn Progress>) {
+        if let Some(progress) = progress {
+            progress.begin(Unit::Bytes, Some(self.inputs.iter().map(|input| input.source.len()).sum()));
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.inputs.iter().map(|input| input.name.clone()).collect()
+    }
+
+    fn name(&self, error: Error, chunk: &Chunk) -> Error {
+        match self.inputs.get(chunk.start.input) {
+            Some(input) => error.in_file(input.name.clone()),
+            None => error,
+        }
+    }
+
+    /// Some chunks, and why there are no more if that is an error: what is wrong before it comes first.
+    fn gather(&self, cutter: &mut Cutter<'_>) -> (Vec<Chunk>, Result<()>) {
+        let mut chunks = Vec::new();
+        while chunks.len() < self.width() {
+            match cutter.next() {
+                Ok(Some(chunk)) => chunks.push(chunk),
+                Ok(None) => break,
+                Err(error) => return (chunks, Err(error)),
+            }
+        }
+        (chunks, Ok(()))
+    }
+
+    /// How many chunks are looked at together.
+    fn width(&self) -> usize {
+        match self.options.threads {
+            #[cfg(feature = "parallel")]
+            0 => 2 * rayon::current_num_threads(),
+            #[cfg(feature = "parallel")]
+            threads => threads,
+            #[cfg(not(feature = "parallel"))]
+            _ => 1,
+        }
+    }
+
+    fn side_by_side<T: Send>(
+        &self,
+        chunks: &[Chunk],
+        look: impl Fn(&Chunk) -> Result<T> + Send + Sync,
+    ) -> Vec<Result<T>> {
+        #[cfg(feature = "parallel")]
+        if self.options.threads != 1 {
+            use rayon::prelude::*;
+            return chunks.par_iter().map(look).collect();
+        }
+        chunks.iter().map(look).collect()
+    }
+}
+
+fn told(progress: Option<&dyn Progress>, chunk: &Chunk) {
+    if let Some(progress) = progress {
+        progress.advance(chunk.bytes.len() as u64);
+    }
+}
+
+impl Inferred {
+    /// The names of the columns, unique, in the order in which they first came.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The types of these columns, by number, or of all.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a column whose values have no type in common, with file, line and column;
+    /// [`Usage`](crate::ErrorKind::Usage) for a column that does not exist.
+    pub fn columns(&self, chosen: Option<&[usize]>) -> Result<Vec<InferredColumn<'_>>> {
+        let column = |index: usize| {
+            let (Some(name), Some(seen)) = (self.names.get(index), self.seen.get(index)) else {
+                return Err(Error::usage(format!("column {index} of {}", self.names.len())));
+            };
+            let resolved = seen.resolve(self.syntax, &self.inputs).map_err(|error| error.in_column(name.clone()))?;
+            Ok(InferredColumn { name, kind: resolved.kind, note: resolved.missing })
+        };
+        match chosen {
+            Some(chosen) => chosen.iter().map(|&index| column(index)).collect(),
+            None => (0..self.names.len()).map(column).collect(),
+        }
+    }
+
+    /// A schema of these columns, by number, or of all.
+    ///
+    /// # Errors
+    /// As [`columns`](Self::columns).
+    pub fn schema(&self, chosen: Option<&[usize]>) -> Result<Schema> {
+        let columns = self.columns(chosen)?;
+        Ok(Schema::new(columns.into_iter().map(|column| ColumnSchema::new(column.name, column.kind))))
+    }
+}
+
+/// The names by which text tables know a schema's columns: its own, and `#2` and so on behind those that repeat.
+#[must_use]
+pub fn column_names(schema: &Schema) -> Vec<String> {
+    let mut names = schema.columns.iter().map(|column| column.name.clone()).collect();
+    make_unique(&mut names);
+    names
+}
+
+/// Puts a number behind names that were there before, as the reader of IDV files does.
+fn make_unique(names: &mut Vec<String>) {
+    let given: HashSet<String> = names.iter().cloned().collect();
+    if given.len() == names.len() {
+        return;
+    }
+    let mut seen: HashMap<String, u64> = HashMap::new();
+    for name in names {
+        let count = seen.entry(name.clone()).and_modify(|count| *count += 1).or_insert(1);
+        while *count > 1 {
+            let candidate = format!("{name}#{count}");
+            if !given.contains(&candidate) {
+                *name = candidate;
+                break;
+            }
+            *count += 1;
+        }
+    }
+}
