@@ -72,8 +72,8 @@ impl Chains {
         self.base.wrapping_add(at)
     }
 
-    /// Enters all places up to `at` that a match may lead back to.
-    #[inline(always)]
+    /// Enters all places up to `at` that a match may lead back to. Matches of three bytes will not lead there: they would cost more time than
+    /// they save bytes.
     pub(super) fn enter(&mut self, data: &[u8], at: usize) {
         let from = self.next.max(at.saturating_sub(WINDOW));
         self.next = self.next.max(at);
@@ -85,20 +85,26 @@ impl Chains {
         }
     }
 
-    /// Enters a place, and returns the last ones whose hash of four and of three bytes is the same.
+    /// Enters a place by the hash of four bytes, and returns the last one with the same.
     #[inline(always)]
-    fn link(&mut self, number: u32, word: u32) -> (u32, u32) {
-        let (mut head, mut head3) = (0, 0);
-        if let Some(slot) = self.heads.get_mut((word.wrapping_mul(0x9E37_79B1) >> (32 - BITS4)) as usize) {
-            head = std::mem::replace(slot, number);
-        }
-        if let Some(slot) = self.heads3.get_mut(((word << 8).wrapping_mul(0x9E37_79B1) >> (32 - BITS3)) as usize) {
-            head3 = std::mem::replace(slot, number);
-        }
+    fn link(&mut self, number: u32, word: u32) -> u32 {
+        let head = match self.heads.get_mut((word.wrapping_mul(0x9E37_79B1) >> (32 - BITS4)) as usize) {
+            Some(slot) => std::mem::replace(slot, number),
+            None => 0,
+        };
         if let Some(slot) = self.earlier.get_mut(number as usize % WINDOW) {
             *slot = head;
         }
-        (head, head3)
+        head
+    }
+
+    /// The same by the hash of the first three.
+    #[inline(always)]
+    fn link3(&mut self, number: u32, word: u32) -> u32 {
+        match self.heads3.get_mut(((word << 8).wrapping_mul(0x9E37_79B1) >> (32 - BITS3)) as usize) {
+            Some(slot) => std::mem::replace(slot, number),
+            None => 0,
+        }
     }
 
     /// The match at a place that saves most, of those longer than `floor`; and enters the place, which must be the next one. No length when
@@ -112,7 +118,7 @@ impl Chains {
         let word = u32::from_le_bytes(bytes);
         let number = self.number(at);
         self.next = at + 1;
-        let (mut place, place3) = self.link(number, word);
+        let (mut place, place3) = (self.link(number, word), self.link3(number, word));
         // One less than the window: this place has just taken the slot of the one a whole window back.
         #[expect(clippy::cast_possible_truncation, reason = "a constant")]
         let least = self.base.max(number.saturating_sub(WINDOW as u32 - 1));

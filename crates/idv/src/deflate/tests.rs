@@ -283,8 +283,9 @@ fn golden_blocks_are_no_larger() {
             blocks += 1;
         }
     }
+    println!("{blocks} blocks: {ours} bytes, flate2 {theirs}");
     assert!(blocks > 60, "{blocks}");
-    assert!(ours * 1000 < theirs * 1005, "{ours}, flate2 {theirs}");
+    assert!(ours <= theirs, "{ours}, flate2 {theirs}");
 }
 
 #[test]
