@@ -22,6 +22,7 @@ impl<W: Write + Seek> Writer<W> {
     /// [`Usage`](container_core::ErrorKind::Usage) when types differ, all that is wrong with the other file's blocks, and as
     /// [`append_columns`](Self::append_columns).
     pub fn append_reader(&mut self, reader: &Reader, scan: &Scan) -> Result<u64> {
+        self.flush_rows()?;
         self.check_alive()?;
         let columns = self.check_columns(reader, scan.columns.as_deref())?;
         let mut batches = reader.batches(&scan.clone().with_columns(columns))?;
@@ -48,6 +49,7 @@ impl<W: Write + Seek> Writer<W> {
     /// # Errors
     /// As [`append_reader`](Self::append_reader).
     pub fn append_blocks(&mut self, reader: &Reader, columns: Option<&[usize]>) -> Result<Copied> {
+        self.flush_rows()?;
         self.check_alive()?;
         let columns = self.check_columns(reader, columns)?;
         let same: Vec<bool> =

@@ -18,7 +18,8 @@ impl<W: Write + Seek> Writer<W> {
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) when columns have different numbers of rows, and all errors of
     /// [`append_columns`](Self::append_columns).
-    pub fn finish(self) -> Result<W> {
+    pub fn finish(mut self) -> Result<W> {
+        self.flush_rows()?;
         self.check_alive()?;
         self.finish_all().map_err(|error| error.in_format(FORMAT_NAME))
     }

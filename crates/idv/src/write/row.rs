@@ -24,6 +24,7 @@ use crate::wire::Type;
 /// type can be missing. Values are taken as [`Values::push_cell`] takes them: numbers as [`Cell::Int`] or floats, strings as [`Cell::Text`]. A
 /// time with offset may be the pair of its ticks and minutes, a vector is a sequence, sequences in each other for several dimensions, a map
 /// `{"$sparse": {"length", "indices", "values"}}`, or bytes.
+#[derive(Default)]
 pub(crate) struct RowBuffer {
     columns: Vec<Column>,
     by_name: HashMap<String, usize>,
@@ -102,10 +103,10 @@ impl RowBuffer {
         self.rows
     }
 
-    /// Takes all rows out and keeps the memory; rows are counted on.
-    pub(crate) fn clear(&mut self) {
+    /// Takes all rows out and keeps the memory; the next row has the number `before`.
+    pub(crate) fn clear(&mut self, before: u64) {
         self.values.iter_mut().for_each(Values::clear);
-        self.before += self.rows as u64;
+        self.before = before;
         self.rows = 0;
     }
 }

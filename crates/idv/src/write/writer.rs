@@ -3,15 +3,23 @@ use std::ops::Range;
 use std::path::Path;
 
 use container_core::{Error, Output, OutputOptions, Result};
+use serde::Serialize;
 
 use super::options::WriterOptions;
 use super::pipeline::{Encoder, Pipeline};
+use super::row::RowBuffer;
 use crate::FORMAT_NAME;
 use crate::check;
 use crate::codec::{self, Values};
 use crate::read::{Batch, ColumnSlice};
 use crate::schema::Schema;
 use crate::wire::{HEADER_LEN, Type};
+
+/// Rows that came one by one are moved to the columns when there are so many,
+const ROWS: usize = 1024;
+
+/// or about so many bytes of them.
+const ROW_BYTES: usize = 4 << 20;
 
 /// Bytes that are looked at together before it is known how many rows a block has.
 const PIECE: u64 = 32 << 20;
@@ -32,8 +40,12 @@ pub struct Writer<W: Write + Seek> {
     pub(super) columns: Vec<Pending>,
     /// Rows of each block; `None` until enough rows are there to say it.
     pub(super) rows_per_block: Option<u64>,
+    /// With so many bytes it is worth looking again whether enough rows are there.
+    pub(super) look_again_at: u64,
     /// Rows of a table without columns.
     pub(super) bare_rows: u64,
+    /// Rows that came one by one and are not yet among the columns' values.
+    rows: RowBuffer,
     /// The sink failed.
     pub(super) failed: bool,
 }
@@ -54,21 +66,24 @@ impl Writer<Output> {
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use container_core::OutputOptions;
-    /// use idv::{ColumnSchema, ItemType, Schema, Type, Values, Writer, WriterOptions};
+    /// use idv::{ColumnSchema, ItemType, Schema, Type, Writer, WriterOptions};
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("people.idv");
+    ///
+    /// #[derive(serde::Serialize)]
+    /// struct Person<'a> {
+    ///     name: &'a str,
+    ///     age: f32,
+    /// }
     ///
     /// let schema = Schema::new([
     ///     ColumnSchema::new("name", Type::Item(ItemType::Text)),
     ///     ColumnSchema::new("age", Type::Item(ItemType::Single)),
     /// ]);
     /// let mut writer = Writer::create(&path, OutputOptions::default(), schema, WriterOptions::default())?;
-    /// let mut names = Values::of(&Type::Item(ItemType::Text));
-    /// if let Values::Text(texts) = &mut names {
-    ///     texts.push("Ada")?;
-    ///     texts.push("Grace")?;
+    /// for (name, age) in [("Ada", 36.0), ("Grace", 85.0)] {
+    ///     writer.append_row(&Person { name, age })?;
     /// }
-    /// writer.append_columns(&[(&names).into(), (&Values::Single(vec![36.0, 85.0])).into()])?;
     /// writer.finish()?.finish()?;
     /// assert_eq!(idv::Reader::open(&path)?.row_count(), 2);
     /// # Ok(())
@@ -107,12 +122,23 @@ impl<W: Write + Seek> Writer<W> {
             .map(|column| (column.kind.clone(), column.compression.unwrap_or(options.compression)))
             .collect();
         let columns = schema.columns.iter().map(|column| Pending::new(column.kind.clone())).collect();
+        let rows = RowBuffer::new(&schema);
         let mut pipeline = Pipeline::new(sink, Encoder::new(compressions, options.level), options.threads);
         // The place of the header: nobody takes a file for whole that was left before the end.
         pipeline
             .write(&vec![0; usize::try_from(HEADER_LEN).unwrap_or(256)])
             .map_err(|error| error.in_format(FORMAT_NAME))?;
-        Ok(Self { schema, options, pipeline, columns, rows_per_block: None, bare_rows: 0, failed: false })
+        Ok(Self {
+            schema,
+            options,
+            pipeline,
+            columns,
+            rows_per_block: None,
+            look_again_at: 0,
+            bare_rows: 0,
+            rows,
+            failed: false,
+        })
     }
 
     /// What is written.
@@ -124,7 +150,49 @@ impl<W: Write + Seek> Writer<W> {
     /// How many rows were appended: of the column that has the fewest.
     #[must_use]
     pub fn row_count(&self) -> u64 {
-        self.columns.iter().map(Pending::row_count).min().unwrap_or(self.bare_rows)
+        self.columns.iter().map(Pending::row_count).min().unwrap_or(self.bare_rows) + self.rows.len() as u64
+    }
+
+    /// Appends a row: anything that serde can serialize to a struct or a map whose members are named like the columns, in any order
+    /// (repeated names of columns get `#2`, `#3`, as [`Column::unique_name`](crate::Column::unique_name) has them), or to a tuple or
+    /// sequence with an item for each column.
+    ///
+    /// Numbers go where they fit exactly, an `f64` is rounded to `Single`; a key is its label, or its value from 0; a time is its ticks
+    /// or its ISO 8601 text, a time with offset also the pair of ticks and minutes; a vector is a sequence, or as the reader's
+    /// [`Row`](crate::Row) gives a sparse one. What is absent or none is missing, where the type can be. Rows are held back until some are
+    /// there.
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid) with row and column when a value does not fit, and the row is not taken then; as
+    /// [`append_columns`](Self::append_columns) for those before it.
+    pub fn append_row<T: Serialize + ?Sized>(&mut self, row: &T) -> Result<()> {
+        self.check_alive()?;
+        self.rows.push(row)?;
+        if self.rows.len() >= ROWS || self.rows.values().iter().map(weight).sum::<usize>() >= ROW_BYTES {
+            self.flush_rows()?;
+        }
+        Ok(())
+    }
+
+    /// Moves rows that came one by one to the columns.
+    pub(super) fn flush_rows(&mut self) -> Result<()> {
+        let count = self.rows.len();
+        if count == 0 {
+            return Ok(());
+        }
+        self.check_alive()?;
+        let before = self.row_count();
+        let mut rows = std::mem::take(&mut self.rows);
+        let outcome = if self.columns.is_empty() {
+            self.append_bare_rows(count as u64);
+            Ok(())
+        } else {
+            let slices: Vec<_> = rows.values().iter().map(ColumnSlice::from).collect();
+            self.take_columns(&slices, count)
+        };
+        rows.clear(before);
+        self.rows = rows;
+        outcome
     }
 
     /// Appends the same rows of all columns, one slice for each in the schema's order.
@@ -137,6 +205,7 @@ impl<W: Write + Seek> Writer<W> {
     /// [`Limit`](container_core::ErrorKind::Limit) for a block of more bytes than the limits allow, where fewer rows per block are the
     /// answer; [`Io`](container_core::ErrorKind::Io) of the sink. After both of these every call fails.
     pub fn append_columns(&mut self, columns: &[ColumnSlice<'_>]) -> Result<()> {
+        self.flush_rows()?;
         self.check_alive()?;
         let rows = self.check_slices(columns).map_err(|error| error.in_format(FORMAT_NAME))?;
         self.check_values(columns, rows).map_err(|error| error.in_format(FORMAT_NAME))?;
@@ -164,11 +233,13 @@ impl<W: Write + Seek> Writer<W> {
     /// # Errors
     /// As [`append_columns`](Self::append_columns).
     pub fn append_column(&mut self, index: usize, slice: &ColumnSlice<'_>) -> Result<()> {
+        self.flush_rows()?;
         self.check_alive()?;
         let named = |error: Error| error.in_format(FORMAT_NAME);
         self.check_slice(index, slice).map_err(named)?;
         self.check_column(index, slice, self.columns.get(index).map_or(0, Pending::row_count)).map_err(named)?;
         let outcome = self.take_column(index, slice);
+        self.rows.clear(self.row_count());
         self.settle(outcome)
     }
 
@@ -255,6 +326,9 @@ impl<W: Write + Seek> Writer<W> {
         if let Some(progress) = &self.options.progress {
             progress.advance(rows as u64);
         }
+        if self.rows.len() == 0 {
+            self.rows.clear(self.row_count());
+        }
         self.settle(outcome)
     }
 
@@ -329,7 +403,7 @@ impl<W: Write + Seek> Writer<W> {
         let bytes = codec::encoded_len(&column.kind, &column.values, 0..rows);
         let most = self.options.most_bytes();
         if bytes > most {
-            let fits = super::layout::rows_within(&[(&column.kind, &column.values)], rows, most).max(1);
+            let fits = super::layout::rows_within(&(&column.kind, &column.values), rows, most).max(1);
             let what = format!(
                 "{rows} rows per block are too many here, about {fits} would do (one number holds for the whole file): bytes of the block"
             );
@@ -339,6 +413,15 @@ impl<W: Write + Seek> Writer<W> {
         let values = std::mem::replace(&mut column.values, fresh);
         column.rows += rows as u64;
         self.pipeline.push(index, values, bytes).map_err(|error| error.in_column(name))
+    }
+}
+
+/// About how many bytes values take that are not of a fixed width.
+fn weight(values: &Values) -> usize {
+    match values {
+        Values::Text(texts) => texts.parts().0.len(),
+        Values::Vector(vectors) => vectors.values().len() * 8 + weight(vectors.values()),
+        _ => 0,
     }
 }
 
