@@ -31,7 +31,7 @@ pub(crate) fn encoded_len(kind: &Type, values: &Values, range: Range<usize>) -> 
             let items = vectors.item_start(range.start)..vectors.item_start(range.end);
             let indices = (vectors.index_start(range.end) - vectors.index_start(range.start)) as u64;
             let lengths = if vectors.same_length(range).unwrap_or(0) == 0 { rows * 4 } else { 0 };
-            16 + lengths + rows * 4 + indices * 4 + items_len(*item, vectors.values(), items)
+            12 + lengths + rows * 4 + indices * 4 + items_len(*item, vectors.values(), items)
         }
         (Type::Item(item), values) => items_len(*item, values, range),
         _ => 0,
@@ -146,7 +146,7 @@ fn encode_texts(texts: &Texts, range: Range<usize>, out: &mut Vec<u8>) -> Result
 }
 
 /// UTF-16 units of a text: one for each character, two for those of four bytes.
-fn count_units(text: &str) -> usize {
+pub(super) fn count_units(text: &str) -> usize {
     // Bytes that continue a character are 10xxxxxx; a character of four bytes begins with 11110xxx.
     text.bytes().map(|byte| usize::from(byte & 0xC0 != 0x80) + usize::from(byte >= 0xF0)).sum()
 }

@@ -3,11 +3,13 @@
 mod bits;
 mod build;
 mod encode;
+mod estimate;
 mod numbers;
 mod text;
 mod vector;
 
 pub(crate) use encode::{encode, encoded_len};
+pub(crate) use estimate::{Units, estimated_len};
 
 pub use text::Texts;
 pub use vector::{VectorRef, Vectors};

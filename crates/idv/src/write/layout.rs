@@ -4,8 +4,8 @@ use std::io::{Seek, Write};
 
 use container_core::Result;
 
-use super::writer::Writer;
-use crate::codec::{self, Values};
+use super::writer::{Pending, Writer};
+use crate::codec::{self, Units, Values};
 use crate::wire::Type;
 
 impl<W: Write + Seek> Writer<W> {
@@ -16,30 +16,44 @@ impl<W: Write + Seek> Writer<W> {
             return Ok(());
         }
         let most = self.options.most_rows();
-        let most_bytes = self.options.most_bytes_of_all();
-        let there = self.columns.iter().map(|column| column.values.len()).min().unwrap_or(0);
-        let bytes: u64 = self
-            .columns
-            .iter()
-            .map(|column| codec::encoded_len(&column.kind, &column.values, 0..column.values.len()))
-            .max()
-            .unwrap_or(0);
-        let all: Vec<_> = self.columns.iter().map(|column| (&column.kind, &column.values)).collect();
-        let total: u64 = all.iter().map(|(kind, values)| codec::encoded_len(kind, values, 0..values.len())).sum();
-        let enough = there as u64 >= most || total > most_bytes || bytes > self.options.most_bytes();
-        if !enough && !now {
+        if !now && !self.is_enough(most) {
             return Ok(());
         }
+        let all: Vec<_> = self.columns.iter().map(|column| (&column.kind, &column.values)).collect();
         let longest = self.columns.iter().map(|column| column.values.len()).max().unwrap_or(0);
         let asked = usize::try_from(most).unwrap_or(usize::MAX).min(longest);
-        let mut rows = rows_within(&all, asked, most_bytes);
+        let estimate = |rows: usize| {
+            let of = |(kind, values): &(&Type, &Values)| {
+                codec::estimated_len(kind, values, 0..rows.min(values.len()), Units::Counted)
+            };
+            all.iter().map(of).fold(0, u64::saturating_add)
+        };
+        let mut rows = most_within(asked, self.options.most_bytes_of_all(), estimate);
         // What a lookup entry can say holds for each block by itself.
         for one in &all {
-            rows = rows.min(rows_within(&[*one], rows, self.options.most_bytes()));
+            rows = rows.min(rows_within(one, rows, self.options.most_bytes()));
         }
         let rows = rows.max(1);
         self.rows_per_block = Some(rows as u64);
         self.cut(rows)
+    }
+
+    /// Whether no more rows are needed to say it. That texts may have fewer units than bytes is looked at only now and then.
+    fn is_enough(&mut self, most: u64) -> bool {
+        let of = |measure: &dyn Fn(&Pending) -> u64| self.columns.iter().map(measure).fold(0, u64::saturating_add);
+        let there = self.columns.iter().map(|column| column.values.len()).min().unwrap_or(0);
+        let largest = self.columns.iter().map(|c| codec::encoded_len(&c.kind, &c.values, 0..c.values.len())).max();
+        if there as u64 >= most || largest.unwrap_or(0) > self.options.most_bytes() {
+            return true;
+        }
+        let estimate = |units| of(&|c| codec::estimated_len(&c.kind, &c.values, 0..c.values.len(), units));
+        let (most, bytes) = (self.options.most_bytes_of_all(), estimate(Units::Bytes));
+        if bytes <= most || bytes < self.look_again_at {
+            return false;
+        }
+        // An eighth more each time: the work stays in proportion to the bytes.
+        self.look_again_at = bytes.saturating_add(bytes / 8);
+        estimate(Units::Counted) > most
     }
 
     /// Cuts what has come so far into blocks of so many rows.
@@ -72,16 +86,20 @@ impl<W: Write + Seek> Writer<W> {
     }
 }
 
-/// How many of the first `rows` rows of all columns have blocks of at most `bytes` together; 0 when one row is too large.
-pub(super) fn rows_within(columns: &[(&Type, &Values)], rows: usize, bytes: u64) -> usize {
-    let fits = |rows: usize| {
-        let of = |(kind, values): &(&Type, &Values)| codec::encoded_len(kind, values, 0..rows.min(values.len()));
-        columns.iter().map(of).fold(0, u64::saturating_add) <= bytes
-    };
-    let (mut least, mut most) = (0, rows);
+/// How many of the first `rows` rows of a column have a block of at most `bytes`; 0 when one row is too large.
+pub(super) fn rows_within((kind, values): &(&Type, &Values), rows: usize, bytes: u64) -> usize {
+    most_within(rows, bytes, |rows| codec::encoded_len(kind, values, 0..rows.min(values.len())))
+}
+
+/// The most rows, up to `rows`, whose measure, which never falls, is at most `bytes`.
+fn most_within(rows: usize, bytes: u64, measure: impl Fn(usize) -> u64) -> usize {
+    if measure(rows) <= bytes {
+        return rows;
+    }
+    let (mut least, mut most) = (0, rows.saturating_sub(1));
     while least < most {
         let middle = most - (most - least) / 2;
-        if fits(middle) {
+        if measure(middle) <= bytes {
             least = middle;
         } else {
             most = middle - 1;
