@@ -1,8 +1,9 @@
 //! What literals and matches are expected to cost, learnt from what was chosen before.
 
+use super::huffman::{MAX_BITS, code_lengths};
 use super::matches::Match;
-use super::stats::{FRACTION, Histogram, log2};
-use super::symbols::{LENGTHS, MAX_MATCH, OFFSETS, Range, distance_place, length_place};
+use super::stats::{FEW, FRACTION, Histogram, log2};
+use super::symbols::{END, LENGTHS, LITLENS, MAX_MATCH, OFFSETS, Range, distance_place, length_place};
 
 /// The average cost of a byte before anything is known: high, so that matches are tried out.
 const UNKNOWN: i32 = 8 << FRACTION;
@@ -68,12 +69,12 @@ impl Costs {
     }
 
     fn update(&mut self) {
-        let litlens = self.model.litlens;
-        let all = total(&litlens);
-        for (slot, &count) in self.literals.iter_mut().zip(&litlens) {
-            *slot = cost(all, count);
+        let mut litlens = [0; 288];
+        symbol_costs(&self.model.litlens, &mut litlens);
+        for (slot, &cost) in self.literals.iter_mut().zip(&litlens) {
+            *slot = cost;
         }
-        self.set_lengths(|place| cost(all, litlens.get(257 + place).copied().unwrap_or(0)));
+        self.set_lengths(|place| litlens.get(257 + place).copied().unwrap_or(0));
         let all = total(&self.model.distances);
         for ((slot, &count), range) in self.distances.iter_mut().zip(&self.model.distances).zip(&OFFSETS) {
             *slot = cost(all, count) + extra(*range);
@@ -138,6 +139,26 @@ impl Costs {
         let reach = |length: usize| i32::try_from(length).unwrap_or(0);
         let farther = reach(next.length + by) - reach(found.length);
         self.of(next.length, next.distance) + literals < self.of(found.length, found.distance) + farther * self.average
+    }
+}
+
+/// What symbols cost that occur so often.
+fn symbol_costs(counts: &[u32; 288], costs: &mut [i32; 288]) {
+    let all = total(counts);
+    for (slot, &count) in costs.iter_mut().zip(counts) {
+        *slot = cost(all, count);
+    }
+    if counts.iter().filter(|&&count| count > 0).count() <= FEW {
+        // Codes have whole bits, which matters most where they are short.
+        let mut counts = *counts;
+        if let Some(count) = counts.get_mut(END) {
+            *count = (*count).max(1);
+        }
+        let mut lens = [0; 288];
+        code_lengths(counts.get(..LITLENS).unwrap_or_default(), MAX_BITS, &mut lens);
+        for (slot, &len) in costs.iter_mut().zip(&lens).filter(|(_, len)| **len > 0) {
+            *slot = i32::from(len) << FRACTION;
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! How often symbols occur, and what they will about cost.
 
+use super::huffman::{MAX_BITS, code_lengths};
 use super::symbols::{END, LENGTHS, OFFSETS, Range, distance_place, length_place};
 
 /// Bits are counted in this part of one, where they are estimated.
@@ -8,6 +9,9 @@ pub(super) const FRACTION: u32 = 8;
 /// What a symbol that is used adds to the head of a block, and what a head takes without any.
 const HEAD_PER_SYMBOL: u64 = 4 << FRACTION;
 const HEAD: u64 = 70 << FRACTION;
+
+/// Up to so many symbols, codes are made to know what they cost.
+pub(super) const FEW: usize = 24;
 
 static NOTHING: Histogram = Histogram::new();
 
@@ -100,6 +104,9 @@ impl Histogram {
         for (sum, count) in distances.iter_mut().zip(&other.distances) {
             *sum += count;
         }
+        if let Some(count) = litlens.get_mut(END) {
+            *count = 1;
+        }
         let fixed = fixed_bits(&litlens, &distances) << FRACTION;
         let dynamic = HEAD + entropy(&litlens) + entropy(&distances);
         dynamic.min(fixed) + ((self.extra_bits + other.extra_bits) << FRACTION)
@@ -113,16 +120,20 @@ impl Histogram {
     }
 }
 
-/// The bits that symbols take which occur so often, and their share of the head. No symbol takes less than one bit.
+/// The bits that symbols take which occur so often, and their share of the head.
 fn entropy(counts: &[u32]) -> u64 {
-    let total = counts.iter().sum();
-    let all = log2(total);
-    let (mut sum, mut used) = (0, 0);
-    for &count in counts.iter().filter(|&&count| count > 0) {
-        sum += u64::from(count) * (all - log2(count)).max(1 << 16);
-        used += 1;
+    let used = counts.iter().filter(|&&count| count > 0).count();
+    let head = used as u64 * HEAD_PER_SYMBOL;
+    if used <= FEW {
+        // Codes have whole bits, which matters most where they are short.
+        let mut lens = [0; 288];
+        code_lengths(counts, MAX_BITS, &mut lens);
+        let bits = counts.iter().zip(lens).map(|(&count, len)| u64::from(count) * u64::from(len));
+        return (bits.sum::<u64>() << FRACTION) + head;
     }
-    (sum >> (16 - FRACTION)) + used * HEAD_PER_SYMBOL
+    let all = log2(counts.iter().sum());
+    let sum = counts.iter().map(|&count| u64::from(count) * (all.saturating_sub(log2(count))).max(1 << 16));
+    (sum.sum::<u64>() >> (16 - FRACTION)) + head
 }
 
 /// The bits that symbols take in the codes that no stream has to spell out.

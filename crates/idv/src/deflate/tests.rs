@@ -212,6 +212,16 @@ fn every_length_and_distance() {
     }
 }
 
+/// Where codes are shorter than two bits, whole bits matter: matches are worth it that would not be otherwise.
+#[test]
+fn few_letters() {
+    for (letters, least) in [(2, 160), (3, 230), (4, 270)] {
+        let raw: Vec<u8> = Noise(13).bytes(100_000).into_iter().map(|byte| byte % letters).collect();
+        let packed = check(6, &raw);
+        assert!(packed * 1000 < raw.len() * (least + 15), "{packed} of {letters} letters");
+    }
+}
+
 /// Codes of literals as uneven as can be, so that some would be longer than allowed.
 #[test]
 fn literals_of_fibonacci_frequency() {
