@@ -1,4 +1,5 @@
-//! IDV, the binary data view of ML.NET (`.idv`): typed columns in compressed blocks of rows, read in every version.
+//! IDV, the binary data view of ML.NET (`.idv`): typed columns in compressed blocks of rows, read in every
+//! version and written in the newest.
 //!
 //! # How a file is laid out
 //!
@@ -50,6 +51,10 @@
 //! | the bytes of a block | [`Reader::block_bytes`] | none for uncompressed blocks of a mapped file |
 //! | labels, slot names, what else is said of a column | [`Reader::metadata`] | that item |
 //! | to know whether the file is sound | [`Reader::verify`] | the whole file |
+//! | to write rows of your types, or columns | [`Writer`] | encoding and compressing, by all cores |
+//! | the rows of another file, some columns of them, compressed otherwise | [`Reader::schema`], [`Writer::append_reader`] | both |
+//! | many files in one | [`merge`] | copying, where blocks fit |
+//! | what is whole of a damaged file | [`Recovery`] | the whole file |
 //!
 //! ```
 //! # fn main() -> container_core::Result<()> {
@@ -74,6 +79,42 @@
 //! # }
 //! ```
 //!
+//! # A first file
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use container_core::OutputOptions;
+//! use idv::{ColumnSchema, ItemType, KeyType, KeyWidth, Schema, Type, Writer, WriterOptions};
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("flowers.idv");
+//!
+//! #[derive(serde::Serialize)]
+//! struct Flower {
+//!     name: &'static str,
+//!     color: &'static str, // a key: written as the place of this label
+//!     petals: [f32; 2],
+//! }
+//!
+//! let color = ItemType::Key(KeyType::new(KeyWidth::UInt32, 2)?);
+//! let schema = Schema::new([
+//!     ColumnSchema::new("name", Type::Item(ItemType::Text)),
+//!     ColumnSchema::new("color", Type::Item(color)).with_key_values(["red", "blue"])?,
+//!     ColumnSchema::new("petals", Type::Vector { item: ItemType::Single, dimensions: vec![2] })
+//!         .with_slot_names(["length", "width"])?,
+//! ]);
+//! let mut writer = Writer::create(&path, OutputOptions::default(), schema, WriterOptions::default())?;
+//! writer.append_row(&Flower { name: "poppy", color: "red", petals: [3.5, 4.0] })?;
+//! writer.append_row(&Flower { name: "flax", color: "blue", petals: [1.2, 1.1] })?;
+//! writer.finish()?.finish()?; // tables and header; then the file gets its name
+//!
+//! let mut rows = idv::Reader::open(&path)?.rows(&Default::default())?;
+//! let mut line = Vec::new();
+//! rows.try_next()?.ok_or("two rows were written")?.json(&mut line)?;
+//! assert_eq!(line, br#"{"name":"poppy","color":"red","petals":[3.5,4.0]}"#);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Where ML.NET differs
 //!
 //! ML.NET reads the versions 1.1.1.4 to 1.1.1.6, no zlib, and only files whose columns all have the same rows per block; it reads missing
@@ -86,7 +127,7 @@
 //! | `miniz` (default) | miniz_oxide, in safe Rust, behind the inflate of this crate: for metadata, and to say what is wrong with a block |
 //! | `zlib-rs` | zlib-rs in its place: Rust with unsafe code |
 //! | `zlib-ng` | zlib-ng in its place: C |
-//! | `parallel` | blocks decoded ahead by rayon's threads |
+//! | `parallel` | blocks decoded ahead, encoded and compressed by rayon's threads |
 //! | `model` | the schemas inside ML.NET model files (`.zip`): `Model`, `MODEL_FORMAT`; brings `rawzip`, which has no dependencies |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -113,6 +154,7 @@ mod read;
 mod recover;
 mod schema;
 mod schema_diff;
+mod schema_json;
 mod time;
 mod value;
 mod wire;
