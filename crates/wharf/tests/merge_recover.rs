@@ -125,3 +125,17 @@ fn where_nothing_can_be_had_nothing_is_written() {
     assert!(ran.err().contains("the table of contents is lost: it lies at byte 15391 of 10000"), "{}", ran.err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn a_file_that_is_cut_off_is_recovered_by_the_schema_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let (damaged, schema, out) = (path(&folder, "damaged.idv"), path(&folder, "like.json"), path(&folder, "out.idv"));
+    let adult = golden("real-adult.idv");
+    fs::write(&damaged, &fs::read(&adult).unwrap()[..10_000]).unwrap();
+    fs::write(&schema, run(["info", &adult, "--json"]).ok()).unwrap();
+    let ran = run(["recover", &damaged, &out, "--schema", &schema]);
+    assert_eq!((ran.code(), ran.out()), (3, &*format!("{out}: 400 rows of 500, 14 columns, verified\n")), "{ran:?}");
+    assert!(ran.err().contains("rows behind the last whole blocks lost (100 times, first row 400)"), "{ran:?}");
+    assert!(ran.err().contains("the table of contents is lost: by the schema that was given, 2 blocks"), "{ran:?}");
+    assert_eq!(run(["cat", &out, "--json"]).ok(), run(["cat", &adult, "--json", "--rows", "..400"]).ok());
+}

@@ -19,7 +19,8 @@ use super::writing::{self, Writing};
 const EXAMPLES: &str = "\
 Examples:
   wharf recover cut-off.idv whole.idv
-  wharf recover damaged.idv whole.idv --columns Label,Features";
+  wharf recover damaged.idv whole.idv --columns Label,Features
+  wharf info monday.idv --json > like.json && wharf recover tuesday.idv whole.idv --schema like.json";
 
 /// Save what is whole out of a file that is cut off or damaged
 ///
@@ -40,6 +41,11 @@ pub(crate) struct Arguments {
     /// Keep these columns, in this order, whatever rows that costs
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     columns: Vec<String>,
+
+    /// The columns of a file whose table of contents is lost (it stands at the end): the JSON of `wharf info --json` of a
+    /// file that was written in the same way. Only where blocks lie in order, as wharf writes them, can they be told apart
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
 
     /// Replace the output if it exists
     #[arg(long)]
@@ -70,6 +76,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         RecoverOptions::default().with_threads(arguments.threads).with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
     if !arguments.columns.is_empty() {
         options = options.with_columns(arguments.columns.iter().cloned());
+    }
+    if let Some(schema) = &arguments.schema {
+        options = options.with_schema(writing::schema_file(schema)?.0);
     }
     let surveyed = Recovery::survey(source.clone(), &options).map_err(named);
     let written = surveyed.and_then(|recovery| {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Result, Sync};
+use container_core::{Error, ErrorKind, Loss, Output, OutputOptions, Overwrite, Result, Source, Sync};
 
 use super::inputs::Place;
 
@@ -64,6 +64,16 @@ impl Writing {
             schema.columns.iter_mut().for_each(|column| column.compression = Some(compression.into()));
         }
     }
+}
+
+/// The schema that a file of JSON gives, and what of it cannot be one.
+pub(crate) fn schema_file(path: &Path) -> Result<(idv::Schema, Vec<Loss>)> {
+    let named = |error: Error| error.in_file(path.display().to_string());
+    let source = Source::open(path)?;
+    let text = source.read(0..source.len())?;
+    let json = serde_json::from_slice(&text)
+        .map_err(|cause| named(Error::invalid("the schema is no JSON").caused_by(cause)))?;
+    idv::Schema::from_json(&json).map_err(named)
 }
 
 /// Begins the output; one that is an input is refused whatever the flags.
