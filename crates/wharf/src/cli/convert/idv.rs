@@ -207,7 +207,7 @@ fn texts<W: Write + Seek>(
         table.push(input.name, input.source);
     }
     let (mut schema, leave_out) = match &options.schema {
-        Some(path) => given(path, selection)?,
+        Some(path) => given(path, selection, &mut done.poured)?,
         None => {
             bar.name(format!("{name}: finding types"));
             let inferred = table.infer(Some(bar.as_ref()))?;
@@ -218,7 +218,7 @@ fn texts<W: Write + Seek>(
                 bar.aside(|| lines.iter().for_each(|line| env.report.plain(&format!("note: {name}: {line}\n"))));
             }
             let schema = inferred.schema(chosen.as_deref())?;
-            done.inferred = Some(to_json(&schema));
+            done.inferred = Some(schema.to_json()?);
             (schema, left_out(inferred.names(), chosen.as_deref()))
         }
     };
@@ -246,13 +246,15 @@ fn texts<W: Write + Seek>(
 }
 
 /// The columns that a schema file gives, as far as they are wanted, and the names of the others.
-fn given(path: &Path, selection: &Selection) -> Result<(Schema, Vec<String>)> {
+fn given(path: &Path, selection: &Selection, poured: &mut Poured) -> Result<(Schema, Vec<String>)> {
     let named = |error: Error| error.in_file(path.display().to_string());
     let source = Source::open(path)?;
     let text = source.read(0..source.len())?;
     let json: Value = serde_json::from_slice(&text)
         .map_err(|cause| named(Error::invalid("the schema is no JSON").caused_by(cause)))?;
-    let schema = from_json(&json).map_err(named)?;
+    let (schema, lost) = Schema::from_json(&json).map_err(named)?;
+    let file = path.display().to_string();
+    poured.lost.extend(lost.into_iter().map(|loss| Lost { file: Some(file.clone()), loss }));
     let names = column_names(&schema);
     let chosen = choose(&names, selection)?;
     let leave_out = left_out(&names, chosen.as_deref());
@@ -261,20 +263,6 @@ fn given(path: &Path, selection: &Selection) -> Result<(Schema, Vec<String>)> {
         Some(chosen) => Schema::new(chosen.iter().filter_map(|&index| schema.columns.get(index).cloned())),
     };
     Ok((schema, leave_out))
-}
-
-fn from_json(json: &Value) -> Result<Schema> {
-    let types = json.as_object().ok_or_else(|| Error::invalid("the schema is no object of names and types"))?;
-    let column = |(name, kind): (&String, &Value)| {
-        let kind = kind.as_str().ok_or_else(|| Error::invalid("a type is no text").in_column(name.clone()))?;
-        Ok(idv::ColumnSchema::new(name.clone(), kind.parse().map_err(|error: Error| error.in_column(name.clone()))?))
-    };
-    Ok(Schema::new(types.iter().map(column).collect::<Result<Vec<_>>>()?))
-}
-
-fn to_json(schema: &Schema) -> Value {
-    let types = schema.columns.iter().zip(column_names(schema));
-    Value::Object(types.map(|(column, name)| (name, column.kind.to_string().into())).collect())
 }
 
 fn choose(names: &[String], selection: &Selection) -> Result<Option<Vec<usize>>> {

@@ -7,21 +7,22 @@
 pub(super) trait Cells {
     /// More of the current cell.
     fn more(&mut self, bytes: &[u8]);
-    /// The cell ends.
-    fn end(&mut self);
+    /// The cell ends; whether it began with a quote.
+    fn end(&mut self, quoted: bool);
 }
 
 /// For those who want to know only where a record ends.
 impl Cells for () {
     fn more(&mut self, _: &[u8]) {}
-    fn end(&mut self) {}
+    fn end(&mut self, _: bool) {}
 }
 
 /// The cells of a record, without quotes. The memory is reused.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     text: Vec<u8>,
-    ends: Vec<usize>,
+    /// Where each ends, and whether it had quotes.
+    ends: Vec<(usize, bool)>,
 }
 
 impl Line {
@@ -35,8 +36,15 @@ impl Line {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.quoted().map(|(cell, _)| cell)
+    }
+
+    /// The cells, and whether each had quotes.
+    pub(super) fn quoted(&self) -> impl Iterator<Item = (&[u8], bool)> {
         let mut start = 0;
-        self.ends.iter().map(move |&end| self.text.get(std::mem::replace(&mut start, end)..end).unwrap_or_default())
+        self.ends.iter().map(move |&(end, quoted)| {
+            (self.text.get(std::mem::replace(&mut start, end)..end).unwrap_or_default(), quoted)
+        })
     }
 }
 
@@ -45,8 +53,8 @@ impl Cells for Line {
         self.text.extend_from_slice(bytes);
     }
 
-    fn end(&mut self) {
-        self.ends.push(self.text.len());
+    fn end(&mut self, quoted: bool) {
+        self.ends.push((self.text.len(), quoted));
     }
 }
 
@@ -76,12 +84,13 @@ pub(super) fn record(bytes: &[u8], at: usize, delimiter: u8, cells: &mut impl Ce
     let start = at + from(at).iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
     let mut at = start;
     loop {
-        if bytes.get(at) == Some(&b'"') {
+        let quoted = bytes.get(at) == Some(&b'"');
+        if quoted {
             at += 1;
             loop {
                 let Some(quote) = from(at).iter().position(|&byte| byte == b'"') else {
                     cells.more(from(at));
-                    cells.end();
+                    cells.end(quoted);
                     return Some(Record { start, end: bytes.len(), ending: Ending::Quote });
                 };
                 cells.more(bytes.get(at..at + quote).unwrap_or_default());
@@ -96,7 +105,7 @@ pub(super) fn record(bytes: &[u8], at: usize, delimiter: u8, cells: &mut impl Ce
         let plain = from(at).iter().position(|&byte| byte == delimiter || byte == b'\n' || byte == b'\r');
         let end = plain.map_or(bytes.len(), |plain| at + plain);
         cells.more(bytes.get(at..end).unwrap_or_default());
-        cells.end();
+        cells.end(quoted);
         match (bytes.get(end), bytes.get(end + 1)) {
             (Some(b'\r'), Some(b'\n')) => return Some(Record { start, end: end + 2, ending: Ending::Line }),
             // What follows the last byte may be the line feed.

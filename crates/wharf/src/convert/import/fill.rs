@@ -100,7 +100,7 @@ impl Filler<'_> {
         let (Some(column), Some(values)) = (self.plan.columns.get(index), self.rows.columns.get_mut(index)) else {
             return Ok(());
         };
-        if value.is_missing(&column.kind)
+        if value.is_missing(&column.kind, column.labels.as_ref())
             && let (Values::Vector(vectors), 0) = (&mut *values, column.kind.size())
         {
             self.rows.lost.count(What::NullVector, &column.name, place);
@@ -131,7 +131,7 @@ impl Look for Filler<'_> {
         self.push(index, Raw::Json(value), place)
     }
 
-    fn cell(&mut self, index: usize, text: &str, place: Place) -> Result<()> {
+    fn cell(&mut self, index: usize, text: &str, quoted: bool, place: Place) -> Result<()> {
         match self.plan.cells.as_ref().and_then(|cells| cells.get(index)) {
             Some(&Cells::Column(column)) => {
                 if let Some(last) = self.last.get_mut(column) {
@@ -141,7 +141,7 @@ impl Look for Filler<'_> {
                     Some(column) => error.in_column(column.name.to_string()),
                     None => error,
                 };
-                self.push(column, Raw::Word(text), place).map_err(name)
+                self.push(column, Raw::Word(text, quoted), place).map_err(name)
             }
             Some(Cells::Unknown(name)) => {
                 self.rows.lost.count(What::Unknown, name, place);
@@ -176,26 +176,29 @@ impl Look for Filler<'_> {
 enum Raw<'a> {
     /// A valid JSON text.
     Json(&'a str),
-    /// A cell of CSV.
-    Word(&'a str),
+    /// A cell of CSV, and whether it had quotes.
+    Word(&'a str, bool),
     Absent,
 }
 
 impl Raw<'_> {
-    fn is_missing(self, kind: &Type) -> bool {
+    fn is_missing(self, kind: &Type, labels: Option<&KeyLabels>) -> bool {
         match self {
             Self::Json(text) => text == "null",
-            // An empty cell of texts is an empty text.
-            Self::Word(text) => text.is_empty() && *kind != Type::Item(ItemType::Text),
+            // An empty cell of texts is an empty text, and so is one in quotes where a label is empty.
+            Self::Word(text, quoted) => {
+                let label = || quoted && labels.is_some_and(|labels| !matches!(labels.find(""), Ok(None)));
+                text.is_empty() && *kind != Type::Item(ItemType::Text) && !label()
+            }
             Self::Absent => true,
         }
     }
 
     fn push(self, values: &mut Values, kind: &Type, labels: Option<&KeyLabels>) -> Result<()> {
         match self {
-            _ if self.is_missing(kind) => values.push_cell(kind, labels, Cell::Missing),
+            _ if self.is_missing(kind, labels) => values.push_cell(kind, labels, Cell::Missing),
             Self::Absent => values.push_cell(kind, labels, Cell::Missing),
-            Self::Word(word) => values.push_cell(kind, labels, Cell::Word(word)),
+            Self::Word(word, _) => values.push_cell(kind, labels, Cell::Word(word)),
             Self::Json(text) => match (Kind::of(text), values) {
                 (Kind::String, values @ Values::Text(_)) => {
                     values.push_cell(kind, labels, Cell::Text(&json::unescaped(text)?))

@@ -72,6 +72,16 @@ enum Form {
     Csv,
 }
 
+impl Form {
+    /// The name in errors.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::JsonLines => "jsonl",
+            Self::Csv => "csv",
+        }
+    }
+}
+
 /// How the inputs are read.
 #[derive(Debug, Clone)]
 struct Options {
@@ -138,7 +148,7 @@ pub struct Inferred {
     names: Vec<String>,
     seen: Vec<Seen>,
     rows: u64,
-    syntax: Syntax,
+    form: Form,
     inputs: Vec<String>,
 }
 
@@ -210,6 +220,10 @@ impl TextTable {
     /// # Errors
     /// What keeps the text from being read, with file, line and byte: of all errors the first.
     pub fn infer(&self, progress: Option<&dyn Progress>) -> Result<Inferred> {
+        self.survey(progress).map_err(|error| error.in_format(self.options.form.name()))
+    }
+
+    fn survey(&self, progress: Option<&dyn Progress>) -> Result<Inferred> {
         self.begin(progress);
         let mut cutter = Cutter::new(&self.inputs, &self.options, RECORDS);
         let mut all = Survey::default();
@@ -238,11 +252,7 @@ impl TextTable {
         }
         seen.resize(names.len() + rest.len(), Seen::default());
         names.extend(rest);
-        let syntax = match self.options.form {
-            Form::JsonLines => Syntax::Json,
-            Form::Csv => Syntax::Words,
-        };
-        Ok(Inferred { names, seen, rows: all.records, syntax, inputs: self.names() })
+        Ok(Inferred { names, seen, rows: all.records, form: self.options.form, inputs: self.names() })
     }
 
     /// Writes the rows that are wanted to a writer whose schema says what columns there are and of which types. Columns of the
@@ -252,6 +262,15 @@ impl TextTable {
     /// What keeps the text from being read; a value that does not fit its column's type, with file, line and column: of all errors the
     /// first. And those of the writer.
     pub fn write_to<W: Write + Seek>(
+        &self,
+        writer: &mut Writer<W>,
+        take: &Take,
+        progress: Option<&dyn Progress>,
+    ) -> Result<Imported> {
+        self.fill(writer, take, progress).map_err(|error| error.in_format(self.options.form.name()))
+    }
+
+    fn fill<W: Write + Seek>(
         &self,
         writer: &mut Writer<W>,
         take: &Take,
@@ -384,7 +403,12 @@ impl Inferred {
             let (Some(name), Some(seen)) = (self.names.get(index), self.seen.get(index)) else {
                 return Err(Error::usage(format!("column {index} of {}", self.names.len())));
             };
-            let resolved = seen.resolve(self.syntax, &self.inputs).map_err(|error| error.in_column(name.clone()))?;
+            let syntax = match self.form {
+                Form::JsonLines => Syntax::Json,
+                Form::Csv => Syntax::Words,
+            };
+            let resolved = seen.resolve(syntax, &self.inputs);
+            let resolved = resolved.map_err(|error| error.in_column(name.clone()).in_format(self.form.name()))?;
             Ok(InferredColumn { name, kind: resolved.kind, note: resolved.missing })
         };
         match chosen {

@@ -20,8 +20,8 @@ pub(super) trait Look {
     fn begin(&mut self, place: Place);
     /// A member of an object: its value is a valid JSON text.
     fn member(&mut self, name: &str, value: &str, place: Place) -> Result<()>;
-    /// A cell of a CSV record, by its number. All cells of a record come, in order.
-    fn cell(&mut self, index: usize, text: &str, place: Place) -> Result<()>;
+    /// A cell of a CSV record, by its number, and whether it had quotes. All cells of a record come, in order.
+    fn cell(&mut self, index: usize, text: &str, quoted: bool, place: Place) -> Result<()>;
     /// The record is over.
     fn end(&mut self) -> Result<()>;
 }
@@ -122,10 +122,10 @@ impl Walk<'_> {
                     return Err(error.in_line(place.line).at(place.byte));
                 }
                 look.begin(place);
-                for (index, cell) in line.iter().enumerate() {
+                for (index, (cell, quoted)) in line.quoted().enumerate() {
                     // Cells are cut at characters of ASCII.
                     let cell = std::str::from_utf8(cell).unwrap_or_default();
-                    look.cell(index, cell, place).map_err(|error| in_record(error, place))?;
+                    look.cell(index, cell, quoted, place).map_err(|error| in_record(error, place))?;
                 }
                 look.end().map_err(|error| in_record(error, place))?;
             }

@@ -135,7 +135,7 @@ impl Look for Surveyor {
         column.seen.see_json(value, place, &mut self.walk)
     }
 
-    fn cell(&mut self, index: usize, text: &str, place: Place) -> Result<()> {
+    fn cell(&mut self, index: usize, text: &str, _: bool, place: Place) -> Result<()> {
         let Some(column) = self.survey.columns.get_mut(index) else { return Ok(()) };
         column.last = self.places.len();
         column.seen.see_word(text, place, &mut self.walk);

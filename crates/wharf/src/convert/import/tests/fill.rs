@@ -192,6 +192,14 @@ fn labels_are_keys() {
     let schema = Schema::new([column]);
     let (rows, _) = written(&lines("{\"c\":\"green\"}\n{\"c\":0}\n{}"), schema.clone(), &Take::default()).unwrap();
     assert_eq!(rows, ["{\"c\":\"green\"}", "{\"c\":\"red\"}", "{\"c\":null}"]);
-    let error = written(&lines("{\"c\":\"blue\"}"), schema, &Take::default()).unwrap_err();
+    let error = written(&lines("{\"c\":\"blue\"}"), schema.clone(), &Take::default()).unwrap_err();
     assert!(error.starts_with("a: \"blue\" is none of the 2 labels"), "{error}");
+    let words = csv("c,x\ngreen,\n0,\n,\n\"\",\n");
+    let take = Take::default().with_leave_out(["x".to_owned()]);
+    let expected = ["{\"c\":\"green\"}", "{\"c\":\"red\"}", "{\"c\":null}", "{\"c\":null}"];
+    assert_eq!(written(&words, schema, &take).unwrap().0, expected);
+    // In quotes it is the empty label, where there is one.
+    let column = ColumnSchema::new("c", Type::Item(color)).with_key_values(["red", ""]).unwrap();
+    let expected = ["{\"c\":null}", "{\"c\":\"\"}"];
+    assert_eq!(written(&csv("c,x\n,\n\"\",\n"), Schema::new([column]), &take).unwrap().0, expected);
 }

@@ -26,9 +26,15 @@ fn csv(text: &str) -> TextTable {
     table(TextTable::csv(), &[text])
 }
 
+/// An error as it is shown, without the format, which all have.
+fn told(error: Error) -> String {
+    let text = error.to_string();
+    let format = format!("{}: ", error.format().unwrap());
+    text.strip_prefix(&format).unwrap().to_owned()
+}
+
 /// What is inferred: `name: type`, with the note.
 fn inferred(table: &TextTable) -> Result<Vec<String>, String> {
-    let told = |error: Error| error.to_string();
     let inferred = table.infer(None).map_err(told)?;
     let columns = inferred.columns(None).map_err(told)?;
     Ok(columns
@@ -49,7 +55,7 @@ fn schema(types: &[(&str, &str)]) -> Schema {
 fn written(table: &TextTable, schema: Schema, take: &Take) -> Result<(Vec<String>, Vec<String>), String> {
     let options = WriterOptions::default().with_limits(Limits::default());
     let mut writer = Writer::new(Cursor::new(Vec::new()), schema, options).unwrap();
-    let imported = table.write_to(&mut writer, take, None).map_err(|error| error.to_string())?;
+    let imported = table.write_to(&mut writer, take, None).map_err(told)?;
     let bytes = writer.finish().unwrap().into_inner();
     let reader = idv::Reader::from_source(Source::from(bytes), idv::Options::default()).unwrap();
     assert_eq!(reader.row_count(), imported.rows);

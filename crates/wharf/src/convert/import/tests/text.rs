@@ -3,7 +3,7 @@
 use super::*;
 
 fn error(table: &TextTable) -> String {
-    let inferred = table.infer(None).err().unwrap().to_string();
+    let inferred = told(table.infer(None).err().unwrap());
     // Without inference the same is found.
     let written = written(table, schema(&[("a", "Text")]), &Take::default()).unwrap_err();
     assert_eq!(written, inferred);
