@@ -6,9 +6,10 @@ use container_core::{
 };
 use serde_json::{Map, Value};
 
+use crate::FORMAT_NAME;
 use crate::read::{self, Column, Reader};
-use crate::wire::{SIGNATURE, Type};
-use crate::{FORMAT_NAME, shown_metadata};
+use crate::schema_json::{MetadataJson, type_details};
+use crate::wire::SIGNATURE;
 
 /// IDV, for tools that open anything.
 pub const FORMAT: &dyn Format = &Idv;
@@ -66,12 +67,6 @@ impl IdvContainer {
     }
 }
 
-/// A value as JSON, by way of its text: so that an f32 keeps its own shortest digits.
-fn json_value(value: &crate::Value<'_>) -> Result<Value> {
-    let parsed = serde_json::to_string(value).and_then(|text| serde_json::from_str(&text));
-    parsed.map_err(|cause| Error::invalid("metadata has no JSON form").caused_by(cause).in_format(FORMAT_NAME))
-}
-
 /// What is known of a column from the table of contents.
 fn describe(column: &Column) -> ColumnInfo {
     let kind = column.kind().map_or_else(|_| "unreadable".to_owned(), ToString::to_string);
@@ -87,18 +82,10 @@ fn describe(column: &Column) -> ColumnInfo {
     details.insert("compression".to_owned(), compression);
     details.insert("rows_per_block".to_owned(), column.rows_per_block().into());
     details.insert("blocks".to_owned(), column.block_count().into());
-    if let Ok(Type::Vector { dimensions, .. }) = column.kind() {
-        // An unknown dimension is null.
-        let dimensions = dimensions.iter().map(|&d| if d == 0 { Value::Null } else { d.into() });
-        details.insert("dimensions".to_owned(), dimensions.collect());
-    }
-    if let Ok(kind) = column.kind()
-        && let crate::ItemType::Key(key) = kind.item()
-    {
-        details.insert("key_count".to_owned(), if key.count == 0 { Value::Null } else { key.count.into() });
-        if key.min > 0 {
-            details.insert("key_min".to_owned(), key.min.into());
-        }
+    if let Ok(kind) = column.kind() {
+        // The codec's name is said already, also of what is no type here.
+        let more = type_details(kind).into_iter().filter(|(member, _)| *member != "codec");
+        details.extend(more.map(|(member, value)| (member.to_owned(), value)));
     }
     info
 }
@@ -144,24 +131,21 @@ impl Table for IdvContainer {
             details.insert("bytes".to_owned(), packed.into());
             details.insert("decompressed_bytes".to_owned(), raw.into());
         }
-        let mut all = Map::new();
+        let mut all = MetadataJson::new();
         for metadata in self.reader.metadata(index)? {
-            let value = match metadata.value_type() {
+            match metadata.value_type() {
                 Err(unreadable) => {
                     let mut object = Map::new();
                     object.insert("$unreadable".to_owned(), unreadable.to_string().into());
-                    Value::Object(object)
+                    all.values.insert(metadata.kind().to_owned(), Value::Object(object));
                 }
                 Ok(value_type) => {
                     let values = self.reader.metadata_value(index, &metadata)?;
-                    json_value(&shown_metadata(value_type, &values))?
+                    all.push(metadata.kind(), value_type, &values)?;
                 }
-            };
-            all.insert(metadata.kind().to_owned(), value);
+            }
         }
-        if !all.is_empty() {
-            details.insert("metadata".to_owned(), Value::Object(all));
-        }
+        all.put(&mut details);
         Ok(details)
     }
 

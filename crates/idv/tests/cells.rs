@@ -14,8 +14,8 @@ use support::strategies::table;
 /// missing or without a range in .NET is.
 fn keeps(value: &Value<'_>, labels: Option<&KeyLabels>) -> bool {
     match value {
-        Value::Single(x) => !x.is_nan() || x.to_bits() == f32::NAN.to_bits(),
-        Value::Double(x) => !x.is_nan() || x.to_bits() == f64::NAN.to_bits(),
+        Value::Single(x) => !x.is_nan() || x.to_bits() == 0xFFC0_0000,
+        Value::Double(x) => !x.is_nan() || x.to_bits() == 0xFFF8_0000_0000_0000,
         Value::Vector(vector) => {
             vector.stored().all(|item| keeps(&item, labels)) && !(vector.length() == 0 && vector.indices().is_some())
         }

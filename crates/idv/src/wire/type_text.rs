@@ -32,20 +32,43 @@ impl FromStr for Type {
     /// [`Usage`](container_core::ErrorKind::Usage): a name that is none (with those that are), a part that is missing or too much, a
     /// [key count](KeyType::new) or dimensions that cannot be.
     fn from_str(text: &str) -> Result<Self> {
-        let mut words = Words { text, rest: text };
-        let kind = parse(&mut words)?;
-        if !words.rest.trim_start().is_empty() {
-            return Err(words.wanted("nothing more"));
-        }
-        kind.check().map_err(|error| words.no(error.detail()))?;
-        Ok(kind)
+        parse_whole(Words { text, rest: text, uncounted: false })
     }
+}
+
+impl Type {
+    /// The same, where what is printed for keys of old files that have no count is read too.
+    pub(crate) fn from_shown(text: &str) -> Result<Self> {
+        parse_whole(Words { text, rest: text, uncounted: true })
+    }
+
+    /// The text that this type alone is read from: what it prints, but for the older types that print like others.
+    pub(crate) fn exact_text(&self) -> String {
+        let (shown, item) = (self.to_string(), self.item());
+        match item {
+            ItemType::DvTimeSpan | ItemType::DvDateTime | ItemType::DvDateTimeZone | ItemType::DvBool => {
+                shown.replacen(&item.to_string(), item.codec_name(), 1)
+            }
+            _ => shown,
+        }
+    }
+}
+
+fn parse_whole(mut words: Words<'_>) -> Result<Type> {
+    let kind = parse(&mut words)?;
+    if !words.rest.trim_start().is_empty() {
+        return Err(words.wanted("nothing more"));
+    }
+    kind.check().map_err(|error| words.no(error.detail()))?;
+    Ok(kind)
 }
 
 /// What is left of a type's text.
 struct Words<'a> {
     text: &'a str,
     rest: &'a str,
+    /// Keys without a count are keys of old files.
+    uncounted: bool,
 }
 
 impl<'a> Words<'a> {
@@ -158,6 +181,9 @@ fn parse_key(words: &mut Words<'_>) -> Result<KeyType> {
         _ => return Err(words.no(FORM)),
     };
     if words.skip('>') {
+        if words.uncounted {
+            return Ok(KeyType { width, count: 0, min: 0, contiguous: true, old: true });
+        }
         let why = format!("it has no count, as only keys of old files do: write Key<{width}, 5> for 5 values");
         return Err(words.no(&why));
     }
@@ -222,6 +248,7 @@ mod tests {
             let kind = if dimensions.is_empty() { Type::Item(item) } else { Type::Vector { item, dimensions } };
             let text = kind.to_string();
             prop_assert_eq!(&text.parse::<Type>().unwrap(), &kind);
+            prop_assert_eq!(&kind.exact_text().parse::<Type>().unwrap(), &kind);
             let spaced = text.replace(' ', &" ".repeat(blanks)).replace('<', " < ").replace('>', " > ");
             prop_assert_eq!(&spaced.parse::<Type>().unwrap(), &kind, "{}", spaced);
             prop_assert_eq!(&text.to_uppercase().parse::<Type>().unwrap(), &kind);
@@ -240,6 +267,7 @@ mod tests {
                 assert_eq!(name.parse::<Type>().unwrap(), Type::Item(item));
                 let vector = Type::Vector { item, dimensions: vec![2, 0] };
                 assert_eq!(format!("vector<{name},2,*>").parse::<Type>().unwrap(), vector);
+                assert_eq!(vector.exact_text().parse::<Type>().unwrap(), vector);
             }
         }
         let one = Type::Vector { item: ItemType::Text, dimensions: vec![0] };

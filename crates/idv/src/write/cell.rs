@@ -54,7 +54,7 @@ impl Values {
     /// | keys | a label; an `Int` or a `Word` that is no label is the value from 0. Of labels that are no texts, any cell of their type is taken for a label |
     /// | vectors | a `Text` or `Word` in the form of [`push_json`](Self::push_json) |
     ///
-    /// `Missing` is NaN in floats; whole numbers, `TimeSpan`, `RowId`, `Boolean` and vectors cannot be missing. ML.NET reads a missing text as
+    /// `Missing` is NaN in floats, with the bits of .NET's; whole numbers, `TimeSpan`, `RowId`, `Boolean` and vectors cannot be missing. ML.NET reads a missing text as
     /// an empty one.
     ///
     /// ```
@@ -302,6 +302,9 @@ fn whole_word(word: &str) -> Option<i128> {
     }
 }
 
+/// NaN as .NET has it, with the sign: so that files of ML.NET come back from their text bit for bit.
+const NAN: f32 = f32::from_bits(0xFFC0_0000);
+
 fn single(cell: &Cell<'_>) -> Result<f32> {
     const ITEM: ItemType = ItemType::Single;
     Ok(match *cell {
@@ -321,14 +324,14 @@ fn single(cell: &Cell<'_>) -> Result<f32> {
             }
             rounded
         }
-        Cell::Missing => f32::NAN,
+        Cell::Missing => NAN,
         Cell::Word(word) => {
             let word = word.trim();
             let parsed: f32 = word.parse().map_err(|_| item_mismatch(cell, ITEM))?;
             if parsed.is_infinite() && has_digits(word) {
                 return Err(too_large(word, ITEM));
             }
-            parsed
+            if parsed.is_nan() { NAN } else { parsed }
         }
         Cell::Text(text) => word_float(text).ok_or_else(|| item_mismatch(cell, ITEM))?,
         _ => return Err(item_mismatch(cell, ITEM)),
@@ -347,14 +350,14 @@ fn double(cell: &Cell<'_>) -> Result<f64> {
             }
             rounded
         }
-        Cell::Missing => f64::NAN,
+        Cell::Missing => NAN.into(),
         Cell::Word(word) => {
             let word = word.trim();
             let parsed: f64 = word.parse().map_err(|_| item_mismatch(cell, ITEM))?;
             if parsed.is_infinite() && has_digits(word) {
                 return Err(too_large(word, ITEM));
             }
-            parsed
+            if parsed.is_nan() { NAN.into() } else { parsed }
         }
         Cell::Text(text) => word_float(text).ok_or_else(|| item_mismatch(cell, ITEM))?.into(),
         _ => return Err(item_mismatch(cell, ITEM)),
@@ -364,7 +367,7 @@ fn double(cell: &Cell<'_>) -> Result<f64> {
 /// What is not finite, as JSON has it: a word.
 fn word_float(text: &str) -> Option<f32> {
     match text {
-        "NaN" => Some(f32::NAN),
+        "NaN" => Some(NAN),
         "Infinity" => Some(f32::INFINITY),
         "-Infinity" => Some(f32::NEG_INFINITY),
         _ => None,

@@ -254,7 +254,8 @@ struct Described {
 }
 
 /// Details that say to a program what the type or another detail says to people.
-const FOR_PROGRAMS: [&str; 5] = ["codec", "dimensions", "key_count", "blocks", "decompressed_bytes"];
+const FOR_PROGRAMS: [&str; 7] =
+    ["codec", "item_codec", "dimensions", "key_count", "blocks", "decompressed_bytes", "metadata_types"];
 
 impl Described {
     fn new(table: &dyn Table, index: usize, column: &ColumnInfo, errors: &RefCell<Vec<Error>>) -> Self {

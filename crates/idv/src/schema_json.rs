@@ -1,0 +1,395 @@
+//! Schemas as JSON, in the form `wharf info --json` prints.
+
+use container_core::{Error, Loss, Position, Result};
+use serde_json::{Map, Value};
+
+use crate::FORMAT_NAME;
+use crate::codec::Values;
+use crate::schema::{ColumnSchema, MetadataSchema, Schema};
+use crate::wire::{Compression, ItemType, KeyType, Type, Version};
+
+/// Members of a column that say what a schema is made of.
+const READ: [&str; 13] = [
+    "name",
+    "type",
+    "name_in_file",
+    "codec",
+    "item_codec",
+    "compression",
+    "dimensions",
+    "key_count",
+    "key_min",
+    "key_contiguous",
+    "metadata",
+    "metadata_types",
+    "unreadable",
+];
+/// Members that say how a column lies in its file.
+const OF_A_FILE: [&str; 4] = ["rows_per_block", "blocks", "bytes", "decompressed_bytes"];
+
+impl Schema {
+    /// A schema from JSON, and what of it was left out: columns and metadata that the file it describes keeps unreadable.
+    ///
+    /// Taken are what `wharf info --json` prints of a file with one table, an object with `columns`, the list of columns alone, and the
+    /// short form `{"age": "Single", "name": "Text"}` (columns in the order of the map). A column has a `name`, a
+    /// [`type`](Type#impl-FromStr-for-Type), and if wanted `compression` (`none`, `deflate`, `zlib`), `metadata` (an object of their values) and
+    /// `metadata_types` (of their types). Without their types, `KeyValues` and `SlotNames` are taken for texts and bools for `Boolean`.
+    ///
+    /// ```
+    /// use idv::Schema;
+    /// let json = serde_json::json!([
+    ///     {"name": "age", "type": "Single"},
+    ///     {"name": "sex", "type": "Key<Byte, 2>", "metadata": {"KeyValues": ["Male", "Female"]}},
+    /// ]);
+    /// let (schema, left_out) = Schema::from_json(&json)?;
+    /// assert_eq!((schema.columns.len(), left_out.len()), (2, 0));
+    /// # Ok::<(), container_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage), with the column and the member: one that is missing, of the wrong kind, unknown, or says
+    /// something else than the type does.
+    pub fn from_json(json: &Value) -> Result<(Self, Vec<Loss>)> {
+        from_json(json).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    /// The list of columns in the form that [`from_json`](Self::from_json) reads.
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for metadata that have no JSON form.
+    pub fn to_json(&self) -> Result<Value> {
+        self.columns.iter().map(column_to_json).collect::<Result<Vec<_>>>().map(Value::Array)
+    }
+}
+
+fn from_json(json: &Value) -> Result<(Schema, Vec<Loss>)> {
+    let mut version = None;
+    let columns = match json {
+        Value::Array(columns) => columns,
+        Value::Object(members) => match (members.get("tables"), members.get("columns")) {
+            (Some(Value::Array(tables)), _) => {
+                version = members.get("version").and_then(Value::as_str).and_then(older_version);
+                match tables.as_slice() {
+                    [table] => list(table.get("columns"), "columns of the table")?,
+                    all => {
+                        let n = all.len();
+                        let detail = format!("{n} tables where one is wanted; the columns of one are a schema too");
+                        return Err(Error::usage(detail));
+                    }
+                }
+            }
+            (_, Some(Value::Array(columns))) => columns,
+            _ => return short_form(members),
+        },
+        other => {
+            let detail = format!("a schema is an object or a list of columns, found {}", kind_of(other));
+            return Err(Error::usage(detail));
+        }
+    };
+    let (mut schema, mut left_out) = (Schema::default(), Vec::new());
+    for (index, column) in columns.iter().enumerate() {
+        let Value::Object(members) = column else {
+            let detail = format!("column {index} (counted from 0) is {} where an object is wanted", kind_of(column));
+            return Err(Error::usage(detail));
+        };
+        let name = match text(members, "name_in_file").and_then(|name| match name {
+            None => text(members, "name"),
+            name => Ok(name),
+        }) {
+            Ok(Some(name)) => name,
+            Ok(None) => {
+                return Err(Error::usage(format!("column {index} (counted from 0) has no member \"name\"")));
+            }
+            Err(error) => return Err(error.in_column(format!("{index} (counted from 0)"))),
+        };
+        let read = column_from_json(name, members, version, &mut left_out);
+        schema.columns.extend(read.map_err(|error| error.in_column(name.to_owned()))?);
+    }
+    Ok((schema, left_out))
+}
+
+/// `{"age": "Single", "name": "Text"}`
+fn short_form(members: &Map<String, Value>) -> Result<(Schema, Vec<Loss>)> {
+    let columns = members.iter().map(|(name, kind)| match kind {
+        Value::String(kind) => {
+            Ok(ColumnSchema::new(name, kind.parse().map_err(|error: Error| error.in_column(name.clone()))?))
+        }
+        other => {
+            let detail = format!("{} where the name of a type is wanted, such as \"Single\"", kind_of(other));
+            Err(Error::usage(detail).in_column(name.clone()))
+        }
+    });
+    Ok((Schema::new(columns.collect::<Result<Vec<_>>>()?), Vec::new()))
+}
+
+/// A version of before 1.1.1.6, in which some types mean more.
+fn older_version(text: &str) -> Option<Version> {
+    let mut numbers = text.split('.').map(str::parse::<u16>);
+    let mut next = || numbers.next()?.ok();
+    let version = Version::new(next()?, next()?, next()?, next()?);
+    Some(version).filter(|version| *version < Version::V6)
+}
+
+/// The column; none when its file keeps it unreadable.
+fn column_from_json(
+    name: &str,
+    members: &Map<String, Value>,
+    version: Option<Version>,
+    left_out: &mut Vec<Loss>,
+) -> Result<Option<ColumnSchema>> {
+    let lost = |what: String| {
+        let mut first = Position::default();
+        first.column = Some(name.to_owned().into());
+        Loss::new(what, 1, first)
+    };
+    if let Some(unknown) = members.keys().find(|member| !is_known(member)) {
+        let detail = match unknown.as_str() {
+            "error" => "an error was found in the file that this describes".to_owned(),
+            unknown => format!("member {unknown:?} is none of {}", READ.join(", ")),
+        };
+        return Err(Error::usage(detail));
+    }
+    if let Some(why) = text(members, "unreadable")? {
+        left_out.push(lost(format!("column left out ({why})")));
+        return Ok(None);
+    }
+    let Some(shown) = text(members, "type")? else {
+        return Err(Error::usage("the column has no member \"type\""));
+    };
+    // Keys of old files may have no count; a file to be written by hand should not.
+    let old_key = [text(members, "codec")?, text(members, "item_codec")?].contains(&Some("Key"));
+    let kind = exact_type(if old_key { Type::from_shown(shown)? } else { shown.parse()? }, members)?;
+    let in_version = |kind: Type| version.map_or_else(|| kind.clone(), |version| kind.for_writing(version));
+    let mut column = ColumnSchema::new(name, in_version(kind));
+    column.compression = text(members, "compression")?.map(compression).transpose()?;
+    let no_types = Map::new();
+    let types = object(members, "metadata_types")?.unwrap_or(&no_types);
+    let metadata = object(members, "metadata")?.unwrap_or(&no_types);
+    if let Some(other) = types.keys().find(|kind| !metadata.contains_key(*kind)) {
+        return Err(Error::usage(format!("member \"metadata_types\": there is no metadata {other:?}")));
+    }
+    for (kind, value) in metadata {
+        if let Some(why) = value.get("$unreadable") {
+            left_out.push(lost(format!("metadata {kind:?} left out ({})", why.as_str().unwrap_or_default())));
+            continue;
+        }
+        let about = |error: Error| Error::usage(format!("metadata {kind:?}: {}", error.detail()));
+        let value_type = metadata_type(kind, value, types).map_err(about)?;
+        let value_of = || {
+            let mut values = Values::of(&value_type);
+            values.push_json(&value_type, None, &value.to_string())?;
+            Ok(values)
+        };
+        let value = value_of().map_err(about)?;
+        column.metadata.push(MetadataSchema { kind: kind.clone(), value_type: in_version(value_type), value });
+    }
+    Ok(Some(column))
+}
+
+fn is_known(member: &str) -> bool {
+    READ.contains(&member) || OF_A_FILE.contains(&member)
+}
+
+/// The type that is meant where several print alike, checked against what else is said of it.
+fn exact_type(shown: Type, members: &Map<String, Value>) -> Result<Type> {
+    let codec = text(members, "codec")?;
+    let item_codec = text(members, "item_codec")?;
+    let kind = match shown {
+        Type::Item(item) => Type::Item(exact_item(item, "codec", codec, members)?),
+        Type::Vector { item, dimensions } => {
+            if let Some(codec) = codec.filter(|&codec| codec != "VBuffer") {
+                return Err(Error::usage(format!("member \"codec\": {codec:?} where vectors have \"VBuffer\"")));
+            }
+            Type::Vector { item: exact_item(item, "item_codec", item_codec, members)?, dimensions }
+        }
+    };
+    // These say again what the type does; who changes one must change the other.
+    for (member, expected) in type_details(&kind) {
+        if let Some(found) = members.get(member).filter(|&found| *found != expected && member != "codec") {
+            let detail = format!("member {member:?} is {found} where the type {kind} means {expected}");
+            return Err(Error::usage(detail));
+        }
+    }
+    Ok(kind)
+}
+
+fn exact_item(item: ItemType, member: &str, codec: Option<&str>, members: &Map<String, Value>) -> Result<ItemType> {
+    let Some(codec) = codec else { return Ok(item) };
+    Ok(match (item, codec) {
+        (ItemType::Boolean, "DvBool") => ItemType::DvBool,
+        (ItemType::TimeSpan, "DvTimeSpan") => ItemType::DvTimeSpan,
+        (ItemType::DateTime, "DvDateTime") => ItemType::DvDateTime,
+        (ItemType::DateTimeOffset, "DvDateTimeZone") => ItemType::DvDateTimeZone,
+        (ItemType::Key(key), "Key") => {
+            let min = match members.get("key_min") {
+                None => 0,
+                Some(min) => min.as_u64().ok_or_else(|| wrong("key_min", min, "a whole number"))?,
+            };
+            let contiguous = match members.get("key_contiguous") {
+                None => true,
+                Some(yes) => yes.as_bool().ok_or_else(|| wrong("key_contiguous", yes, "true or false"))?,
+            };
+            ItemType::Key(KeyType { min, contiguous, old: true, ..key })
+        }
+        (item, codec) if item.codec_name() == codec => item,
+        (item, codec) => {
+            return Err(Error::usage(format!("member {member:?}: {codec:?} where {item} has {:?}", item.codec_name())));
+        }
+    })
+}
+
+fn compression(name: &str) -> Result<Compression> {
+    let all = [Compression::None, Compression::Deflate, Compression::Zlib];
+    let found = all.into_iter().find(|compression| compression.to_string() == name);
+    found.ok_or_else(|| Error::usage(format!("member \"compression\": {name:?} is none of none, deflate, zlib")))
+}
+
+/// The type of a value of metadata: as it is said, or what it can only be.
+fn metadata_type(kind: &str, value: &Value, types: &Map<String, Value>) -> Result<Type> {
+    let wanted = |example: &str| {
+        Error::usage(format!("its type is wanted, as in \"metadata_types\": {{{kind:?}: \"{example}\"}}"))
+    };
+    match (types.get(kind), value) {
+        (Some(Value::String(text)), _) => Type::from_shown(text),
+        (Some(other), _) => Err(Error::usage(format!("its type is {} where a text is wanted", kind_of(other)))),
+        (None, Value::Bool(_)) => Ok(Type::Item(ItemType::Boolean)),
+        (None, value) if kind == "KeyValues" || kind == "SlotNames" => {
+            let sparse = value.get("$sparse");
+            let items = sparse.map_or(Some(value), |sparse| sparse.get("values")).and_then(Value::as_array);
+            let texts = items.is_some_and(|items| items.iter().all(|item| item.is_string() || item.is_null()));
+            let length = match sparse {
+                Some(sparse) => sparse.get("length").and_then(Value::as_u64),
+                None => items.map(|items| items.len() as u64),
+            };
+            match length.and_then(|length| u32::try_from(length).ok()) {
+                Some(length) if texts => Ok(Type::Vector { item: ItemType::Text, dimensions: vec![length] }),
+                _ => Err(wanted("Vector<Single>")),
+            }
+        }
+        (None, Value::Array(_) | Value::Object(_)) => Err(wanted("Vector<Single>")),
+        (None, _) => Err(wanted("Text")),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a bool",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cold]
+fn wrong(member: &str, found: &Value, wanted: &str) -> Error {
+    Error::usage(format!("member {member:?} is {} where {wanted} is wanted", kind_of(found)))
+}
+
+/// A member that is a text, if it is there.
+fn text<'a>(members: &'a Map<String, Value>, member: &str) -> Result<Option<&'a str>> {
+    match members.get(member) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(wrong(member, other, "a text")),
+    }
+}
+
+fn object<'a>(members: &'a Map<String, Value>, member: &str) -> Result<Option<&'a Map<String, Value>>> {
+    match members.get(member) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(object)) => Ok(Some(object)),
+        Some(other) => Err(wrong(member, other, "an object")),
+    }
+}
+
+fn list<'a>(value: Option<&'a Value>, what: &str) -> Result<&'a Vec<Value>> {
+    match value {
+        Some(Value::Array(list)) => Ok(list),
+        Some(other) => Err(Error::usage(format!("the {what} are {} where a list is wanted", kind_of(other)))),
+        None => Err(Error::usage(format!("there are no {what}"))),
+    }
+}
+
+/// What `info` says of a type beside its name.
+pub(crate) fn type_details(kind: &Type) -> Vec<(&'static str, Value)> {
+    let item = kind.item();
+    let mut details = Vec::new();
+    match kind {
+        Type::Item(item) => details.push(("codec", item.codec_name().into())),
+        Type::Vector { dimensions, .. } => {
+            details.push(("codec", "VBuffer".into()));
+            if item.codec_name() == "Key" || kind.exact_text() != kind.to_string() {
+                // What vectors hold is said where their type does not say it.
+                details.push(("item_codec", item.codec_name().into()));
+            }
+            // An unknown dimension is null.
+            let dimensions = dimensions.iter().map(|&d| if d == 0 { Value::Null } else { d.into() });
+            details.push(("dimensions", dimensions.collect()));
+        }
+    }
+    if let ItemType::Key(key) = item {
+        details.push(("key_count", if key.count == 0 { Value::Null } else { key.count.into() }));
+        if key.min > 0 {
+            details.push(("key_min", key.min.into()));
+        }
+        if !key.contiguous {
+            details.push(("key_contiguous", false.into()));
+        }
+    }
+    details
+}
+
+/// Metadata as `info` prints them: values and types.
+pub(crate) struct MetadataJson {
+    pub(crate) values: Map<String, Value>,
+    pub(crate) types: Map<String, Value>,
+}
+
+impl MetadataJson {
+    pub(crate) fn new() -> Self {
+        Self { values: Map::new(), types: Map::new() }
+    }
+
+    /// Adds a value that holds exactly one of its type.
+    pub(crate) fn push(&mut self, kind: &str, value_type: &Type, values: &Values) -> Result<()> {
+        // By way of its text: so that an f32 keeps its own shortest digits.
+        let shown = crate::shown_metadata(value_type, values);
+        let parsed = serde_json::to_string(&shown).and_then(|text| serde_json::from_str(&text));
+        let value = parsed
+            .map_err(|cause| Error::invalid("metadata has no JSON form").caused_by(cause).in_format(FORMAT_NAME))?;
+        self.values.insert(kind.to_owned(), value);
+        self.types.insert(kind.to_owned(), value_type.exact_text().into());
+        Ok(())
+    }
+
+    /// The members of a column.
+    pub(crate) fn put(self, details: &mut Map<String, Value>) {
+        for (member, object) in [("metadata", self.values), ("metadata_types", self.types)] {
+            if !object.is_empty() {
+                details.insert(member.to_owned(), Value::Object(object));
+            }
+        }
+    }
+}
+
+fn column_to_json(column: &ColumnSchema) -> Result<Value> {
+    let mut members = Map::new();
+    members.insert("name".to_owned(), column.name.as_str().into());
+    members.insert("type".to_owned(), column.kind.to_string().into());
+    members.extend(type_details(&column.kind).into_iter().map(|(member, value)| (member.to_owned(), value)));
+    if let Some(compression) = column.compression {
+        members.insert("compression".to_owned(), compression.to_string().into());
+    }
+    let mut metadata = MetadataJson::new();
+    for item in &column.metadata {
+        let pushed = metadata.push(&item.kind, &item.value_type, &item.value);
+        pushed.map_err(|error| error.in_column(column.name.clone()))?;
+    }
+    metadata.put(&mut members);
+    Ok(Value::Object(members))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+use std::path::{Path, PathBuf};
+
+use container_core::{Container, Table};
+use serde_json::json;
+
+use super::*;
+use crate::container::IdvContainer;
+use crate::read::Reader;
+
+fn files() -> Vec<PathBuf> {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+    let in_directory = |name| std::fs::read_dir(golden.join(name)).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = in_directory("idv").chain(in_directory("idv-older")).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "idv"));
+    assert!(files.len() >= 65, "{} files", files.len());
+    files
+}
+
+/// What `wharf info --json` prints of a file, as far as a schema goes.
+fn info(reader: Reader) -> Value {
+    let container = IdvContainer::new(reader);
+    let columns = container.columns().iter().enumerate().map(|(index, column)| {
+        let mut members = Map::new();
+        members.insert("name".to_owned(), column.name.clone().into());
+        members.insert("type".to_owned(), column.kind.clone().into());
+        members.extend(column.details.clone());
+        members.extend(container.column_details(index).unwrap());
+        if let Some(why) = &column.unreadable {
+            members.insert("unreadable".to_owned(), why.clone().into());
+        }
+        Value::Object(members)
+    });
+    let columns: Vec<Value> = columns.collect();
+    json!({"format": "idv", "version": container.version(), "tables": [{"name": "rows", "rows": 0, "columns": columns}]})
+}
+
+/// Without the order of metadata, which depends on how the JSON library is built.
+fn sorted(mut schema: Schema) -> Schema {
+    for column in &mut schema.columns {
+        column.metadata.sort_by(|a, b| a.kind.cmp(&b.kind));
+    }
+    schema
+}
+
+/// Equal, but for which of all NaN one is: JSON does not say it.
+#[track_caller]
+fn same(mut found: Schema, expected: &Schema, path: &Path) {
+    for (found, expected) in found.columns.iter_mut().zip(&expected.columns) {
+        for (found, expected) in found.metadata.iter_mut().zip(&expected.metadata) {
+            let json = |item: &MetadataSchema| {
+                let mut json = MetadataJson::new();
+                json.push(&item.kind, &item.value_type, &item.value).unwrap();
+                Value::Object(json.values).to_string()
+            };
+            if json(expected).contains("NaN") {
+                assert_eq!(json(found), json(expected), "{}", path.display());
+                *found = expected.clone();
+            }
+        }
+    }
+    assert_eq!(&found, expected, "{}", path.display());
+}
+
+#[test]
+fn the_info_of_a_file_is_its_schema() {
+    let (mut columns, mut metadata) = (0, 0);
+    for path in files() {
+        let reader = Reader::open(&path).unwrap();
+        let expected = sorted(reader.schema(None).unwrap());
+        let (found, left_out) = Schema::from_json(&info(reader)).unwrap();
+        assert_eq!(left_out.len(), 0);
+        same(sorted(found), &expected, &path);
+        // And the schema's own JSON, in every form.
+        let json = expected.to_json().unwrap();
+        same(sorted(Schema::from_json(&json).unwrap().0), &expected, &path);
+        let in_object = json!({"columns": json});
+        same(sorted(Schema::from_json(&in_object).unwrap().0), &expected, &path);
+        columns += expected.columns.len();
+        metadata += expected.columns.iter().map(|column| column.metadata.len()).sum::<usize>();
+    }
+    assert!(columns > 200 && metadata > 60, "{columns} columns, {metadata} metadata");
+}
+
+#[test]
+fn all_types_are_told_apart() {
+    let key = |old| ItemType::Key(KeyType { old, ..KeyType::new(crate::KeyWidth::Byte, 3).unwrap() });
+    let odd = KeyType { width: crate::KeyWidth::UInt16, count: 0, min: 7, contiguous: false, old: true };
+    let items = [
+        ItemType::SByte,
+        ItemType::TimeSpan,
+        ItemType::DvTimeSpan,
+        ItemType::DateTime,
+        ItemType::DvDateTime,
+        ItemType::DateTimeOffset,
+        ItemType::DvDateTimeZone,
+        ItemType::Boolean,
+        ItemType::DvBool,
+        ItemType::RowId,
+        ItemType::Text,
+        key(false),
+        key(true),
+        ItemType::Key(odd),
+    ];
+    for item in items {
+        for kind in [
+            Type::Item(item),
+            Type::Vector { item, dimensions: vec![0] },
+            Type::Vector { item, dimensions: vec![2, 0, 3] },
+        ] {
+            let schema = Schema::new([ColumnSchema::new("x", kind)]);
+            let json = schema.to_json().unwrap();
+            assert_eq!(Schema::from_json(&json).unwrap(), (schema, vec![]), "{json}");
+        }
+    }
+}
+
+#[test]
+fn older_files_mean_more_by_some_types() {
+    let column = json!({"name": "x", "type": "TimeSpan", "codec": "TimeSpan", "metadata": {"a": "PT1S"},
+        "metadata_types": {"a": "TimeSpan"}});
+    let of = |version: &str| {
+        let json = json!({"version": version, "tables": [{"columns": [column]}]});
+        let (schema, _) = Schema::from_json(&json).unwrap();
+        (schema.columns[0].kind.exact_text(), schema.columns[0].metadata[0].value_type.exact_text())
+    };
+    assert_eq!(of("1.1.1.6"), ("TimeSpan".to_owned(), "TimeSpan".to_owned()));
+    assert_eq!(of("1.1.1.5"), ("DvTimeSpan".to_owned(), "DvTimeSpan".to_owned()));
+}
+
+#[test]
+fn people_write_less() {
+    let (schema, left_out) = Schema::from_json(&json!({"age": "f32", "columns": "Text", "tables": "DvBool"})).unwrap();
+    let kinds: Vec<String> =
+        schema.columns.iter().map(|column| format!("{} {}", column.name, column.kind.exact_text())).collect();
+    assert_eq!(
+        (kinds, left_out.len()),
+        (vec!["age Single".to_owned(), "columns Text".to_owned(), "tables DvBool".to_owned()], 0)
+    );
+
+    let json = json!([
+        {"name": "sex", "type": "Key<Byte, 2>", "compression": "none", "metadata": {"KeyValues": ["Male", null]}},
+        {"name": "v", "type": "Vector<Single, 3>", "metadata": {
+            "IsNormalized": true, "SlotNames": {"$sparse": {"length": 3, "indices": [1], "values": ["b"]}}}},
+    ]);
+    let (schema, _) = Schema::from_json(&json).unwrap();
+    let [sex, v] = schema.columns.as_slice() else { panic!("{schema:?}") };
+    assert_eq!(sex.compression, Some(Compression::None));
+    assert_eq!(
+        (sex.metadata[0].kind.as_str(), sex.metadata[0].value_type.to_string()),
+        ("KeyValues", "Vector<Text, 2>".to_owned())
+    );
+    let types: Vec<String> = v.metadata.iter().map(|metadata| metadata.value_type.to_string()).collect();
+    assert_eq!(types, ["Boolean", "Vector<Text, 3>"]);
+    schema.check().unwrap();
+}
+
+#[test]
+fn what_a_file_keeps_unreadable_is_left_out_and_said() {
+    let json = json!([
+        {"name": "x", "type": "unreadable", "compression": 9, "unreadable": "codec \"New\" is unknown"},
+        {"name": "y", "type": "Byte", "metadata": {"Odd": {"$unreadable": "codec \"New\" is unknown"}}},
+        {"name": "z#2", "name_in_file": "z", "type": "Byte", "rows_per_block": 5, "blocks": 1, "bytes": 3, "decompressed_bytes": 4},
+    ]);
+    let (schema, left_out) = Schema::from_json(&json).unwrap();
+    let names: Vec<&str> = schema.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["y", "z"]);
+    assert!(schema.columns[0].metadata.is_empty());
+    let left_out: Vec<String> = left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        left_out,
+        [
+            "column left out (codec \"New\" is unknown) (column \"x\")",
+            "metadata \"Odd\" left out (codec \"New\" is unknown) (column \"y\")",
+        ]
+    );
+}
+
+#[test]
+fn errors_name_the_column_and_the_member() {
+    let all = READ.join(", ");
+    let with = |change: Value| {
+        let mut column = json!({"name": "x", "type": "Vector<Key<Byte, 3>, 2>"});
+        column.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        json!([column])
+    };
+    for (json, why) in [
+        (json!(5), "a schema is an object or a list of columns, found a number".to_owned()),
+        (json!({"tables": []}), "0 tables where one is wanted; the columns of one are a schema too".to_owned()),
+        (json!({"tables": [{}]}), "there are no columns of the table".to_owned()),
+        (json!({"tables": [{"columns": 5}]}), "the columns of the table are a number where a list is wanted".to_owned()),
+        (json!([5]), "column 0 (counted from 0) is a number where an object is wanted".to_owned()),
+        (json!([{"type": "Byte"}]), "column 0 (counted from 0) has no member \"name\"".to_owned()),
+        (json!([{"name": 5}]), "member \"name\" is a number where a text is wanted (column \"0 (counted from 0)\")".to_owned()),
+        (json!({"x": 5}), "a number where the name of a type is wanted, such as \"Single\" (column \"x\")".to_owned()),
+        (json!([{"name": "x"}]), "the column has no member \"type\" (column \"x\")".to_owned()),
+        (with(json!({"typ": "Byte"})), format!("member \"typ\" is none of {all} (column \"x\")")),
+        (with(json!({"error": {}})), "an error was found in the file that this describes (column \"x\")".to_owned()),
+        (with(json!({"compression": "lzma"})), "member \"compression\": \"lzma\" is none of none, deflate, zlib (column \"x\")".to_owned()),
+        (with(json!({"codec": "Byte"})), "member \"codec\": \"Byte\" where vectors have \"VBuffer\" (column \"x\")".to_owned()),
+        (with(json!({"item_codec": "Byte"})), "member \"item_codec\": \"Byte\" where Key<Byte, 3> has \"Key2\" (column \"x\")".to_owned()),
+        (json!([{"name": "x", "type": "Boolean", "codec": "Byte"}]), "member \"codec\": \"Byte\" where Boolean has \"Boolean\" (column \"x\")".to_owned()),
+        (with(json!({"dimensions": [3]})), "member \"dimensions\" is [3] where the type Vector<Key<Byte, 3>, 2> means [2] (column \"x\")".to_owned()),
+        (with(json!({"key_count": 4})), "member \"key_count\" is 4 where the type Vector<Key<Byte, 3>, 2> means 3 (column \"x\")".to_owned()),
+        (with(json!({"metadata": [1]})), "member \"metadata\" is a list where an object is wanted (column \"x\")".to_owned()),
+        (with(json!({"metadata_types": {"a": "Text"}})), "member \"metadata_types\": there is no metadata \"a\" (column \"x\")".to_owned()),
+        (with(json!({"metadata": {"a": 5}})), "metadata \"a\": its type is wanted, as in \"metadata_types\": {\"a\": \"Text\"} (column \"x\")".to_owned()),
+        (with(json!({"metadata": {"KeyValues": [1, 2]}})), "metadata \"KeyValues\": its type is wanted, as in \"metadata_types\": {\"KeyValues\": \"Vector<Single>\"} (column \"x\")".to_owned()),
+        (with(json!({"metadata": {"a": 300}, "metadata_types": {"a": "Byte"}})), "metadata \"a\": 300 does not fit Byte (0 to 255) (column \"x\")".to_owned()),
+        (with(json!({"metadata": {"a": 300}, "metadata_types": {"a": 5}})), "metadata \"a\": its type is a number where a text is wanted (column \"x\")".to_owned()),
+        (json!([{"name": "x", "type": "Key<Byte>"}]), "\"Key<Byte>\" is no type: it has no count, as only keys of old files do: write Key<Byte, 5> for 5 values (column \"x\")".to_owned()),
+    ] {
+        let error = Schema::from_json(&json).unwrap_err();
+        assert_eq!((error.kind().name(), error.to_string()), ("usage", format!("idv: {why}")), "{json}");
+    }
+    let error = Schema::from_json(&json!({"x": "Decimal"})).unwrap_err().to_string();
+    assert!(error.starts_with("idv: \"Decimal\" is no type: ") && error.ends_with("(column \"x\")"), "{error}");
+}
