@@ -90,3 +90,50 @@ impl Quiet {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(len: usize) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        };
+        (0..len).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn the_scout_meets_what_repeats() {
+        let new = noise(60_000);
+        let again = [&new[..20_000], &new[3..20_003]].concat();
+        let far = [&new[..40_000], &new[..20_000]].concat();
+        for (data, is_met) in [(&new, false), (&again, true), (&far, false)] {
+            let mut quiet = Quiet::default();
+            assert_eq!(quiet.scout(data, 0, 20_000), 0);
+            let hits = quiet.scout(data, 20_000, data.len());
+            assert_eq!(hits > HITS, is_met, "{hits} places");
+        }
+    }
+
+    #[test]
+    fn a_failed_trial_makes_the_next_one_later() {
+        let data = noise(60_000);
+        let mut quiet = Quiet::default();
+        assert!(quiet.is_over(0));
+        quiet.tried(0, 8_000, 1_000, false);
+        assert!(!quiet.is_over(8_000 + FIRST - 1) && quiet.is_over(8_000 + FIRST));
+        assert!(!quiet.surprise(&data, 8_000, 16_000, 1_050), "about the same cost");
+        assert!(quiet.surprise(&data, 16_000, 24_000, 1_100), "a higher cost");
+        quiet.tried(16_000, 24_000, 1_100, false);
+        assert!(!quiet.is_over(24_000 + 4 * FIRST - 1) && quiet.is_over(24_000 + 4 * FIRST));
+        quiet.tried(24_000, 32_000, 1_100, true);
+        quiet.tried(32_000, 40_000, 1_100, false);
+        assert!(quiet.is_over(40_000 + FIRST), "one that succeeds makes it sooner again");
+        // Nothing of that remains for other data.
+        quiet.start();
+        assert!(quiet.is_over(0) && quiet.seen.iter().all(|&place| place == 0));
+        assert_eq!((quiet.stretch, quiet.trial, quiet.hits), (FIRST, (0, 0), HITS));
+    }
+}
