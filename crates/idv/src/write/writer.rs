@@ -318,6 +318,13 @@ impl<W: Write + Seek> Writer<W> {
     pub(super) fn take_columns(&mut self, columns: &[ColumnSlice<'_>], rows: usize) -> Result<()> {
         let mut outcome = Ok(());
         let mut done = 0;
+        let mut counts = self.columns.iter().map(Pending::row_count);
+        let first = counts.next();
+        if !counts.all(|count| Some(count) == first) {
+            // Columns that came one at a time and have not come as far as each other fill their blocks at different times.
+            outcome = columns.iter().enumerate().try_for_each(|(index, slice)| self.take_column(index, slice));
+            done = rows;
+        }
         while done < rows && outcome.is_ok() {
             let piece = self.piece(columns, done..rows);
             outcome = self.take_piece(columns, done..done + piece);
@@ -379,13 +386,11 @@ impl<W: Write + Seek> Writer<W> {
             let piece = range.len().min(usize::try_from(room).unwrap_or(usize::MAX).max(1));
             column.values.extend_from(slice.values, range.start..range.start + piece)?;
             range.start += piece;
-            let full = column.values.len() as u64;
-            if self.rows_per_block.is_none() && full >= most {
-                self.decide(true)?;
-            } else {
-                self.decide(false)?;
-            }
-            if self.rows_per_block.is_some_and(|rows| full >= rows) {
+            let now = column.values.len() as u64 >= most;
+            self.decide(now)?;
+            // What was there may have been cut into blocks just now.
+            let left = self.columns.get(index).map_or(0, |column| column.values.len() as u64);
+            if self.rows_per_block.is_some_and(|rows| left >= rows) {
                 self.push_block(index)?;
             }
         }

@@ -20,6 +20,7 @@ pub mod forge;
 pub mod source;
 pub mod strategies;
 pub mod table;
+pub mod values;
 
 use std::path::{Path, PathBuf};
 
