@@ -23,6 +23,8 @@ fn main() {
             continue;
         }
         put("idv_reader", name, &bytes);
+        put("idv_recover", name, &[&[0], &bytes[..]].concat());
+        put("idv_recover", &format!("{name}-cut"), &[&[0], &bytes[..bytes.len() - 9]].concat());
         // The table of contents by itself; with metadata, what lies before it as a table of them.
         let reader = idv::Reader::open(&path).unwrap();
         let header = *reader.header();

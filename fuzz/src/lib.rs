@@ -22,12 +22,14 @@ mod inflate;
 mod kernels;
 mod leb;
 mod reader;
+mod recover;
 mod wire;
 
 pub use deflate::idv_deflate;
 pub use forged::idv_forged;
 pub use inflate::idv_inflate;
 pub use reader::idv_reader;
+pub use recover::idv_recover;
 pub use wire::idv_wire;
 
 /// Values of LEB128, by every way to decode them, beside a decoder that does it by the book.

@@ -12,6 +12,8 @@
 
 #[path = "support/cells.rs"]
 mod cells;
+#[path = "../../../fuzz/src/deflate.rs"]
+mod deflate;
 #[path = "../../../fuzz/src/dice.rs"]
 mod dice;
 #[path = "support/forge.rs"]
@@ -24,6 +26,8 @@ mod inflate;
 mod leb;
 #[path = "../../../fuzz/src/reader.rs"]
 mod reader;
+#[path = "../../../fuzz/src/recover.rs"]
+mod recover;
 #[path = "support/table.rs"]
 mod table;
 #[path = "../../../fuzz/src/wire.rs"]
@@ -50,6 +54,11 @@ fn replay(name: &str, run: fn(&[u8])) {
 }
 
 #[test]
+fn idv_deflate() {
+    replay("idv_deflate", deflate::idv_deflate);
+}
+
+#[test]
 fn idv_forged() {
     replay("idv_forged", forged::idv_forged);
 }
@@ -62,6 +71,11 @@ fn idv_inflate() {
 #[test]
 fn idv_reader() {
     replay("idv_reader", reader::idv_reader);
+}
+
+#[test]
+fn idv_recover() {
+    replay("idv_recover", recover::idv_recover);
 }
 
 #[test]
@@ -81,5 +95,5 @@ fn all_targets_are_replayed() {
     let names = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path().file_stem().unwrap().to_owned());
     let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
     names.sort();
-    assert_eq!(names, ["idv_forged", "idv_inflate", "idv_reader", "idv_wire", "leb128"]);
+    assert_eq!(names, ["idv_deflate", "idv_forged", "idv_inflate", "idv_reader", "idv_recover", "idv_wire", "leb128"]);
 }
