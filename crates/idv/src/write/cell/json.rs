@@ -112,6 +112,22 @@ fn push_scalar(values: &mut Values, item: ItemType, labels: Option<&KeyLabels>, 
     }
     let at = json.at;
     let scalar = json.scalar()?;
+    // By far the most common items, the short way.
+    match (&scalar, item, &mut *values) {
+        (Scalar::Number(digits), ItemType::Single, Values::Single(floats)) => {
+            if let Some(float) = digits.parse().ok().filter(|float: &f32| float.is_finite()) {
+                floats.push(float);
+                return Ok(());
+            }
+        }
+        (Scalar::Number(digits), ItemType::Double, Values::Double(floats)) => {
+            if let Some(float) = digits.parse().ok().filter(|float: &f64| float.is_finite()) {
+                floats.push(float);
+                return Ok(());
+            }
+        }
+        _ => {}
+    }
     let pushed = match (&scalar, item) {
         // A float from its digits, rounded once.
         (Scalar::Number(digits), ItemType::Single | ItemType::Double) => {
@@ -345,35 +361,15 @@ impl<'a> Json<'a> {
         }
     }
 
-    fn digits(&mut self) -> bool {
-        let before = self.at;
-        while self.byte().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
-        }
-        self.at > before
-    }
-
     /// A number as JSON has them: no sign `+`, no zeros before it, digits on both sides of the point.
     fn number(&mut self) -> Result<&'a str> {
-        let start = self.at;
-        self.at += usize::from(self.byte() == Some(b'-'));
-        let zero = self.byte() == Some(b'0');
-        let first = self.at;
-        let mut sound = self.digits() && !(zero && self.at > first + 1);
-        if self.byte() == Some(b'.') {
-            self.at += 1;
-            sound &= self.digits();
-        }
-        if matches!(self.byte(), Some(b'e' | b'E')) {
-            self.at += 1;
-            self.at += usize::from(matches!(self.byte(), Some(b'+' | b'-')));
-            sound &= self.digits();
-        }
-        if !sound {
-            self.at = start;
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let Some(len) = number_len(rest) else {
             return Err(self.wanted("a number"));
-        }
-        Ok(self.text.get(start..self.at).unwrap_or_default())
+        };
+        let number = self.text.get(self.at..self.at + len).unwrap_or_default();
+        self.at += len;
+        Ok(number)
     }
 
     /// A string, from its quote on; borrowed where nothing in it is escaped.
@@ -431,4 +427,28 @@ impl<'a> Json<'a> {
             }
         }
     }
+}
+
+/// How long the number is that a text begins with; `None` where it is none.
+fn number_len(text: &[u8]) -> Option<usize> {
+    /// Behind one digit or more.
+    fn digits(text: &[u8]) -> Option<&[u8]> {
+        let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+        if end == 0 { None } else { text.get(end..) }
+    }
+    let whole = text.strip_prefix(b"-").unwrap_or(text);
+    let mut rest = digits(whole)?;
+    if whole.first() == Some(&b'0') && whole.len() - rest.len() > 1 {
+        return None;
+    }
+    if let [b'.', fraction @ ..] = rest {
+        rest = digits(fraction)?;
+    }
+    if let [b'e' | b'E', exponent @ ..] = rest {
+        rest = match exponent {
+            [b'+' | b'-', digit @ ..] => digits(digit)?,
+            digit => digits(digit)?,
+        };
+    }
+    Some(text.len() - rest.len())
 }
