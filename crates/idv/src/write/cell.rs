@@ -2,6 +2,7 @@
 
 mod json;
 mod labels;
+mod numbers;
 mod shape;
 
 use std::borrow::Cow;
@@ -12,6 +13,7 @@ pub(super) use json::close_sparse;
 pub use labels::KeyLabels;
 pub(super) use shape::{Shape, check_length};
 
+use self::numbers::{double, single, whole, whole_word};
 use crate::codec::{DateTimeOffsets, Values};
 use crate::time::{DateTime, DateTimeOffset, LAST_TICK, TimeSpan};
 use crate::wire::{ItemType, KeyType, Type};
@@ -268,136 +270,6 @@ pub(super) fn push_item(values: &mut Values, item: ItemType, labels: Option<&Key
 #[cold]
 fn other_variant(values: &Values, item: ItemType) -> Error {
     Error::usage(format!("a value of type {item} where {} values are held", values.variant()))
-}
-
-/// A cell as a whole number.
-fn whole(cell: &Cell<'_>, item: ItemType) -> Result<i128> {
-    match *cell {
-        Cell::Int(x) => Ok(x),
-        Cell::RowId(x) => i128::try_from(x).map_err(|_| does_not_fit(&x.to_string(), item)),
-        Cell::Single(x) => whole_float(x.into()).ok_or_else(|| item_mismatch(cell, item)),
-        Cell::Double(x) => whole_float(x).ok_or_else(|| item_mismatch(cell, item)),
-        Cell::Word(word) => whole_word(word).ok_or_else(|| item_mismatch(cell, item)),
-        _ => Err(item_mismatch(cell, item)),
-    }
-}
-
-/// A float that is a whole number which the format has room for.
-fn whole_float(x: f64) -> Option<i128> {
-    const END: f64 = 18_446_744_073_709_551_616.0;
-    if x.fract() != 0.0 || x.abs() >= END {
-        return None;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "it has no fraction and is below 2^64")]
-    Some(x as i128)
-}
-
-/// The number that digits mean; one with a point or exponent only where a float holds it for certain.
-fn whole_word(word: &str) -> Option<i128> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    let word = word.trim();
-    match word.parse::<i128>() {
-        Ok(number) => Some(number),
-        Err(_) => whole_float(word.parse::<f64>().ok().filter(|x| x.abs() < EXACT)?),
-    }
-}
-
-/// NaN as .NET has it, with the sign: so that files of ML.NET come back from their text bit for bit.
-const NAN: f32 = f32::from_bits(0xFFC0_0000);
-
-fn single(cell: &Cell<'_>) -> Result<f32> {
-    const ITEM: ItemType = ItemType::Single;
-    Ok(match *cell {
-        Cell::Single(x) => x,
-        Cell::Double(x) => {
-            #[expect(clippy::cast_possible_truncation, reason = "rounded to the nearest, which a Single is")]
-            let rounded = x as f32;
-            if rounded.is_infinite() && x.is_finite() {
-                return Err(too_large(&x.to_string(), ITEM));
-            }
-            rounded
-        }
-        Cell::Int(x) => {
-            let rounded = x as f32;
-            if !is_exactly(rounded.into(), x) {
-                return Err(not_exact(x, ITEM));
-            }
-            rounded
-        }
-        Cell::Missing => NAN,
-        Cell::Word(word) => {
-            let word = word.trim();
-            let parsed: f32 = word.parse().map_err(|_| item_mismatch(cell, ITEM))?;
-            if parsed.is_infinite() && has_digits(word) {
-                return Err(too_large(word, ITEM));
-            }
-            if parsed.is_nan() { NAN } else { parsed }
-        }
-        Cell::Text(text) => word_float(text).ok_or_else(|| item_mismatch(cell, ITEM))?,
-        _ => return Err(item_mismatch(cell, ITEM)),
-    })
-}
-
-fn double(cell: &Cell<'_>) -> Result<f64> {
-    const ITEM: ItemType = ItemType::Double;
-    Ok(match *cell {
-        Cell::Double(x) => x,
-        Cell::Single(x) => x.into(),
-        Cell::Int(x) => {
-            let rounded = x as f64;
-            if !is_exactly(rounded, x) {
-                return Err(not_exact(x, ITEM));
-            }
-            rounded
-        }
-        Cell::Missing => NAN.into(),
-        Cell::Word(word) => {
-            let word = word.trim();
-            let parsed: f64 = word.parse().map_err(|_| item_mismatch(cell, ITEM))?;
-            if parsed.is_infinite() && has_digits(word) {
-                return Err(too_large(word, ITEM));
-            }
-            if parsed.is_nan() { NAN.into() } else { parsed }
-        }
-        Cell::Text(text) => word_float(text).ok_or_else(|| item_mismatch(cell, ITEM))?.into(),
-        _ => return Err(item_mismatch(cell, ITEM)),
-    })
-}
-
-/// What is not finite, as JSON has it: a word.
-fn word_float(text: &str) -> Option<f32> {
-    match text {
-        "NaN" => Some(NAN),
-        "Infinity" => Some(f32::INFINITY),
-        "-Infinity" => Some(f32::NEG_INFINITY),
-        _ => None,
-    }
-}
-
-/// Infinity that was written as a number, and is none.
-fn has_digits(word: &str) -> bool {
-    word.bytes().any(|byte| byte.is_ascii_digit())
-}
-
-/// Whether a float is this number, of which it was made.
-fn is_exactly(rounded: f64, number: i128) -> bool {
-    // 2^127: from there on the cast back would stop at the greatest number.
-    const END: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
-    #[expect(clippy::cast_possible_truncation, reason = "a whole number below 2^127")]
-    let same = rounded.abs() < END && rounded as i128 == number;
-    same
-}
-
-#[cold]
-fn too_large(found: &str, item: ItemType) -> Error {
-    let most = if item == ItemType::Single { f64::from(f32::MAX) } else { f64::MAX };
-    Error::invalid(format!("{found} does not fit {item} (up to {most:e})"))
-}
-
-#[cold]
-fn not_exact(found: i128, item: ItemType) -> Error {
-    let bits = if item == ItemType::Single { 24 } else { 53 };
-    Error::invalid(format!("{found} is no {item}, which holds whole numbers of {bits} bits and even multiples of them"))
 }
 
 fn boolean(cell: &Cell<'_>, item: ItemType) -> Result<bool> {

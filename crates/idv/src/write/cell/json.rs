@@ -1,9 +1,10 @@
 //! Values of columns from JSON text, numbers from their own digits.
 
-use std::borrow::Cow;
+mod scan;
 
 use container_core::{Error, Result};
 
+use self::scan::{Json, Scalar};
 use super::shape::{Shape, check_length};
 use super::{Cell, KeyLabels, cannot_be_missing, mismatch, push_item, shown};
 use crate::codec::{Values, Vectors};
@@ -35,7 +36,7 @@ impl Values {
     /// not have. The message says the byte of this text, not of the file that it may be from.
     pub fn push_json(&mut self, kind: &Type, labels: Option<&KeyLabels>, raw: &str) -> Result<()> {
         let len = self.len();
-        let mut json = Json { text: raw, at: 0 };
+        let mut json = Json::new(raw);
         let pushed = push(self, kind, labels, &mut json).and_then(|()| json.end());
         pushed.map_err(|error| {
             self.truncate(len);
@@ -75,31 +76,6 @@ fn push(values: &mut Values, kind: &Type, labels: Option<&KeyLabels>, json: &mut
             let at = json.at;
             let cell = json.scalar()?;
             Err(mismatch(&cell.as_cell(), kind).at(at as u64))
-        }
-    }
-}
-
-/// A value that is no array and no object.
-enum Scalar<'a> {
-    Null,
-    Bool(bool),
-    Text(Cow<'a, str>),
-    Number(&'a str),
-}
-
-impl Scalar<'_> {
-    /// The cell that it is by itself.
-    fn as_cell(&self) -> Cell<'_> {
-        match self {
-            Self::Null => Cell::Missing,
-            Self::Bool(x) => Cell::Bool(*x),
-            Self::Text(text) => Cell::Text(text),
-            Self::Number(digits) => match (digits.parse(), digits.parse()) {
-                (Ok(x), _) => Cell::Int(x),
-                (_, Ok(x)) => Cell::RowId(x),
-                // What JSON takes for a number, Rust does too.
-                _ => digits.parse().map_or(Cell::Missing, Cell::Double),
-            },
         }
     }
 }
@@ -282,173 +258,4 @@ fn as_invalid(kind: container_core::ErrorKind) -> container_core::ErrorKind {
         container_core::ErrorKind::Usage => container_core::ErrorKind::Invalid,
         other => other,
     }
-}
-
-/// JSON text, read from front to back.
-struct Json<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Json<'a> {
-    fn byte(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    /// The next byte behind blanks, to which it goes.
-    fn peek(&mut self) -> Option<u8> {
-        loop {
-            match self.byte() {
-                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
-                other => return other,
-            }
-        }
-    }
-
-    /// Where the next byte behind blanks is.
-    fn peeked(&mut self) -> usize {
-        self.peek();
-        self.at
-    }
-
-    fn skip(&mut self, byte: u8) -> bool {
-        let there = self.peek() == Some(byte);
-        self.at += usize::from(there);
-        there
-    }
-
-    fn expect(&mut self, byte: u8) -> Result<()> {
-        if self.skip(byte) {
-            return Ok(());
-        }
-        Err(self.wanted(&format!("{:?}", char::from(byte).to_string())))
-    }
-
-    fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    #[cold]
-    fn wanted(&self, what: &str) -> Error {
-        let rest = self.rest();
-        let found = if rest.is_empty() { "the end".to_owned() } else { shown(rest) };
-        Error::invalid(format!("no JSON: {what} is wanted, found {found}")).at(self.at as u64)
-    }
-
-    fn end(&mut self) -> Result<()> {
-        match self.peek() {
-            None => Ok(()),
-            Some(_) => Err(self.wanted("the end")),
-        }
-    }
-
-    fn word(&mut self, word: &str) -> bool {
-        let there = self.rest().starts_with(word);
-        if there {
-            self.at += word.len();
-        }
-        there
-    }
-
-    fn scalar(&mut self) -> Result<Scalar<'a>> {
-        match self.peek() {
-            Some(b'"') => self.string().map(Scalar::Text),
-            Some(b'-' | b'0'..=b'9') => self.number().map(Scalar::Number),
-            Some(b'n') if self.word("null") => Ok(Scalar::Null),
-            Some(b't') if self.word("true") => Ok(Scalar::Bool(true)),
-            Some(b'f') if self.word("false") => Ok(Scalar::Bool(false)),
-            _ => Err(self.wanted("a value")),
-        }
-    }
-
-    /// A number as JSON has them: no sign `+`, no zeros before it, digits on both sides of the point.
-    fn number(&mut self) -> Result<&'a str> {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let Some(len) = number_len(rest) else {
-            return Err(self.wanted("a number"));
-        };
-        let number = self.text.get(self.at..self.at + len).unwrap_or_default();
-        self.at += len;
-        Ok(number)
-    }
-
-    /// A string, from its quote on; borrowed where nothing in it is escaped.
-    fn string(&mut self) -> Result<Cow<'a, str>> {
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        let mut end = start + 1;
-        let mut plain = true;
-        loop {
-            match bytes.get(end) {
-                None => return Err(self.wanted("a string that ends")),
-                Some(b'"') => break,
-                Some(b'\\') => {
-                    plain = false;
-                    end += 2;
-                }
-                Some(byte) => {
-                    plain &= *byte >= 0x20;
-                    end += 1;
-                }
-            }
-        }
-        self.at = end + 1;
-        if plain {
-            return Ok(Cow::Borrowed(self.text.get(start + 1..end).unwrap_or_default()));
-        }
-        let token = self.text.get(start..=end).unwrap_or_default();
-        serde_json::from_str(token).map(Cow::Owned).map_err(|error| {
-            Error::invalid(format!("no JSON: the string {} is none", shown(token))).caused_by(error).at(start as u64)
-        })
-    }
-
-    /// A length or slot.
-    fn slot(&mut self, what: &str) -> Result<u32> {
-        self.peek();
-        let digits = if matches!(self.byte(), Some(b'0'..=b'9' | b'-')) { self.number()? } else { "" };
-        let slot = digits.parse().ok().filter(|&slot| i32::try_from(slot).is_ok());
-        slot.ok_or_else(|| match digits {
-            "" => self.wanted(&format!("{what} (a whole number)")),
-            digits => Error::invalid(format!("{what} {digits} is not from 0 to 2147483647")).at(self.at as u64),
-        })
-    }
-
-    fn slots(&mut self) -> Result<Vec<u32>> {
-        let mut slots = Vec::new();
-        self.expect(b'[')?;
-        if self.skip(b']') {
-            return Ok(slots);
-        }
-        loop {
-            slots.push(self.slot("index")?);
-            if !self.skip(b',') {
-                self.expect(b']')?;
-                return Ok(slots);
-            }
-        }
-    }
-}
-
-/// How long the number is that a text begins with; `None` where it is none.
-fn number_len(text: &[u8]) -> Option<usize> {
-    /// Behind one digit or more.
-    fn digits(text: &[u8]) -> Option<&[u8]> {
-        let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-        if end == 0 { None } else { text.get(end..) }
-    }
-    let whole = text.strip_prefix(b"-").unwrap_or(text);
-    let mut rest = digits(whole)?;
-    if whole.first() == Some(&b'0') && whole.len() - rest.len() > 1 {
-        return None;
-    }
-    if let [b'.', fraction @ ..] = rest {
-        rest = digits(fraction)?;
-    }
-    if let [b'e' | b'E', exponent @ ..] = rest {
-        rest = match exponent {
-            [b'+' | b'-', digit @ ..] => digits(digit)?,
-            digit => digits(digit)?,
-        };
-    }
-    Some(text.len() - rest.len())
 }
