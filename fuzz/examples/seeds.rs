@@ -79,6 +79,7 @@ fn main() {
             })
             .collect();
         put("idv_forged", &format!("decisions-{index:02}"), &decisions);
+        put("idv_written", &format!("decisions-{index:02}"), &decisions);
     }
 
     for which in 0..12u8 {

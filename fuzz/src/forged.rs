@@ -45,7 +45,7 @@ fn item(dice: &mut Dice<'_>) -> Item {
     }
 }
 
-fn kind(dice: &mut Dice<'_>) -> Kind {
+pub(crate) fn kind(dice: &mut Dice<'_>) -> Kind {
     let item = item(dice);
     match dice.below(8) {
         0..4 => Kind::Item(item),
@@ -105,7 +105,7 @@ fn cell(dice: &mut Dice<'_>, item: Item, last: u64) -> Cell {
     }
 }
 
-fn row(dice: &mut Dice<'_>, kind: &Kind, last: u64) -> Cell {
+pub(crate) fn row(dice: &mut Dice<'_>, kind: &Kind, last: u64) -> Cell {
     let Kind::Vector(item, _) = kind else { return cell(dice, kind.item(), last) };
     let length = match kind.size() {
         0 => dice.below(7) as u32,

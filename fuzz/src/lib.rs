@@ -14,6 +14,9 @@ mod forge;
 #[allow(dead_code, reason = "shared with the tests of crate idv, which use more of it")]
 #[path = "../../crates/idv/tests/support/table.rs"]
 mod table;
+#[allow(dead_code, reason = "shared with the tests of crate idv, which use more of it")]
+#[path = "../../crates/idv/tests/support/values.rs"]
+mod values;
 
 mod deflate;
 mod dice;
@@ -24,6 +27,7 @@ mod leb;
 mod reader;
 mod recover;
 mod wire;
+mod written;
 
 pub use deflate::idv_deflate;
 pub use forged::idv_forged;
@@ -31,6 +35,7 @@ pub use inflate::idv_inflate;
 pub use reader::idv_reader;
 pub use recover::idv_recover;
 pub use wire::idv_wire;
+pub use written::idv_written;
 
 /// Values of LEB128, by every way to decode them, beside a decoder that does it by the book.
 pub fn leb128(data: &[u8]) {

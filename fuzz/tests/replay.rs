@@ -5,13 +5,14 @@ use std::path::Path;
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 7] = [
+const TARGETS: [Target; 8] = [
     ("idv_deflate", wharf_fuzz::idv_deflate),
     ("idv_forged", wharf_fuzz::idv_forged),
     ("idv_inflate", wharf_fuzz::idv_inflate),
     ("idv_reader", wharf_fuzz::idv_reader),
     ("idv_recover", wharf_fuzz::idv_recover),
     ("idv_wire", wharf_fuzz::idv_wire),
+    ("idv_written", wharf_fuzz::idv_written),
     ("leb128", wharf_fuzz::leb128),
 ];
 

@@ -1,5 +1,11 @@
 //! Every seed of the fuzz targets, and every input that once failed, in the bodies of the targets: no fuzzer needed.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "test code fails by panicking"
+)]
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -28,8 +34,12 @@ mod reader;
 mod recover;
 #[path = "support/table.rs"]
 mod table;
+#[path = "support/values.rs"]
+mod values;
 #[path = "../../../fuzz/src/wire.rs"]
 mod wire;
+#[path = "../../../fuzz/src/written.rs"]
+mod written;
 
 use std::fs;
 use std::path::Path;
@@ -77,6 +87,11 @@ fn idv_wire() {
 }
 
 #[test]
+fn idv_written() {
+    replay("idv_written", written::idv_written);
+}
+
+#[test]
 fn leb128() {
     replay("leb128", leb::leb128);
 }
@@ -88,5 +103,8 @@ fn all_targets_are_replayed() {
     let names = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path().file_stem().unwrap().to_owned());
     let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
     names.sort();
-    assert_eq!(names, ["idv_deflate", "idv_forged", "idv_inflate", "idv_reader", "idv_recover", "idv_wire", "leb128"]);
+    assert_eq!(
+        names,
+        ["idv_deflate", "idv_forged", "idv_inflate", "idv_reader", "idv_recover", "idv_wire", "idv_written", "leb128"]
+    );
 }
