@@ -354,3 +354,92 @@ proptest! {
         prop_assert!(v.iter().map(|vector| &vector.values.as_slice::<u8>().unwrap_or_default()[vector.range.clone()]).eq(kept));
     }
 }
+
+/// The JSON of an item of a type, missing ones too.
+fn item_json(item: ItemType) -> BoxedStrategy<String> {
+    fn numbers<T: Arbitrary + ToString + 'static>() -> BoxedStrategy<String> {
+        any::<T>().prop_map(|x| x.to_string()).boxed()
+    }
+    let word = |text: String| serde_json::to_string(&text).unwrap();
+    let ticks = prop_oneof![Just(0), Just(crate::time::LAST_TICK), 0..=crate::time::LAST_TICK];
+    let some = match item {
+        ItemType::SByte => return numbers::<i8>(),
+        ItemType::Byte => return numbers::<u8>(),
+        ItemType::Int16 => return numbers::<i16>(),
+        ItemType::UInt16 => return numbers::<u16>(),
+        ItemType::Int32 => return numbers::<i32>(),
+        ItemType::UInt32 => return numbers::<u32>(),
+        ItemType::Int64 | ItemType::TimeSpan => return numbers::<i64>(),
+        ItemType::UInt64 => return numbers::<u64>(),
+        ItemType::RowId => return numbers::<u128>(),
+        ItemType::Boolean => return numbers::<bool>(),
+        ItemType::DvBool => numbers::<bool>(),
+        ItemType::DvTimeSpan => (i64::MIN + 1..).prop_map(|x| x.to_string()).boxed(),
+        ItemType::Single => any::<f32>().prop_map(|x| serde_json::to_string(&Value::Single(x)).unwrap()).boxed(),
+        ItemType::Double => any::<f64>().prop_map(|x| serde_json::to_string(&Value::Double(x)).unwrap()).boxed(),
+        ItemType::DateTime | ItemType::DvDateTime => ticks.prop_map(|x| x.to_string()).boxed(),
+        ItemType::DateTimeOffset | ItemType::DvDateTimeZone => {
+            let far = 840 * 600_000_000..crate::time::LAST_TICK - 840 * 600_000_000;
+            let time = |(ticks, minutes)| crate::DateTimeOffset::new(ticks, minutes).to_string();
+            (far, -840..=840i16).prop_map(move |pair| word(time(pair))).boxed()
+        }
+        ItemType::Text => ".{0,6}".prop_map(word).boxed(),
+        ItemType::Key(key) => (0..key.count).prop_map(|x| x.to_string()).boxed(),
+    };
+    prop_oneof![5 => some, 1 => Just("null".to_owned())].boxed()
+}
+
+fn vector_json(item: ItemType) -> impl Strategy<Value = String> {
+    (
+        proptest::collection::vec(item_json(item), 0..6),
+        proptest::sample::subsequence((0..9).collect::<Vec<u32>>(), 0..6),
+        any::<bool>(),
+    )
+        .prop_map(|(items, slots, dense)| match dense {
+            true => format!("[{}]", items.join(",")),
+            false => {
+                let n = items.len().min(slots.len());
+                let slots: Vec<String> = slots[..n].iter().map(u32::to_string).collect();
+                format!(
+                    "{{\"$sparse\":{{\"length\":9,\"indices\":[{}],\"values\":[{}]}}}}",
+                    slots.join(","),
+                    items[..n].join(",")
+                )
+            }
+        })
+}
+
+fn items() -> Vec<ItemType> {
+    let names = "SByte Byte Int16 UInt16 Int32 UInt32 Int64 UInt64 Single Double TimeSpan DvTimeSpan DateTime DvDateTime DateTimeOffset \
+        DvDateTimeZone RowId Boolean DvBool Text Key<Byte,200> Key<UInt16,300> Key<UInt32,70000> Key<UInt64,18446744073709551615>";
+    names.split_whitespace().map(|name| name.parse::<Type>().unwrap().item()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// Values of every type, shown as the reader shows them and pushed as rows, are the same values.
+    #[test]
+    fn what_the_reader_shows_comes_back(
+        texts in items().into_iter().map(|item| (Just(item), proptest::collection::vec((item_json(item), vector_json(item)), 1..6)))
+            .collect::<Vec<_>>(),
+    ) {
+        for (item, texts) in texts {
+            let kinds = [Type::Item(item), Type::Vector { item, dimensions: vec![0] }];
+            let mut expected = kinds.each_ref().map(Values::of);
+            let columns = kinds.clone().map(|kind| ColumnSchema::new("x", kind));
+            let mut buffer = RowBuffer::new(&Schema::new(columns));
+            for (row, (one, vector)) in texts.iter().enumerate() {
+                for ((values, kind), json) in expected.iter_mut().zip(&kinds).zip([one, vector]) {
+                    let pushed = values.push_json(kind, None, json);
+                    prop_assert!(pushed.is_ok(), "{} as {}: {:?}", json, kind, pushed);
+                }
+                let shown = expected.each_ref().map(|values| crate::value::Shown::plain(item).value(values, row));
+                buffer.push(&shown).unwrap();
+            }
+            for (found, expected) in buffer.values().iter().zip(&expected) {
+                prop_assert!(found.runs_equal(0..texts.len(), expected, 0..texts.len()), "{found:?} {expected:?}");
+            }
+        }
+    }
+}
