@@ -192,3 +192,21 @@ fn threads_change_nothing() {
     };
     assert!(with(1) == with(3) && with(1) == with(0));
 }
+
+#[test]
+fn blocks_that_lie_upon_each_other_are_not_multiplied() {
+    let one = file(0, 500, 100);
+    let mut bytes = one.source().as_slice().unwrap().to_vec();
+    let toc = usize::try_from(one.header().toc_offset).unwrap();
+    // The lookup tables end where the metadata of the last column begin: the first five entries are of the first column.
+    let first = (256..toc).find(|&at| bytes[at..at + 8] == 256_i64.to_le_bytes()).unwrap();
+    // All blocks of texts become the longest stretch there is.
+    for entry in 5..10 {
+        let at = first + 16 * entry;
+        bytes[at..at + 8].copy_from_slice(&256_i64.to_le_bytes());
+        let len = i32::try_from(first - 256).unwrap();
+        bytes[at + 8..at + 12].copy_from_slice(&len.to_le_bytes());
+    }
+    let error = merge(&[opened(bytes)], Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
+    assert!(error.to_string().contains("blocks lie upon each other"), "{error}");
+}

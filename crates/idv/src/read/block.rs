@@ -1,3 +1,4 @@
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use container_core::{Bytes, Cursor, Error, Result};
@@ -112,17 +113,31 @@ impl Reader {
         Ok(Some((packed, raw)))
     }
 
-    /// Where a block of a column lies, which has to be its whole in the file.
-    pub(crate) fn lookup_entry(&self, column: usize, block: u64) -> Result<LookupEntry> {
+    /// Where blocks of a column lie, which are known to be there.
+    pub(crate) fn lookup_entries(
+        &self,
+        column: usize,
+        blocks: Range<u64>,
+        entries: &mut VecDeque<LookupEntry>,
+    ) -> Result<()> {
         let column = self.column_at(column)?;
-        let place =
-            |error: Error| error.in_column(column.unique_name().to_owned()).in_block(block).in_format(FORMAT_NAME);
-        rows_of(column, block, self.row_count())?;
-        let entry = self.lookup(column, block, &mut Vec::new()).map_err(place)?;
-        if column.compression() == Some(Compression::None) {
-            check_stored(&entry).map_err(place)?;
+        let last = blocks.end.saturating_sub(1);
+        rows_of(column, last, self.row_count())?;
+        let start = column.entry.lookup_offset + blocks.start * LOOKUP_ENTRY_LEN;
+        let bytes = self.source().read(start..column.entry.lookup_offset + blocks.end * LOOKUP_ENTRY_LEN)?;
+        let mut cursor = Cursor::at(&bytes, start);
+        for block in blocks {
+            let entry = LookupEntry::parse(&mut cursor, self.header().tail_offset).and_then(|entry| {
+                if column.compression() == Some(Compression::None) {
+                    check_stored(&entry)?;
+                }
+                Ok(entry)
+            });
+            entries.push_back(entry.map_err(|error| {
+                error.in_column(column.unique_name().to_owned()).in_block(block).in_format(FORMAT_NAME)
+            })?);
         }
-        Ok(entry)
+        Ok(())
     }
 
     fn decode_block(

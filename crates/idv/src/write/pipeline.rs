@@ -147,6 +147,11 @@ impl<W: Write + Seek> Pipeline<W> {
         }
     }
 
+    /// Whether all that came has been written.
+    pub(super) fn is_idle(&self) -> bool {
+        self.queue.0.is_empty()
+    }
+
     /// Where the next byte goes.
     pub(super) fn position(&self) -> u64 {
         self.position
@@ -205,11 +210,8 @@ impl<W: Write + Seek> Pipeline<W> {
                 self.write_block(packed)
             }
             Work::Carried(bytes, blocks) => {
-                for block in blocks {
-                    self.note(block.column, block.len, block.raw_len, self.position);
-                    self.position += u64::from(block.len);
-                }
-                self.sink.write_all(&bytes).map_err(failed)
+                self.note_carried(&blocks);
+                self.write(&bytes)
             }
         }
     }
@@ -226,6 +228,15 @@ impl<W: Write + Seek> Pipeline<W> {
             free.push(values);
         }
         Ok(())
+    }
+
+    /// Notes blocks that are written next, one behind the other.
+    pub(super) fn note_carried(&mut self, blocks: &[Carried]) {
+        let mut offset = self.position;
+        for block in blocks {
+            self.note(block.column, block.len, block.raw_len, offset);
+            offset += u64::from(block.len);
+        }
     }
 
     fn note(&mut self, column: usize, len: u32, raw_len: u32, offset: u64) {

@@ -46,6 +46,8 @@ pub struct Writer<W: Write + Seek> {
     pub(super) bare_rows: u64,
     /// Rows that came one by one and are not yet among the columns' values.
     rows: RowBuffer,
+    /// For bytes that are copied.
+    pub(super) buffer: Vec<u8>,
     /// The sink failed.
     pub(super) failed: bool,
 }
@@ -137,6 +139,7 @@ impl<W: Write + Seek> Writer<W> {
             look_again_at: 0,
             bare_rows: 0,
             rows,
+            buffer: Vec::new(),
             failed: false,
         })
     }
