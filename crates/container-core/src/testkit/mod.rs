@@ -6,8 +6,8 @@
 //! | [`every_flip_is_borne`] | each flipped bit is read or refused, never a panic |
 //! | [`every_source_agrees`] | mapped, positional, in memory, read in the smallest pieces: the same result |
 //! | [`ends_after_an_error`] | an iterator that failed says nothing more |
-//! | [`every_write_may_fail`] | the sink breaks at each write call in turn: an error, and the old file is as it was |
-//! | [`FailingSink`] | a `Write` that breaks after so many bytes, and that takes few at a time |
+//! | [`every_write_may_fail`] | the sink breaks at each write and seek in turn: an error, and the old file is as it was |
+//! | [`FailingSink`] | a `Write`, and `Seek`, that breaks after so many calls, and that takes few bytes at a time |
 //!
 //! All panic with the case that failed, as tests do.
 #![allow(clippy::panic, reason = "a test kit reports by panicking")]
@@ -16,7 +16,7 @@
 mod sinks;
 mod sources;
 
-pub use sinks::{FailingSink, every_write_may_fail};
+pub use sinks::{FailingSink, Sink, every_write_may_fail};
 pub use sources::every_source_agrees;
 
 use crate::error::{ErrorKind, Result};

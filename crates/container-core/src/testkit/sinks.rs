@@ -1,10 +1,15 @@
-use std::io::{self, Write};
+use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::error::Result;
 use crate::output::{Output, OutputOptions, Overwrite, Sync};
 
-/// A sink that takes at most a few bytes a call and breaks after a number of calls.
+/// What a writer may want of the place it writes to.
+pub trait Sink: Write + Seek {}
+
+impl<W: Write + Seek> Sink for W {}
+
+/// A sink that takes at most a few bytes a call and breaks after a number of calls: of writes and, where it can seek, of seeks.
 #[derive(Debug)]
 pub struct FailingSink<W> {
     inner: W,
@@ -13,7 +18,7 @@ pub struct FailingSink<W> {
 }
 
 impl<W: Write> FailingSink<W> {
-    /// Passes `calls` writes of at most `piece` bytes on to `inner`; every later one fails.
+    /// Passes `calls` writes, of at most `piece` bytes, and seeks on to `inner`; every later one fails.
     pub fn new(inner: W, calls: usize, piece: usize) -> Self {
         Self { inner, calls_left: calls, piece }
     }
@@ -23,19 +28,26 @@ impl<W: Write> FailingSink<W> {
         self.inner
     }
 
-    /// Writes that would still pass.
+    /// Writes and seeks that would still pass.
     #[must_use]
     pub fn calls_left(&self) -> usize {
         self.calls_left
     }
 }
 
-impl<W: Write> Write for FailingSink<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+impl<W> FailingSink<W> {
+    fn count(&mut self) -> io::Result<()> {
         match self.calls_left.checked_sub(1) {
             Some(left) => self.calls_left = left,
             None => return Err(io::Error::new(io::ErrorKind::StorageFull, "the sink is full (injected)")),
         }
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for FailingSink<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.count()?;
         self.inner.write(&bytes[..bytes.len().min(self.piece)])
     }
 
@@ -44,17 +56,24 @@ impl<W: Write> Write for FailingSink<W> {
     }
 }
 
-/// Runs `write_all` into a file that exists, with the sink breaking at the first write, the second, and so on until it
+impl<W: Seek> Seek for FailingSink<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.count()?;
+        self.inner.seek(to)
+    }
+}
+
+/// Runs `write_all` into a file that exists, with the sink breaking at the first write or seek, the second, and so on until it
 /// goes through. Each time before, the old file must be as it was and nothing may be left beside it; in the end the new
-/// content must be what `write_all` gives into memory. Returns the number of writes it took.
+/// content must be what `write_all` gives into memory. Returns the number of writes and seeks it took.
 ///
 /// # Panics
 /// When a broken write is not reported, changes the old file, or leaves something behind.
-pub fn every_write_may_fail(write_all: impl Fn(&mut dyn Write) -> Result<()>) -> usize {
+pub fn every_write_may_fail(write_all: impl Fn(&mut dyn Sink) -> Result<()>) -> usize {
     let directory = tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary directory: {error}"));
     let path = directory.path().join("target");
     std::fs::write(&path, b"old").unwrap_or_else(|error| panic!("cannot write: {error}"));
-    let mut expected = Vec::new();
+    let mut expected = Cursor::new(Vec::new());
     write_all(&mut expected).unwrap_or_else(|error| panic!("writing into memory failed: {error}"));
     let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
     for calls in 0.. {
@@ -69,7 +88,7 @@ pub fn every_write_may_fail(write_all: impl Fn(&mut dyn Write) -> Result<()>) ->
             }
         };
         if finished {
-            assert_eq!(content(&path), expected, "the finished file differs from what goes into memory");
+            assert_eq!(content(&path), *expected.get_ref(), "the finished file differs from what goes into memory");
             return calls;
         }
         assert!(outcome.is_err(), "the sink broke at write {calls} and the writer did not say so");
@@ -98,6 +117,30 @@ mod tests {
             Ok(())
         });
         assert_eq!(writes, 3);
+    }
+
+    #[test]
+    fn seeks_may_fail_too() {
+        let calls = every_write_may_fail(|out| {
+            let cannot = |cause| Error::io("cannot write", cause);
+            out.write_all(b"___two").map_err(cannot)?;
+            out.rewind().map_err(cannot)?;
+            out.write_all(b"one").map_err(cannot)
+        });
+        assert_eq!(calls, 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "the finished file differs")]
+    fn a_seek_that_fails_in_silence_is_caught() {
+        every_write_may_fail(|out| {
+            let cannot = |cause| Error::io("cannot write", cause);
+            out.write_all(b"___two").map_err(cannot)?;
+            match out.rewind() {
+                Ok(()) => out.write_all(b"one").map_err(cannot),
+                Err(_) => Ok(()),
+            }
+        });
     }
 
     #[test]
