@@ -108,6 +108,31 @@ fn idv_to_idv_keeps_rows_types_and_annotations() {
     }
 }
 
+/// A copy of a file in which a codec's name is one that nobody knows.
+fn with_unknown_codec(file: &str, codec: &str, copy: &str) {
+    let mut bytes = fs::read(file).unwrap();
+    let at = bytes.windows(codec.len()).rposition(|window| window == codec.as_bytes()).unwrap();
+    bytes[at..at + codec.len()].fill(b'?');
+    fs::write(copy, bytes).unwrap();
+}
+
+#[test]
+fn columns_that_cannot_be_read_are_left_out_and_told() {
+    let place = Place::new();
+    with_unknown_codec(&golden("block-rows-7.idv"), "TextSpan", &place.path("in.idv"));
+    let (code, said) = place.said(&["convert", "@in.idv", "@out.idv"]);
+    assert_eq!(code, 3);
+    assert!(said.starts_with("warning: @in.idv: column left out ("), "{said}");
+    assert!(said.ends_with(" (column \"Text\")\n") && said.lines().count() == 1, "{said}");
+    let others = run(["cat", &golden("block-rows-7.idv"), "--json", "--columns", "Int32,KeyByte,Vector"]);
+    assert_eq!(rows(&place.path("out.idv")), others.ok());
+    // Whoever does not ask for it loses nothing.
+    place.run(&["convert", "@in.idv", "@some.idv", "--columns", "Int32,KeyByte,Vector"]).ok();
+    assert_eq!(rows(&place.path("some.idv")), others.ok());
+    let (code, _) = place.said(&["convert", "@in.idv", "@none.idv", "--columns", "Text"]);
+    assert_eq!((code, place.files()), (1, vec!["in.idv".to_owned(), "out.idv".to_owned(), "some.idv".to_owned()]));
+}
+
 #[test]
 fn compression_and_blocks_are_as_asked_for() {
     let place = Place::new();
@@ -408,7 +433,10 @@ fn an_error_leaves_what_was_there() {
     assert_eq!((code, said.as_str()), (2, "error: @x.idv: the output exists; --force replaces it\n"));
     let (code, said) = place.said(&["convert", "@a.jsonl", "@x.idv", "--force"]);
     assert_eq!(code, 1);
-    assert_eq!(said, "error: jsonl: @a.jsonl: the line is no JSON: EOF while parsing a value (byte 12, line 2)\n");
+    assert_eq!(
+        said,
+        "error: jsonl: @a.jsonl: the line is no JSON: EOF while parsing a value; a line holds a whole object (byte 12, line 2)\n"
+    );
     assert_eq!(fs::read_to_string(place.path("x.idv")).unwrap(), "precious");
     let (code, _) = place.said(&["convert", "@a.jsonl", "@a.jsonl", "--force", "--to", "idv"]);
     assert_eq!(code, 2);

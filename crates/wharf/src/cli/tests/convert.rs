@@ -72,6 +72,29 @@ fn an_error_leaves_what_was_there() {
     assert_eq!(place.files(), ["bad", "out.csv"]);
 }
 
+#[cfg(feature = "idv")]
+#[test]
+fn other_formats_are_no_idv_so_far() {
+    let place = place();
+    let error = place.wharf(&["convert", "@in", "@out.idv"]).failed(1);
+    assert_eq!(error, "error: @in: a file of the format mock cannot be written as IDV so far");
+    let error = place.wharf(&["convert", "@in", "@out.csv", "--from", "csv"]).failed(2);
+    assert_eq!(error, "error: --from is for the output idv, and this one is csv");
+    assert_eq!(place.files(), ["in"]);
+}
+
+#[cfg(feature = "idv")]
+#[test]
+fn idv_is_not_for_terminals() {
+    let place = Place::new().on_terminal(80);
+    fs::write(place.path("in.csv"), "a\n1\n").unwrap();
+    let error = place.wharf(&["convert", "@in.csv", "-", "--to", "idv"]).failed(2);
+    assert_eq!(error, "error: IDV is not for a terminal: give a file, or a pipe");
+    let ran = place.wharf(&["convert", "@in.csv", "@out.idv"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+    assert_eq!(ran.err, "note: @in.csv: a: Int64\nnote: @out.idv: 1 row, 1 column\n");
+}
+
 #[test]
 fn a_folder_that_is_not_there_is_named() {
     let error = place().wharf(&["convert", "@in", "@no/out.csv"]).failed(1);

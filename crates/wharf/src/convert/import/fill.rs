@@ -238,19 +238,15 @@ impl Lost {
         let full = self.seen.len() >= MOST_UNKNOWN;
         let key = (what, name);
         match self.seen.get_mut(&key) {
-            Some((count, first)) => {
-                *count += times;
-                *first = (*first).min(place);
-            }
+            // Whatever comes later in the input is counted later.
+            Some((count, _)) => *count += times,
             None if full => self.add_others(times, place),
             None => drop(self.seen.insert(key, (times, place))),
         }
     }
 
     fn add_others(&mut self, times: u64, place: Place) {
-        let others = self.others.get_or_insert((0, place));
-        others.0 += times;
-        others.1 = others.1.min(place);
+        self.others.get_or_insert((0, place)).0 += times;
     }
 
     pub(super) fn merge(&mut self, other: Self) {

@@ -211,8 +211,8 @@ impl Seen {
         seen.first = seen.first.min(place);
         if seen.times || seen.offsets {
             let may_be = text.len() >= 19 && text.as_bytes().get(10) == Some(&b'T');
-            seen.times &= may_be && is_time(text);
-            seen.offsets &= may_be && is_offset(text);
+            seen.times = seen.times && may_be && is_time(text);
+            seen.offsets = seen.offsets && may_be && is_offset(text);
         }
     }
 

@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn ragged_arrays() {
-        for text in ["[[1],[2,3]]", "[1,[2]]", "[[1],2]", "[[],[1]]", "[[[1]],[2]]", "[[1,2],[]]"] {
+        for text in ["[[1],[2,3]]", "[1,[2]]", "[[1],2]", "[[],1]", "[1,[]]", "[[],[1]]", "[[[1]],[2]]", "[[1,2],[]]"] {
             assert_eq!(walk(text).unwrap_err(), "the arrays in an array differ in length or depth", "{text}");
         }
     }

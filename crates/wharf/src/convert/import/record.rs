@@ -166,7 +166,12 @@ fn object(text: &str, what: &str, place: Place, look: &mut impl Look) -> Result<
         (Ok(()), None) => Ok(()),
         (Err(cause), None) => {
             let (line, byte) = offset(text, &cause);
-            Err(no_json(what, &cause).in_line(place.line + line).at(place.byte + byte))
+            let mut error = no_json(what, &cause);
+            if cause.is_eof() {
+                // Most likely an object that goes on on the next line.
+                error = Error::invalid(format!("{}; a line holds a whole object", error.detail()));
+            }
+            Err(error.in_line(place.line + line).at(place.byte + byte))
         }
     }
 }

@@ -32,6 +32,8 @@ fn numbers() {
     assert_eq!(kind(&["0", "9223372036854775808"]), "UInt64");
     assert_eq!(kind(&["-1", "9223372036854775808"]), "Double");
     assert_eq!(kind(&["18446744073709551616"]), "Double");
+    assert_eq!(kind(&["0", "18446744073709551616"]), "Double");
+    assert_eq!(kind(&["9223372036854775808", "-2"]), "Double");
     assert_eq!(kind(&["1.0"]), "Double");
     assert_eq!(kind(&["1", "2.5"]), "Double");
     assert_eq!(kind(&["1e3"]), "Double");

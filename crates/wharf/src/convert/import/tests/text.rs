@@ -86,7 +86,7 @@ fn lines_that_are_wrong() {
     assert_eq!(error(&lines("{\"a\":1}\n\n17\n")), "a: the line is 17 where an object is wanted (byte 9, line 3)");
     assert_eq!(
         error(&lines("{\"a\":1}\n{\n\"a\":2}")),
-        "a: the line is no JSON: EOF while parsing an object (byte 8, line 2)"
+        "a: the line is no JSON: EOF while parsing an object; a line holds a whole object (byte 8, line 2)"
     );
     assert_eq!(error(&lines("{\"a\":1}{\"a\":2}")), "a: the line is no JSON: trailing characters (byte 7, line 1)");
     assert_eq!(error(&lines("{\"a\":nul}")), "a: the line is no JSON: expected ident (byte 8, line 1)");
