@@ -27,7 +27,10 @@ pub(super) struct Surveyed {
 impl Surveyed {
     /// What is wrong with the first damaged block.
     pub(super) fn why(&self) -> String {
-        self.first.as_ref().map(|error| format!("{}: {}", error.position(), error.detail())).unwrap_or_default()
+        let Some(error) = &self.first else { return String::new() };
+        let mut place = error.position().clone();
+        place.column = None;
+        format!("{place}: {}", error.detail())
     }
 }
 

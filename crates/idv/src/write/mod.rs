@@ -7,7 +7,6 @@ mod layout;
 mod merge;
 mod options;
 mod pipeline;
-#[cfg_attr(not(test), allow(dead_code, reason = "the writer takes rows through it"))]
 mod row;
 mod writer;
 
@@ -15,6 +14,4 @@ pub use cell::{Cell, KeyLabels};
 pub use copy::Copied;
 pub use merge::merge;
 pub use options::WriterOptions;
-#[allow(unused_imports, reason = "the writer takes rows through it")]
-pub(crate) use row::RowBuffer;
 pub use writer::Writer;
