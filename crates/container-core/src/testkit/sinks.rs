@@ -15,12 +15,21 @@ pub struct FailingSink<W> {
     inner: W,
     calls_left: usize,
     piece: usize,
+    /// Calls after the failed one pass again.
+    once: bool,
 }
 
 impl<W: Write> FailingSink<W> {
     /// Passes `calls` writes, of at most `piece` bytes, and seeks on to `inner`; every later one fails.
     pub fn new(inner: W, calls: usize, piece: usize) -> Self {
-        Self { inner, calls_left: calls, piece }
+        Self { inner, calls_left: calls, piece, once: false }
+    }
+
+    /// Fails one call only, that after `calls` others: who overlooks it goes on.
+    #[must_use]
+    pub fn failing_once(mut self) -> Self {
+        self.once = true;
+        self
     }
 
     /// What the bytes went to.
@@ -39,7 +48,12 @@ impl<W> FailingSink<W> {
     fn count(&mut self) -> io::Result<()> {
         match self.calls_left.checked_sub(1) {
             Some(left) => self.calls_left = left,
-            None => return Err(io::Error::new(io::ErrorKind::StorageFull, "the sink is full (injected)")),
+            None => {
+                if self.once {
+                    self.calls_left = usize::MAX;
+                }
+                return Err(io::Error::new(io::ErrorKind::StorageFull, "the sink is full (injected)"));
+            }
         }
         Ok(())
     }
@@ -64,7 +78,7 @@ impl<W: Seek> Seek for FailingSink<W> {
 }
 
 /// Runs `write_all` into a file that exists, with the sink breaking at the first write or seek, the second, and so on until it
-/// goes through. Each time before, the old file must be as it was and nothing may be left beside it; in the end the new
+/// goes through; at each once for good, and once for that call alone. Each time before, the old file must be as it was and nothing may be left beside it; in the end the new
 /// content must be what `write_all` gives into memory. Returns the number of writes and seeks it took.
 ///
 /// # Panics
@@ -76,9 +90,10 @@ pub fn every_write_may_fail(write_all: impl Fn(&mut dyn Sink) -> Result<()>) -> 
     let mut expected = Cursor::new(Vec::new());
     write_all(&mut expected).unwrap_or_else(|error| panic!("writing into memory failed: {error}"));
     let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
-    for calls in 0.. {
+    for (calls, once) in (0..).flat_map(|calls| [(calls, false), (calls, true)]) {
         let output = Output::create(&path, options).unwrap_or_else(|error| panic!("cannot create: {error}"));
         let mut sink = FailingSink::new(output, calls, usize::MAX);
+        sink.once = once;
         let outcome = write_all(&mut sink);
         let finished = match &outcome {
             Ok(()) => sink.into_inner().finish().is_ok(),
@@ -91,10 +106,10 @@ pub fn every_write_may_fail(write_all: impl Fn(&mut dyn Sink) -> Result<()>) -> 
             assert_eq!(content(&path), *expected.get_ref(), "the finished file differs from what goes into memory");
             return calls;
         }
-        assert!(outcome.is_err(), "the sink broke at write {calls} and the writer did not say so");
-        assert_eq!(content(&path), b"old", "the old file changed though write {calls} failed");
+        assert!(outcome.is_err(), "the sink broke at call {calls} and the writer did not say so");
+        assert_eq!(content(&path), b"old", "the old file changed though call {calls} failed");
         let beside = std::fs::read_dir(directory.path()).map_or(0, Iterator::count);
-        assert_eq!(beside, 1, "something was left beside the file after write {calls} failed");
+        assert_eq!(beside, 1, "something was left beside the file after call {calls} failed");
     }
     0
 }
@@ -117,6 +132,17 @@ mod tests {
             Ok(())
         });
         assert_eq!(writes, 3);
+    }
+
+    #[test]
+    #[should_panic(expected = "the finished file differs")]
+    fn a_writer_that_goes_on_after_a_failure_is_caught() {
+        every_write_may_fail(|out| {
+            let cannot = |cause| Error::io("cannot write", cause);
+            out.write_all(b"one").map_err(cannot)?;
+            let _ = out.write_all(b"two");
+            out.write_all(b"three").map_err(cannot)
+        });
     }
 
     #[test]
