@@ -8,7 +8,7 @@ use super::place::Place;
 use super::{Form, Options};
 
 /// Bytes that are looked at for the ends of records; more when a record is longer.
-const WINDOW: u64 = 1 << 20;
+pub(super) const WINDOW: u64 = 1 << 20;
 
 /// One input.
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ struct Cut {
 impl<'a> Cutter<'a> {
     pub(super) fn new(inputs: &'a [Input], options: &'a Options, most: u64) -> Self {
         let at = Place { input: 0, line: 1, byte: 0 };
-        Self { inputs, options, most, at, row: 0, state: State::Begin, names: None, window: WINDOW }
+        Self { inputs, options, most, at, row: 0, state: State::Begin, names: None, window: options.window }
     }
 
     /// The names of a CSV's cells; `None` before the first chunk.
@@ -114,7 +114,7 @@ impl<'a> Cutter<'a> {
                 self.window = self.window.saturating_mul(2);
                 continue;
             }
-            self.window = WINDOW;
+            self.window = self.options.window;
             let (start, row) = (self.at, self.row);
             let array = matches!(self.state, State::Array(_));
             let bytes = bytes.slice(..cut.len);
@@ -163,7 +163,7 @@ impl<'a> Cutter<'a> {
     fn skip_blanks(&mut self, source: &Source) -> Result<()> {
         loop {
             let left = source.len().saturating_sub(self.at.byte);
-            let bytes = source.read(self.at.byte..self.at.byte + left.min(WINDOW))?;
+            let bytes = source.read(self.at.byte..self.at.byte + left.min(self.options.window))?;
             let blanks = bytes.iter().position(|&byte| !is_blank(byte));
             let skipped = bytes.get(..blanks.unwrap_or(bytes.len())).unwrap_or_default();
             self.at.byte += skipped.len() as u64;
@@ -181,10 +181,17 @@ impl<'a> Cutter<'a> {
             let whole = left <= self.window;
             let bytes = source.read(self.at.byte..self.at.byte + left.min(self.window))?;
             let cut = self.cut_csv(&bytes, whole, 1)?;
-            if cut.len > 0 || whole {
+            if cut.records > 0 || whole {
                 break (bytes, cut);
             }
-            self.window = self.window.saturating_mul(2);
+            // Empty lines only, or a record that is longer.
+            match bytes.get(..cut.len).unwrap_or_default() {
+                [] => self.window = self.window.saturating_mul(2),
+                empty => {
+                    self.at.byte += empty.len() as u64;
+                    self.at.line += line_feeds(empty);
+                }
+            }
         };
         let bytes = bytes.slice(..cut.len);
         let mut line = Line::default();
@@ -192,7 +199,7 @@ impl<'a> Cutter<'a> {
             self.state = State::End;
             return if self.options.header {
                 Err(Error::invalid("there is no line of column names (--no-header where there is none)")
-                    .at(self.at.byte))
+                    .at(source.len()))
             } else {
                 Ok(())
             };
@@ -228,13 +235,11 @@ impl<'a> Cutter<'a> {
         let mut cut = Cut { len: 0, records: 0, last: false };
         while cut.records < most {
             match csv::record(bytes, cut.len, self.options.delimiter, &mut ()) {
-                Some(record) if whole && record.ending == Ending::Quote => {
-                    let before = bytes.get(..record.start).unwrap_or_default();
-                    let error = Error::invalid("a quote of this record is not closed");
-                    let (byte, line) = (self.at.byte + record.start as u64, self.at.line + line_feeds(before));
-                    return Err(error.at(byte).in_line(line));
+                // What is wrong with a record before comes first.
+                Some(record) if whole && record.ending == Ending::Quote && cut.records == 0 => {
+                    return Err(self.wrong(bytes, record.start, "a quote of this record is not closed".to_owned()));
                 }
-                Some(record) if whole || record.ending == Ending::Line => {
+                Some(record) if record.ending == Ending::Line || (whole && record.ending == Ending::Bytes) => {
                     cut.len = record.end;
                     cut.records += 1;
                 }
@@ -253,56 +258,29 @@ impl<'a> Cutter<'a> {
     fn cut_array(&mut self, bytes: &[u8], whole: bool) -> Result<Cut> {
         let State::Array(mut any) = self.state else { return Ok(Cut { len: 0, records: 0, last: false }) };
         let mut cut = Cut { len: 0, records: 0, last: false };
-        let place = |at: usize| {
-            let before = bytes.get(..at).unwrap_or_default();
-            (self.at.byte + at as u64, self.at.line + line_feeds(before))
-        };
-        let wrong = |at: usize, detail: String| {
-            let (byte, line) = place(at);
-            Error::invalid(detail).at(byte).in_line(line)
-        };
-        let unclosed = |at: usize| wrong(at, "the array is not closed: ] is missing".to_owned());
-        while cut.records < self.most {
-            let Some(mut at) = next_after_blanks(bytes, cut.len) else {
-                if whole {
-                    return Err(unclosed(bytes.len()));
-                }
-                break;
-            };
-            if bytes.get(at) == Some(&b']') {
-                if let Some(more) = next_after_blanks(bytes, at + 1) {
-                    return Err(wrong(more, "something follows the array, which is the whole input".to_owned()));
-                }
-                // What follows the window is looked at with the next one.
-                if !whole {
-                    break;
-                }
-                cut = Cut { len: bytes.len(), last: true, ..cut };
-                break;
-            }
-            if any {
-                if bytes.get(at) != Some(&b',') {
-                    return Err(wrong(at, format!("{} where , or ] is wanted", shown(bytes, at))));
-                }
-                match next_after_blanks(bytes, at + 1) {
-                    Some(next) => at = next,
-                    None if whole => return Err(unclosed(bytes.len())),
-                    None => break,
-                }
-            }
-            match end_of_item(bytes, at) {
-                Some(end) if end > at => {
+        while cut.records < self.most && !cut.last {
+            match next_item(bytes, cut.len, any, whole) {
+                Ok(Some(Piece::Item(end))) => {
                     any = true;
                     cut.len = end;
                     cut.records += 1;
                 }
-                Some(_) => return Err(wrong(at, format!("{} where an object is wanted", shown(bytes, at)))),
-                None if whole => return Err(wrong(at, "the last item of the array is cut off".to_owned())),
-                None => break,
+                Ok(Some(Piece::End)) => cut = Cut { len: bytes.len(), last: true, ..cut },
+                Ok(None) => break,
+                // What is wrong with an item before comes first.
+                Err(_) if cut.records > 0 => break,
+                Err((at, detail)) => return Err(self.wrong(bytes, at, detail)),
             }
         }
         self.state = State::Array(any);
         Ok(cut)
+    }
+
+    /// An error at a byte of a window.
+    #[cold]
+    fn wrong(&self, bytes: &[u8], at: usize, detail: String) -> Error {
+        let before = bytes.get(..at).unwrap_or_default();
+        Error::invalid(detail).at(self.at.byte + at as u64).in_line(self.at.line + line_feeds(before))
     }
 
     fn end(&self) -> Result<()> {
@@ -310,6 +288,44 @@ impl<'a> Cutter<'a> {
             State::Array(_) => Err(Error::invalid("the array is not closed: ] is missing")),
             _ => Ok(()),
         }
+    }
+}
+
+/// What comes next in an array.
+enum Piece {
+    /// An item, and where it ends.
+    Item(usize),
+    /// The array is over, and the input too.
+    End,
+}
+
+/// The next piece of an array; `any` says that an item was before, so that a comma must be. `None` when more bytes are
+/// needed to tell; an error has its place.
+fn next_item(bytes: &[u8], at: usize, any: bool, whole: bool) -> Result<Option<Piece>, (usize, String)> {
+    let more = |what: &str| if whole { Err((bytes.len(), what.to_owned())) } else { Ok(None) };
+    const UNCLOSED: &str = "the array is not closed: ] is missing";
+    let Some(mut at) = next_after_blanks(bytes, at) else { return more(UNCLOSED) };
+    if bytes.get(at) == Some(&b']') {
+        return match next_after_blanks(bytes, at + 1) {
+            Some(more) => Err((more, "something follows the array, which is the whole input".to_owned())),
+            None if whole => Ok(Some(Piece::End)),
+            None => Ok(None),
+        };
+    }
+    if any {
+        if bytes.get(at) != Some(&b',') {
+            return Err((at, format!("{} where , or ] is wanted", shown(bytes, at))));
+        }
+        match next_after_blanks(bytes, at + 1) {
+            Some(next) => at = next,
+            None => return more(UNCLOSED),
+        }
+    }
+    match end_of_item(bytes, at) {
+        Some(end) if end > at => Ok(Some(Piece::Item(end))),
+        Some(_) => Err((at, format!("{} where an object is wanted", shown(bytes, at)))),
+        None if whole => Err((at, "the last item of the array is cut off".to_owned())),
+        None => Ok(None),
     }
 }
 

@@ -4,7 +4,7 @@
 //! "the greater of two", "both": so the type does not depend on the order of rows, nor on how the input is cut into pieces
 //! that are looked at side by side. Only which line an error names does.
 
-use std::collections::HashMap;
+mod arrays;
 
 use container_core::{Error, Result};
 use idv::{DateTime, DateTimeOffset, ItemType, Type};
@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::json::{self, Kind, Walk};
 use super::number::{Number, is_float_word, is_number, number};
 use super::place::{Place, first};
+use arrays::{Arrays, sparse};
 
 /// The last tick that .NET has.
 const LAST_TICK: i64 = 3_155_378_975_999_999_999;
@@ -73,53 +74,11 @@ struct Texts {
     offsets: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Arrays {
-    first: Place,
-    items: Seen,
-    /// One without items, which fits every shape.
-    empty: bool,
-    /// The lengths of arrays of items.
-    flat: Option<(Place, Length)>,
-    nested: Option<Nested>,
-    /// Arrays that have no shape, or a `$sparse` that is none.
-    wrong: Option<Found>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Length {
-    Same(u32),
-    Varies,
-}
-
-/// Arrays of arrays: the outer length may vary, the others not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Nested {
-    first: Place,
-    length: Length,
-    inner: Vec<u32>,
-    /// The first whose inner lengths are others.
-    other: Option<(Place, Vec<u32>)>,
-}
-
 /// A column's type, and what ML.NET makes of the values that are missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Resolved {
     pub(super) kind: Type,
     pub(super) missing: Option<&'static str>,
-}
-
-impl Length {
-    fn with(self, other: Self) -> Self {
-        if self == other { self } else { Self::Varies }
-    }
-
-    const fn dimension(self) -> u32 {
-        match self {
-            Self::Same(length) => length,
-            Self::Varies => 0,
-        }
-    }
 }
 
 impl Seen {
@@ -134,9 +93,9 @@ impl Seen {
     /// [`Invalid`](container_core::ErrorKind::Invalid) for a string with half a surrogate pair.
     pub(super) fn see_json(&mut self, text: &str, place: Place, walk: &mut Walk) -> Result<()> {
         match Kind::of(text) {
-            Kind::Array => self.see_array(text, place, walk)?,
+            Kind::Array => Arrays::at(&mut self.arrays, place).see(text, place, walk)?,
             Kind::Object => match sparse(text) {
-                Some(outcome) => self.see_sparse(outcome, place, walk)?,
+                Some(outcome) => Arrays::at(&mut self.arrays, place).see_sparse(outcome, place, walk)?,
                 None => note(&mut self.objects, place),
             },
             _ => self.see_item(text, place)?,
@@ -214,59 +173,6 @@ impl Seen {
             seen.times = seen.times && may_be && is_time(text);
             seen.offsets = seen.offsets && may_be && is_offset(text);
         }
-    }
-
-    fn see_array(&mut self, text: &str, place: Place, walk: &mut Walk) -> Result<()> {
-        let arrays = Arrays::at(&mut self.arrays, place);
-        // An error of an item is an error of the file; other errors are of the column, which need not be wanted.
-        let mut fatal = None;
-        let items = &mut arrays.items;
-        let outcome = walk.array(text, |item| {
-            items.see_item(item, place).map_err(|error| {
-                fatal = Some(error);
-                Error::invalid("a damaged item")
-            })
-        });
-        match (outcome, fatal) {
-            (_, Some(error)) => return Err(error),
-            (Err(error), None) => {
-                earlier(&mut arrays.wrong, Some(Found { place, text: error.to_string() }));
-            }
-            (Ok([Some(0)]), None) => arrays.empty = true,
-            (Ok([length]), None) => arrays.see_flat(length.unwrap_or(0), place),
-            (Ok([length, inner @ ..]), None) => {
-                let inner = inner.iter().map(|length| length.unwrap_or(0)).collect();
-                let length = Length::Same(length.unwrap_or(0));
-                arrays.merge_nested(Nested { first: place, length, inner, other: None });
-            }
-            (Ok([]), None) => {}
-        }
-        Ok(())
-    }
-
-    fn see_sparse(&mut self, sparse: Result<Sparse<'_>>, place: Place, walk: &mut Walk) -> Result<()> {
-        let sparse = match sparse {
-            Ok(sparse) => sparse,
-            Err(error) => {
-                let arrays = Arrays::at(&mut self.arrays, place);
-                earlier(&mut arrays.wrong, Some(Found { place, text: error.to_string() }));
-                return Ok(());
-            }
-        };
-        // The values first, by themselves: their number is not the vector's length.
-        let mut values = Self::default();
-        values.see_array(sparse.values, place, walk)?;
-        let arrays = Arrays::at(&mut self.arrays, place);
-        if let Some(values) = values.arrays {
-            let nested = values.nested.map(|nested| Found { place: nested.first, text: NESTED_SPARSE.to_owned() });
-            arrays.items.merge(values.items);
-            earlier(&mut arrays.wrong, values.wrong.or(nested));
-        }
-        match sparse.length {
-            0 => arrays.empty = true,
-            length => arrays.see_flat(length, place),
-        }
-        Ok(())
     }
 
     /// Adds what was seen elsewhere.
@@ -409,8 +315,6 @@ impl Seen {
 const MISSING_TEXT: &str = "missing, which ML.NET reads as empty";
 const MISSING_BOOL: &str = "missing, which ML.NET reads as false";
 const MISSING_TIME: &str = "missing, which ML.NET reads as 0001-01-01T00:00:00";
-const NESTED_SPARSE: &str = "the values of a $sparse vector are nested";
-
 impl Integers {
     fn merge(&mut self, other: Self) {
         self.first = self.first.min(other.first);
@@ -419,115 +323,6 @@ impl Integers {
         earlier(&mut self.inexact, other.inexact);
         earlier(&mut self.above, other.above);
     }
-}
-
-impl Arrays {
-    fn at(slot: &mut Option<Box<Self>>, place: Place) -> &mut Self {
-        let arrays = slot.get_or_insert_with(|| {
-            let items = Seen::default();
-            Box::new(Self { first: place, items, empty: false, flat: None, nested: None, wrong: None })
-        });
-        arrays.first = arrays.first.min(place);
-        arrays
-    }
-
-    fn see_flat(&mut self, length: u32, place: Place) {
-        self.merge_flat((place, Length::Same(length)));
-    }
-
-    fn merge_flat(&mut self, (place, length): (Place, Length)) {
-        self.flat = Some(match self.flat {
-            None => (place, length),
-            Some((before, all)) => (before.min(place), all.with(length)),
-        });
-    }
-
-    fn merge_nested(&mut self, mut theirs: Nested) {
-        let Some(mine) = &mut self.nested else {
-            self.nested = Some(theirs);
-            return;
-        };
-        if theirs.first < mine.first {
-            std::mem::swap(mine, &mut theirs);
-        }
-        mine.length = mine.length.with(theirs.length);
-        let differing = [(theirs.first, theirs.inner)].into_iter().chain(theirs.other);
-        let differing = differing.filter(|(_, inner)| *inner != mine.inner).min();
-        mine.other = match (mine.other.take(), differing) {
-            (Some(one), Some(two)) => Some(one.min(two)),
-            (one, two) => one.or(two),
-        };
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.first = self.first.min(other.first);
-        self.items.merge(other.items);
-        self.empty |= other.empty;
-        if let Some(flat) = other.flat {
-            self.merge_flat(flat);
-        }
-        if let Some(nested) = other.nested {
-            self.merge_nested(nested);
-        }
-        earlier(&mut self.wrong, other.wrong);
-    }
-
-    fn resolve(&self, also_empty: bool, names: &[String]) -> Result<Resolved> {
-        if let Some(Found { place, text }) = &self.wrong {
-            return Err(place.mark(Error::invalid(text.clone()), names));
-        }
-        let (item, missing) = self.items.resolve_item(Syntax::Json, names)?;
-        let length = |length: Length| if self.empty || also_empty { 0 } else { length.dimension() };
-        let dimensions = match (&self.flat, &self.nested) {
-            (None, None) => vec![0],
-            (Some((_, all)), None) => vec![length(*all)],
-            (None, Some(nested)) => {
-                if let Some((place, inner)) = &nested.other {
-                    let detail = format!(
-                        "the nested array has inner lengths {inner:?}, those of {} have {:?}",
-                        nested.first.said(names),
-                        nested.inner
-                    );
-                    return Err(place.mark(Error::invalid(detail), names));
-                }
-                let mut dimensions = vec![length(nested.length)];
-                dimensions.extend(&nested.inner);
-                dimensions
-            }
-            (Some((flat, _)), Some(nested)) => {
-                let (one, two) = (nested.first.min(*flat), nested.first.max(*flat));
-                let detail =
-                    format!("one of this array and that of {} is nested and the other is not", one.said(names));
-                return Err(two.mark(Error::invalid(detail), names));
-            }
-        };
-        // Without items nothing can be missing.
-        let missing = missing.filter(|_| self.items.nulls.is_some());
-        Ok(Resolved { kind: Type::Vector { item, dimensions }, missing })
-    }
-}
-
-/// A sparse vector as it is printed.
-struct Sparse<'a> {
-    length: u32,
-    values: &'a str,
-}
-
-/// The vector of `{"$sparse": ...}`; `None` for other objects.
-fn sparse(text: &str) -> Option<Result<Sparse<'_>>> {
-    let members: HashMap<String, &RawValue> = serde_json::from_str(text).ok()?;
-    let inner = members.get("$sparse").filter(|_| members.len() == 1)?;
-    let wrong = || Error::invalid("a $sparse vector has other members than length, indices and values");
-    let parse = || {
-        let members: HashMap<String, &RawValue> = serde_json::from_str(inner.get()).map_err(|_| wrong())?;
-        let number = |name: &str| members.get(name).and_then(|raw| raw.get().parse().ok());
-        let array = |name: &str| members.get(name).map(|raw| raw.get()).filter(|raw| raw.starts_with('['));
-        match (number("length"), array("indices"), array("values")) {
-            (Some(length), Some(_), Some(values)) if members.len() == 3 => Ok(Sparse { length, values }),
-            _ => Err(wrong()),
-        }
-    };
-    Some(parse())
 }
 
 fn note(slot: &mut Option<Place>, place: Place) {

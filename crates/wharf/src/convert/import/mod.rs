@@ -40,6 +40,7 @@ mod chunk;
 mod csv;
 mod fill;
 mod infer;
+mod inferred;
 mod json;
 mod number;
 mod place;
@@ -54,12 +55,14 @@ use std::io::{Seek, Write};
 use std::ops::Range;
 
 use container_core::{Error, Loss, Progress, Result, Source, Unit};
-use idv::{ColumnSchema, ColumnSlice, Schema, Type, Writer};
+use idv::{ColumnSlice, Schema, Writer};
 
 use chunk::{Chunk, Cutter, Input};
 use fill::{Lost, Plan};
-use infer::{Seen, Syntax};
+use infer::Seen;
 use survey::{Survey, part};
+
+pub use inferred::{Inferred, InferredColumn};
 
 /// Records that are taken together at most.
 const RECORDS: u64 = 8192;
@@ -89,6 +92,8 @@ struct Options {
     delimiter: u8,
     header: bool,
     threads: usize,
+    /// Bytes that are looked at for the ends of records.
+    window: u64,
 }
 
 /// A table in text files, one after another.
@@ -142,28 +147,6 @@ pub struct Imported {
     pub losses: Vec<Loss>,
 }
 
-/// The columns of a table and what they hold: what [`TextTable::infer`] found.
-#[derive(Debug)]
-pub struct Inferred {
-    names: Vec<String>,
-    seen: Vec<Seen>,
-    rows: u64,
-    form: Form,
-    inputs: Vec<String>,
-}
-
-/// A column's inferred type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct InferredColumn<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its type.
-    pub kind: Type,
-    /// What there is to know of its missing values, such as `missing, which ML.NET reads as empty`; `None` where none are.
-    pub note: Option<&'static str>,
-}
-
 impl TextTable {
     /// JSON lines: an object on each line; or one array of objects, as a `.json` file may be. Blank lines are skipped, members
     /// may come in any order, one that is absent is null.
@@ -179,7 +162,10 @@ impl TextTable {
     }
 
     fn new(form: Form) -> Self {
-        Self { inputs: Vec::new(), options: Options { form, delimiter: b',', header: true, threads: 0 } }
+        Self {
+            inputs: Vec::new(),
+            options: Options { form, delimiter: b',', header: true, threads: 0, window: chunk::WINDOW },
+        }
     }
 
     /// Another delimiter of CSV than the comma: a tabulator, say.
@@ -377,53 +363,6 @@ impl TextTable {
 fn told(progress: Option<&dyn Progress>, chunk: &Chunk) {
     if let Some(progress) = progress {
         progress.advance(chunk.bytes.len() as u64);
-    }
-}
-
-impl Inferred {
-    /// The names of the columns, unique, in the order in which they first came.
-    #[must_use]
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// How many rows there are.
-    #[must_use]
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// The types of these columns, by number, or of all.
-    ///
-    /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for a column whose values have no type in common, with file, line and column;
-    /// [`Usage`](crate::ErrorKind::Usage) for a column that does not exist.
-    pub fn columns(&self, chosen: Option<&[usize]>) -> Result<Vec<InferredColumn<'_>>> {
-        let column = |index: usize| {
-            let (Some(name), Some(seen)) = (self.names.get(index), self.seen.get(index)) else {
-                return Err(Error::usage(format!("column {index} of {}", self.names.len())));
-            };
-            let syntax = match self.form {
-                Form::JsonLines => Syntax::Json,
-                Form::Csv => Syntax::Words,
-            };
-            let resolved = seen.resolve(syntax, &self.inputs);
-            let resolved = resolved.map_err(|error| error.in_column(name.clone()).in_format(self.form.name()))?;
-            Ok(InferredColumn { name, kind: resolved.kind, note: resolved.missing })
-        };
-        match chosen {
-            Some(chosen) => chosen.iter().map(|&index| column(index)).collect(),
-            None => (0..self.names.len()).map(column).collect(),
-        }
-    }
-
-    /// A schema of these columns, by number, or of all.
-    ///
-    /// # Errors
-    /// As [`columns`](Self::columns).
-    pub fn schema(&self, chosen: Option<&[usize]>) -> Result<Schema> {
-        let columns = self.columns(chosen)?;
-        Ok(Schema::new(columns.into_iter().map(|column| ColumnSchema::new(column.name, column.kind))))
     }
 }
 

@@ -1,4 +1,5 @@
 mod fill;
+mod hostile;
 mod order;
 mod rules;
 mod text;
@@ -6,7 +7,7 @@ mod text;
 use std::io::Cursor;
 
 use container_core::{Limits, Scan};
-use idv::WriterOptions;
+use idv::{ColumnSchema, Type, WriterOptions};
 
 use super::*;
 
