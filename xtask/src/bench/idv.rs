@@ -1,12 +1,13 @@
-//! Reading IDV files beside ML.NET, on the table that its driver writes: processes take turns, round after round.
+//! IDV files beside ML.NET, on the table that its driver writes: processes take turns, round after round.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::Value;
 
+use super::idv_write::Writing;
 use super::table::{self, Row, median};
 use crate::mlnet::MlNet;
 use crate::shell;
@@ -20,6 +21,9 @@ pub(crate) struct Options {
     /// Rounds in which every process runs once
     #[arg(long, value_name = "R", default_value_t = 5)]
     runs: u32,
+    /// Only reading, or only writing
+    #[arg(long, value_name = "PART")]
+    only: Option<Part>,
     /// JSON lines instead of a table
     #[arg(long)]
     json: bool,
@@ -28,15 +32,21 @@ pub(crate) struct Options {
     smoke: bool,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Reading,
+    Writing,
+}
+
 impl Options {
     /// As little as lets every check happen.
     pub(crate) fn smoke() -> Self {
-        Self { rows: 20_000, runs: 1, json: false, smoke: true }
+        Self { rows: 20_000, runs: 1, only: None, json: false, smoke: true }
     }
 }
 
 /// Repetitions in one process; the first one warms up and is not counted.
-const REPEATS: &str = "4";
+pub(super) const REPEATS: &str = "4";
 
 /// The backends of inflate, by the features of the crate. The first is the default, and what the targets speak of.
 const BACKENDS: [(&str, &str); 2] = [("miniz", "miniz,parallel"), ("zlib-rs", "zlib-rs,parallel")];
@@ -49,21 +59,37 @@ const FIXED: &str = "Number";
 pub(crate) fn run(mlnet: &MlNet, options: &Options) -> Result<(), String> {
     let mut bench = Bench { backends: Vec::new(), samples: HashMap::new(), results: HashMap::new() };
     for (name, features) in BACKENDS {
-        bench.backends.push((name, executable(features)?));
+        bench.backends.push((name, executable("scan", features)?));
     }
     let directory = files(mlnet, options.rows, &["deflate", "none"])?;
     let (deflate, none) = (directory.join("bench-deflate.idv"), directory.join("bench-none.idv"));
+    let wanted = |part| options.only.is_none_or(|only| only == part);
+    let writing = if wanted(Part::Writing) { Some(Writing::new(&deflate)?) } else { None };
     for round in 1..=options.runs {
         eprintln!("round {round} of {}", options.runs);
-        bench.round(mlnet, &deflate, &none)?;
+        if wanted(Part::Reading) {
+            bench.round(mlnet, &deflate, &none)?;
+        }
+        if let Some(writing) = &writing {
+            writing.round(&mut bench, mlnet)?;
+        }
     }
-    let mut rows = bench.rows(&deflate)?;
-    // Ten times fewer and ten times more: the smaller one, too, has more blocks than are decoded ahead.
-    let small = files(mlnet, options.rows / 10, &["deflate"])?;
-    let large = files(mlnet, options.rows * 10, &["deflate"])?;
-    rows.push(bench.memory(&small.join("bench-deflate.idv"), &large.join("bench-deflate.idv"))?);
+    let mut rows = Vec::new();
+    if wanted(Part::Reading) {
+        rows.extend(bench.rows(&deflate)?);
+        // Ten times fewer and ten times more: the smaller one, too, has more blocks than are decoded ahead.
+        let small = files(mlnet, options.rows / 10, &["deflate"])?;
+        let large = files(mlnet, options.rows * 10, &["deflate"])?;
+        rows.push(bench.memory(&small.join("bench-deflate.idv"), &large.join("bench-deflate.idv"))?);
+    }
+    if let Some(writing) = &writing {
+        rows.extend(writing.rows(&bench)?);
+    }
     if options.smoke {
-        println!("every way of reading gave what ML.NET read ({} figures taken, which mean nothing here)", rows.len());
+        println!(
+            "every way of reading and writing gave what ML.NET read ({} figures taken, which mean nothing here)",
+            rows.len()
+        );
         return Ok(());
     }
     if !options.json {
@@ -99,18 +125,18 @@ fn files(mlnet: &MlNet, rows: u64, compressions: &[&str]) -> Result<PathBuf, Str
 }
 
 /// Builds the measuring program with these features and says where it is.
-fn executable(features: &str) -> Result<PathBuf, String> {
-    let mut build = shell::cargo(["bench", "--quiet", "--package", "idv", "--bench", "scan", "--no-run"]);
+pub(super) fn executable(name: &str, features: &str) -> Result<PathBuf, String> {
+    let mut build = shell::cargo(["bench", "--quiet", "--package", "idv", "--bench", name, "--no-run"]);
     build.args(["--no-default-features", "--features", features, "--message-format", "json-render-diagnostics"]);
     let messages = shell::text(build)?;
     let found = messages.lines().rev().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
-        let scan = message.get("target")?.get("name")?.as_str()? == "scan";
+        let found = message.get("target")?.get("name")?.as_str()? == name;
         let executable = message.get("executable")?.as_str()?;
         // Cargo gives it another name for other features, so that it stays where it is.
-        scan.then(|| PathBuf::from(executable))
+        found.then(|| PathBuf::from(executable))
     });
-    found.ok_or_else(|| "cargo names no executable of the benchmark scan".to_owned())
+    found.ok_or_else(|| format!("cargo names no executable of the benchmark {name}"))
 }
 
 /// What is measured: who, and which work on which file.
@@ -120,7 +146,7 @@ struct Key {
     work: String,
 }
 
-struct Bench {
+pub(super) struct Bench {
     backends: Vec<(&'static str, PathBuf)>,
     /// Seconds, or what else was measured, of all counted repetitions.
     samples: HashMap<Key, Vec<f64>>,
@@ -129,8 +155,8 @@ struct Bench {
 }
 
 /// The works that ML.NET does too: file, columns, and in which ways we do them (threads, or positional reading).
-const ALL_CORES: &str = "";
-const ONE_THREAD: &str = "--threads 1";
+pub(super) const ALL_CORES: &str = "";
+pub(super) const ONE_THREAD: &str = "--threads 1";
 const POSITIONAL: &str = "--positional";
 
 impl Bench {
@@ -192,7 +218,7 @@ impl Bench {
     }
 
     /// Runs a process, keeps one field of its counted repetitions as samples, and compares others with what was seen before.
-    fn measure(
+    pub(super) fn measure(
         &mut self,
         process: &mut Command,
         who: &'static str,
@@ -219,7 +245,20 @@ impl Bench {
         Ok(lines)
     }
 
-    fn median(&self, who: &'static str, work: &str) -> Result<f64, String> {
+    /// Keeps a figure that somebody else measured.
+    pub(super) fn sample(&mut self, who: &'static str, work: &str, value: f64) {
+        self.samples.entry(Key { who, work: work.to_owned() }).or_default().push(value);
+    }
+
+    /// Reads a file that was written, whose values must be those that all others read as `work`.
+    pub(super) fn check(&mut self, file: &Path, work: &str) -> Result<(), String> {
+        let (who, executable) = self.backends.first().ok_or("no backend")?;
+        let (who, mut scan) = (*who, shell::program(executable));
+        scan.arg("read").arg(file);
+        self.measure(&mut scan, who, "what was written", &[("checksum", work), ("rows", "rows")], "seconds").map(drop)
+    }
+
+    pub(super) fn median(&self, who: &'static str, work: &str) -> Result<f64, String> {
         let samples = self.samples.get(&Key { who, work: work.to_owned() });
         samples.and_then(|samples| median(samples.clone())).ok_or_else(|| format!("{work} was not measured with {who}"))
     }
@@ -333,7 +372,7 @@ fn work(file: &str, column: Option<&str>) -> String {
     format!("{file} {}", column.unwrap_or("all"))
 }
 
-fn seconds(work: String, beside: &str, theirs: f64, ours: f64, target: Option<f64>) -> Row {
+pub(super) fn seconds(work: String, beside: &str, theirs: f64, ours: f64, target: Option<f64>) -> Row {
     Row { work, beside: beside.to_owned(), theirs, ours, unit: "s", ratio: theirs / ours, target }
 }
 
@@ -349,6 +388,6 @@ fn json_lines(process: &mut Command) -> Result<Vec<Value>, String> {
     lines.map_err(|error| format!("`{shown}` printed something that is not JSON: {error}"))
 }
 
-fn number(line: &Value, field: &str) -> Result<f64, String> {
+pub(super) fn number(line: &Value, field: &str) -> Result<f64, String> {
     line.get(field).and_then(Value::as_f64).ok_or_else(|| format!("no number {field} in {line}"))
 }

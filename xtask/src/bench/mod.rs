@@ -1,6 +1,7 @@
 //! Benchmarks beside the references and rivals, in one run, as ratios.
 
 mod idv;
+mod idv_write;
 mod leb128;
 mod table;
 
@@ -17,7 +18,7 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 enum Subject {
-    /// Reading IDV files beside ML.NET
+    /// Reading and writing IDV files beside ML.NET
     Idv(idv::Options),
     /// LEB128 integers beside other crates
     Leb128(leb128::Options),
