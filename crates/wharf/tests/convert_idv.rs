@@ -289,6 +289,20 @@ fn programs_get_the_schema_and_can_give_it_back() {
 }
 
 #[test]
+fn an_idv_file_is_a_schema_too() {
+    let place = Place::new();
+    let file = golden("key-values-text.idv");
+    run(["convert", &file, &place.path("x.jsonl")]);
+    place.run(&["convert", "@x.jsonl", "@x.idv", "--schema", &file]).ok();
+    assert_eq!(rows(&place.path("x.idv")), rows(&file));
+    assert_eq!(essence(&place.path("x.idv")), essence(&file));
+    let place = place.with("not.json", "{\"a\":");
+    let (code, said) = place.said(&["convert", "@x.jsonl", "@y.idv", "--schema", "@not.json"]);
+    assert_eq!(code, 1);
+    assert!(said.starts_with("error: @not.json: the schema is no JSON: "), "{said}");
+}
+
+#[test]
 fn a_schema_in_short_gives_the_types() {
     let place = Place::new()
         .with("people.jsonl", PEOPLE)

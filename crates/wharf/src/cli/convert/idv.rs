@@ -30,8 +30,8 @@ const MOST_LINES: usize = 20;
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Options for the output IDV")]
 pub(super) struct Options {
-    /// The types of the columns of a text: the JSON of `wharf info --json` of an IDV file, or {"age": "Single"}. Without,
-    /// they are inferred from all lines
+    /// The types of the columns of a text: an IDV file that has them, its `wharf info --json`, or {"age": "Single"}.
+    /// Without, they are inferred from all lines
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
 
@@ -249,12 +249,19 @@ fn texts<W: Write + Seek>(
 fn given(path: &Path, selection: &Selection, poured: &mut Poured) -> Result<(Schema, Vec<String>)> {
     let named = |error: Error| error.in_file(path.display().to_string());
     let source = Source::open(path)?;
-    let text = source.read(0..source.len())?;
-    let json: Value = serde_json::from_slice(&text)
-        .map_err(|cause| named(Error::invalid("the schema is no JSON").caused_by(cause)))?;
-    let (schema, lost) = Schema::from_json(&json).map_err(named)?;
-    let file = path.display().to_string();
-    poured.lost.extend(lost.into_iter().map(|loss| Lost { file: Some(file.clone()), loss }));
+    let schema = if source::is_idv(&source)? {
+        idv::Reader::from_source(source, idv::Options::default())
+            .and_then(|reader| reader.schema(None))
+            .map_err(named)?
+    } else {
+        let text = source.read(0..source.len())?;
+        let json: Value = serde_json::from_slice(&text)
+            .map_err(|cause| named(Error::invalid("the schema is no JSON").caused_by(cause)))?;
+        let (schema, lost) = Schema::from_json(&json).map_err(named)?;
+        let file = path.display().to_string();
+        poured.lost.extend(lost.into_iter().map(|loss| Lost { file: Some(file.clone()), loss }));
+        schema
+    };
     let names = column_names(&schema);
     let chosen = choose(&names, selection)?;
     let leave_out = left_out(&names, chosen.as_deref());

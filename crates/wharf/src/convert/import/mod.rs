@@ -67,7 +67,7 @@ pub use inferred::{Inferred, InferredColumn};
 /// Records that are taken together at most.
 const RECORDS: u64 = 8192;
 /// Cells that are taken together at most, about: fewer records of wide tables.
-const CELLS: u64 = 4 << 20;
+const CELLS: u64 = 512 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
