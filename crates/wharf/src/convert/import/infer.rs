@@ -7,18 +7,15 @@
 mod arrays;
 
 use container_core::{Error, Result};
-use idv::{DateTime, DateTimeOffset, ItemType, Type};
+use idv::{ItemType, Type};
 use serde_json::value::RawValue;
 
 use super::json::{self, Kind, Walk};
 use super::number::{Number, is_float_word, is_number, number};
 use super::place::{Place, first};
+use super::time::{is_offset, is_time};
 use arrays::{Arrays, sparse};
 
-/// The last tick that .NET has.
-const LAST_TICK: i64 = 3_155_378_975_999_999_999;
-/// .NET's offsets end here, in minutes.
-const MOST_OFFSET: u16 = 14 * 60;
 /// So much of a value is shown in an error.
 const SHOWN: usize = 40;
 
@@ -169,9 +166,8 @@ impl Seen {
         let seen = self.texts.get_or_insert(Texts { first: place, times: true, offsets: true });
         seen.first = seen.first.min(place);
         if seen.times || seen.offsets {
-            let may_be = text.len() >= 19 && text.as_bytes().get(10) == Some(&b'T');
-            seen.times = seen.times && may_be && is_time(text);
-            seen.offsets = seen.offsets && may_be && is_offset(text);
+            seen.times = seen.times && is_time(text);
+            seen.offsets = seen.offsets && is_offset(text);
         }
     }
 
@@ -338,18 +334,6 @@ fn earlier<T: Ord>(slot: &mut Option<T>, other: Option<T>) {
         (Some(mine), Some(other)) if *mine <= other => {}
         (slot, other) => *slot = other,
     }
-}
-
-fn is_time(text: &str) -> bool {
-    let parsed = text.parse::<DateTime>();
-    parsed.is_ok_and(|time| (0..=LAST_TICK).contains(&time.0) && time.to_string() == text)
-}
-
-fn is_offset(text: &str) -> bool {
-    let parsed = text.parse::<DateTimeOffset>();
-    parsed.is_ok_and(|time| {
-        (0..=LAST_TICK).contains(&time.ticks) && time.minutes.unsigned_abs() <= MOST_OFFSET && time.to_string() == text
-    })
 }
 
 /// The beginning of a long value.

@@ -46,6 +46,7 @@ mod number;
 mod place;
 mod record;
 mod survey;
+mod time;
 
 #[cfg(test)]
 mod tests;
