@@ -83,7 +83,7 @@ fn after_a_failure_every_call_fails() {
 
 /// What the file of a generation holds, in so many rows: the number itself.
 fn rows_of(generation: i64) -> usize {
-    400_000 + generation as usize % 1000
+    400_000 + usize::try_from(generation % 1000).unwrap()
 }
 
 fn write_generation(path: &Path, generation: i64) {
