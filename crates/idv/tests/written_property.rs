@@ -25,7 +25,9 @@ struct Given {
 }
 
 /// One thing said of a column: what it is, its type and its value.
-fn metadata() -> impl Strategy<Value = (String, Kind, Cell)> {
+type Said = (String, Kind, Cell);
+
+fn metadata() -> impl Strategy<Value = Said> {
     (strategies::text(), strategies::column(1, 6)).prop_map(|(name, column)| {
         let kind = written_kind(&column.kind);
         let cell = written_cell(kind.item(), &column.cells[0]);
@@ -40,7 +42,7 @@ fn given_rows(rows: impl Strategy<Value = usize>) -> impl Strategy<Value = Given
     })
 }
 
-fn given(rows: usize, columns: Vec<(TableColumn, Vec<(String, Kind, Cell)>, u8)>) -> Given {
+fn given(rows: usize, columns: Vec<(TableColumn, Vec<Said>, u8)>) -> Given {
     let (mut table, mut schemas, mut values) = (Table { last: 6, rows, columns: Vec::new() }, Vec::new(), Vec::new());
     for (column, metadata, missing) in columns {
         let kind = written_kind(&column.kind);
