@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     };
     let named = |error: Error| error.in_file(place.name());
     let output = writing::create(&arguments.output, arguments.force, &places)?;
-    let name = output.path().display().to_string();
+    let name = arguments.output.display().to_string();
     let input = place.input(&mut env.opener).map_err(named)?;
     let source = input.source().ok_or_else(|| named(Error::usage("a directory is no IDV file")))?;
 
