@@ -308,9 +308,9 @@ impl Seen {
     }
 }
 
-const MISSING_TEXT: &str = "missing, which ML.NET reads as empty";
-const MISSING_BOOL: &str = "missing, which ML.NET reads as false";
-const MISSING_TIME: &str = "missing, which ML.NET reads as 0001-01-01T00:00:00";
+const MISSING_TEXT: &str = "some missing, which ML.NET reads as empty";
+const MISSING_BOOL: &str = "some missing, which ML.NET reads as false";
+const MISSING_TIME: &str = "some missing, which ML.NET reads as 0001-01-01T00:00:00";
 impl Integers {
     fn merge(&mut self, other: Self) {
         self.first = self.first.min(other.first);

@@ -22,7 +22,7 @@ pub struct InferredColumn<'a> {
     pub name: &'a str,
     /// Its type.
     pub kind: Type,
-    /// What there is to know of its missing values, such as `missing, which ML.NET reads as empty`; `None` where none are.
+    /// What there is to know of its missing values, such as `some missing, which ML.NET reads as empty`; `None` where none are.
     pub note: Option<&'static str>,
 }
 

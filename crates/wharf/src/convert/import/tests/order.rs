@@ -121,8 +121,8 @@ fn many_chunks_are_one_table() {
     text.push_str("{\"a\":0.5,\"last\":[1]}\n");
     let expected = vec![
         "a: Double".to_owned(),
-        "first: Boolean (missing, which ML.NET reads as false)".to_owned(),
-        "b: Text (missing, which ML.NET reads as empty)".to_owned(),
+        "first: Boolean (some missing, which ML.NET reads as false)".to_owned(),
+        "b: Text (some missing, which ML.NET reads as empty)".to_owned(),
         "last: Vector<Int64>".to_owned(),
     ];
     for threads in [0, 1, 3] {

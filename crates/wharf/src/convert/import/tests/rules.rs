@@ -83,13 +83,13 @@ fn numbers_that_no_type_has() {
 #[test]
 fn bools_and_texts() {
     assert_eq!(kind(&["true", "false"]), "Boolean");
-    assert_eq!(kind(&["true", "null"]), "Boolean (missing, which ML.NET reads as false)");
+    assert_eq!(kind(&["true", "null"]), "Boolean (some missing, which ML.NET reads as false)");
     assert_eq!(kind(&["\"a\"", "\"\""]), "Text");
-    assert_eq!(kind(&["\"a\"", "null"]), "Text (missing, which ML.NET reads as empty)");
+    assert_eq!(kind(&["\"a\"", "null"]), "Text (some missing, which ML.NET reads as empty)");
     assert_eq!(kind(&["\"NaN\""]), "Text");
     assert_eq!(kind(&["\"NaN\"", "\"a\""]), "Text");
     assert_eq!(kind(&["\"1\""]), "Text");
-    assert_eq!(kind(&["null", "null"]), "Text (missing, which ML.NET reads as empty)");
+    assert_eq!(kind(&["null", "null"]), "Text (some missing, which ML.NET reads as empty)");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_bool_that_is_missing_is_of_the_older_type() {
 
 #[test]
 fn times() {
-    let missing = "(missing, which ML.NET reads as 0001-01-01T00:00:00)";
+    let missing = "(some missing, which ML.NET reads as 0001-01-01T00:00:00)";
     assert_eq!(kind(&["\"2020-02-29T00:00:00\"", "\"0001-01-01T00:00:00.0000001\""]), "DateTime");
     assert_eq!(kind(&["\"2020-02-29T00:00:00\"", ""]), format!("DateTime {missing}"));
     assert_eq!(kind(&["\"2020-02-29T00:00:00+01:00\"", "\"2020-02-29T00:00:00-10:30\""]), "DateTimeOffset");
@@ -176,7 +176,7 @@ fn vectors() {
     assert_eq!(kind(&["[1,2]", "[]"]), "Vector<Int64>");
     assert_eq!(kind(&["[1,2]", "null"]), "Vector<Int64>");
     assert_eq!(kind(&["[true]"]), "Vector<Boolean, 1>");
-    assert_eq!(kind(&["[\"a\",null]"]), "Vector<Text, 2> (missing, which ML.NET reads as empty)");
+    assert_eq!(kind(&["[\"a\",null]"]), "Vector<Text, 2> (some missing, which ML.NET reads as empty)");
     assert_eq!(kind(&["[]", "[]"]), "Vector<Text>");
     assert_eq!(kind(&["[]", "null"]), "Vector<Text>");
     let error = kind(&["[1]", "[\"a\"]"]);
@@ -212,6 +212,9 @@ fn sparse_vectors() {
     assert_eq!(kind(&[&sparse(2, "5"), "[1,2]"]), "Vector<Int64, 2>");
     assert_eq!(kind(&[&sparse(3, "5"), "[1,2]"]), "Vector<Int64>");
     assert_eq!(kind(&[&sparse(3, "\"a\"")]), "Vector<Text, 3>");
+    let empty = "{\"$sparse\":{\"length\":0,\"indices\":[],\"values\":[]}}";
+    assert_eq!(kind(&[empty, "[1,2]"]), "Vector<Int64>");
+    assert_eq!(kind(&[empty, "[[1,2]]"]), "Vector<Int64, *, 2>");
     assert_eq!(
         kind(&["{\"$sparse\":{\"length\":3}}"]),
         "a: a $sparse vector has other members than length, indices and values (byte 5, line 1, column \"x\")"
@@ -236,7 +239,7 @@ fn words_are_what_all_of_them_are() {
     assert_eq!(word(&["1", " 1"]), "Text");
     assert_eq!(word(&["1", "a"]), "Text");
     assert_eq!(word(&["true", "FALSE", "False"]), "Boolean");
-    assert_eq!(word(&["true", ""]), "Boolean (missing, which ML.NET reads as false)");
+    assert_eq!(word(&["true", ""]), "Boolean (some missing, which ML.NET reads as false)");
     assert_eq!(word(&["true", "1"]), "Text");
     assert_eq!(word(&["", ""]), "Text");
     assert_eq!(word(&["a", ""]), "Text");
