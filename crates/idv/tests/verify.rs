@@ -183,6 +183,38 @@ fn shared_parts_take_no_time() {
     }
 }
 
+/// Three thousand columns of keys that share one table of metadata of two thousand entries: it is read once.
+#[test]
+fn shared_labels_take_no_time() {
+    const N: usize = 3000;
+    let mut forge = Forge::new(6, 1);
+    for index in 0..N {
+        let mut column = Column::new(&format!("k{index}"), Codec::key("Byte", 2), NONE, 1).block(vec![1]);
+        if index == 0 {
+            column.metadata =
+                (0..2000).map(|n| Meta::new(&format!("kind {n}"), Codec::plain("Byte"), NONE, vec![1])).collect();
+            let labels = [1i32, 2, -1, 0].map(i32::to_le_bytes).concat();
+            let labels = [labels, text_block(2, &[1, 2], b"ab")].concat();
+            let codec = Codec::vector(&Codec::plain("TextSpan"), &[2]);
+            column.metadata.push(Meta::new("KeyValues", codec, NONE, labels));
+        }
+        forge.columns.push(column);
+    }
+    let mut shared = forge.build();
+    let table = (shared.columns[0].metadata_toc as i64).to_le_bytes();
+    for at in shared.columns.iter().map(|placed| placed.metadata_field).collect::<Vec<_>>() {
+        shared.set(at, &table);
+    }
+    let reader = open(shared.bytes).unwrap();
+    let begin = Instant::now();
+    let mut rows = reader.rows(&container_core::Scan::default()).unwrap();
+    let row = rows.try_next().unwrap().unwrap();
+    let mut line = Vec::new();
+    row.json(&mut line).unwrap();
+    assert!(line.ends_with(br#""k2998":"a","k2999":"a"}"#));
+    assert!(begin.elapsed() < Duration::from_millis(500), "{:?}", begin.elapsed());
+}
+
 #[test]
 fn progress_reaches_the_end() {
     #[derive(Default)]

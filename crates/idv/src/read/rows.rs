@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use container_core::{Error, Loss, Position, Result, Scan};
@@ -73,23 +74,27 @@ impl Reader {
                 readable
             }
         };
-        let columns = indices.iter().map(|&index| self.row_column(index, scan.missing_as_null));
+        let mut known = HashMap::new();
+        let columns = indices.iter().map(|&index| self.row_column(index, scan.missing_as_null, &mut known));
         let columns = columns.collect::<Result<_>>()?;
         let index = scan.rows.start;
         Ok(Rows { batches, columns, index, batch_end: index, batch_start: index, started: false, left_out })
     }
 
-    fn row_column(&self, index: usize, missing_as_null: bool) -> Result<RowColumn> {
+    /// `known` has the labels of each table of metadata that was looked at: columns may share one.
+    fn row_column(&self, index: usize, missing_as_null: bool, known: &mut KnownLabels) -> Result<RowColumn> {
         let column = self.column_at(index)?;
         let item = column.kind().map_err(super::Unreadable::to_error)?.item();
         let mut labels = None;
-        if matches!(item, ItemType::Key(_)) {
-            let metadata = self.metadata(index)?;
-            if let Some(found) = metadata.iter().find(|metadata| metadata.kind() == "KeyValues")
-                && let Ok(value_type) = found.value_type()
-            {
-                labels = Labels::new(self.metadata_value(index, found)?, value_type).map(Arc::new);
-            }
+        if let (ItemType::Key(_), Some(table)) = (item, column.entry.metadata_offset) {
+            labels = match known.get(&table) {
+                Some(labels) => labels.clone(),
+                None => {
+                    let labels = self.labels(index)?.map(Arc::new);
+                    known.insert(table, labels.clone());
+                    labels
+                }
+            };
         }
         let name = column.unique_name().to_owned();
         let mut member = json_bytes(&name)?;
@@ -114,10 +119,14 @@ impl Reader {
     pub fn labels(&self, column: usize) -> Result<Option<Labels>> {
         let metadata = self.metadata(column)?;
         let Some(found) = metadata.iter().find(|metadata| metadata.kind() == "KeyValues") else { return Ok(None) };
-        let values = self.metadata_value(column, found)?;
-        Ok(found.value_type().ok().and_then(|value_type| Labels::new(values, value_type)))
+        // What cannot be read is no label; what is damaged is an error.
+        let Ok(value_type) = found.value_type() else { return Ok(None) };
+        Ok(Labels::new(self.metadata_value(column, found)?, value_type))
     }
 }
+
+/// Labels by the offset of their table of metadata.
+type KnownLabels = HashMap<u64, Option<Arc<Labels>>>;
 
 fn json_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map_err(|cause| Error::invalid("a name has no JSON form").caused_by(cause))
