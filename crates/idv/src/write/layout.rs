@@ -40,14 +40,23 @@ impl<W: Write + Seek> Writer<W> {
 
     /// Whether no more rows are needed to say it. That texts may have fewer units than bytes is looked at only now and then.
     fn is_enough(&mut self, most: u64) -> bool {
-        let of = |measure: &dyn Fn(&Pending) -> u64| self.columns.iter().map(measure).fold(0, u64::saturating_add);
         let there = self.columns.iter().map(|column| column.values.len()).min().unwrap_or(0);
-        let largest = self.columns.iter().map(|c| codec::encoded_len(&c.kind, &c.values, 0..c.values.len())).max();
-        if there as u64 >= most || largest.unwrap_or(0) > self.options.most_bytes() {
+        if there as u64 >= most {
             return true;
         }
-        let estimate = |units| of(&|c| codec::estimated_len(&c.kind, &c.values, 0..c.values.len(), units));
+        let estimate = |units| {
+            let of = |c: &Pending| codec::estimated_len(&c.kind, &c.values, 0..c.values.len(), units);
+            self.columns.iter().map(of).fold(0, u64::saturating_add)
+        };
         let (most, bytes) = (self.options.most_bytes_of_all(), estimate(Units::Bytes));
+        // No block is larger than this, but for the few bytes of a text's length.
+        let most_bytes = self.options.most_bytes();
+        if bytes.saturating_add(16) > most_bytes {
+            let largest = self.columns.iter().map(|c| codec::encoded_len(&c.kind, &c.values, 0..c.values.len())).max();
+            if largest.unwrap_or(0) > most_bytes {
+                return true;
+            }
+        }
         if bytes <= most || bytes < self.look_again_at {
             return false;
         }
