@@ -74,6 +74,8 @@ impl OutputOptions {
 #[derive(Debug)]
 pub struct Output {
     temporary: NamedTempFile,
+    /// The file as it was named, and the one that this leads to.
+    named: PathBuf,
     target: PathBuf,
     options: OutputOptions,
     failed: bool,
@@ -86,7 +88,8 @@ impl Output {
     /// [`Usage`](crate::ErrorKind::Usage) when it exists and may not be replaced, or is a directory;
     /// [`Io`](crate::ErrorKind::Io) when no file can be created beside it.
     pub fn create(path: impl Into<PathBuf>, options: OutputOptions) -> Result<Self> {
-        let mut target: PathBuf = path.into();
+        let named: PathBuf = path.into();
+        let mut target = named.clone();
         if target.is_dir() {
             return Err(Error::usage("the output is a directory").in_file(target.display().to_string()));
         }
@@ -108,14 +111,14 @@ impl Output {
         }
         let temporary = builder
             .tempfile_in(directory(&target))
-            .map_err(|cause| Error::io("cannot create the output", cause).in_file(target.display().to_string()))?;
-        Ok(Self { temporary, target, options, failed: false })
+            .map_err(|cause| Error::io("cannot create the output", cause).in_file(named.display().to_string()))?;
+        Ok(Self { temporary, named, target, options, failed: false })
     }
 
-    /// Where the file will appear.
+    /// Where the file will appear, as it was named.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.target
+        &self.named
     }
 
     /// The temporary file, for reading back what was written.
@@ -131,7 +134,7 @@ impl Output {
     pub fn read_back(&self) -> Result<crate::Source> {
         let failed = |cause| Error::io("cannot read back what was written", cause);
         let file = self.temporary.reopen().map_err(failed)?;
-        crate::Source::from_file(file).map_err(|error| error.in_file(self.target.display().to_string()))
+        crate::Source::from_file(file).map_err(|error| error.in_file(self.named.display().to_string()))
     }
 
     /// Syncs the file and gives it its name.
@@ -140,8 +143,8 @@ impl Output {
     /// [`Io`](crate::ErrorKind::Io), and [`Usage`](crate::ErrorKind::Usage) when a write failed before or when the target has
     /// come into being meanwhile and may not be replaced. After an error the old file is as it was.
     pub fn finish(self) -> Result<()> {
-        let Self { temporary, target, options, failed } = self;
-        let name = || target.display().to_string();
+        let Self { temporary, named, target, options, failed } = self;
+        let name = || named.display().to_string();
         if failed {
             return Err(Error::usage("the output is not whole: a write to it failed before").in_file(name()));
         }
@@ -157,7 +160,7 @@ impl Output {
         };
         match placed {
             Ok(_) => {}
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => return Err(exists(&target)),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => return Err(exists(&named)),
             Err(error) => return Err(Error::io("cannot put the output in place", error.error).in_file(name())),
         }
         if options.sync == Sync::Disk {

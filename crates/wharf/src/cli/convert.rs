@@ -9,14 +9,15 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::ValueEnum;
-use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Result};
+use container_core::{Error, ErrorKind, Output, Result};
 use serde_json::json;
 
 use super::Outcome;
 use super::cat::{self, To};
 use super::env::Env;
 use super::human::counted;
-use super::inputs::{self, Place};
+use super::inputs;
+use super::output;
 use super::pour::{Job, Poured};
 use super::select::Selection;
 
@@ -96,26 +97,12 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         job.progress &= env.stdout.terminal.is_none();
         cat::stream(&job, to, env)
     } else {
-        create(arguments, &places).and_then(|output| write(&job, to, output, env))
+        output::create(Path::new(&arguments.output), arguments.force, &places)
+            .and_then(|output| write(&job, to, output, env))
     };
     #[cfg(feature = "idv")]
     let outcome = outcome.map_err(source::only_idv);
     outcome
-}
-
-/// The output, unless it exists or is an input.
-fn create(arguments: &Arguments, places: &[Place]) -> Result<Output> {
-    let path = Path::new(&arguments.output);
-    refuse_input(places, path)?;
-    let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
-    Output::create(path, OutputOptions::default().with_overwrite(overwrite)).map_err(|error| {
-        let exists = error.kind() == ErrorKind::Usage && !arguments.force && path.is_file();
-        if exists {
-            Error::usage("the output exists; --force replaces it").in_file(path.display().to_string())
-        } else {
-            error
-        }
-    })
 }
 
 fn write(job: &Job<'_>, to: To, mut output: Output, env: &mut Env<'_>) -> Result<Outcome> {
@@ -164,17 +151,6 @@ fn by_extension(path: &Path) -> Result<Form> {
             let idv = if cfg!(feature = "idv") { " .idv" } else { "" };
             let detail = format!("the output {found}, known are .jsonl .ndjson .json .csv .tsv{idv}; or say --to");
             Err(Error::usage(detail).in_file(path.display().to_string()))
-        }
-    }
-}
-
-/// An output that is an input is refused, whatever the flags.
-fn refuse_input(places: &[Place], output: &Path) -> Result<()> {
-    match places.iter().find(|place| place.is_same_file(output)) {
-        None => Ok(()),
-        Some(place) => {
-            let detail = format!("the output is the input {}", place.name());
-            Err(Error::usage(detail).in_file(output.display().to_string()))
         }
     }
 }

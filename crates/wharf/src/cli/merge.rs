@@ -12,6 +12,7 @@ use super::bar::Bar;
 use super::env::Env;
 use super::human::counted;
 use super::inputs::{self, Place};
+use super::output;
 use super::report::Lost;
 use super::select;
 use super::writing::{self, Writing};
@@ -72,8 +73,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         files.push(open(place, &arguments.columns, env)?);
     }
     let schema = schema(&files, &arguments.writing)?;
-    let output = writing::create(&arguments.output, arguments.force, &places)?;
-    let name = arguments.output.display().to_string();
+    let output = output::create(&arguments.output, arguments.force, &places)?;
+    let name = output.path().display().to_string();
     let bar = Arc::new(Bar::new(env.report.terminal));
     bar.begin(Unit::Rows, Some(files.iter().map(|file| file.reader.row_count()).sum()));
     let (output, copied, rows) = write(arguments, &files, schema, output, &bar).inspect_err(|_| bar.clear())?;
@@ -141,7 +142,7 @@ fn write(
 ) -> Result<(Output, idv::Copied, u64)> {
     let readers: Vec<idv::Reader> = files.iter().map(|file| file.reader.clone()).collect();
     let options = arguments.writing.options(arguments.threads, Arc::clone(bar) as Arc<dyn Progress>);
-    let name = arguments.output.display().to_string();
+    let name = output.path().display().to_string();
     let named = |error: Error| error.in_file(name.clone());
     let mut writer = idv::Writer::new(output, schema, options.with_blocks_of(&readers)).map_err(named)?;
     let mut copied = idv::Copied::default();

@@ -10,6 +10,7 @@ mod info;
 mod inputs;
 #[cfg(feature = "idv")]
 mod merge;
+mod output;
 mod pages;
 mod pour;
 #[cfg(feature = "idv")]

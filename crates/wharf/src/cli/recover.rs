@@ -13,6 +13,7 @@ use super::bar::Bar;
 use super::env::Env;
 use super::human::{clean, counted};
 use super::inputs;
+use super::output;
 use super::report::{Lost, error_object};
 use super::writing::{self, Writing};
 
@@ -65,8 +66,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         return Err(Error::usage("one file is recovered at a time").in_file(arguments.input.display().to_string()));
     };
     let named = |error: Error| error.in_file(place.name());
-    let output = writing::create(&arguments.output, arguments.force, &places)?;
-    let name = arguments.output.display().to_string();
+    let output = output::create(&arguments.output, arguments.force, &places)?;
+    let name = output.path().display().to_string();
     let input = place.input(&mut env.opener).map_err(named)?;
     let source = input.source().ok_or_else(|| named(Error::usage("a directory is no IDV file")))?;
 

@@ -1,9 +1,9 @@
-//! Options of the verbs that write a file, and the file.
+//! Options of the verbs that write an IDV file, and the files they work on.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use container_core::{Error, ErrorKind, Loss, Output, OutputOptions, Overwrite, Result, Source, Sync};
+use container_core::{Error, Loss, Result, Source};
 
 use super::inputs::Place;
 
@@ -74,24 +74,6 @@ pub(crate) fn schema_file(path: &Path) -> Result<(idv::Schema, Vec<Loss>)> {
     let json = serde_json::from_slice(&text)
         .map_err(|cause| named(Error::invalid("the schema is no JSON").caused_by(cause)))?;
     idv::Schema::from_json(&json).map_err(named)
-}
-
-/// Begins the output; one that is an input is refused whatever the flags.
-pub(crate) fn create(path: &Path, force: bool, places: &[Place]) -> Result<Output> {
-    if let Some(place) = places.iter().find(|place| place.is_same_file(path)) {
-        let detail = format!("the output is the input {}", place.name());
-        return Err(Error::usage(detail).in_file(path.display().to_string()));
-    }
-    let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
-    let options = OutputOptions::default().with_overwrite(overwrite).with_sync(Sync::Disk);
-    Output::create(path, options).map_err(|error| {
-        let exists = error.kind() == ErrorKind::Usage && !force && path.is_file();
-        if exists {
-            Error::usage("the output exists; --force replaces it").in_file(path.display().to_string())
-        } else {
-            error
-        }
-    })
 }
 
 /// The reader of an input, which has to be an IDV file.

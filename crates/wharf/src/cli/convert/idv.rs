@@ -16,6 +16,7 @@ use super::super::cat;
 use super::super::env::Env;
 use super::super::human::{clean, counted};
 use super::super::inputs::Place;
+use super::super::output;
 use super::super::pour::{self, Poured};
 use super::super::report::Lost;
 use super::super::select::{self, Selection};
@@ -105,7 +106,7 @@ struct Done {
 
 pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) -> Result<Outcome> {
     if arguments.output != "-" {
-        let output = super::create(arguments, places)?;
+        let output = output::create(Path::new(&arguments.output), arguments.force, places)?;
         let name = output.path().display().to_string();
         let mut done = Done::default();
         let outcome = write(arguments, places, output, env, &mut done).map_err(|error| match error.kind() {
