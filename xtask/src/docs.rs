@@ -1,6 +1,7 @@
 //! Documentation: the crates' pages build without a warning, and commands shown in a README do what it says.
 //!
-//! A block of a README that follows the line `<!-- run -->` is run:
+//! A block of a README that follows the line `<!-- run -->` is run, in a folder where `tests` is the workspace's (and where files may be
+//! left for later blocks); `cargo` runs in the workspace itself:
 //!
 //! ````text
 //! <!-- run -->
@@ -69,9 +70,11 @@ fn pages() -> Result<Vec<PathBuf>, String> {
     Ok(pages)
 }
 
-/// Runs commands in the root of the workspace, with the `wharf` of the workspace.
+/// Runs commands with the `wharf` of the workspace.
 struct Runner {
     path: std::ffi::OsString,
+    /// Where they run; it goes with the runner.
+    folder: tempfile::TempDir,
 }
 
 impl Runner {
@@ -80,12 +83,20 @@ impl Runner {
         let ours = shell::target()?.join("debug");
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(std::iter::once(ours).chain(std::env::split_paths(&path)));
-        Ok(Self { path: path.map_err(|error| format!("cannot extend PATH: {error}"))? })
+        let path = path.map_err(|error| format!("cannot extend PATH: {error}"))?;
+        let folder = tempfile::tempdir().map_err(|error| format!("cannot make a temporary directory: {error}"))?;
+        let tests = folder.path().join("tests");
+        std::os::unix::fs::symlink(shell::root().join("tests"), &tests)
+            .map_err(|error| format!("cannot link {}: {error}", tests.display()))?;
+        Ok(Self { path, folder })
     }
 
     /// What a command prints on both its outputs, as one sees it; its exit code plays no part.
     fn output(&self, command: &str) -> Result<String, String> {
         let mut bash = shell::program("bash");
+        if !command.starts_with("cargo ") {
+            bash.current_dir(self.folder.path());
+        }
         bash.arg("-c").arg(format!("exec 2>&1\n{command}")).env("PATH", &self.path);
         bash.env("LC_ALL", "C.UTF-8").env("NO_COLOR", "1").env_remove("COLUMNS");
         let output = shell::output(&mut bash)?;

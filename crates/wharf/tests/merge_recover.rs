@@ -133,7 +133,11 @@ fn a_file_that_is_cut_off_is_recovered_by_the_schema_of_another() {
     let adult = golden("real-adult.idv");
     fs::write(&damaged, &fs::read(&adult).unwrap()[..10_000]).unwrap();
     fs::write(&schema, run(["info", &adult, "--json"]).ok()).unwrap();
-    let ran = run(["recover", &damaged, &out, "--schema", &schema]);
+    for like in [&schema, &adult] {
+        let ran = run(["recover", &damaged, &out, "--schema", like, "--force"]);
+        assert_eq!((ran.code(), ran.out()), (3, &*format!("{out}: 400 rows of 500, 14 columns, verified\n")), "{ran:?}");
+    }
+    let ran = run(["recover", &damaged, &out, "--schema", &schema, "--force"]);
     assert_eq!((ran.code(), ran.out()), (3, &*format!("{out}: 400 rows of 500, 14 columns, verified\n")), "{ran:?}");
     assert!(ran.err().contains("rows behind the last whole blocks lost (100 times, first row 400)"), "{ran:?}");
     assert!(ran.err().contains("the table of contents is lost: by the schema that was given, 2 blocks"), "{ran:?}");

@@ -21,7 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   wharf recover cut-off.idv whole.idv
   wharf recover damaged.idv whole.idv --columns Label,Features
-  wharf info monday.idv --json > like.json && wharf recover tuesday.idv whole.idv --schema like.json";
+  wharf recover tuesday.idv whole.idv --schema monday.idv";
 
 /// Save what is whole out of a file that is cut off or damaged
 ///
@@ -43,8 +43,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     columns: Vec<String>,
 
-    /// The columns of a file whose table of contents is lost (it stands at the end): the JSON of `wharf info --json` of a
-    /// file that was written in the same way. Only where blocks lie in order, as wharf writes them, can they be told apart
+    /// The columns of a file whose table of contents is lost (it stands at the end): those of this file, which was written in
+    /// the same way (IDV, or what `wharf info --json` said of it). Only blocks that lie in order, as wharf writes them, can be
+    /// told apart
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
 

@@ -5,7 +5,7 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{ColumnInfo, Error, ErrorKind, Position, Progress, Result, Scan, Source, Unit};
+use container_core::{ColumnInfo, Error, ErrorKind, Position, Progress, Result, Scan, Unit};
 use idv::{Schema, Writer, WriterOptions};
 use serde_json::{Map, Value};
 use wharf::convert::import::{InferredColumn, Take, TextTable, column_names};
@@ -20,7 +20,7 @@ use super::super::output;
 use super::super::pour::{self, Poured};
 use super::super::report::Lost;
 use super::super::select::{self, Selection};
-use super::super::writing::Writing;
+use super::super::writing::{Writing, schema_file};
 use super::source::{self, Kind, Opened};
 use super::{Arguments, Form};
 
@@ -248,21 +248,9 @@ fn texts<W: Write + Seek>(
 
 /// The columns that a schema file gives, as far as they are wanted, and the names of the others.
 fn given(path: &Path, selection: &Selection, poured: &mut Poured) -> Result<(Schema, Vec<String>)> {
-    let named = |error: Error| error.in_file(path.display().to_string());
-    let source = Source::open(path)?;
-    let schema = if source::is_idv(&source)? {
-        idv::Reader::from_source(source, idv::Options::default())
-            .and_then(|reader| reader.schema(None))
-            .map_err(named)?
-    } else {
-        let text = source.read(0..source.len())?;
-        let json: Value = serde_json::from_slice(&text)
-            .map_err(|cause| named(Error::invalid("the schema is no JSON").caused_by(cause)))?;
-        let (schema, lost) = Schema::from_json(&json).map_err(named)?;
-        let file = path.display().to_string();
-        poured.lost.extend(lost.into_iter().map(|loss| Lost { file: Some(file.clone()), loss }));
-        schema
-    };
+    let (schema, lost) = schema_file(path)?;
+    let file = path.display().to_string();
+    poured.lost.extend(lost.into_iter().map(|loss| Lost { file: Some(file.clone()), loss }));
     let names = column_names(&schema);
     let chosen = choose(&names, selection)?;
     let leave_out = left_out(&names, chosen.as_deref());

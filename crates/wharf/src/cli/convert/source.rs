@@ -79,12 +79,6 @@ fn one(place: &Place, from: Option<Kind>, opener: &mut Opener<'_>) -> Result<(Ki
     Ok((kind, source.clone()))
 }
 
-/// Whether a file's content is IDV's.
-pub(super) fn is_idv(source: &Source) -> Result<bool> {
-    let head = source.read(0..source.len().min(4096))?;
-    Ok(idv::FORMAT.recognize(&Probe::new(None, &head)) == Recognition::Content)
-}
-
 fn by_extension(path: &Path) -> Option<Kind> {
     let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
     match extension.as_str() {
