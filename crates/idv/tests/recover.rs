@@ -209,12 +209,10 @@ fn whatever_is_cut_or_changed_what_is_written_is_sound() {
             for bit in [0x01, 0x80] {
                 changed[at] ^= bit;
                 let options = RecoverOptions::default().with_threads(1);
-                if let Ok(recovery) = Recovery::survey(Source::from(changed.clone()), &options) {
-                    if let Ok((out, _)) =
-                        recovery.write(Cursor::new(Vec::new()), WriterOptions::default().with_threads(1))
-                    {
-                        opened(out.get_ref());
-                    }
+                let survey = Recovery::survey(Source::from(changed.clone()), &options);
+                let write = WriterOptions::default().with_threads(1);
+                if let Ok((out, _)) = survey.and_then(|recovery| recovery.write(Cursor::new(Vec::new()), write)) {
+                    opened(out.get_ref());
                 }
                 changed[at] ^= bit;
             }
