@@ -109,12 +109,13 @@ impl Task {
 
     fn merge(&self, out: &Path, files: &[PathBuf]) {
         let start = Instant::now();
-        let first = Reader::open(&files[0]).unwrap();
+        let open = |file| Reader::open_with(file, Options::default().with_access(Access::Positional)).unwrap();
+        let first = open(&files[0]);
         let schema = first.schema(None).unwrap();
         let mut writer = Writer::create(out, self.output(), schema, self.options.clone()).unwrap();
         let (mut carried, mut encoded) = (0, 0);
         for file in files {
-            let copied = writer.append_blocks(&Reader::open(file).unwrap(), None).unwrap();
+            let copied = writer.append_blocks(&open(file), None).unwrap();
             carried += copied.carried;
             encoded += copied.encoded;
         }

@@ -23,6 +23,34 @@ pub(crate) fn values(kind: &Type, values: &Values, range: Range<usize>) -> Resul
     }
 }
 
+/// Checks a run of values also for what ML.NET could not read back: times with offset that are out of its range in UTC.
+pub(crate) fn writable(kind: &Type, run: &Values, range: Range<usize>) -> Result<(), Wrong> {
+    values(kind, run, range.clone())?;
+    let (items, places): (&Values, &dyn Fn(usize) -> Range<usize>) = match run {
+        Values::Vector(vectors) => (vectors.values(), &|place| vectors.get(place).map_or(0..0, |vector| vector.range)),
+        items => (items, &|place| place..place + 1),
+    };
+    let Values::DateTimeOffset(both) = items else { return Ok(()) };
+    for place in range {
+        let found = places(place).find_map(|item| bad_utc(*both.ticks.get(item)?, *both.minutes.get(item)?));
+        if let Some(detail) = found {
+            return Err(Wrong { place, detail });
+        }
+    }
+    Ok(())
+}
+
+/// A time with offset whose moment is out of .NET's range. Both are known to be in theirs.
+fn bad_utc(ticks: i64, minutes: i16) -> Option<String> {
+    if ticks == i64::MIN || minutes == i16::MIN {
+        return None;
+    }
+    let utc = ticks.checked_sub(i64::from(minutes) * TICKS_OF_MINUTE)?;
+    (!is_time(utc)).then(|| {
+        format!("time of {ticks} ticks and {minutes} minutes is {utc} ticks in UTC, not between 0 and {LAST_TICK}")
+    })
+}
+
 fn check_items(item: ItemType, values: &Values, range: Range<usize>) -> Result<(), Wrong> {
     let first = range.start;
     let place = match (item, values) {
@@ -49,12 +77,10 @@ pub(crate) fn bad_value(item: ItemType, values: &Values, place: usize) -> Option
         (_, Values::DateTime(ticks)) => bad_ticks(*ticks.get(place)?),
         (_, Values::DateTimeOffset(both)) => {
             let (&ticks, &minutes) = (both.ticks.get(place)?, both.minutes.get(place)?);
-            let allowed = minutes == i16::MIN || OFFSETS.contains(&minutes);
-            if allowed {
-                bad_ticks(ticks)
-            } else {
-                Some(format!("offset of {minutes} minutes is not between -840 and 840"))
+            if minutes == i16::MIN || OFFSETS.contains(&minutes) {
+                return bad_ticks(ticks);
             }
+            Some(format!("offset of {minutes} minutes is not between -840 and 840"))
         }
         _ => None,
     }
@@ -71,6 +97,9 @@ pub(crate) fn can_be_bad(item: ItemType) -> bool {
             | ItemType::DvDateTimeZone
     )
 }
+
+/// Ticks of 100 ns.
+const TICKS_OF_MINUTE: i64 = 600_000_000;
 
 /// .NET's offsets reach 14 hours either way.
 const OFFSETS: std::ops::RangeInclusive<i16> = -840..=840;

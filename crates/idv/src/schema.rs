@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use container_core::{Error, Result};
 
 use crate::FORMAT_NAME;
+use crate::check;
 use crate::codec::{Values, Vectors};
 use crate::wire::{Compression, ItemType, Type};
 
@@ -152,6 +153,10 @@ impl ColumnSchema {
                 if length != size {
                     return Err(about(format!("a vector of {length} items where {} is said", metadata.value_type)));
                 }
+            }
+            // ML.NET refuses a file for such a time; keys it passes on as they are.
+            if !matches!(metadata.value_type.item(), ItemType::Key(_)) {
+                check::writable(&metadata.value_type, &metadata.value, 0..1).map_err(|wrong| about(wrong.detail))?;
             }
         }
         Ok(())

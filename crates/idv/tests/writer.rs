@@ -184,6 +184,30 @@ fn nothing_is_written_of_rows_that_cannot_be() {
 }
 
 #[test]
+fn times_with_offset_are_in_range_in_utc_too() {
+    let mut writer = writer([item("t", ItemType::DateTimeOffset)], WriterOptions::default());
+    let time = |ticks: i64, minutes: i16| {
+        let mut values = Values::of(&Type::Item(ItemType::DateTimeOffset));
+        let Values::DateTimeOffset(both) = &mut values else { unreachable!("it was made of times with offset") };
+        both.ticks.push(ticks);
+        both.minutes.push(minutes);
+        values
+    };
+    for good in [(0, 0), (0, -840), (600_000_000, 1), (i64::MIN, i16::MIN), (3_155_378_975_999_999_999, 840)] {
+        writer.append_columns(&[(&time(good.0, good.1)).into()]).unwrap();
+    }
+    let error = writer.append_columns(&[(&time(0, 1)).into()]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "idv: time of 0 ticks and 1 minutes is -600000000 ticks in UTC, not between 0 and 3155378975999999999 (row 5, \
+         column \"t\")"
+    );
+    let error = writer.append_columns(&[(&time(0, 841)).into()]).unwrap_err();
+    assert_eq!(error.to_string(), "idv: offset of 841 minutes is not between -840 and 840 (row 5, column \"t\")");
+    assert_eq!(finished(writer).row_count(), 5);
+}
+
+#[test]
 fn blocks_stay_within_the_limits() {
     let limits = Limits::default().with_block_bytes(1000);
     let options = WriterOptions::default().with_limits(limits).with_rows_per_block(1_000_000);
@@ -260,6 +284,11 @@ fn options_and_schemas_that_cannot_be() {
     assert_eq!(
         refused(vec![names], default()),
         "idv: metadata \"SlotNames\": a vector of 2 items where Vector<Single, 3> is said (column \"v\")"
+    );
+    let time = byte().with_metadata("T", Type::Item(ItemType::DateTime), Values::DateTime(vec![-1]));
+    assert_eq!(
+        refused(vec![time], default()),
+        "idv: metadata \"T\": time of -1 ticks is not between 0 and 3155378975999999999 (column \"n\")"
     );
     assert!(KeyType::new(KeyWidth::Byte, 256).is_err() && KeyType::new(KeyWidth::Byte, 0).is_err());
     let limits = Limits::default().with_columns(1);

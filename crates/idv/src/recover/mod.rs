@@ -15,10 +15,11 @@ use self::ranges::{complement, total, union};
 use self::repair::Repaired;
 use self::survey::{Surveyed, survey_column};
 use crate::FORMAT_NAME;
+use crate::check;
 use crate::codec::Values;
 use crate::read::{ColumnSlice, Reader};
 use crate::schema::{MetadataSchema, Schema};
-use crate::wire::Type;
+use crate::wire::{ItemType, Type};
 use crate::write::{Writer, WriterOptions};
 
 /// What can be had of a file that is cut off or damaged: every block has been decoded, whole ones are known.
@@ -267,7 +268,7 @@ impl Recovery {
                 if slices.is_empty() {
                     writer.append_bare_rows(batch.row_count() as u64);
                 } else {
-                    writer.append_columns(&slices)?;
+                    writer.append_as_they_are(&slices)?;
                 }
             }
         }
@@ -336,6 +337,9 @@ impl Recovery {
                         let twice = column.metadata.iter().any(|metadata| metadata.kind == item.kind());
                         let value = self.reader.metadata_value(index, &item);
                         match (value, item.value_type()) {
+                            (Ok(value), Ok(value_type)) if !is_sound(value_type, &value) => {
+                                lose(format!("metadata {:?} lost: it means nothing", item.kind()));
+                            }
                             (Ok(value), Ok(value_type)) if !twice && !item.kind().is_empty() => {
                                 let value_type = value_type.for_writing(self.reader.header().version);
                                 let kind = item.kind().to_owned();
@@ -354,4 +358,9 @@ impl Recovery {
         }
         Ok(schema)
     }
+}
+
+/// Whether a value of metadata can be written.
+fn is_sound(value_type: &Type, value: &Values) -> bool {
+    matches!(value_type.item(), ItemType::Key(_)) || check::writable(value_type, value, 0..value.len()).is_ok()
 }

@@ -217,6 +217,14 @@ impl<W: Write + Seek> Writer<W> {
         self.take_columns(columns, rows)
     }
 
+    /// Appends values that are known to be of their columns, whatever they mean.
+    pub(crate) fn append_as_they_are(&mut self, columns: &[ColumnSlice<'_>]) -> Result<()> {
+        self.flush_rows()?;
+        self.check_alive()?;
+        let rows = self.check_slices(columns).map_err(|error| error.in_format(FORMAT_NAME))?;
+        self.take_columns(columns, rows)
+    }
+
     /// Appends the rows of a batch, whose columns are those of the schema, in its order.
     ///
     /// # Errors
@@ -309,7 +317,7 @@ impl<W: Write + Seek> Writer<W> {
 
     fn check_column(&self, index: usize, slice: &ColumnSlice<'_>, first_row: u64) -> Result<()> {
         let Some(column) = self.columns.get(index) else { return Ok(()) };
-        check::values(&column.kind, slice.values, slice.range.clone()).map_err(|wrong| {
+        check::writable(&column.kind, slice.values, slice.range.clone()).map_err(|wrong| {
             let row = first_row + (wrong.place - slice.range.start) as u64;
             Error::usage(wrong.detail).in_row(row).in_column(self.name(index))
         })
