@@ -135,7 +135,11 @@ fn a_file_that_is_cut_off_is_recovered_by_the_schema_of_another() {
     fs::write(&schema, run(["info", &adult, "--json"]).ok()).unwrap();
     for like in [&schema, &adult] {
         let ran = run(["recover", &damaged, &out, "--schema", like, "--force"]);
-        assert_eq!((ran.code(), ran.out()), (3, &*format!("{out}: 400 rows of 500, 14 columns, verified\n")), "{ran:?}");
+        assert_eq!(
+            (ran.code(), ran.out()),
+            (3, &*format!("{out}: 400 rows of 500, 14 columns, verified\n")),
+            "{ran:?}"
+        );
     }
     let ran = run(["recover", &damaged, &out, "--schema", &schema, "--force"]);
     assert_eq!((ran.code(), ran.out()), (3, &*format!("{out}: 400 rows of 500, 14 columns, verified\n")), "{ran:?}");
