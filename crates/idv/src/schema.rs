@@ -148,6 +148,9 @@ impl ColumnSchema {
                 let (found, n) = (metadata.value.variant(), metadata.value.len());
                 return Err(about(format!("{n} values ({found}) where one {} is wanted", metadata.value_type)));
             }
+            if !metadata.value.is_whole() {
+                return Err(about("a value whose parts have different lengths".to_owned()));
+            }
             if let (Values::Vector(vectors), size @ 1..) = (&metadata.value, metadata.value_type.size()) {
                 let length = vectors.get(0).map_or(0, |vector| vector.length);
                 if length != size {

@@ -202,6 +202,15 @@ impl Values {
         }
     }
 
+    /// Whether their parts belong together: what can be changed from outside may have been changed by half.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self {
+            Self::DateTimeOffset(both) => both.ticks.len() == both.minutes.len(),
+            Self::Vector(vectors) => vectors.values().is_whole() && vectors.values().len() >= vectors.closed_items(),
+            _ => true,
+        }
+    }
+
     pub(crate) fn same_variant(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }

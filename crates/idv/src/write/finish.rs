@@ -38,6 +38,7 @@ impl<W: Write + Seek> Writer<W> {
         let metadata = self.write_all_metadata()?;
         let toc_offset = self.pipeline.position();
         let toc = self.toc(&lookups, &metadata)?;
+        self.options.limits.check_metadata("bytes of the table of contents", toc.len() as u64)?;
         self.pipeline.write(&toc)?;
         let tail_offset = self.pipeline.position();
         self.pipeline.write(&Header::tail())?;
@@ -101,6 +102,7 @@ impl<W: Write + Seek> Writer<W> {
             put_leb(block.len() as u64, &mut table)?;
             self.pipeline.write(block)?;
         }
+        self.options.limits.check_metadata("bytes of the table of metadata", table.len() as u64)?;
         let offset = self.pipeline.position();
         self.pipeline.write(&table)?;
         Ok(offset)

@@ -1,6 +1,7 @@
 //! How many rows a block has: decided by the first rows, as ML.NET does.
 
 use std::io::{Seek, Write};
+use std::ops::Range;
 
 use container_core::Result;
 
@@ -38,31 +39,39 @@ impl<W: Write + Seek> Writer<W> {
         self.cut(rows)
     }
 
+    /// Appends rows to the values of a column, and keeps count of what decides how many rows a block has: so that not all columns are
+    /// looked at whenever one of them grows.
+    pub(super) fn grow(&mut self, index: usize, values: &Values, range: Range<usize>) -> Result<()> {
+        let Some(column) = self.columns.get_mut(index) else { return Ok(()) };
+        column.values.extend_from(values, range)?;
+        if self.rows_per_block.is_some() {
+            return Ok(());
+        }
+        let bytes = column.estimate();
+        self.estimate = self.estimate.saturating_sub(column.estimate).saturating_add(bytes);
+        column.estimate = bytes;
+        let most = self.options.most_bytes();
+        // No block is larger than the estimate, but for the few bytes of a text's length.
+        self.oversized |= bytes.saturating_add(16) > most
+            && codec::encoded_len(&column.kind, &column.values, 0..column.values.len()) > most;
+        Ok(())
+    }
+
     /// Whether no more rows are needed to say it. That texts may have fewer units than bytes is looked at only now and then.
     fn is_enough(&mut self, most: u64) -> bool {
-        let there = self.columns.iter().map(|column| column.values.len()).min().unwrap_or(0);
-        if there as u64 >= most {
+        // Columns that come one at a time say it themselves when they are full.
+        let there = self.columns.first().map_or(0, |column| column.values.len());
+        if there as u64 >= most || self.oversized {
             return true;
         }
-        let estimate = |units| {
-            let of = |c: &Pending| codec::estimated_len(&c.kind, &c.values, 0..c.values.len(), units);
-            self.columns.iter().map(of).fold(0, u64::saturating_add)
-        };
-        let (most, bytes) = (self.options.most_bytes_of_all(), estimate(Units::Bytes));
-        // No block is larger than this, but for the few bytes of a text's length.
-        let most_bytes = self.options.most_bytes();
-        if bytes.saturating_add(16) > most_bytes {
-            let largest = self.columns.iter().map(|c| codec::encoded_len(&c.kind, &c.values, 0..c.values.len())).max();
-            if largest.unwrap_or(0) > most_bytes {
-                return true;
-            }
-        }
+        let (most, bytes) = (self.options.most_bytes_of_all(), self.estimate);
         if bytes <= most || bytes < self.look_again_at {
             return false;
         }
         // An eighth more each time: the work stays in proportion to the bytes.
         self.look_again_at = bytes.saturating_add(bytes / 8);
-        estimate(Units::Counted) > most
+        let counted = |c: &Pending| codec::estimated_len(&c.kind, &c.values, 0..c.values.len(), Units::Counted);
+        self.columns.iter().map(counted).fold(0, u64::saturating_add) > most
     }
 
     /// Cuts what has come so far into blocks of so many rows.
@@ -92,6 +101,13 @@ impl<W: Write + Seek> Writer<W> {
             start += rows;
         }
         Ok(())
+    }
+}
+
+impl Pending {
+    /// How large ML.NET takes the values' block to be, at most.
+    pub(super) fn estimate(&self) -> u64 {
+        codec::estimated_len(&self.kind, &self.values, 0..self.values.len(), Units::Bytes)
     }
 }
 

@@ -3,6 +3,7 @@
 mod cell;
 mod copy;
 mod finish;
+mod fits;
 mod layout;
 mod merge;
 mod options;

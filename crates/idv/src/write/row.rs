@@ -104,10 +104,15 @@ impl RowBuffer {
         self.rows
     }
 
-    /// Takes all rows out and keeps the memory; the next row has the number `before`.
-    pub(crate) fn clear(&mut self, before: u64) {
-        self.values.iter_mut().for_each(Values::clear);
+    /// Says that the first of these rows has the number `before`.
+    pub(crate) const fn begin(&mut self, before: u64) {
         self.before = before;
+    }
+
+    /// Takes all rows out and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.values.iter_mut().for_each(Values::clear);
+        self.before += self.rows as u64;
         self.rows = 0;
     }
 }

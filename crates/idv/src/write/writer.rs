@@ -9,7 +9,6 @@ use super::options::WriterOptions;
 use super::pipeline::{Encoder, Pipeline};
 use super::row::RowBuffer;
 use crate::FORMAT_NAME;
-use crate::check;
 use crate::codec::{self, Values};
 use crate::read::{Batch, ColumnSlice};
 use crate::schema::Schema;
@@ -42,6 +41,10 @@ pub struct Writer<W: Write + Seek> {
     pub(super) rows_per_block: Option<u64>,
     /// With so many bytes it is worth looking again whether enough rows are there.
     pub(super) look_again_at: u64,
+    /// Until it is decided: how large ML.NET takes the blocks of all columns to be, at most,
+    pub(super) estimate: u64,
+    /// and whether that of one column is larger than a block may be.
+    pub(super) oversized: bool,
     /// Rows of a table without columns.
     pub(super) bare_rows: u64,
     /// Rows that came one by one and are not yet among the columns' values.
@@ -59,6 +62,8 @@ pub(super) struct Pending {
     pub(super) rows: u64,
     /// The values of the block that is not.
     pub(super) values: Values,
+    /// How large ML.NET takes that block to be, at most; kept until it is decided how many rows a block has.
+    pub(super) estimate: u64,
 }
 
 impl Writer<Output> {
@@ -125,7 +130,8 @@ impl<W: Write + Seek> Writer<W> {
             .iter()
             .map(|column| (column.kind.clone(), column.compression.unwrap_or(options.compression)))
             .collect();
-        let columns = schema.columns.iter().map(|column| Pending::new(column.kind.clone())).collect();
+        let columns: Vec<_> = schema.columns.iter().map(|column| Pending::new(column.kind.clone())).collect();
+        let estimate = columns.iter().map(|column| column.estimate).fold(0, u64::saturating_add);
         let rows = RowBuffer::new(&schema);
         let mut pipeline = Pipeline::new(sink, Encoder::new(compressions, options.level), options.threads);
         // The place of the header: nobody takes a file for whole that was left before the end.
@@ -139,6 +145,8 @@ impl<W: Write + Seek> Writer<W> {
             columns,
             rows_per_block: None,
             look_again_at: 0,
+            estimate,
+            oversized: false,
             bare_rows: 0,
             rows,
             buffer: Vec::new(),
@@ -172,6 +180,9 @@ impl<W: Write + Seek> Writer<W> {
     /// [`append_columns`](Self::append_columns) for those before it.
     pub fn append_row<T: Serialize + ?Sized>(&mut self, row: &T) -> Result<()> {
         self.check_alive()?;
+        if self.rows.len() == 0 {
+            self.rows.begin(self.row_count());
+        }
         self.rows.push(row)?;
         if self.rows.len() >= ROWS || self.rows.values().iter().map(weight).sum::<usize>() >= ROW_BYTES {
             self.flush_rows()?;
@@ -186,7 +197,6 @@ impl<W: Write + Seek> Writer<W> {
             return Ok(());
         }
         self.check_alive()?;
-        let before = self.row_count();
         let mut rows = std::mem::take(&mut self.rows);
         let outcome = if self.columns.is_empty() {
             self.append_bare_rows(count as u64);
@@ -195,7 +205,7 @@ impl<W: Write + Seek> Writer<W> {
             let slices: Vec<_> = rows.values().iter().map(ColumnSlice::from).collect();
             self.take_columns(&slices, count)
         };
-        rows.clear(before);
+        rows.clear();
         self.rows = rows;
         outcome
     }
@@ -252,7 +262,6 @@ impl<W: Write + Seek> Writer<W> {
         self.check_slice(index, slice).map_err(named)?;
         self.check_column(index, slice, self.columns.get(index).map_or(0, Pending::row_count)).map_err(named)?;
         let outcome = self.take_column(index, slice);
-        self.rows.clear(self.row_count());
         self.settle(outcome)
     }
 
@@ -273,54 +282,6 @@ impl<W: Write + Seek> Writer<W> {
     pub(super) fn settle<T>(&mut self, outcome: Result<T>) -> Result<T> {
         self.failed |= outcome.is_err();
         outcome.map_err(|error| error.in_format(FORMAT_NAME))
-    }
-
-    /// The rows of slices that fit the schema.
-    fn check_slices(&self, columns: &[ColumnSlice<'_>]) -> Result<usize> {
-        if columns.len() != self.columns.len() {
-            return Err(Error::usage(format!("{} columns where the schema has {}", columns.len(), self.columns.len())));
-        }
-        let rows = columns.first().map_or(0, |column| column.range.len());
-        for (index, slice) in columns.iter().enumerate() {
-            self.check_slice(index, slice)?;
-            if slice.range.len() != rows {
-                let detail = format!("{} rows where the first column has {rows}", slice.range.len());
-                return Err(Error::usage(detail).in_column(self.name(index)));
-            }
-        }
-        Ok(rows)
-    }
-
-    fn check_slice(&self, index: usize, slice: &ColumnSlice<'_>) -> Result<()> {
-        let Some(column) = self.columns.get(index) else {
-            return Err(Error::usage(format!("column {index} of {} columns (counted from 0)", self.columns.len())));
-        };
-        let named = |error: Error| error.in_column(self.name(index));
-        if !slice.values.holds(&column.kind) {
-            let detail = format!("{} values where {} values are wanted", slice.values.variant(), column.kind);
-            return Err(named(Error::usage(detail)));
-        }
-        let (range, len) = (&slice.range, slice.values.len());
-        if range.start > range.end || range.end > len {
-            return Err(named(Error::usage(format!("values {} to {} of {len}", range.start, range.end))));
-        }
-        Ok(())
-    }
-
-    fn check_values(&self, columns: &[ColumnSlice<'_>], rows: usize) -> Result<()> {
-        if rows == 0 {
-            return Ok(());
-        }
-        let first = self.row_count();
-        columns.iter().enumerate().try_for_each(|(index, slice)| self.check_column(index, slice, first))
-    }
-
-    fn check_column(&self, index: usize, slice: &ColumnSlice<'_>, first_row: u64) -> Result<()> {
-        let Some(column) = self.columns.get(index) else { return Ok(()) };
-        check::writable(&column.kind, slice.values, slice.range.clone()).map_err(|wrong| {
-            let row = first_row + (wrong.place - slice.range.start) as u64;
-            Error::usage(wrong.detail).in_row(row).in_column(self.name(index))
-        })
     }
 
     pub(super) fn name(&self, index: usize) -> String {
@@ -345,9 +306,6 @@ impl<W: Write + Seek> Writer<W> {
         }
         if let Some(progress) = &self.options.progress {
             progress.advance(rows as u64);
-        }
-        if self.rows.len() == 0 {
-            self.rows.clear(self.row_count());
         }
         self.settle(outcome)
     }
@@ -377,11 +335,9 @@ impl<W: Write + Seek> Writer<W> {
 
     fn take_piece(&mut self, columns: &[ColumnSlice<'_>], rows: Range<usize>) -> Result<()> {
         for (index, slice) in columns.iter().enumerate() {
-            let Some(column) = self.columns.get_mut(index) else { continue };
             let range = slice.range.start + rows.start..slice.range.start + rows.end;
-            let row = column.row_count();
-            let taken = column.values.extend_from(slice.values, range);
-            taken.map_err(|error| error.in_row(row).in_column(self.name(index)))?;
+            let row = self.columns.get(index).map_or(0, Pending::row_count);
+            self.grow(index, slice.values, range).map_err(|error| error.in_row(row).in_column(self.name(index)))?;
         }
         self.decide(false)?;
         let full = self
@@ -393,13 +349,13 @@ impl<W: Write + Seek> Writer<W> {
     pub(super) fn take_column(&mut self, index: usize, slice: &ColumnSlice<'_>) -> Result<()> {
         let mut range = slice.range.clone();
         while !range.is_empty() {
-            let Some(column) = self.columns.get_mut(index) else { return Ok(()) };
+            let Some(column) = self.columns.get(index) else { return Ok(()) };
             let most = self.rows_per_block.unwrap_or_else(|| self.options.most_rows());
             let room = most.saturating_sub(column.values.len() as u64);
             let piece = range.len().min(usize::try_from(room).unwrap_or(usize::MAX).max(1));
-            column.values.extend_from(slice.values, range.start..range.start + piece)?;
+            let now = column.values.len() as u64 + piece as u64 >= most;
+            self.grow(index, slice.values, range.start..range.start + piece)?;
             range.start += piece;
-            let now = column.values.len() as u64 >= most;
             self.decide(now)?;
             // What was there may have been cut into blocks just now.
             let left = self.columns.get(index).map_or(0, |column| column.values.len() as u64);
@@ -412,7 +368,6 @@ impl<W: Write + Seek> Writer<W> {
 
     /// Gives the values of a column, which are those of a block or of the last one, to the pipeline.
     pub(super) fn push_block(&mut self, index: usize) -> Result<()> {
-        let name = self.name(index);
         let Some(column) = self.columns.get_mut(index) else { return Ok(()) };
         let rows = column.values.len();
         if rows == 0 {
@@ -425,12 +380,12 @@ impl<W: Write + Seek> Writer<W> {
             let what = format!(
                 "{rows} rows per block are too many here, about {fits} would do (one number holds for the whole file): bytes of the block"
             );
-            return Err(Error::limit(what, bytes, most).in_row(column.rows).in_column(name));
+            return Err(Error::limit(what, bytes, most).in_row(column.rows).in_column(self.name(index)));
         }
         let fresh = self.pipeline.buffer(index).unwrap_or_else(|| Values::of(&column.kind));
         let values = std::mem::replace(&mut column.values, fresh);
         column.rows += rows as u64;
-        self.pipeline.push(index, values, bytes).map_err(|error| error.in_column(name))
+        self.pipeline.push(index, values, bytes).map_err(|error| error.in_column(self.name(index)))
     }
 }
 
@@ -445,7 +400,9 @@ fn weight(values: &Values) -> usize {
 
 impl Pending {
     fn new(kind: Type) -> Self {
-        Self { values: Values::of(&kind), kind, rows: 0 }
+        let mut pending = Self { values: Values::of(&kind), kind, rows: 0, estimate: 0 };
+        pending.estimate = pending.estimate();
+        pending
     }
 
     /// Rows appended.

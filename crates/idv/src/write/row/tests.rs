@@ -62,7 +62,8 @@ fn structs_maps_and_tuples_are_rows() {
     assert_eq!(buffer.values()[0], Values::Byte(vec![36; 5]));
     assert_eq!(buffer.values()[4], Values::DateTime(vec![5; 5]));
     // What can be missing may be absent or null.
-    buffer.clear(5);
+    buffer.clear();
+    buffer.begin(5);
     buffer.push(&Person { height: None, left: None, ..ada() }).unwrap();
     buffer.push(&json!({"tags": [null], "age": 1})).unwrap();
     let Values::Single(heights) = &buffer.values()[2] else { panic!("no floats") };
@@ -108,7 +109,8 @@ fn errors_name_the_row_and_the_column_and_leave_nothing() {
     }
     // Rows are counted on, and what failed is not one.
     buffer.push(&ada()).unwrap();
-    buffer.clear(2);
+    buffer.clear();
+    buffer.begin(2);
     assert_eq!(buffer.len(), 0);
     assert!(refused(&mut buffer, &json!([300, "x", 1.0, [], 5])).ends_with("(row 2, column \"age\")"));
     buffer.push(&ada()).unwrap();

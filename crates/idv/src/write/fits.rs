@@ -1,0 +1,62 @@
+//! Whether values are such as the columns hold: looked at before anything of them is taken.
+
+use std::io::{Seek, Write};
+
+use container_core::{Error, Result};
+
+use super::writer::Writer;
+use crate::check;
+use crate::read::ColumnSlice;
+
+impl<W: Write + Seek> Writer<W> {
+    /// The rows of slices that fit the schema.
+    pub(super) fn check_slices(&self, columns: &[ColumnSlice<'_>]) -> Result<usize> {
+        if columns.len() != self.columns.len() {
+            return Err(Error::usage(format!("{} columns where the schema has {}", columns.len(), self.columns.len())));
+        }
+        let rows = columns.first().map_or(0, |column| column.range.len());
+        for (index, slice) in columns.iter().enumerate() {
+            self.check_slice(index, slice)?;
+            if slice.range.len() != rows {
+                let detail = format!("{} rows where the first column has {rows}", slice.range.len());
+                return Err(Error::usage(detail).in_column(self.name(index)));
+            }
+        }
+        Ok(rows)
+    }
+
+    pub(super) fn check_slice(&self, index: usize, slice: &ColumnSlice<'_>) -> Result<()> {
+        let Some(column) = self.columns.get(index) else {
+            return Err(Error::usage(format!("column {index} of {} columns (counted from 0)", self.columns.len())));
+        };
+        let named = |error: Error| error.in_column(self.name(index));
+        if !slice.values.holds(&column.kind) {
+            let detail = format!("{} values where {} values are wanted", slice.values.variant(), column.kind);
+            return Err(named(Error::usage(detail)));
+        }
+        if !slice.values.is_whole() {
+            return Err(named(Error::usage("values whose parts have different lengths")));
+        }
+        let (range, len) = (&slice.range, slice.values.len());
+        if range.start > range.end || range.end > len {
+            return Err(named(Error::usage(format!("values {} to {} of {len}", range.start, range.end))));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_values(&self, columns: &[ColumnSlice<'_>], rows: usize) -> Result<()> {
+        if rows == 0 {
+            return Ok(());
+        }
+        let first = self.row_count();
+        columns.iter().enumerate().try_for_each(|(index, slice)| self.check_column(index, slice, first))
+    }
+
+    pub(super) fn check_column(&self, index: usize, slice: &ColumnSlice<'_>, first_row: u64) -> Result<()> {
+        let Some(column) = self.columns.get(index) else { return Ok(()) };
+        check::writable(&column.kind, slice.values, slice.range.clone()).map_err(|wrong| {
+            let row = first_row + (wrong.place - slice.range.start) as u64;
+            Error::usage(wrong.detail).in_row(row).in_column(self.name(index))
+        })
+    }
+}
