@@ -15,6 +15,10 @@ use crate::wire::{Compression, LookupEntry, Type};
 /// Bytes before compression that may be under way, beyond one block for each thread.
 const AHEAD_BYTES: u64 = 64 << 20;
 
+/// Uncompressed blocks below so many bytes are encoded at once: that takes less time than handing them over.
+#[cfg(feature = "parallel")]
+const SMALL: u64 = 16 << 10;
+
 /// What every thread needs to know of the columns.
 pub(super) struct Encoder {
     columns: Vec<(Type, Compression)>,
@@ -118,6 +122,9 @@ struct Next {
 enum Work {
     #[cfg(feature = "parallel")]
     Job(Arc<Job<Encoder>>),
+    /// Done already.
+    #[cfg(feature = "parallel")]
+    Encoded(Packed),
     /// Blocks of another file as they are there, one behind the other.
     Carried(Bytes, Vec<Carried>),
 }
@@ -167,11 +174,17 @@ impl<W: Write + Seek> Pipeline<W> {
         let task = Task { column, values };
         #[cfg(feature = "parallel")]
         if self.threads > 1 {
-            let work = Work::Job(Job::spawn(&self.encoder, task));
-            return self.enqueue(work, bytes);
+            let plain = self.encoder.columns.get(column).is_some_and(|(_, how)| *how == Compression::None);
+            if !(plain && bytes < SMALL) {
+                let work = Work::Job(Job::spawn(&self.encoder, task));
+                return self.enqueue(work, bytes);
+            }
+            if !self.is_idle() {
+                let packed = self.encoder.encode(task)?;
+                return self.enqueue(Work::Encoded(packed), bytes);
+            }
         }
-        // What was carried over comes first.
-        self.drain(0)?;
+        // Nothing is before it: with one thread all is written at once.
         let _ = bytes;
         let packed = self.encoder.encode(task)?;
         self.write_block(packed)
@@ -209,6 +222,8 @@ impl<W: Write + Seek> Pipeline<W> {
                 let packed = job.take(&self.encoder)?;
                 self.write_block(packed)
             }
+            #[cfg(feature = "parallel")]
+            Work::Encoded(packed) => self.write_block(packed),
             Work::Carried(bytes, blocks) => {
                 self.note_carried(&blocks);
                 self.write(&bytes)
