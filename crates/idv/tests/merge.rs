@@ -208,5 +208,91 @@ fn blocks_that_lie_upon_each_other_are_not_multiplied() {
         bytes[at + 8..at + 12].copy_from_slice(&len.to_le_bytes());
     }
     let error = merge(&[opened(bytes)], Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
-    assert!(error.to_string().contains("blocks lie upon each other"), "{error}");
+    assert!(error.to_string().contains("lie upon each other"), "{error}");
+}
+
+/// Tables that lie upon each other count like blocks: else blocks of nothing could be listed without end.
+#[test]
+fn tables_that_lie_upon_each_other_are_not_multiplied() {
+    let one = Reader::from_source(Source::from(shared_tables(2000, 2000)), Options::default()).unwrap();
+    let error = merge(&[one], Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
+    assert!(error.to_string().contains("lie upon each other"), "{error}");
+}
+
+/// A file of so many columns, which all have the same table of so many blocks of no bytes.
+fn shared_tables(columns: usize, blocks: usize) -> Vec<u8> {
+    let options = WriterOptions::default().with_compression(Compression::None).with_rows_per_block(1);
+    let columns = (0..columns).map(|n| ColumnSchema::new(n.to_string(), Type::Item(ItemType::Byte)));
+    let mut writer = Writer::new(Cursor::new(Vec::new()), Schema::new(columns), options).unwrap();
+    let values = Values::Byte(vec![0]);
+    writer.append_columns(&vec![(&values).into(); writer.schema().columns.len()]).unwrap();
+    let bytes = writer.finish().unwrap().into_inner();
+    // The table goes before everything that is copied from the sound file, from its table of contents on.
+    let toc = usize::try_from(opened(bytes.clone()).header().toc_offset).unwrap();
+    let mut out = bytes[..256].to_vec();
+    for _ in 0..blocks {
+        out.extend([256_i64.to_le_bytes().as_slice(), &[0; 8]].concat());
+    }
+    let new_toc = out.len();
+    out.extend(&bytes[toc..]);
+    // Each entry ends with the offsets of its table and of its metadata.
+    let mut at = new_toc;
+    let tail = out.len() - 8;
+    while at < tail {
+        let name = 1 + usize::from(out[at]);
+        let codec = 1 + usize::from(out[at + name]);
+        let place = at + name + codec + 3;
+        out[place..place + 8].copy_from_slice(&256_i64.to_le_bytes());
+        at = place + 16;
+    }
+    for (at, value) in [(24, new_toc), (32, tail), (40, blocks)] {
+        out[at..at + 8].copy_from_slice(&i64::try_from(value).unwrap().to_le_bytes());
+    }
+    out
+}
+
+/// One block may be said to have any number of rows; no file of ours says more than ML.NET reads.
+#[test]
+fn rows_per_block_stay_within_what_mlnet_reads() {
+    let sound = file(0, 3, 0x7FFF_FFFF);
+    let mut bytes = sound.source().as_slice().unwrap().to_vec();
+    let mut at = usize::try_from(sound.header().toc_offset).unwrap();
+    for _ in 0..3 {
+        // Compression, rows per block, and the place of a table, which lies below 65,536.
+        at += (at..).find(|&at| bytes[at..at + 2] == [1, 3] && bytes[at + 4..at + 10] == [0; 6]).unwrap() - at + 1;
+        bytes.splice(at..=at, [0xFF, 0xFF, 0xFF, 0xFF, 0x7F]);
+    }
+    let tail = i64::try_from(bytes.len() - 8).unwrap();
+    bytes[32..40].copy_from_slice(&tail.to_le_bytes());
+    let one = || opened(bytes.clone());
+    assert_eq!(one().columns()[0].rows_per_block(), 0x7_FFFF_FFFF);
+    let (reader, carried, _) = merged(&[one()], WriterOptions::default());
+    assert_eq!((reader.columns()[0].rows_per_block(), carried), (3, 3));
+    let (reader, ..) = merged(&[one(), one()], WriterOptions::default());
+    assert!(reader.columns()[0].rows_per_block() <= 0x7FFF_FFFF);
+    let mut writer = Writer::new(Cursor::new(Vec::new()), schema(), WriterOptions::default()).unwrap();
+    writer.append_blocks(&one(), None).unwrap();
+    let reader = opened(writer.finish().unwrap().into_inner());
+    assert_eq!((reader.columns()[0].rows_per_block(), numbers(&reader)), (3, vec![0, 1, 2]));
+}
+
+#[test]
+fn files_of_one_block_each_at_the_bounds() {
+    // 512 rows are enough for blocks of their own, and the last may have as many.
+    let (_, carried, encoded) = merged(&[file(0, 512, 1000), file(512, 512, 1000)], WriterOptions::default());
+    assert_eq!((carried, encoded), (6, 0));
+    // Equally many rows in more than one block each: only the first file's full ones.
+    let (reader, carried, _) = merged(&[file(0, 700, 500), file(700, 700, 500)], WriterOptions::default());
+    assert_eq!((reader.columns()[0].rows_per_block(), carried), (500, 3));
+}
+
+#[test]
+fn blocks_are_not_carried_against_what_was_asked() {
+    let options = WriterOptions::default().with_rows_per_block(500);
+    let (reader, carried, encoded) = merged(&[file(0, 500, 100)], options);
+    assert_eq!((reader.columns()[0].rows_per_block(), carried, encoded), (500, 0, 15));
+    let options = WriterOptions::default().with_bytes_per_block(200);
+    let (reader, carried, _) = merged(&[file(0, 500, 100)], options);
+    assert!(reader.columns()[0].rows_per_block() < 20, "{:?}", reader.columns()[0].rows_per_block());
+    assert_eq!(carried, 0);
 }

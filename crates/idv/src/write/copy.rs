@@ -10,10 +10,13 @@ use super::writer::Writer;
 use crate::FORMAT_NAME;
 use crate::codec::Values;
 use crate::read::{ColumnSlice, Reader, Scratch};
-use crate::wire::LookupEntry;
+use crate::wire::{LOOKUP_ENTRY_LEN, LookupEntry};
 
 /// Blocks that lie one behind the other are carried in pieces of about so many bytes.
 const PIECE: u64 = 512 << 10;
+
+/// Rows of a block, at most, that ML.NET reads.
+pub(super) const MOST_ROWS: u64 = 0x7FFF_FFFF;
 
 /// Entries of lookup tables that are read together.
 const WINDOW: u64 = 256;
@@ -67,7 +70,7 @@ impl<W: Write + Seek> Writer<W> {
             if undecided && self.options.bytes_per_block.is_none() {
                 // What was asked for, or else what the first file has: of one block, as many rows as are in it.
                 let rows = self.options.rows_per_block.unwrap_or_else(|| per_block.min(reader.row_count()).max(1));
-                self.rows_per_block = Some(rows).filter(|&rows| rows <= reader.row_count());
+                self.rows_per_block = Some(rows).filter(|&rows| rows <= reader.row_count().min(MOST_ROWS));
             }
             let aligned = self.columns.iter().all(|column| column.values.is_empty());
             let mine = self.rows_per_block.filter(|&mine| {
@@ -107,7 +110,7 @@ impl<W: Write + Seek> Writer<W> {
         let (mut values, mut scratch) = (Values::default(), Scratch::default());
         let rows = self.rows_per_block.unwrap_or(0);
         let mut entries: Vec<VecDeque<LookupEntry>> = vec![VecDeque::new(); columns.len()];
-        // Blocks that lie upon each other could make much of little.
+        // Blocks and tables that lie upon each other could make much of little.
         let mut left = reader.source().len();
         for block in 0..blocks {
             for (((index, &theirs), &same), ahead) in columns.iter().enumerate().zip(same).zip(&mut entries) {
@@ -122,8 +125,9 @@ impl<W: Write + Seek> Writer<W> {
                     reader.lookup_entries(theirs, block..blocks.min(block + WINDOW), ahead)?;
                 }
                 let Some(entry) = ahead.pop_front() else { continue };
-                left = left.checked_sub(entry.len.into()).ok_or_else(|| {
-                    let error = Error::invalid("blocks lie upon each other: together they are longer than the file");
+                left = left.checked_sub(LOOKUP_ENTRY_LEN + u64::from(entry.len)).ok_or_else(|| {
+                    let detail = "blocks or their tables lie upon each other: together they are longer than the file";
+                    let error = Error::invalid(detail);
                     error.at(entry.offset).in_block(block).in_column(self.name(index)).in_format(FORMAT_NAME)
                 })?;
                 if run.end != entry.offset || run.end - run.start >= PIECE {

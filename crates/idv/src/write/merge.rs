@@ -4,7 +4,7 @@ use std::io::{Seek, Write};
 
 use container_core::{Error, Result};
 
-use super::copy::Copied;
+use super::copy::{Copied, MOST_ROWS};
 use super::options::WriterOptions;
 use super::writer::Writer;
 use crate::FORMAT_NAME;
@@ -74,6 +74,8 @@ impl WriterOptions {
         let Some((last, others)) = files.split_last() else { return self };
         let Some(first) = others.first() else {
             return match per_block(last) {
+                // More than a file may say: the one block that these rows are.
+                Some(rows) if rows > MOST_ROWS => self.with_rows_per_block(last.row_count().min(MOST_ROWS)),
                 Some(rows) => self.with_rows_per_block(rows),
                 None => self,
             };
@@ -85,7 +87,7 @@ impl WriterOptions {
             && files.iter().all(|file| per_block(file).is_some_and(|rows| file.row_count() <= rows))
             && others.iter().all(|file| file.row_count() == length);
         let rows = if !even && single { length } else { rows };
-        self.with_rows_per_block(rows.min(0x7FFF_FFFF))
+        self.with_rows_per_block(rows.min(MOST_ROWS))
     }
 }
 
