@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use container_core::Result;
@@ -92,10 +92,14 @@ fn listed(names: &[String]) -> String {
 }
 
 fn differing_metadata(expected: &[MetadataSchema], found: &[MetadataSchema]) -> Option<String> {
-    let of = |all: &'_ [MetadataSchema], kind: &str| all.iter().position(|metadata| metadata.kind == kind);
+    let by_kind = |all: &'_ [MetadataSchema]| -> HashMap<String, usize> {
+        // Of several of a kind the first counts.
+        all.iter().enumerate().rev().map(|(place, metadata)| (metadata.kind.clone(), place)).collect()
+    };
+    let (mine, others) = (by_kind(expected), by_kind(found));
     for metadata in expected {
         let about = |detail: String| Some(format!("metadata {:?}: {detail}", metadata.kind));
-        let Some(theirs) = of(found, &metadata.kind).and_then(|place| found.get(place)) else {
+        let Some(theirs) = others.get(&metadata.kind).and_then(|&place| found.get(place)) else {
             return about("it is missing".to_owned());
         };
         if metadata.value_type != theirs.value_type {
@@ -105,7 +109,7 @@ fn differing_metadata(expected: &[MetadataSchema], found: &[MetadataSchema]) -> 
             return about(differing_values(&metadata.value, &theirs.value, metadata));
         }
     }
-    let new = found.iter().find(|metadata| of(expected, &metadata.kind).is_none())?;
+    let new = found.iter().find(|metadata| !mine.contains_key(&metadata.kind))?;
     Some(format!("metadata {:?}: it is not expected", new.kind))
 }
 

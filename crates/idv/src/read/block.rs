@@ -113,6 +113,12 @@ impl Reader {
         Ok(Some((packed, raw)))
     }
 
+    /// The bytes of the file that a block takes with its entry in the lookup table.
+    pub(crate) fn stored_len(&self, column: &Column, block: u64) -> u64 {
+        let entry = self.lookup(column, block, &mut Vec::new());
+        LOOKUP_ENTRY_LEN + entry.map_or(0, |entry| entry.len.into())
+    }
+
     /// Where blocks of a column lie, which are known to be there.
     pub(crate) fn lookup_entries(
         &self,

@@ -2,22 +2,24 @@
 
 mod ranges;
 mod repair;
+mod rows;
 mod sequence;
 mod survey;
 
+use std::collections::{HashMap, HashSet};
 use std::io::{Seek, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use container_core::{Error, ErrorKind, Loss, OpenOptions, Position, Progress, Result, Scan, Source, Unit};
+use container_core::{Error, ErrorKind, Loss, OpenOptions, Position, Progress, Result, Source, Unit};
 
-use self::ranges::{complement, total, union};
+use self::ranges::{Gathered, total};
 use self::repair::Repaired;
-use self::survey::{Surveyed, survey_column};
+use self::survey::{Surveyed, survey};
 use crate::FORMAT_NAME;
 use crate::check;
 use crate::codec::Values;
-use crate::read::{ColumnSlice, Reader};
+use crate::read::Reader;
 use crate::schema::{MetadataSchema, Schema};
 use crate::wire::{ItemType, Type};
 use crate::write::{Writer, WriterOptions};
@@ -128,8 +130,7 @@ impl Recovery {
             let readable = reader.readable().len() as u64;
             progress.begin(Unit::Rows, Some(reader.row_count().saturating_mul(readable)));
         }
-        let columns = (0..reader.columns().len()).map(|index| survey_column(&reader, index, options));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let columns = survey(&reader, options)?;
         let mut recovery = Self { reader, declared, given, findings, columns, chosen: Vec::new(), rows: Vec::new() };
         recovery.choose(options.columns.as_deref())?;
         Ok(recovery)
@@ -170,8 +171,10 @@ impl Recovery {
         let rows = self.reader.row_count();
         self.chosen = match asked {
             Some(names) => {
+                let all = self.columns.iter().enumerate().map(|(index, column)| (column.name.as_str(), index));
+                let by_name: HashMap<&str, usize> = all.collect();
                 let find = |name: &String| {
-                    let found = self.columns.iter().position(|column| column.name == *name);
+                    let found = by_name.get(name.as_str()).copied();
                     found.ok_or_else(|| Error::usage(format!("there is no column {name:?}")).in_format(FORMAT_NAME))
                 };
                 names.iter().map(find).collect::<Result<_>>()?
@@ -184,11 +187,11 @@ impl Recovery {
         {
             return Err(Error::invalid(why.clone()).in_column(name.clone()).in_format(FORMAT_NAME));
         }
-        let mut damaged = Vec::new();
+        let mut damaged = Gathered::default();
         for column in self.chosen.iter().filter_map(|&index| self.columns.get(index)) {
-            damaged = union(&damaged, &column.damaged);
+            column.damaged.iter().for_each(|range| damaged.add(range));
         }
-        self.rows = complement(&damaged, rows);
+        self.rows = damaged.complement(rows);
         let declared = self.reader.header().columns;
         if declared > 0 && !self.columns.iter().any(|column| column.unreadable.is_none()) {
             let error = Error::invalid(format!("of {declared} columns none can be read")).in_format(FORMAT_NAME);
@@ -221,12 +224,12 @@ impl Recovery {
         // The soundest first: then the best are some of the first.
         readable.sort_by_key(|&index| self.column(index).map_or(0, |column| total(&column.damaged)));
         let (mut best, mut most) = (0, 0);
-        let mut damaged = Vec::new();
+        let mut damaged = Gathered::default();
         for (place, &index) in readable.iter().enumerate() {
             if let Some(column) = self.column(index) {
-                damaged = union(&damaged, &column.damaged);
+                column.damaged.iter().for_each(|range| damaged.add(range));
             }
-            let values = u128::from(rows - total(&damaged)) * (place as u128 + 1);
+            let values = u128::from(rows - damaged.total()) * (place as u128 + 1);
             if values > 0 && values >= most {
                 (best, most) = (place + 1, values);
             }
@@ -251,27 +254,7 @@ impl Recovery {
         let mut repaired: Vec<Repaired> = kinds.iter().map(|_| Repaired::default()).collect();
         let threads = options.threads;
         let mut writer = Writer::new(sink, schema, options)?;
-        for rows in &self.rows {
-            let scan = Scan::default().with_columns(self.chosen.clone()).with_rows(rows.clone()).with_threads(threads);
-            let mut batches = self.reader.batches(&scan)?;
-            while let Some(batch) = batches.try_next()? {
-                let mut own: Vec<Option<Values>> = Vec::with_capacity(kinds.len());
-                for (index, (kind, repaired)) in kinds.iter().zip(&mut repaired).enumerate() {
-                    let Some(slice) = batch.column(index) else { continue };
-                    own.push(repaired.repair(kind, &slice, batch.rows().start)?);
-                }
-                let slices: Vec<ColumnSlice<'_>> = own
-                    .iter()
-                    .enumerate()
-                    .filter_map(|(index, own)| own.as_ref().map(ColumnSlice::from).or_else(|| batch.column(index)))
-                    .collect();
-                if slices.is_empty() {
-                    writer.append_bare_rows(batch.row_count() as u64);
-                } else {
-                    writer.append_as_they_are(&slices)?;
-                }
-            }
-        }
+        rows::copy(self, &mut writer, &kinds, &mut repaired, threads)?;
         for (repaired, name) in repaired.into_iter().zip(self.column_names()) {
             losses.extend(repaired.loss(name));
         }
@@ -282,13 +265,14 @@ impl Recovery {
     fn lost(&self) -> Vec<Loss> {
         let mut losses = Vec::new();
         let rows = self.reader.row_count();
+        let chosen: HashSet<usize> = self.chosen.iter().copied().collect();
         for (index, column) in self.columns.iter().enumerate() {
             let mut first = Position::default();
             first.column = Some(column.name.clone().into());
             let lost = total(&column.damaged);
             if let Some(why) = &column.unreadable {
                 losses.push(Loss::new(format!("column lost ({why})"), 1, first));
-            } else if !self.chosen.contains(&index) {
+            } else if !chosen.contains(&index) {
                 let what = match lost {
                     0 => "column left out as asked".to_owned(),
                     lost => format!("column left out: {lost} of its {rows} rows are damaged ({})", column.why()),
@@ -333,8 +317,9 @@ impl Recovery {
                 Err(error) if error.kind() == ErrorKind::Io => return Err(error),
                 Err(error) => lose(format!("all metadata lost ({})", error.detail())),
                 Ok(all) => {
+                    let mut kinds: HashSet<String> = column.metadata.iter().map(|one| one.kind.clone()).collect();
                     for item in all {
-                        let twice = column.metadata.iter().any(|metadata| metadata.kind == item.kind());
+                        let twice = kinds.contains(item.kind());
                         let value = self.reader.metadata_value(index, &item);
                         match (value, item.value_type()) {
                             (Ok(value), Ok(value_type)) if !is_sound(value_type, &value) => {
@@ -343,6 +328,7 @@ impl Recovery {
                             (Ok(value), Ok(value_type)) if !twice && !item.kind().is_empty() => {
                                 let value_type = value_type.for_writing(self.reader.header().version);
                                 let kind = item.kind().to_owned();
+                                kinds.insert(kind.clone());
                                 column.metadata.push(MetadataSchema { kind, value_type, value });
                             }
                             (Ok(_), _) => {

@@ -1,5 +1,6 @@
 //! Ranges of rows that rise and lie apart from each other.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// How many rows there are in all.
@@ -7,38 +8,53 @@ pub(super) fn total(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().map(|range| range.end - range.start).sum()
 }
 
-/// All rows of both.
-pub(super) fn union(one: &[Range<u64>], other: &[Range<u64>]) -> Vec<Range<u64>> {
-    let mut all: Vec<Range<u64>> = Vec::with_capacity(one.len() + other.len());
-    let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
-    loop {
-        let next = match (one.peek(), other.peek()) {
-            (Some(a), Some(b)) if a.start <= b.start => one.next(),
-            (_, Some(_)) => other.next(),
-            (_, None) => one.next(),
-        };
-        let Some(next) = next else { return all };
-        match all.last_mut() {
-            Some(last) if next.start <= last.end => last.end = last.end.max(next.end),
-            _ => all.push(next.clone()),
-        }
-    }
+/// Ranges put together one by one, in any order: each costs little however many there are.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// Their ends by their starts; they lie apart from each other.
+    ranges: BTreeMap<u64, u64>,
+    total: u64,
 }
 
-/// The rows up to `rows` that are in none of the ranges.
-pub(super) fn complement(ranges: &[Range<u64>], rows: u64) -> Vec<Range<u64>> {
-    let mut left = Vec::with_capacity(ranges.len() + 1);
-    let mut start = 0;
-    for range in ranges {
-        if range.start > start {
-            left.push(start..range.start);
+impl Gathered {
+    pub(super) fn add(&mut self, range: &Range<u64>) {
+        let (mut start, mut end) = (range.start, range.end);
+        if start >= end {
+            return;
         }
-        start = range.end;
+        // All that it touches become one with it, the last first.
+        while let Some((&from, &to)) = self.ranges.range(..=end).next_back() {
+            if to < start {
+                break;
+            }
+            (start, end) = (start.min(from), end.max(to));
+            self.ranges.remove(&from);
+            self.total -= to - from;
+        }
+        self.ranges.insert(start, end);
+        self.total += end - start;
     }
-    if start < rows {
-        left.push(start..rows);
+
+    /// How many rows there are in all.
+    pub(super) const fn total(&self) -> u64 {
+        self.total
     }
-    left
+
+    /// The rows up to `rows` that are in none of the ranges.
+    pub(super) fn complement(&self, rows: u64) -> Vec<Range<u64>> {
+        let mut left = Vec::with_capacity(self.ranges.len() + 1);
+        let mut start = 0;
+        for (&from, &to) in &self.ranges {
+            if from > start {
+                left.push(start..from);
+            }
+            start = to;
+        }
+        if start < rows {
+            left.push(start..rows);
+        }
+        left
+    }
 }
 
 #[cfg(test)]
@@ -46,14 +62,21 @@ pub(super) fn complement(ranges: &[Range<u64>], rows: u64) -> Vec<Range<u64>> {
 mod tests {
     use super::*;
 
+    fn gathered(ranges: &[Range<u64>]) -> Gathered {
+        let mut all = Gathered::default();
+        ranges.iter().for_each(|range| all.add(range));
+        all
+    }
+
     #[test]
     fn ranges_join_and_leave_the_rest() {
-        assert_eq!(union(&[0..2, 5..7], &[1..3, 7..9]), [0..3, 5..9]);
-        assert_eq!(union(&[], &[1..3]), [1..3]);
-        assert_eq!(union(&[1..2, 4..5], &[0..9]), [0..9]);
-        assert_eq!(complement(&[0..3, 5..9], 12), [3..5, 9..12]);
-        assert_eq!(complement(&[], 0), Vec::<Range<u64>>::new());
-        assert_eq!(complement(&[0..4], 4), Vec::<Range<u64>>::new());
+        let all = gathered(&[0..2, 5..7, 1..3, 7..9, 4..4]);
+        assert_eq!((all.total(), all.complement(12)), (7, vec![3..5, 9..12]));
+        let all = gathered(&[1..2, 4..5, 8..9, 0..7]);
+        assert_eq!((all.total(), all.complement(10)), (8, vec![7..8, 9..10]));
+        assert_eq!(gathered(&[2..4, 0..1, 6..8, 3..7]).complement(9), [1..2, 8..9]);
+        assert_eq!(gathered(&[]).complement(0), []);
+        assert_eq!(gathered(&[0..4]).complement(4), []);
         assert_eq!(total(&[0..3, 5..9]), 7);
     }
 }

@@ -5,12 +5,15 @@ use std::ops::Range;
 use container_core::{Error, ErrorKind, Result};
 
 use super::RecoverOptions;
-use super::ranges::union;
 use crate::codec::Values;
 use crate::read::{Reader, Scratch};
 
 /// Blocks that are tried together.
 const WINDOW: u64 = 256;
+
+/// How often a file's bytes may be taken before the rest is not tried, as [`Reader::verify`] has it: parts that overlap could make a
+/// small file take for ever.
+const MOST_CLAIMS: u64 = 2;
 
 /// A column after all of its blocks were tried.
 pub(super) struct Surveyed {
@@ -25,6 +28,14 @@ pub(super) struct Surveyed {
 }
 
 impl Surveyed {
+    /// Notes rows behind all that were noted.
+    fn lose(&mut self, rows: Range<u64>) {
+        match self.damaged.last_mut() {
+            Some(last) if last.end == rows.start => last.end = rows.end,
+            _ => self.damaged.push(rows),
+        }
+    }
+
     /// What is wrong with the first damaged block.
     pub(super) fn why(&self) -> String {
         let Some(error) = &self.first else { return String::new() };
@@ -34,8 +45,14 @@ impl Surveyed {
     }
 }
 
-/// Tries all blocks of a column.
-pub(super) fn survey_column(reader: &Reader, index: usize, options: &RecoverOptions) -> Result<Surveyed> {
+/// Tries all blocks of all columns.
+pub(super) fn survey(reader: &Reader, options: &RecoverOptions) -> Result<Vec<Surveyed>> {
+    let mut left = reader.source().len().saturating_mul(MOST_CLAIMS);
+    (0..reader.columns().len()).map(|index| survey_column(reader, index, options, &mut left)).collect()
+}
+
+/// Tries all blocks of a column, as long as bytes are left that blocks may take.
+fn survey_column(reader: &Reader, index: usize, options: &RecoverOptions, left: &mut u64) -> Result<Surveyed> {
     let mut surveyed = Surveyed { name: String::new(), unreadable: None, damaged: Vec::new(), blocks: 0, first: None };
     let Some(column) = reader.columns().get(index) else { return Ok(surveyed) };
     column.unique_name().clone_into(&mut surveyed.name);
@@ -47,6 +64,13 @@ pub(super) fn survey_column(reader: &Reader, index: usize, options: &RecoverOpti
     let mut start = 0;
     while start < blocks {
         let end = start.saturating_add(WINDOW).min(blocks);
+        let taken = (start..end).map(|block| reader.stored_len(column, block)).fold(0, u64::saturating_add);
+        *left = left.saturating_sub(taken);
+        if *left == 0 {
+            let why = "its blocks lie upon others: up to here they take more bytes than the file has";
+            surveyed.unreadable = Some(why.to_owned());
+            return Ok(surveyed);
+        }
         for (block, outcome) in (start..end).zip(try_blocks(reader, index, start..end, options.threads)) {
             let range = reader.block_rows(index, block)?;
             if let Some(progress) = &options.progress {
@@ -58,14 +82,7 @@ pub(super) fn survey_column(reader: &Reader, index: usize, options: &RecoverOpti
                 Some(error) if error.kind() == ErrorKind::Io => return Err(error),
                 Some(error) => {
                     surveyed.blocks += 1;
-                    surveyed.damaged = {
-                        let mut damaged = std::mem::take(&mut surveyed.damaged);
-                        match damaged.last_mut() {
-                            Some(last) if last.end == range.start => last.end = range.end,
-                            _ => damaged.push(range),
-                        }
-                        damaged
-                    };
+                    surveyed.lose(range);
                     surveyed.first.get_or_insert(error);
                 }
             }
@@ -76,7 +93,7 @@ pub(super) fn survey_column(reader: &Reader, index: usize, options: &RecoverOpti
     let reached = blocks.saturating_mul(per_block).min(rows);
     if reached < rows {
         surveyed.blocks += (rows - reached).div_ceil(per_block.max(1));
-        surveyed.damaged = union(&surveyed.damaged, std::slice::from_ref(&(reached..rows)));
+        surveyed.lose(reached..rows);
         surveyed.first.get_or_insert_with(|| {
             Error::invalid("the lookup table ends before").at(column.entry.lookup_offset).in_block(blocks)
         });

@@ -1,0 +1,100 @@
+//! The rows that are whole, into the new file.
+
+use std::io::{Seek, Write};
+use std::ops::Range;
+
+use container_core::{Result, Scan};
+
+use super::Recovery;
+use super::repair::Repaired;
+use crate::codec::Values;
+use crate::read::{ColumnSlice, Scratch};
+use crate::wire::Type;
+use crate::write::Writer;
+
+/// Appends all rows that are kept.
+pub(super) fn copy<W: Write + Seek>(
+    recovery: &Recovery,
+    writer: &mut Writer<W>,
+    kinds: &[Type],
+    repaired: &mut [Repaired],
+    threads: usize,
+) -> Result<()> {
+    let mut per_block = recovery.chosen.iter().filter_map(|&index| recovery.reader.columns().get(index));
+    let first = per_block.next().map(crate::Column::rows_per_block);
+    if recovery.rows.len() > 1 && per_block.any(|column| Some(column.rows_per_block()) != first) {
+        // A range may begin in the middle of a block, as may the one behind it: each block is decoded once.
+        return copy_in_turn(recovery, writer, kinds, repaired);
+    }
+    for rows in &recovery.rows {
+        let scan = Scan::default().with_columns(recovery.chosen.clone()).with_rows(rows.clone()).with_threads(threads);
+        let mut batches = recovery.reader.batches(&scan)?;
+        while let Some(batch) = batches.try_next()? {
+            let slices: Vec<_> = (0..batch.column_count()).filter_map(|index| batch.column(index)).collect();
+            append(writer, kinds, repaired, &slices, &batch.rows())?;
+        }
+    }
+    Ok(())
+}
+
+/// A column's block that is decoded.
+struct Held {
+    column: usize,
+    values: Values,
+    rows: Range<u64>,
+}
+
+fn copy_in_turn<W: Write + Seek>(
+    recovery: &Recovery,
+    writer: &mut Writer<W>,
+    kinds: &[Type],
+    repaired: &mut [Repaired],
+) -> Result<()> {
+    let reader = &recovery.reader;
+    let nothing = |&column: &usize| Held { column, values: Values::default(), rows: 0..0 };
+    let mut all: Vec<Held> = recovery.chosen.iter().map(nothing).collect();
+    let mut scratch = Scratch::default();
+    for rows in &recovery.rows {
+        let mut start = rows.start;
+        while start < rows.end {
+            let mut end = rows.end;
+            for held in &mut all {
+                if held.rows.end <= start {
+                    let block = reader.block_of_row(held.column, start)?;
+                    held.rows = reader.read_block(held.column, block, &mut held.values, &mut scratch)?;
+                }
+                end = end.min(held.rows.end);
+            }
+            let slice = |held: &'_ Held| {
+                // Both ends lie in the block, whose length is a usize.
+                let place = |row: u64| usize::try_from(row - held.rows.start).unwrap_or(usize::MAX);
+                place(start)..place(end)
+            };
+            let slices: Vec<_> = all.iter().map(|held| ColumnSlice::new(&held.values, slice(held))).collect();
+            append(writer, kinds, repaired, &slices, &(start..end))?;
+            start = end;
+        }
+    }
+    Ok(())
+}
+
+/// Appends some rows, with missing values in place of those that mean nothing.
+fn append<W: Write + Seek>(
+    writer: &mut Writer<W>,
+    kinds: &[Type],
+    repaired: &mut [Repaired],
+    slices: &[ColumnSlice<'_>],
+    rows: &Range<u64>,
+) -> Result<()> {
+    if slices.is_empty() {
+        writer.append_bare_rows(rows.end - rows.start);
+        return Ok(());
+    }
+    let mut own: Vec<Option<Values>> = Vec::with_capacity(slices.len());
+    for ((slice, kind), repaired) in slices.iter().zip(kinds).zip(repaired) {
+        own.push(repaired.repair(kind, slice, rows.start)?);
+    }
+    let slices =
+        own.iter().zip(slices).map(|(own, slice)| own.as_ref().map_or_else(|| slice.clone(), ColumnSlice::from));
+    writer.append_as_they_are(&slices.collect::<Vec<_>>())
+}
