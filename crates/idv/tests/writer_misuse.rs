@@ -112,6 +112,15 @@ fn tables_stay_within_the_limits() {
     assert!(error.starts_with("idv: bytes of metadata "), "{error}");
 }
 
+/// Also of vectors that all have one length.
+#[test]
+fn vectors_have_the_length_of_their_type() {
+    let kind = Type::Vector { item: ItemType::Int32, dimensions: vec![3] };
+    let mut writer = writer([kind], WriterOptions::default());
+    let error = writer.append_columns(&[(&vectors(|_| {})).into()]).unwrap_err();
+    assert_eq!(error.to_string(), "idv: a vector of 2 items where the type has 3 (row 0, column \"c0\")");
+}
+
 /// What has been put in behind the last vector is none of its values.
 #[test]
 fn an_open_vector_is_not_written() {
@@ -121,6 +130,10 @@ fn an_open_vector_is_not_written() {
     writer.append_columns(&[(&open).into()]).unwrap();
     writer.append_columns(&[(&open).into()]).unwrap();
     assert_eq!(finished(writer).row_count(), 4);
+    let mut both = open.clone();
+    both.extend_from(&open, 0..2).unwrap();
+    let Values::Vector(both) = both else { panic!("no vectors") };
+    assert_eq!(*both.values(), Values::Int32(vec![1, 1, 2, 2, 1, 1, 2, 2]));
 }
 
 /// Work on each call does not grow with the number of columns.
