@@ -136,3 +136,25 @@ fn metadata_that_are_there_twice_are_lost_once() {
     assert_eq!(losses.len(), 1);
     assert!(losses[0].contains("metadata \"m\" lost: it is there twice"), "{losses:?}");
 }
+
+/// A schema holds all metadata: items that share one block could make much of little.
+#[test]
+fn metadata_are_bounded_together() {
+    let text = Codec::plain("TextSpan");
+    let raw = support::cells::text_block(1, &[10_000], &[b'a'; 10_000]);
+    let all = (0..10).fold(column("n", 3, 3, |_| false), |column, kind| {
+        column.meta(Meta::new(&kind.to_string(), text.clone(), DEFLATE, raw.clone()))
+    });
+    let bytes = Forge::new(6, 3).column(all).bytes();
+    let limits = container_core::Limits::default().with_metadata_bytes(12_000);
+    let options = Options::default().with_limits(limits);
+    let reader = Reader::from_source(Source::from(bytes.clone()), options).unwrap();
+    let error = reader.schema(None).unwrap_err().to_string();
+    assert_eq!(error, "idv: bytes of all metadata together 50050 exceeds the limit 48000 (column \"n\")");
+    let mut options = RecoverOptions::default();
+    options.open = options.open.with_limits(limits);
+    let recovery = Recovery::survey(Source::from(bytes), &options).unwrap();
+    let (reader, losses) = written(&recovery);
+    assert_eq!((reader.metadata(0).unwrap().len(), losses.len()), (4, 6), "{losses:?}");
+    assert!(losses[0].contains("metadata lost (bytes of all metadata together"), "{losses:?}");
+}

@@ -176,7 +176,7 @@ impl<W: Write + Seek> Writer<W> {
             return Err(Error::usage(detail).in_format(FORMAT_NAME));
         }
         for (index, &theirs) in columns.iter().enumerate() {
-            let found = reader.column_schema(theirs, false)?.kind;
+            let found = reader.column_schema(theirs, None)?.kind;
             if self.columns.get(index).is_none_or(|column| column.kind != found) {
                 let wanted = self.columns.get(index).map(|column| column.kind.to_string()).unwrap_or_default();
                 let detail = format!("{found} values where {wanted} values are wanted");
