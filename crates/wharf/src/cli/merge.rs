@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let output = output::create(&arguments.output, arguments.force, &places)?;
     let name = output.path().display().to_string();
     let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.begin(Unit::Rows, Some(files.iter().map(|file| file.reader.row_count()).sum()));
+    bar.begin(Unit::Rows, Some(files.iter().map(|file| file.reader.row_count()).fold(0, u64::saturating_add)));
     let (output, copied, rows) = write(arguments, &files, schema, output, &bar).inspect_err(|_| bar.clear())?;
     let bytes = output.file().metadata().map_or(0, |metadata| metadata.len());
     output.finish()?;

@@ -340,7 +340,7 @@ fn idvs<W: Write + Seek>(
         files.push((reader, columns, input));
     }
     let Some((mut schema, _)) = first else { return Err(Error::usage("there is no input")) };
-    let total: u64 = files.iter().map(|(reader, ..)| reader.row_count()).sum();
+    let total: u64 = files.iter().map(|(reader, ..)| reader.row_count()).fold(0, u64::saturating_add);
     if let Some(range) = &selection.rows {
         range.check(total)?;
     }
