@@ -85,7 +85,7 @@ impl Output {
     /// Begins a file that will appear at `path`.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) when it exists and may not be replaced, or is a directory;
+    /// [`Usage`](crate::ErrorKind::Usage) when it exists and may not be replaced, or is no file but a directory, a device or a pipe;
     /// [`Io`](crate::ErrorKind::Io) when no file can be created beside it.
     pub fn create(path: impl Into<PathBuf>, options: OutputOptions) -> Result<Self> {
         let named: PathBuf = path.into();
@@ -95,6 +95,10 @@ impl Output {
         }
         if options.overwrite == Overwrite::Refuse && target.symlink_metadata().is_ok() {
             return Err(exists(&target));
+        }
+        // A device, a pipe or a socket would be gone: a file cannot be written beside them and take their place.
+        if target.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(Error::usage("the output exists and is no file").in_file(target.display().to_string()));
         }
         // A link stays a link: the file it leads to is the one that is replaced.
         if let Ok(real) = target.canonicalize() {
@@ -253,6 +257,23 @@ mod tests {
         output.write_all(b"new").unwrap();
         output.finish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_never_replaced() {
+        use std::os::unix::fs::{FileTypeExt, symlink};
+        let directory = tempfile::tempdir().unwrap();
+        let (path, link) = (directory.path().join("socket"), directory.path().join("link"));
+        let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        symlink(&path, &link).unwrap();
+        let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
+        for name in [&path, &link] {
+            let error = Output::create(name, options).unwrap_err();
+            assert!(error.to_string().ends_with("the output exists and is no file"), "{error}");
+        }
+        assert!(fs::metadata(&path).unwrap().file_type().is_socket());
+        assert_eq!(leftovers(directory.path()), 2);
     }
 
     #[cfg(unix)]
