@@ -10,14 +10,20 @@ use crate::codec::{self, Values};
 use crate::deflate::Deflater;
 #[cfg(feature = "parallel")]
 use crate::job::{Job, Worker};
+#[cfg(feature = "parallel")]
+use crate::wire::ItemType;
 use crate::wire::{Compression, LookupEntry, Type};
 
 /// Bytes before compression that may be under way, beyond one block for each thread.
 const AHEAD_BYTES: u64 = 64 << 20;
 
-/// Uncompressed blocks below so many bytes are encoded at once: that takes less time than handing them over.
+/// Uncompressed blocks below so many bytes are encoded at once, which is a mere copy: that takes less time than handing them over.
 #[cfg(feature = "parallel")]
-const SMALL: u64 = 16 << 10;
+const SMALL: u64 = 1 << 20;
+
+/// Those of texts, whose units are counted.
+#[cfg(feature = "parallel")]
+const SMALL_TEXTS: u64 = 16 << 10;
 
 /// What every thread needs to know of the columns.
 pub(super) struct Encoder {
@@ -174,8 +180,12 @@ impl<W: Write + Seek> Pipeline<W> {
         let task = Task { column, values };
         #[cfg(feature = "parallel")]
         if self.threads > 1 {
-            let plain = self.encoder.columns.get(column).is_some_and(|(_, how)| *how == Compression::None);
-            if !(plain && bytes < SMALL) {
+            let at_once = match self.encoder.columns.get(column) {
+                Some((kind, Compression::None)) if kind.item() == ItemType::Text => SMALL_TEXTS,
+                Some((_, Compression::None)) => SMALL,
+                _ => 0,
+            };
+            if bytes >= at_once {
                 let work = Work::Job(Job::spawn(&self.encoder, task));
                 return self.enqueue(work, bytes);
             }
