@@ -158,3 +158,25 @@ fn metadata_are_bounded_together() {
     assert_eq!((reader.metadata(0).unwrap().len(), losses.len()), (4, 6), "{losses:?}");
     assert!(losses[0].contains("metadata lost (bytes of all metadata together"), "{losses:?}");
 }
+
+/// Without a table of contents the file is still read about once, however small its blocks are.
+#[test]
+fn small_blocks_do_not_read_the_file_again_and_again() {
+    for (compression, codec) in [(DEFLATE, "Byte"), (NONE, "TextSpan")] {
+        let rows = 3000;
+        let mut whole = Column::new("n", Codec::plain(codec), compression, 1);
+        for _ in 0..rows {
+            let raw = if codec == "Byte" { vec![7] } else { support::cells::text_block(1, &[2], b"ab") };
+            whole = whole.block(raw);
+        }
+        let bytes = Forge::new(6, rows).column(whole).bytes();
+        let sound = Reader::from_source(Source::from(bytes.clone()), Options::default()).unwrap();
+        let schema = sound.schema(None).unwrap();
+        let toc = usize::try_from(sound.header().toc_offset).unwrap();
+        let (source, log) = support::source::Watched::over(bytes[..toc].to_vec());
+        let recovery = Recovery::survey(source, &RecoverOptions::default().with_schema(schema)).unwrap();
+        assert_eq!(recovery.row_count(), 3000);
+        let read: u64 = log.take().iter().map(|range| range.end - range.start).sum();
+        assert!(read < 6 * toc as u64, "{read} bytes of {toc}");
+    }
+}

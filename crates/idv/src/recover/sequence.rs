@@ -40,7 +40,8 @@ pub(super) fn salvage(
         let detail = format!("the header says {} columns, the schema has {}", header.columns, schema.columns.len());
         return Err(Error::usage(detail).at(48));
     }
-    let mut walk = Walk { source, limits: options.open.limits, at: HEADER_LEN, raw: Vec::new() };
+    let mut walk =
+        Walk { source, limits: options.open.limits, at: HEADER_LEN, raw: Vec::new(), window: Bytes::new(), start: 0 };
     let found = find(&mut walk, schema, header.rows)?;
     let rows = header.rows.min(found.groups.saturating_mul(found.per_block));
     let s = if found.groups == 1 { "" } else { "s" };
@@ -174,6 +175,9 @@ struct Walk<'a> {
     limits: Limits,
     at: u64,
     raw: Vec<u8>,
+    /// What was read last, and from where on: many blocks may lie in it.
+    window: Bytes,
+    start: u64,
 }
 
 impl Walk<'_> {
@@ -181,6 +185,16 @@ impl Walk<'_> {
     fn view(&self, at: u64, len: u64) -> Result<Bytes> {
         let end = at.saturating_add(len).min(self.source.len());
         self.source.read(at.min(end)..end)
+    }
+
+    /// Some bytes from a place on, none at the end: what is left of those read last, or else as many as are read at once.
+    fn some(&mut self, at: u64) -> Result<Bytes> {
+        let place = at.checked_sub(self.start).and_then(|place| usize::try_from(place).ok());
+        if let Some(place) = place.filter(|&place| place < self.window.len()) {
+            return Ok(self.window.slice(place..));
+        }
+        (self.window, self.start) = (self.view(at, CHUNK)?, at);
+        Ok(self.window.clone())
     }
 
     /// The next block, decoded; [`Truncated`](ErrorKind::Truncated) when the file ends within it.
@@ -210,9 +224,9 @@ impl Walk<'_> {
     /// Decodes a block that is not compressed and goes behind it.
     fn plain(&mut self, kind: &Type, rows: usize, values: &mut Values) -> Result<u64> {
         let limit = self.limits.block_bytes.min(0x7FFF_FFFF);
-        let mut room = if self.source.as_slice().is_some() { limit } else { CHUNK };
+        let mut room = if self.source.as_slice().is_some() { limit } else { 0 };
+        let mut bytes = if room == 0 { self.some(self.at)? } else { self.view(self.at, room)? };
         loop {
-            let bytes = self.view(self.at, room)?;
             let mut cursor = Cursor::at(&bytes, self.at);
             let whole = bytes.len() as u64 == self.source.len() - self.at || room >= limit;
             match codec::decode_prefix(kind, rows, &mut cursor, limit, values) {
@@ -222,7 +236,8 @@ impl Walk<'_> {
                     return Ok(len);
                 }
                 Err(error) if !whole && matches!(error.kind(), ErrorKind::Truncated { .. }) => {
-                    room = room.saturating_mul(4).min(limit);
+                    room = room.saturating_mul(4).max(CHUNK).min(limit);
+                    bytes = self.view(self.at, room)?;
                 }
                 Err(error) => return Err(error),
             }
@@ -235,11 +250,11 @@ impl Walk<'_> {
         let offset = self.at;
         let limit = self.limits.block_bytes;
         self.raw.clear();
-        let (mut chunk, mut start) = (self.view(offset, CHUNK)?, offset);
+        let (mut chunk, mut start) = (self.some(offset)?, offset);
         loop {
             let read = offset + state.total_in();
             if read >= start + chunk.len() as u64 {
-                (chunk, start) = (self.view(read, CHUNK)?, read);
+                (chunk, start) = (self.some(read)?, read);
             }
             let rest = chunk.get(usize::try_from(read - start).unwrap_or(usize::MAX)..).unwrap_or_default();
             if self.raw.len() == self.raw.capacity() {
