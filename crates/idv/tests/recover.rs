@@ -137,6 +137,9 @@ fn a_column_goes_when_that_costs_least_unless_it_is_asked_for() {
     assert_eq!(lines(&reader, &names, &[0..300]), lines(&source, &names, &[200..500]));
     let error = Recovery::survey(Source::from(bytes), &RecoverOptions::default().with_columns(["x"])).err().unwrap();
     assert_eq!(error.to_string(), "idv: there is no column \"x\"");
+    let options = RecoverOptions::default().with_columns(["Label", "Label"]);
+    let error = Recovery::survey(Source::from(golden("real-adult")), &options).err().unwrap();
+    assert_eq!(error.to_string(), "idv: the column \"Label\" is chosen twice");
 }
 
 #[test]

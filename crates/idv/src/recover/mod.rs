@@ -177,6 +177,10 @@ impl Recovery {
                     let found = by_name.get(name.as_str()).copied();
                     found.ok_or_else(|| Error::usage(format!("there is no column {name:?}")).in_format(FORMAT_NAME))
                 };
+                let mut seen = HashSet::new();
+                if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
+                    return Err(Error::usage(format!("the column {twice:?} is chosen twice")).in_format(FORMAT_NAME));
+                }
                 names.iter().map(find).collect::<Result<_>>()?
             }
             None => self.best(rows),

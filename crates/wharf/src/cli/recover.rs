@@ -15,6 +15,7 @@ use super::human::{clean, counted};
 use super::inputs;
 use super::output;
 use super::report::{Lost, error_object};
+use super::select;
 use super::writing::{self, Writing};
 
 const EXAMPLES: &str = "\
@@ -39,8 +40,9 @@ pub(crate) struct Arguments {
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
-    /// Keep these columns, in this order, whatever rows that costs
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    /// Keep these columns, in this order, whatever rows that costs: names separated by commas (quote a name that has one:
+    /// '"a,b",c'); may be given several times
+    #[arg(long, value_name = "NAMES")]
     columns: Vec<String>,
 
     /// The columns of a file whose table of contents is lost (it stands at the end): those of this file, which was written in
@@ -77,7 +79,11 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut options =
         RecoverOptions::default().with_threads(arguments.threads).with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
     if !arguments.columns.is_empty() {
-        options = options.with_columns(arguments.columns.iter().cloned());
+        let mut names = Vec::new();
+        for argument in &arguments.columns {
+            names.extend(select::split(argument)?);
+        }
+        options = options.with_columns(names);
     }
     if let Some(schema) = &arguments.schema {
         options = options.with_schema(writing::schema_file(schema)?.0);

@@ -134,7 +134,7 @@ pub(crate) fn columns_of(all: &[ColumnInfo], asked: &[String]) -> Result<Option<
 }
 
 /// Splits at commas; a part in double quotes is one name, a quote in it is doubled.
-fn split(argument: &str) -> Result<Vec<String>> {
+pub(crate) fn split(argument: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let mut rest = argument;
     loop {
