@@ -184,6 +184,13 @@ fn schemas_that_differ_are_refused_with_the_difference() {
 }
 
 #[test]
+fn fewer_rows_than_asked_for_decide_by_themselves() {
+    let files = [file(0, 60, 100), file(60, 30, 100)];
+    let (reader, carried, _) = merged(&files, WriterOptions::default().with_rows_per_block(8192));
+    assert_eq!((carried, reader.columns()[0].rows_per_block()), (0, 90));
+}
+
+#[test]
 fn threads_change_nothing() {
     let files = [file(0, 5000, 64), file(5000, 777, 64), file(5777, 3000, 64)];
     let with = |threads| {

@@ -8,7 +8,7 @@ use std::io::Cursor;
 use std::ops::Range;
 
 use container_core::{Loss, Scan, Severity, Source, VerifyOptions};
-use idv::{Options, Reader, RecoverOptions, Recovery, WriterOptions};
+use idv::{ItemType, KeyType, KeyWidth, Options, Reader, RecoverOptions, Recovery, Type, WriterOptions};
 
 fn golden(name: &str) -> Vec<u8> {
     fs::read(format!("{}/../../tests/golden/idv/{name}.idv", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -266,4 +266,39 @@ fn blocks_that_do_not_fit_the_schema_are_refused() {
     let options = RecoverOptions::default().with_schema(schema);
     let error = Recovery::survey(Source::from(numbers[..500].to_vec()), &options).err().unwrap();
     assert!(error.to_string().contains("how many rows a block has cannot be told"), "{error}");
+}
+
+#[test]
+fn what_a_schema_cannot_give_is_refused() {
+    let bytes = golden("real-adult");
+    let mut schema = opened(&bytes).schema(None).unwrap();
+    // A header that was never written says of no rows: there is nothing to look for.
+    let mut unfinished = bytes[..12_000].to_vec();
+    unfinished[40..48].fill(0);
+    let options = RecoverOptions::default().with_schema(schema.clone());
+    let error = Recovery::survey(Source::from(unfinished), &options).err().unwrap();
+    assert!(error.to_string().starts_with("idv: the table of contents is lost"), "{error}");
+    // Keys above the count that the schema gives belong to another column, or to another schema.
+    let occupation = &mut schema.columns[2];
+    occupation.kind = Type::Item(ItemType::Key(KeyType::new(KeyWidth::UInt32, 2).unwrap()));
+    let options = RecoverOptions::default().with_schema(schema);
+    let error = Recovery::survey(Source::from(bytes[..12_000].to_vec()), &options).err().unwrap();
+    assert!(error.to_string().contains("is above its count 2"), "{error}");
+}
+
+#[test]
+fn rows_behind_the_lookup_tables_are_lost() {
+    let bytes = golden("block-rows-7");
+    let source = opened(&bytes);
+    let (rows, toc) = (source.row_count(), usize::try_from(source.header().toc_offset).unwrap());
+    // So many rows that the last tables would reach beyond the end.
+    let mut more = bytes.clone();
+    let declared = rows + 7 * 100_000;
+    more[40..48].copy_from_slice(&declared.to_le_bytes());
+    let recovery = survey(&more);
+    assert_eq!(recovery.rows_declared(), declared);
+    assert!(recovery.row_count() <= rows, "{} of {rows}", recovery.row_count());
+    let (_, losses) = written(&recovery);
+    assert!(losses.iter().any(|loss| loss.contains("damaged blocks lost")), "{losses:?}");
+    assert!(toc < bytes.len());
 }
