@@ -206,7 +206,6 @@ fn is_zero(page: &[u8]) -> bool {
 
 /// More than 4 GiB: no offset is cut.
 #[test]
-#[ignore = "takes a while without optimization: cargo test --release -p idv --features parallel --test crash -- --ignored"]
 fn offsets_above_4_gib() {
     const ROWS: usize = 4 << 20;
     let directory = tempfile::tempdir().unwrap();
