@@ -4,6 +4,9 @@
 #[path = "../../crates/idv/src/deflate/mod.rs"]
 mod encoder;
 
+#[path = "../../crates/idv/src/adler.rs"]
+mod adler;
+
 /// What the module uses of its crate.
 mod wire {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]

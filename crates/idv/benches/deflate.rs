@@ -11,6 +11,8 @@
 // Measurements may panic: whoever runs them reads the message.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails is to stop")]
 
+#[path = "../src/adler.rs"]
+mod adler;
 #[allow(
     dead_code,
     unused_imports,

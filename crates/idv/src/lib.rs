@@ -141,6 +141,7 @@
     )
 )]
 
+mod adler;
 mod check;
 mod codec;
 mod container;

@@ -21,6 +21,7 @@ use self::matches::{Chains, Effort};
 use self::parse::{Sequences, Style, parse};
 use self::quiet::Quiet;
 use self::stats::Histogram;
+use super::adler::adler32;
 use super::wire::Compression;
 
 /// Bytes that are looked at together.
@@ -190,35 +191,6 @@ const fn style(level: u8) -> Option<Style> {
         _ => (400, 258, 2, 258, 6),
     };
     Some(Style { effort: Effort { depth, nice }, lazy, patience, worth })
-}
-
-/// The checksum of RFC 1950: the sum of the bytes, and the sum of these sums after each byte, both modulo 65521.
-fn adler32(bytes: &[u8]) -> u32 {
-    const LANES: usize = 16;
-    let (mut a, mut b) = (1u32, 0u32);
-    // Parts whose sums fit into 32 bits, in rows that are added up side by side.
-    for part in bytes.chunks(4096) {
-        let (rows, rest) = part.as_chunks::<LANES>();
-        let (mut sums, mut earlier) = ([0u32; LANES], [0u32; LANES]);
-        for row in rows {
-            b += a * 16;
-            for ((sum, earlier), &byte) in sums.iter_mut().zip(&mut earlier).zip(row) {
-                *earlier += *sum;
-                *sum += u32::from(byte);
-            }
-        }
-        for (behind, (sum, earlier)) in (1u32..).zip(sums.into_iter().zip(earlier).rev()) {
-            a += sum;
-            b += earlier * 16 + sum * behind;
-        }
-        for &byte in rest {
-            a += u32::from(byte);
-            b += a;
-        }
-        a %= 65_521;
-        b %= 65_521;
-    }
-    b << 16 | a
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use super::bits::Bits;
 use super::lanes::Lanes;
 use super::tables::{CodeLengthCode, END, LITERAL, Tables};
+use crate::adler::adler32;
 
 /// Room in the output for the longest match and what may be written beyond its end.
 const SLACK: usize = 258 + 16;
@@ -313,33 +314,4 @@ fn copy_with_slack(out: &mut [u8], made: usize, length: usize, distance: usize) 
         }
     }
     Some(())
-}
-
-/// The checksum of RFC 1950: the sum of the bytes, and the sum of these sums after each byte, both modulo 65521.
-fn adler32(bytes: &[u8]) -> u32 {
-    const LANES: usize = 16;
-    let (mut a, mut b) = (1, 0);
-    // Parts whose sums fit into 32 bits, in rows that are added up side by side.
-    for part in bytes.chunks(4096) {
-        let (rows, rest) = part.as_chunks::<LANES>();
-        let (mut sums, mut sums_of_sums) = ([0; LANES], [0; LANES]);
-        for row in rows {
-            b += a * 16;
-            for ((sum, sum_of_sums), &byte) in sums.iter_mut().zip(&mut sums_of_sums).zip(row) {
-                *sum_of_sums += *sum;
-                *sum += u32::from(byte);
-            }
-        }
-        for (behind, (sum, sum_of_sums)) in (1..).zip(sums.into_iter().zip(sums_of_sums).rev()) {
-            a += sum;
-            b += sum_of_sums * 16 + sum * behind;
-        }
-        for &byte in rest {
-            a += u32::from(byte);
-            b += a;
-        }
-        a %= 65_521;
-        b %= 65_521;
-    }
-    b << 16 | a
 }

@@ -249,3 +249,21 @@ pub(super) fn inside(error: &Error, offset: u64) -> Error {
 fn to_usize(len: u32) -> usize {
     usize::try_from(len).unwrap_or(usize::MAX)
 }
+
+/// Does something with each of some blocks, by so many threads as `threads` allows (1: this one; else all of the pool), and gives
+/// the results in order. Each thread has memory of its own to read blocks with.
+pub(crate) fn each_block<T: Send>(
+    blocks: Range<u64>,
+    threads: usize,
+    work: impl Fn(&mut (Values, Scratch), u64) -> T + Sync + Send,
+) -> Vec<T> {
+    #[cfg(feature = "parallel")]
+    if threads != 1 {
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        let blocks: Vec<u64> = blocks.collect();
+        return blocks.into_par_iter().map_init(Default::default, work).collect();
+    }
+    let _ = threads;
+    let mut state = Default::default();
+    blocks.map(|block| work(&mut state, block)).collect()
+}

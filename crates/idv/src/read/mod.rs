@@ -12,6 +12,7 @@ mod verify;
 
 pub use batches::{Batch, Batches, ColumnSlice};
 pub use block::Scratch;
+pub(crate) use block::each_block;
 pub use metadata::Metadata;
 pub(crate) use open::unique_names;
 pub use open::{Column, Reader, Unreadable};

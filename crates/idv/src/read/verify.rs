@@ -2,8 +2,9 @@ use std::ops::Range;
 
 use container_core::{Error, ErrorKind, Finding, Result, Severity, Unit, VerifyOptions};
 
+use super::Reader;
+use super::block::each_block;
 use super::open::Column;
-use super::{Reader, Scratch};
 use crate::FORMAT_NAME;
 use crate::check::{bad_value, can_be_bad};
 use crate::codec::Values;
@@ -271,8 +272,7 @@ impl Verifier<'_> {
 
 /// All that is wrong with each of some blocks, in order.
 fn check_blocks(reader: &Reader, column: &Column, kind: &Type, blocks: Range<u64>, threads: usize) -> Vec<Vec<Error>> {
-    let check = |state: &mut (Values, Scratch), block: u64| {
-        let (values, scratch) = state;
+    each_block(blocks, threads, |(values, scratch), block| {
         match reader.read_block(column.index(), block, values, scratch) {
             Err(error) => vec![error],
             Ok(rows) => check_values(kind, values, rows.start)
@@ -280,16 +280,7 @@ fn check_blocks(reader: &Reader, column: &Column, kind: &Type, blocks: Range<u64
                 .map(|error| error.in_column(column.unique_name().to_owned()).in_block(block))
                 .collect(),
         }
-    };
-    #[cfg(feature = "parallel")]
-    if threads != 1 {
-        use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        let blocks: Vec<u64> = blocks.collect();
-        return blocks.into_par_iter().map_init(Default::default, check).collect();
-    }
-    let _ = threads;
-    let mut state = Default::default();
-    blocks.map(|block| check(&mut state, block)).collect()
+    })
 }
 
 /// Values that the format allows to be stored and that mean nothing: the first of each kind, with how many there are.

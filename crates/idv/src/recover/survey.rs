@@ -5,8 +5,7 @@ use std::ops::Range;
 use container_core::{Error, ErrorKind, Result};
 
 use super::RecoverOptions;
-use crate::codec::Values;
-use crate::read::{Reader, Scratch};
+use crate::read::{Reader, each_block};
 
 /// Blocks that are tried together.
 const WINDOW: u64 = 256;
@@ -103,17 +102,5 @@ fn survey_column(reader: &Reader, index: usize, options: &RecoverOptions, left: 
 
 /// What is wrong with each of some blocks.
 fn try_blocks(reader: &Reader, column: usize, blocks: Range<u64>, threads: usize) -> Vec<Option<Error>> {
-    let check = |state: &mut (Values, Scratch), block: u64| {
-        let (values, scratch) = state;
-        reader.read_block(column, block, values, scratch).err()
-    };
-    #[cfg(feature = "parallel")]
-    if threads != 1 {
-        use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        let blocks: Vec<u64> = blocks.collect();
-        return blocks.into_par_iter().map_init(Default::default, check).collect();
-    }
-    let _ = threads;
-    let mut state = Default::default();
-    blocks.map(|block| check(&mut state, block)).collect()
+    each_block(blocks, threads, |(values, scratch), block| reader.read_block(column, block, values, scratch).err())
 }

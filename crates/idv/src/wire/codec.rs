@@ -195,26 +195,18 @@ impl fmt::Display for Type {
 
 impl fmt::Display for ItemType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::SByte => "SByte",
-            Self::Byte => "Byte",
-            Self::Int16 => "Int16",
-            Self::UInt16 => "UInt16",
-            Self::Int32 => "Int32",
-            Self::UInt32 => "UInt32",
-            Self::Int64 => "Int64",
-            Self::UInt64 => "UInt64",
-            Self::Single => "Single",
-            Self::Double => "Double",
-            Self::TimeSpan | Self::DvTimeSpan => "TimeSpan",
-            Self::DateTime | Self::DvDateTime => "DateTime",
-            Self::DateTimeOffset | Self::DvDateTimeZone => "DateTimeOffset",
-            Self::RowId => "RowId",
-            Self::Boolean | Self::DvBool => "Boolean",
-            Self::Text => "Text",
-            Self::Key(key) if key.count == 0 => return write!(f, "Key<{}>", key.width),
-            Self::Key(key) => return write!(f, "Key<{}, {}>", key.width, key.count),
-        })
+        match self {
+            Self::DvTimeSpan => f.write_str("TimeSpan"),
+            Self::DvDateTime => f.write_str("DateTime"),
+            Self::DvDateTimeZone => f.write_str("DateTimeOffset"),
+            Self::RowId => f.write_str("RowId"),
+            Self::DvBool => f.write_str("Boolean"),
+            Self::Text => f.write_str("Text"),
+            Self::Key(key) if key.count == 0 => write!(f, "Key<{}>", key.width),
+            Self::Key(key) => write!(f, "Key<{}, {}>", key.width, key.count),
+            // The others are called as their codecs are.
+            plain => f.write_str(plain.codec_name()),
+        }
     }
 }
 
@@ -231,32 +223,39 @@ pub(crate) fn parse_type(codec: &CodecDefinition) -> Result<Type> {
     Ok(parsed)
 }
 
+/// The items whose codec has no parameters.
+const PLAIN: [ItemType; 20] = [
+    ItemType::SByte,
+    ItemType::Byte,
+    ItemType::Int16,
+    ItemType::UInt16,
+    ItemType::Int32,
+    ItemType::UInt32,
+    ItemType::Int64,
+    ItemType::UInt64,
+    ItemType::Single,
+    ItemType::Double,
+    ItemType::TimeSpan,
+    ItemType::DvTimeSpan,
+    ItemType::DateTime,
+    ItemType::DvDateTime,
+    ItemType::DateTimeOffset,
+    ItemType::DvDateTimeZone,
+    ItemType::RowId,
+    ItemType::Boolean,
+    ItemType::DvBool,
+    ItemType::Text,
+];
+
 fn parse_item(name: &str, cursor: &mut Cursor<'_>) -> Result<ItemType> {
-    Ok(match name {
-        "SByte" => ItemType::SByte,
-        "Byte" => ItemType::Byte,
-        "Int16" => ItemType::Int16,
-        "UInt16" => ItemType::UInt16,
-        "Int32" => ItemType::Int32,
-        "UInt32" => ItemType::UInt32,
-        "Int64" => ItemType::Int64,
-        "UInt64" => ItemType::UInt64,
-        "Single" => ItemType::Single,
-        "Double" => ItemType::Double,
-        "TimeSpan" => ItemType::TimeSpan,
-        "DvTimeSpan" => ItemType::DvTimeSpan,
-        "DateTime" => ItemType::DateTime,
-        "DvDateTime" => ItemType::DvDateTime,
-        "DateTimeOffset" => ItemType::DateTimeOffset,
-        "DvDateTimeZone" => ItemType::DvDateTimeZone,
-        "DataViewRowId" => ItemType::RowId,
-        "Boolean" => ItemType::Boolean,
-        "DvBool" => ItemType::DvBool,
-        "TextSpan" => ItemType::Text,
-        "Key2" => ItemType::Key(parse_key(cursor)?),
-        "Key" => ItemType::Key(parse_old_key(cursor)?),
-        _ => return Err(Error::unsupported(format!("codec {name:?} is unknown")).at(cursor.offset())),
-    })
+    match name {
+        "Key2" => parse_key(cursor).map(ItemType::Key),
+        "Key" => parse_old_key(cursor).map(ItemType::Key),
+        _ => PLAIN
+            .into_iter()
+            .find(|item| item.codec_name() == name)
+            .ok_or_else(|| Error::unsupported(format!("codec {name:?} is unknown")).at(cursor.offset())),
+    }
 }
 
 fn parse_key_width(cursor: &mut Cursor<'_>) -> Result<KeyWidth> {
