@@ -1,0 +1,30 @@
+//! Every kernel by name, for tests and benchmarks. Not part of the interface.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::digest::{Digest, Group, LANES, Salt, digest, portable};
+
+/// The digests of sixteen keys.
+pub type Kernel = Box<dyn Fn([&[u8]; LANES], Salt) -> [Digest; LANES]>;
+
+/// The kernels this machine can run, the slowest first.
+#[must_use]
+pub fn all() -> Vec<(&'static str, Kernel)> {
+    fn boxed(run: impl Fn(&Group<'_>, &[u32; 8]) -> [Digest; LANES] + 'static) -> Kernel {
+        Box::new(move |keys, salt| run(&Group { keys }, &salt.start()))
+    }
+    let one_by_one: Kernel = Box::new(|keys, salt| keys.map(|key| digest(key, salt)));
+    let mut all = Vec::from([("one by one", one_by_one), ("portable", boxed(portable::group))]);
+    #[cfg(target_arch = "x86_64")]
+    {
+        use crate::simd::{avx2, avx512};
+        if let Some(kernel) = avx2::Kernel::new() {
+            all.push(("avx2", boxed(move |group, start| kernel.digest(group, start))));
+        }
+        if let Some(kernel) = avx512::Kernel::new() {
+            all.push(("avx512", boxed(move |group, start| kernel.digest(group, start))));
+        }
+    }
+    all
+}

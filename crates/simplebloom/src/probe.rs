@@ -1,0 +1,178 @@
+//! Where a key's bits are: `(h1 + k * h2 mod 2^64) mod bits` for each `k`, without a division for each.
+//!
+//! From one index to the next is an addition of `h2 mod bits`, less `bits` where that is too much. Where `h1 + k * h2`
+//! goes past 2^64, `2^64 mod bits` has to be taken away as well.
+
+use crate::digest::{Digest, LANES};
+
+/// Bit counts are below: two indices can be added.
+pub(crate) const MOST_BITS: u64 = 1 << 63;
+
+/// A number of bits, and what is needed to divide by it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Modulus {
+    bits: u64,
+    /// 2^64 / `bits`, or a little less.
+    reciprocal: u64,
+    /// 2^64 mod `bits`.
+    wrap: u64,
+}
+
+impl Modulus {
+    /// `bits` is at least 1 and at most [`MOST_BITS`].
+    pub(crate) const fn new(bits: u64) -> Self {
+        Self { bits, reciprocal: u64::MAX / bits, wrap: (u64::MAX % bits + 1) % bits }
+    }
+
+    /// `value mod bits`.
+    #[inline(always)]
+    fn of(self, value: u64) -> u64 {
+        // The quotient, or one less: value * (2^64 / bits - reciprocal) / 2^64 is below 1.
+        let product = u128::from(value) * u128::from(self.reciprocal);
+        #[expect(clippy::cast_possible_truncation, reason = "the upper half of a product of halves")]
+        let quotient = (product >> 64) as u64;
+        let rest = value.wrapping_sub(quotient.wrapping_mul(self.bits));
+        rest.min(rest.wrapping_sub(self.bits))
+    }
+
+    /// `step mod bits`, and the same where a sum wraps.
+    #[inline(always)]
+    fn steps(self, step: u64) -> (u64, u64) {
+        let plain = self.of(step);
+        let wrapped = plain.wrapping_sub(self.wrap);
+        (plain, wrapped.min(wrapped.wrapping_add(self.bits)))
+    }
+}
+
+/// The indices of one key, for ever.
+pub(crate) struct Steps {
+    sum: u64,
+    step: u64,
+    index: u64,
+    plain: u64,
+    wrapped: u64,
+    bits: u64,
+}
+
+impl Steps {
+    #[inline(always)]
+    pub(crate) fn new(modulus: Modulus, digest: Digest) -> Self {
+        let [sum, step] = digest;
+        let (plain, wrapped) = modulus.steps(step);
+        Self { sum, step, index: modulus.of(sum), plain, wrapped, bits: modulus.bits }
+    }
+}
+
+impl Iterator for Steps {
+    type Item = u64;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u64> {
+        let index = self.index;
+        let (sum, wraps) = self.sum.overflowing_add(self.step);
+        self.sum = sum;
+        let next = index + if wraps { self.wrapped } else { self.plain };
+        // Below `bits` the difference wraps, and is more.
+        self.index = next.min(next.wrapping_sub(self.bits));
+        Some(index)
+    }
+}
+
+/// An index for each of sixteen keys.
+pub(crate) type Row = [u64; LANES];
+
+/// As [`Steps`], for sixteen keys side by side.
+pub(crate) struct Walk {
+    sum: Row,
+    step: Row,
+    index: Row,
+    plain: Row,
+    wrapped: Row,
+    bits: u64,
+}
+
+impl Walk {
+    #[inline(always)]
+    pub(crate) fn new(modulus: Modulus, digests: &[Digest; LANES]) -> Self {
+        let steps = digests.map(|[_, step]| modulus.steps(step));
+        Self {
+            sum: digests.map(|[sum, _]| sum),
+            step: digests.map(|[_, step]| step),
+            index: digests.map(|[sum, _]| modulus.of(sum)),
+            plain: steps.map(|(plain, _)| plain),
+            wrapped: steps.map(|(_, wrapped)| wrapped),
+            bits: modulus.bits,
+        }
+    }
+
+    /// The next indices, a row for each `k`.
+    #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "lanes of arrays that have them")]
+    pub(crate) fn rows(&mut self, rows: &mut [Row]) {
+        for row in rows {
+            *row = self.index;
+            for lane in 0..LANES {
+                let sum = self.sum[lane].wrapping_add(self.step[lane]);
+                let wraps = sum < self.step[lane];
+                self.sum[lane] = sum;
+                let next = self.index[lane] + if wraps { self.wrapped[lane] } else { self.plain[lane] };
+                self.index[lane] = next.min(next.wrapping_sub(self.bits));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd;
+
+    /// By the book, with nothing but the operators of the definition.
+    fn plain(digest: Digest, bits: u64, count: u64) -> Vec<u64> {
+        (0..count).map(|k| digest[0].wrapping_add(k.wrapping_mul(digest[1])) % bits).collect()
+    }
+
+    fn draw(state: &mut u64) -> u64 {
+        *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = *state;
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ z >> 31
+    }
+
+    #[test]
+    fn every_way_steps_as_defined() {
+        let mut state = 7;
+        let edges = [0, 1, 2, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 8, 7, 9, 1 << 32];
+        let mut sizes = vec![8, 16, 24, 64, 1 << 32, (1 << 32) + 8, MOST_BITS, MOST_BITS - 8, MOST_BITS / 2 + 8, 1000];
+        sizes.extend((3..63).map(|shift| ((draw(&mut state) | 1 << 63) >> shift) & !7));
+        let mut checked = 0;
+        for bits in sizes.into_iter().filter(|bits| *bits >= 8) {
+            let modulus = Modulus::new(bits);
+            let mut digests = Vec::new();
+            for a in edges {
+                digests.extend(edges.map(|b| [a, b]));
+                digests.extend([[a, draw(&mut state)], [draw(&mut state), a]]);
+                digests.extend([[a.wrapping_mul(bits), a.wrapping_sub(bits)], [bits - 1, a.wrapping_add(bits)]]);
+            }
+            digests.extend((0..64).map(|_| [draw(&mut state), draw(&mut state)]));
+            for chunk in digests.chunks(LANES) {
+                let lanes: [Digest; LANES] = core::array::from_fn(|lane| chunk.get(lane).copied().unwrap_or_default());
+                let (mut portable, mut best) = ([[0; LANES]; 40], [[0; LANES]; 40]);
+                Walk::new(modulus, &lanes).rows(&mut portable);
+                let mut walk = Walk::new(modulus, &lanes);
+                let (first, second) = best.split_at_mut(17);
+                simd::walk(&mut walk, first);
+                simd::walk(&mut walk, second);
+                for (lane, digest) in lanes.into_iter().enumerate() {
+                    let expected = plain(digest, bits, 40);
+                    assert_eq!(Steps::new(modulus, digest).take(40).collect::<Vec<_>>(), expected, "{digest:x?} {bits}");
+                    assert_eq!(portable.map(|row| row[lane]).to_vec(), expected, "{digest:x?} {bits}");
+                    assert_eq!(best.map(|row| row[lane]).to_vec(), expected, "{digest:x?} {bits}");
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked > 10_000);
+    }
+}

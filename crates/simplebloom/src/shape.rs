@@ -1,0 +1,242 @@
+//! How large a filter is, and how many bits each key has in it.
+
+use alloc::format;
+
+use container_core::{Error, Result};
+
+use crate::ln::ln;
+use crate::probe::MOST_BITS;
+use crate::wire::{FORMAT, HEADER_BYTES};
+
+/// The size of a filter: how many keys it is for, and how often it may say of another key that it holds it. All else
+/// follows from these two.
+///
+/// ```
+/// use simplebloom::Shape;
+/// let shape = Shape::new(1_000_000, 0.001)?;
+/// assert_eq!((shape.bits(), shape.hashes(), shape.file_bytes()), (14_377_592, 10, 32 + 1_797_199));
+/// # Ok::<(), container_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shape {
+    elements: u64,
+    probability: f64,
+    bits: u64,
+    hashes: u32,
+}
+
+// A probability is never NaN.
+impl Eq for Shape {}
+
+impl Shape {
+    /// For `elements` keys, at least 2, and a probability of a false answer above 0 and below 1.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for anything else, [`Limit`](container_core::ErrorKind::Limit) for
+    /// filters of 2^63 bits and more.
+    pub fn new(elements: u64, probability: f64) -> Result<Self> {
+        if let Some(why) = wrong_elements(elements).or_else(|| wrong_probability(probability)) {
+            return Err(Error::usage(why).in_format(FORMAT));
+        }
+        Self::derive(elements, probability, ln(probability)).ok_or_else(|| too_large(elements, probability))
+    }
+
+    /// For `elements` keys and the probability that the reference takes by default: one in as many.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_default_probability(elements: u64) -> Result<Self> {
+        Self::new(elements, 1.0 / float(elements))
+    }
+
+    /// The shape of a file: as [`new`](Self::new), but of a file of `bytes` bytes, whose writer's logarithm may have been
+    /// off by one unit in its last place; none where nothing gives that length.
+    ///
+    /// `elements` and `probability` have been checked.
+    pub(crate) fn of_file(elements: u64, probability: f64, bytes: u64) -> Option<Self> {
+        let exact = ln(probability);
+        let candidates = [exact, exact.next_up(), exact.next_down()];
+        let mut shapes = candidates.into_iter().filter_map(|ln| Self::derive(elements, probability, ln));
+        shapes.find(|shape| shape.file_bytes() == bytes)
+    }
+
+    /// The reference's arithmetic, operation by operation; none for what is too large.
+    fn derive(elements: u64, probability: f64, ln: f64) -> Option<Self> {
+        const LN_2_SQUARED: f64 = -0.480_453_013_918_201_5;
+        const LN_2: f64 = core::f64::consts::LN_2;
+        let bits = float(elements) * ln / LN_2_SQUARED;
+        let bits = ceil(bits / 8.0)?.checked_mul(8).filter(|bits| *bits < MOST_BITS)?;
+        let hashes = u32::try_from(round_half_even(quotient(bits, elements) * LN_2)?).ok()?;
+        Some(Self { elements, probability, bits, hashes })
+    }
+
+    /// How many keys the filter is for; it takes more, and is wrong more often then.
+    #[must_use]
+    pub const fn elements(&self) -> u64 {
+        self.elements
+    }
+
+    /// How often a filter with that many keys may say of another key that it holds it.
+    #[must_use]
+    pub const fn probability(&self) -> f64 {
+        self.probability
+    }
+
+    /// How many bits the filter has: a multiple of 8, at least 8.
+    #[must_use]
+    pub const fn bits(&self) -> u64 {
+        self.bits
+    }
+
+    /// How many bits a key sets. None where the probability is near 1: such a filter holds every key.
+    #[must_use]
+    pub const fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    /// How long the file is: 32 bytes of header, and the bits.
+    #[must_use]
+    pub const fn file_bytes(&self) -> u64 {
+        HEADER_BYTES as u64 + self.bits / 8
+    }
+}
+
+/// Why a filter cannot be for so many keys.
+pub(crate) fn wrong_elements(elements: u64) -> Option<alloc::string::String> {
+    (elements < 2).then(|| format!("the number of elements {elements} is below 2"))
+}
+
+/// Why a probability is none.
+pub(crate) fn wrong_probability(probability: f64) -> Option<alloc::string::String> {
+    let right = probability > 0.0 && probability < 1.0;
+    (!right).then(|| format!("the probability {probability:?} is not above 0 and below 1"))
+}
+
+#[cold]
+fn too_large(elements: u64, probability: f64) -> Error {
+    let what = format!("for {elements} elements and the probability {probability:?} the number of bits");
+    // How many they are may be more than a number holds.
+    let bits = float(elements) * ln(probability) / -0.48;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "too much is the most there is")]
+    let bits = bits as u64;
+    Error::limit(what, bits, MOST_BITS - 8).in_format(FORMAT)
+}
+
+/// The nearest double.
+#[expect(clippy::cast_precision_loss, reason = "rounded as the reference rounds its integers")]
+fn float(value: u64) -> f64 {
+    value as f64
+}
+
+/// The least whole number that is not below a positive one; none from 2^60 on.
+fn ceil(value: f64) -> Option<u64> {
+    let (whole, part) = split(value)?;
+    Some(whole + u64::from(part > 0.0))
+}
+
+/// The nearest whole number to a positive one, the even one of two; none from 2^60 on.
+fn round_half_even(value: f64) -> Option<u64> {
+    let (whole, part) = split(value)?;
+    Some(whole + u64::from(part > 0.5 || part == 0.5 && whole % 2 == 1))
+}
+
+/// The whole part and the rest, both exact.
+fn split(value: f64) -> Option<(u64, f64)> {
+    const BELOW: f64 = (1_u64 << 60) as f64;
+    if !(0.0..BELOW).contains(&value) {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the whole part, of what is in range")]
+    let whole = value as u64;
+    Some((whole, value - float(whole)))
+}
+
+/// The double nearest to the quotient of two whole numbers: as the reference divides them, which is not the quotient of
+/// the doubles nearest to the two.
+fn quotient(a: u64, b: u64) -> f64 {
+    const EXACT: u64 = 1 << 53;
+    if a == 0 || a <= EXACT && b <= EXACT {
+        return float(a) / float(b);
+    }
+    let up = a.leading_zeros() + 64;
+    let (a, b) = (u128::from(a) << up, u128::from(b));
+    // At least 63 bits: the last of them may stand for all that follow.
+    let quotient = a / b | u128::from(a % b != 0);
+    #[expect(clippy::cast_precision_loss, reason = "this is the rounding")]
+    let rounded = quotient as f64;
+    // Powers of two divide exactly.
+    rounded / float(1 << (up / 2)) / float(1 << (up - up / 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_go_to_the_even_side() {
+        let cases = [(0.0, 0), (0.5, 0), (0.500_000_1, 1), (1.5, 2), (2.5, 2), (2.499, 2), (3.5, 4), (1e6 + 0.5, 1_000_000)];
+        for (value, expected) in cases {
+            assert_eq!(round_half_even(value), Some(expected), "{value}");
+        }
+        let cases = [(0.0, 0), (5e-324, 1), (1.0, 1), (1.000_001, 2), (2_f64.powi(59), 1 << 59)];
+        for (value, expected) in cases {
+            assert_eq!(ceil(value), Some(expected), "{value}");
+        }
+        for value in [f64::NAN, f64::INFINITY, 2_f64.powi(60), -1.0] {
+            assert_eq!(ceil(value), None);
+        }
+    }
+
+    #[test]
+    fn whole_numbers_divide_as_if_exactly() {
+        // By Python 3: a / b.
+        let cases: [(u64, u64, u64); 6] = [
+            (u64::MAX, 3, 0x43D5_5555_5555_5555),
+            (u64::MAX, u64::MAX - 1, 0x3FF0_0000_0000_0000),
+            ((1 << 53) + 1, (1 << 53) + 3, 0x3FEF_FFFF_FFFF_FFFE),
+            (3, u64::MAX, 0x3C08_0000_0000_0000),
+            (9_007_199_254_740_993, 2, 0x4330_0000_0000_0000),
+            (18_446_744_073_709_549_569, 7, 0x43C2_4924_9249_2492),
+        ];
+        for (a, b, expected) in cases {
+            assert_eq!(quotient(a, b).to_bits(), expected, "{a} / {b} = {:x}", quotient(a, b).to_bits());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be() {
+        let said = |shape: Result<Shape>| shape.unwrap_err().to_string();
+        assert_eq!(said(Shape::new(1, 0.5)), "simplebloom: the number of elements 1 is below 2");
+        for (p, text) in [(0.0, "0.0"), (1.0, "1.0"), (f64::NAN, "NaN"), (-0.5, "-0.5"), (f64::INFINITY, "inf")] {
+            let expected = format!("simplebloom: the probability {text} is not above 0 and below 1");
+            assert_eq!(said(Shape::new(5, p)), expected);
+        }
+        assert_eq!(
+            said(Shape::new(u64::MAX, 0.5)),
+            "simplebloom: for 18446744073709551615 elements and the probability 0.5 the number of bits \
+             18446744073709551615 exceeds the limit 9223372036854775800"
+        );
+        assert_eq!(said(Shape::with_default_probability(0)), "simplebloom: the number of elements 0 is below 2");
+        assert!(Shape::new(u64::MAX, 1.0 - 2_f64.powi(-53)).is_ok());
+    }
+
+    #[test]
+    fn a_logarithm_off_by_one_place_is_another_writers() {
+        // So many elements that one place more or less makes other sizes.
+        let exact = Shape::new(1 << 54, 0.3).unwrap();
+        let ln = ln(0.3);
+        for (ln, fits) in [
+            (ln, true),
+            (ln.next_up(), true),
+            (ln.next_down(), true),
+            (ln.next_up().next_up(), false),
+            (ln.next_down().next_down(), false),
+        ] {
+            let other = Shape::derive(1 << 54, 0.3, ln).unwrap();
+            let found = Shape::of_file(1 << 54, 0.3, other.file_bytes());
+            assert_eq!(found, fits.then_some(other));
+        }
+        assert_eq!(Shape::of_file(1 << 54, 0.3, exact.file_bytes()), Some(exact));
+        assert_eq!(Shape::of_file(5, 0.2, 35 + 1), None);
+    }
+}
