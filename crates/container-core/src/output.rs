@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
+use crate::source::Access;
 
 /// What happens when the output already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -136,9 +137,17 @@ impl Output {
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io).
     pub fn read_back(&self) -> Result<crate::Source> {
+        self.read_back_with(Access::Positional)
+    }
+
+    /// The same, reached as `access` says. What is mapped must not be overwritten while it is read.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io).
+    pub fn read_back_with(&self, access: Access) -> Result<crate::Source> {
         let failed = |cause| Error::io("cannot read back what was written", cause);
         let file = self.temporary.reopen().map_err(failed)?;
-        crate::Source::from_file(file).map_err(|error| error.in_file(self.named.display().to_string()))
+        crate::Source::from_file_with(file, access).map_err(|error| error.in_file(self.named.display().to_string()))
     }
 
     /// Syncs the file and gives it its name.

@@ -112,6 +112,25 @@ impl Source {
         Ok(Self::new(PositionalFile { file, len }))
     }
 
+    /// A file that is open, reached as `access` says. Bytes that are appended later are not seen.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) when its length cannot be had, or it is to be mapped and cannot be.
+    pub fn from_file_with(file: File, access: Access) -> Result<Self> {
+        if access == Access::Positional {
+            return Self::from_file(file);
+        }
+        let len = file.metadata().map_err(|cause| Error::io("cannot open", cause))?.len();
+        if len == 0 {
+            return Ok(Self::from(Vec::new()));
+        }
+        match map::map(&file) {
+            Ok(bytes) => Ok(Self(Repr::Memory(bytes))),
+            Err(cause) if access == Access::Mapped => Err(Error::io("cannot map", cause)),
+            Err(_) => Ok(Self::new(PositionalFile { file, len })),
+        }
+    }
+
     /// Any medium that gives bytes by position.
     #[must_use]
     pub fn new(medium: impl ReadAt + 'static) -> Self {
@@ -339,6 +358,18 @@ mod tests {
     fn a_missing_file_is_named() {
         let error = Source::open("no/such/file.idv").unwrap_err();
         assert!(error.to_string().starts_with("no/such/file.idv: cannot open: "), "{error}");
+    }
+
+    #[test]
+    fn an_open_file_is_reached_in_every_way() {
+        for content in [&b""[..], b"abc"] {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(content).unwrap();
+            for access in [Access::Auto, Access::Mapped, Access::Positional] {
+                let source = Source::from_file_with(file.reopen().unwrap(), access).unwrap();
+                assert_eq!(source.read(0..source.len()).unwrap(), content);
+            }
+        }
     }
 
     #[test]
