@@ -1,0 +1,67 @@
+//! Keys hashed many at once.
+
+use simplebloom::digest::{self, Salt};
+
+/// So many keys are hashed together.
+const KEYS: usize = 256;
+
+/// Takes keys one by one and hashes them many at once, in order.
+pub(crate) struct KeyBatch {
+    salt: Salt,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    digests: Vec<[u64; 2]>,
+}
+
+impl KeyBatch {
+    pub(crate) fn new(salt: Salt) -> Self {
+        Self { salt, text: Vec::new(), ends: Vec::with_capacity(KEYS), digests: Vec::new() }
+    }
+
+    /// Takes a key; `each` is given the hashes that were computed, in the order of keys.
+    #[inline]
+    pub(crate) fn push(&mut self, key: &str, each: impl FnMut(u64)) {
+        self.text.extend_from_slice(key.as_bytes());
+        self.ends.push(self.text.len());
+        if self.ends.len() == KEYS {
+            self.finish(each);
+        }
+    }
+
+    /// Hashes what is left.
+    pub(crate) fn finish(&mut self, mut each: impl FnMut(u64)) {
+        let mut start = 0;
+        let keys: Vec<&[u8]> = self
+            .ends
+            .iter()
+            .map(|&end| self.text.get(std::mem::replace(&mut start, end)..end).unwrap_or_default())
+            .collect();
+        self.digests.clear();
+        self.digests.resize(keys.len(), [0; 2]);
+        // As many digests as keys: it cannot fail.
+        if digest::digest_many(&keys, self.salt, &mut self.digests).is_ok() {
+            self.digests.iter().for_each(|[hash, _]| each(*hash));
+        }
+        self.text.clear();
+        self.ends.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::hash_key;
+
+    #[test]
+    fn hashes_are_those_of_single_keys_in_order() {
+        for count in [0, 1, 255, 256, 257, 1000] {
+            let keys: Vec<String> = (0..count).map(|n| "x".repeat(n % 150) + &n.to_string()).collect();
+            let mut hashes = Vec::new();
+            let mut batch = KeyBatch::new(Salt::new([7; 8]));
+            keys.iter().for_each(|key| batch.push(key, |hash| hashes.push(hash)));
+            batch.finish(|hash| hashes.push(hash));
+            let expected: Vec<u64> = keys.iter().map(|key| hash_key(key, Salt::new([7; 8]))).collect();
+            assert_eq!(hashes, expected);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The keys of a dataset where they lie in `.keys` or a legacy `.index`: found by position without a string of ours.
+
+use container_core::{Bytes, Error, Result};
+
+use crate::wire::keys::{keys_header, next_key, skip_key};
+use crate::wire::legacy::{legacy_header, next_entry};
+use crate::wire::{Token, Tokens};
+
+/// Every how many keys a place is remembered.
+const STRIDE: u64 = 64;
+
+/// Keys in sample order, and every 64th one's place.
+pub(crate) struct KeyList {
+    bytes: Bytes,
+    count: u64,
+    /// Where the keys 0, 64, 128... stand.
+    marks: Vec<u64>,
+    /// An integer follows each key (the offsets of a legacy index).
+    pairs: bool,
+}
+
+impl KeyList {
+    /// Walks over a `.keys` file.
+    ///
+    /// # Errors
+    /// When it is no array of str, or goes on after it.
+    pub(crate) fn parse(bytes: Bytes) -> Result<Self> {
+        let (count, mut tokens) = keys_header(&bytes)?;
+        check_count(count, &tokens)?;
+        let mut marks = Vec::with_capacity(usize::try_from(u64::from(count) / STRIDE).unwrap_or(0) + 1);
+        for row in 0..u64::from(count) {
+            if row % STRIDE == 0 {
+                marks.push(tokens.offset());
+            }
+            skip_key(&mut tokens).map_err(|error| error.in_row(row))?;
+        }
+        finish(&tokens, "the array of keys")?;
+        Ok(Self { count: count.into(), marks, pairs: false, bytes })
+    }
+
+    /// Walks over a legacy `.index` file; gives the offsets too.
+    ///
+    /// # Errors
+    /// When it is no map from str to integers, or goes on after it.
+    pub(crate) fn parse_legacy(bytes: Bytes) -> Result<(Self, Vec<u64>)> {
+        let (count, mut tokens) = legacy_header(&bytes)?;
+        check_count(count, &tokens)?;
+        let mut marks = Vec::new();
+        let mut offsets = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
+        for row in 0..u64::from(count) {
+            if row % STRIDE == 0 {
+                marks.push(tokens.offset());
+            }
+            let (_, offset) = next_entry(&mut tokens).map_err(|error| error.in_row(row))?;
+            offsets.push(offset);
+        }
+        finish(&tokens, "the map of offsets")?;
+        Ok((Self { count: count.into(), marks, pairs: true, bytes }, offsets))
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.count
+    }
+
+    /// The key of a sample; `None` past the end.
+    ///
+    /// # Errors
+    /// When it is not UTF-8.
+    pub(crate) fn get(&self, row: u64) -> Result<Option<&str>> {
+        self.starting(row).next().transpose()
+    }
+
+    /// The keys from a sample on.
+    pub(crate) fn starting(&self, row: u64) -> KeyIter<'_> {
+        let mark = usize::try_from(row / STRIDE).ok().and_then(|mark| self.marks.get(mark)).copied();
+        let start = mark.and_then(|mark| usize::try_from(mark).ok());
+        let (Some(start), Some(left)) = (start, self.count.checked_sub(row)) else {
+            return KeyIter { tokens: Tokens::at(&[], 0), row, left: 0, pairs: self.pairs };
+        };
+        let tokens = Tokens::at(self.bytes.get(start..).unwrap_or_default(), start as u64);
+        let mut iter = KeyIter { tokens, row, left, pairs: self.pairs };
+        for _ in 0..row % STRIDE {
+            // The walk at the beginning has seen that these are whole.
+            if iter.pass().is_err() {
+                iter.left = 0;
+            }
+        }
+        iter
+    }
+}
+
+/// Keys one after another. After an error it ends.
+#[derive(Clone)]
+pub(crate) struct KeyIter<'a> {
+    tokens: Tokens<'a>,
+    row: u64,
+    left: u64,
+    pairs: bool,
+}
+
+impl KeyIter<'_> {
+    fn pass(&mut self) -> Result<()> {
+        skip_key(&mut self.tokens)?;
+        if self.pairs {
+            self.tokens.next()?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Iterator for KeyIter<'a> {
+    type Item = Result<&'a str>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let row = self.row;
+        self.row += 1;
+        let key = next_key(&mut self.tokens).and_then(|key| {
+            if self.pairs {
+                self.tokens.next()?;
+            }
+            Ok(key)
+        });
+        Some(key.map_err(|error| {
+            self.left = 0;
+            error.in_row(row)
+        }))
+    }
+}
+
+/// Every key takes a byte at least.
+fn check_count(count: u32, tokens: &Tokens<'_>) -> Result<()> {
+    let left = tokens.rest().len() as u64;
+    if u64::from(count) <= left { Ok(()) } else { Err(Error::truncated("the keys", count.into(), left).at(tokens.offset())) }
+}
+
+fn finish(tokens: &Tokens<'_>, what: &str) -> Result<()> {
+    match tokens.rest().len() {
+        0 => Ok(()),
+        more => Err(Error::invalid(format!("{what} is followed by {more} more bytes")).at(tokens.offset())),
+    }
+}
+
+/// The number of keys that a file's beginning states, without a look at the rest.
+///
+/// # Errors
+/// When it begins neither an array nor a map.
+pub(crate) fn stated_count(head: &[u8]) -> Result<u64> {
+    match Tokens::at(head, 0).next()? {
+        Token::Array(count) | Token::Map(count) => Ok(count.into()),
+        other => Err(Error::invalid(format!("{} stands where the keys are expected", other.name())).at(0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::emit;
+
+    fn list(count: u32) -> Bytes {
+        let mut out = Vec::new();
+        emit::put_array_header(&mut out, count);
+        for row in 0..count {
+            emit::put_str(&mut out, &format!("key {row}")).unwrap();
+        }
+        out.into()
+    }
+
+    #[test]
+    fn every_key_by_its_place() {
+        for count in [0, 1, 63, 64, 65, 128, 1000] {
+            let keys = KeyList::parse(list(count)).unwrap();
+            assert_eq!(keys.len(), u64::from(count));
+            for row in 0..u64::from(count) {
+                assert_eq!(keys.get(row).unwrap(), Some(format!("key {row}").as_str()));
+            }
+            assert_eq!(keys.get(count.into()).unwrap(), None);
+            assert_eq!(keys.get(u64::MAX).unwrap(), None);
+            assert_eq!(keys.starting(u64::from(count) / 2).count() as u32, count - count / 2);
+        }
+    }
+
+    #[test]
+    fn a_legacy_index_has_keys_and_offsets() {
+        let mut out = Vec::new();
+        emit::put_map_header(&mut out, 100);
+        for row in 0..100u64 {
+            emit::put_str(&mut out, &format!("key {row}")).unwrap();
+            emit::put_uint(&mut out, row * 300);
+        }
+        let (keys, offsets) = KeyList::parse_legacy(out.into()).unwrap();
+        assert_eq!(offsets, (0..100).map(|row| row * 300).collect::<Vec<_>>());
+        for row in 0..100 {
+            assert_eq!(keys.get(row).unwrap(), Some(format!("key {row}").as_str()));
+        }
+    }
+
+    #[test]
+    fn damage_is_named() {
+        let mut more = list(3).to_vec();
+        more.push(0);
+        let error = KeyList::parse(more.into()).err().unwrap();
+        assert_eq!(error.to_string(), "the array of keys is followed by 1 more bytes (byte 19)");
+        let error = KeyList::parse(vec![0xdd, 0xff, 0xff, 0xff, 0xff, 0xa0].into()).err().unwrap();
+        assert_eq!(error.to_string(), "the keys: needs 4294967295 bytes, 1 available (byte 5)");
+        let error = KeyList::parse(vec![0x92, 0xa0, 0x05].into()).err().unwrap();
+        assert_eq!(error.to_string(), "an integer stands where a key is expected: keys are str (byte 2, row 1)");
+        let keys = KeyList::parse(vec![0x92, 0xa1, 0xff, 0xa0].into()).unwrap();
+        assert!(keys.get(0).unwrap_err().to_string().contains("not UTF-8"));
+        assert_eq!(keys.get(1).unwrap(), Some(""));
+    }
+}

@@ -1,0 +1,11 @@
+//! What leads to a sample: keys in order, hashes of keys, and the table that is searched.
+
+mod batch;
+mod hashes;
+mod keys;
+mod table;
+
+pub(crate) use batch::KeyBatch;
+pub(crate) use hashes::{KeyHashes, choose_salt, hash_key, salt_of_attempt};
+pub(crate) use keys::{KeyIter, KeyList, stated_count};
+pub(crate) use table::{KeyTable, same_hash};

@@ -1,0 +1,13 @@
+//! The reader.
+
+mod find;
+mod offsets;
+mod open;
+mod parts;
+mod reader;
+mod sample;
+mod samples;
+
+pub use reader::Reader;
+pub use sample::Sample;
+pub use samples::{Keys, Samples};

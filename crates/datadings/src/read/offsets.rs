@@ -1,0 +1,61 @@
+//! Where each sample begins and ends.
+
+use std::ops::Range;
+
+use container_core::{Error, Result, Source};
+
+use crate::wire::offsets::{WIDTH, extent, offset_at, pair_at};
+
+/// The bounds of all samples.
+pub(crate) enum Offsets {
+    /// A `.offsets` file, used where it lies.
+    File {
+        source: Source,
+        /// The last sample's end is not in the file, but the end of the data.
+        open_end: bool,
+    },
+    /// Beginnings that were read from a legacy index or found by a walk; the last sample ends at the end of the data.
+    Held(Vec<u64>),
+}
+
+impl Offsets {
+    /// The extent of a sample in the data file, of which there are `data` bytes; `None` past the last.
+    ///
+    /// # Errors
+    /// When it runs backwards or leaves the data; errors of reading the index.
+    #[inline]
+    pub(crate) fn extent(&self, index: u64, len: u64, data: u64) -> Result<Option<Range<u64>>> {
+        if index >= len {
+            return Ok(None);
+        }
+        let (start, end) = match self {
+            Self::File { source, open_end: true } if index + 1 == len => (one(source, index)?, data),
+            Self::File { source, .. } => match (source.as_slice(), usize::try_from(index)) {
+                (Some(bytes), Ok(at)) => pair_at(bytes, at).ok_or_else(|| missing(index))?,
+                _ => pair(source, index)?,
+            },
+            Self::Held(starts) => {
+                let at = usize::try_from(index).map_err(|_| missing(index))?;
+                let start = *starts.get(at).ok_or_else(|| missing(index))?;
+                (start, starts.get(at + 1).copied().unwrap_or(data))
+            }
+        };
+        extent(index, start, end, data).map(Some)
+    }
+}
+
+/// The offset at `index` of a file.
+pub(crate) fn one(source: &Source, index: u64) -> Result<u64> {
+    let bytes = source.read(index * WIDTH..(index + 1) * WIDTH)?;
+    offset_at(&bytes, 0).ok_or_else(|| missing(index))
+}
+
+fn pair(source: &Source, index: u64) -> Result<(u64, u64)> {
+    let bytes = source.read(index * WIDTH..(index + 2) * WIDTH)?;
+    pair_at(&bytes, 0).ok_or_else(|| missing(index))
+}
+
+#[cold]
+fn missing(index: u64) -> Error {
+    Error::truncated("the offsets", 2 * WIDTH, 0).at(index.saturating_mul(WIDTH)).in_row(index)
+}

@@ -1,0 +1,163 @@
+//! Opening: which files there are, and whether they fit each other as far as a glance can tell.
+
+use std::path::Path;
+
+use container_core::{Bytes, Error, OpenOptions, Result, Source};
+
+use crate::FORMAT_NAME;
+use crate::index::{KeyList, stated_count};
+use crate::read::offsets::{Offsets, one};
+use crate::read::parts::Parts;
+use crate::read::reader::Reader;
+use crate::wire::offsets::{WIDTH, count};
+use crate::wire::{FileSet, Part, Tokens};
+
+/// Bytes of `.keys` that hold the number of keys.
+const KEYS_HEAD: u64 = 5;
+
+impl Reader {
+    /// Opens a dataset by its data file, or by any file beside it (`d.msgpack.offsets` and so on), with default options.
+    ///
+    /// Costs two opened files, whatever their size: the data and `.offsets` (or `.index`, which is read whole).
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io) when the data or both indexes are missing or cannot be read,
+    /// [`Truncated`](container_core::ErrorKind::Truncated) when the data end before the last sample does,
+    /// [`Invalid`](container_core::ErrorKind::Invalid) when the index is none.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, OpenOptions::default())
+    }
+
+    /// Opens a dataset.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
+        let set = set_of(path.as_ref());
+        let data = Source::open_with(set.data(), options.access).map_err(|error| error.in_format(FORMAT_NAME))?;
+        Self::with_set(set, data, options)
+    }
+
+    pub(crate) fn with_set(set: FileSet, data: Source, options: OpenOptions) -> Result<Self> {
+        let mut reader = Self {
+            data_end: data.len(),
+            set: Some(set),
+            options,
+            data,
+            offsets: Offsets::Held(Vec::new()),
+            len: 0,
+            legacy: false,
+            parts: Parts::default(),
+        };
+        if let Some(source) = reader.part(Part::Offsets)? {
+            reader.use_offsets(source).map_err(|error| reader.in_part(Part::Offsets, error))?;
+        } else if let Some(source) = reader.part(Part::LegacyIndex)? {
+            let bytes = source.read(0..source.len()).map_err(|error| reader.in_part(Part::LegacyIndex, error))?;
+            reader.use_legacy(bytes).map_err(|error| reader.in_part(Part::LegacyIndex, error))?;
+        } else {
+            return Err(reader.in_data(Error::invalid(
+                "there is no index: neither .offsets nor .index stands beside it (it can be rebuilt from the data)",
+            )));
+        }
+        Ok(reader)
+    }
+
+    /// Reads samples that stand in `data` without any index: walks over all of them once, to know where each begins.
+    ///
+    /// Keys are those that the samples state.
+    ///
+    /// # Errors
+    /// At the first byte that belongs to no whole message.
+    pub fn walk(data: Source, options: OpenOptions) -> Result<Self> {
+        let mut starts = Vec::new();
+        let bytes = data.read(0..data.len())?;
+        let mut tokens = Tokens::at(&bytes, 0);
+        while !tokens.is_empty() {
+            let row = starts.len() as u64;
+            starts.push(tokens.offset());
+            tokens.skip().map_err(|error| error.in_format(FORMAT_NAME).in_row(row))?;
+        }
+        Ok(Self {
+            data_end: data.len(),
+            set: None,
+            options,
+            data,
+            len: starts.len() as u64,
+            offsets: Offsets::Held(starts),
+            legacy: false,
+            parts: Parts::default(),
+        })
+    }
+
+    /// Takes a `.offsets` file, of n or n + 1 offsets.
+    fn use_offsets(&mut self, source: Source) -> Result<()> {
+        let count = count(source.len())?;
+        let last = one(&source, count - 1)?;
+        let data = self.data.len();
+        if last > data {
+            let detail = "the data, up to the last offset";
+            return Err(Error::truncated(detail, last, data).at((count - 1) * WIDTH));
+        }
+        let open_end = last < data && self.ends_open(count, last)?;
+        if !open_end {
+            self.data_end = last;
+        }
+        self.len = if open_end { count } else { count - 1 };
+        self.offsets = Offsets::File { source, open_end };
+        Ok(())
+    }
+
+    /// There are data behind the last offset: is it where the last sample begins, or are they left from an append?
+    fn ends_open(&self, count: u64, last: u64) -> Result<bool> {
+        if let Some(source) = self.part(Part::Keys)? {
+            let head = source.read(0..source.len().min(KEYS_HEAD))?;
+            return Ok(stated_count(&head).is_ok_and(|keys| keys == count));
+        }
+        if let Some(source) = self.part(Part::KeyHashes)? {
+            return Ok(source.len() == WIDTH * (count + 1));
+        }
+        // One message that reaches the end is the last sample.
+        let behind = self.data.len() - last;
+        if self.data.as_slice().is_none() && behind > self.options.limits.block_bytes {
+            return Ok(false);
+        }
+        let bytes = self.data.read(last..self.data.len())?;
+        let mut tokens = Tokens::at(&bytes, last);
+        Ok(tokens.skip().is_ok() && tokens.is_empty())
+    }
+
+    /// Takes a legacy index.
+    fn use_legacy(&mut self, bytes: Bytes) -> Result<()> {
+        let (keys, starts) = KeyList::parse_legacy(bytes)?;
+        let data = self.data.len();
+        let backwards = starts.windows(2).position(|pair| pair.first() > pair.last());
+        if let Some(row) = backwards {
+            let (one, next) = (starts.get(row).copied().unwrap_or(0), starts.get(row + 1).copied().unwrap_or(0));
+            let detail = format!("the sample begins at {one} and the next one before, at {next}");
+            return Err(Error::invalid(detail).in_row(row as u64));
+        }
+        if let Some(&last) = starts.last()
+            && last >= data
+        {
+            let detail = format!("the last sample begins at {last}, at or past the end of the {data} bytes of data");
+            return Err(Error::invalid(detail).in_row(starts.len() as u64 - 1));
+        }
+        self.len = starts.len() as u64;
+        if self.len == 0 {
+            self.data_end = 0;
+        }
+        self.offsets = Offsets::Held(starts);
+        self.legacy = true;
+        let _ = self.parts.keys.set(Some(keys)); // nothing was there before
+        Ok(())
+    }
+}
+
+/// The set that a path leads to: its own, or that of the data file it stands beside.
+pub(crate) fn set_of(path: &Path) -> FileSet {
+    match FileSet::beside(path) {
+        // A data file may be called `x.index`: then it is not one beside `x`, unless that is there too.
+        Some(set) if set.data().is_file() || !path.is_file() => set,
+        _ => FileSet::new(path),
+    }
+}

@@ -1,0 +1,147 @@
+//! The files beside the data: opened when they are first needed.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use container_core::{Bytes, Error, Result, Source};
+use simplebloom::BloomFilter;
+
+use crate::FORMAT_NAME;
+use crate::index::{KeyHashes, KeyList, KeyTable};
+use crate::read::reader::Reader;
+use crate::wire::Part;
+
+/// A scan over all hashes costs about a fifth of building the table: so many come first.
+const SCANS: u32 = 4;
+
+/// What was opened so far.
+#[derive(Default)]
+pub(crate) struct Parts {
+    pub(crate) keys: OnceLock<Option<KeyList>>,
+    pub(crate) hashes: OnceLock<Option<KeyHashes>>,
+    pub(crate) filter: OnceLock<Option<BloomFilter<Bytes>>>,
+    table: OnceLock<KeyTable>,
+    /// Held by the one thread that builds the table. Nobody waits for it.
+    building: Mutex<()>,
+    scans: AtomicU32,
+}
+
+/// Gets what is there, or makes it. Two threads may make it at once: one of both is kept.
+fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(made) = cell.get() {
+        return Ok(made);
+    }
+    let made = make()?;
+    Ok(cell.get_or_init(|| made))
+}
+
+impl Reader {
+    /// A file beside the data, where there is one.
+    pub(crate) fn part(&self, part: Part) -> Result<Option<Source>> {
+        let Some(set) = &self.set else { return Ok(None) };
+        let path = set.path(part);
+        // What cannot be looked at is opened, to say why.
+        if path.try_exists().is_ok_and(|exists| !exists) {
+            return Ok(None);
+        }
+        Source::open_with(&path, self.options.access).map(Some).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    /// All bytes of a file beside the data: where they lie if it is mapped.
+    fn part_bytes(&self, part: Part) -> Result<Option<Bytes>> {
+        match self.part(part)? {
+            Some(source) => source.read(0..source.len()).map(Some).map_err(|error| self.in_part(part, error)),
+            None => Ok(None),
+        }
+    }
+
+    /// Names the file that an error is in.
+    #[cold]
+    pub(crate) fn in_part(&self, part: Part, error: Error) -> Error {
+        let error = error.in_format(FORMAT_NAME);
+        match &self.set {
+            Some(set) => error.in_file(set.path(part).display().to_string()),
+            None => error,
+        }
+    }
+
+    /// The keys in order, from `.keys` or a legacy index; `None` where neither is there.
+    pub(crate) fn key_list(&self) -> Result<Option<&KeyList>> {
+        let keys = once(&self.parts.keys, || {
+            let Some(bytes) = self.part_bytes(Part::Keys)? else { return Ok(None) };
+            let keys = KeyList::parse(bytes).map_err(|error| self.in_part(Part::Keys, error))?;
+            self.same_count(Part::Keys, "keys", keys.len())?;
+            Ok(Some(keys))
+        })?;
+        Ok(keys.as_ref())
+    }
+
+    /// The hashes of all keys: from `.key_hashes`, or computed from the keys where they are at hand; else `None`.
+    pub(crate) fn key_hashes(&self) -> Result<Option<&KeyHashes>> {
+        let hashes = once(&self.parts.hashes, || {
+            if let Some(bytes) = self.part_bytes(Part::KeyHashes)? {
+                let hashes = KeyHashes::parse(bytes).map_err(|error| self.in_part(Part::KeyHashes, error))?;
+                self.same_count(Part::KeyHashes, "key hashes", hashes.len())?;
+                return Ok(Some(hashes));
+            }
+            self.compute_hashes().map(Some)
+        })?;
+        Ok(hashes.as_ref())
+    }
+
+    /// The filter over all keys, where it is there.
+    pub(crate) fn key_filter(&self) -> Result<Option<&BloomFilter<Bytes>>> {
+        let filter = once(&self.parts.filter, || {
+            let Some(bytes) = self.part_bytes(Part::Filter)? else { return Ok(None) };
+            BloomFilter::from_bytes(bytes).map(Some).map_err(|error| self.in_part(Part::Filter, error))
+        })?;
+        Ok(filter.as_ref())
+    }
+
+    fn same_count(&self, part: Part, what: &str, count: u64) -> Result<()> {
+        if count == self.len {
+            return Ok(());
+        }
+        let detail = format!("there are {count} {what} for {} samples", self.len);
+        Err(self.in_part(part, Error::invalid(detail)))
+    }
+
+    fn compute_hashes(&self) -> Result<KeyHashes> {
+        let (salt, hashes) = crate::index::choose_salt(|salt| {
+            let mut hashes = Vec::new();
+            let mut batch = crate::index::KeyBatch::new(simplebloom::digest::Salt::new(salt));
+            for key in self.keys(0..self.len)? {
+                let key: Cow<'_, str> = key?;
+                batch.push(&key, |digest| hashes.push(digest));
+            }
+            batch.finish(|digest| hashes.push(digest));
+            let mut sorted = hashes.clone();
+            sorted.sort_unstable();
+            Ok(sorted.windows(2).all(|pair| pair.first() != pair.last()).then_some(hashes))
+        })?;
+        Ok(KeyHashes::computed(salt, &hashes))
+    }
+
+    /// The row of a hash: by the table, or by a scan while the table would cost more. `many` builds it at once.
+    pub(crate) fn row_of(&self, hashes: &KeyHashes, hash: u64, many: bool) -> Result<Option<u64>> {
+        let parts = &self.parts;
+        if let Some(table) = parts.table.get() {
+            return Ok(table.find(hashes.as_bytes(), hash).map(u64::from));
+        }
+        if many || parts.scans.fetch_add(1, Ordering::Relaxed) >= SCANS {
+            // Whoever finds another thread at it scans: waiting would hang in a process that was forked meanwhile.
+            if let Ok(_building) = parts.building.try_lock() {
+                let table = once(&parts.table, || {
+                    KeyTable::build(hashes.as_bytes(), 0).map_err(|error| self.in_part(Part::KeyHashes, error))
+                })?;
+                return Ok(table.find(hashes.as_bytes(), hash).map(u64::from));
+            }
+        }
+        let Some(row) = hashes.scan(hash, 0) else { return Ok(None) };
+        match hashes.scan(hash, row + 1) {
+            None => Ok(Some(row)),
+            Some(other) => Err(self.in_part(Part::KeyHashes, crate::index::same_hash(row, other))),
+        }
+    }
+}

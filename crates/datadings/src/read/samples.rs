@@ -1,0 +1,163 @@
+//! Samples and keys one after another.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use container_core::{Bytes, Error, Result};
+
+use crate::FORMAT_NAME;
+use crate::index::KeyIter;
+use crate::read::reader::Reader;
+use crate::read::sample::Sample;
+
+/// Bytes that are read at once where data are read by position.
+const WINDOW: u64 = 1 << 20;
+
+impl Reader {
+    /// The samples of a range, in order. An end past the last sample means the last.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) when the range begins past the end or runs backwards.
+    pub fn samples(&self, range: Range<u64>) -> Result<Samples<'_>> {
+        let range = self.check(range)?;
+        Ok(Samples { reader: self, range, window: Bytes::new(), window_start: 0 })
+    }
+
+    /// All samples in order.
+    pub fn iter(&self) -> Samples<'_> {
+        Samples { reader: self, range: 0..self.len, window: Bytes::new(), window_start: 0 }
+    }
+
+    /// The keys of a range of samples, in order: those of `.keys` or the legacy index, else those that the samples state.
+    ///
+    /// # Errors
+    /// As [`samples`](Self::samples); what is wrong with `.keys`.
+    pub fn keys(&self, range: Range<u64>) -> Result<Keys<'_>> {
+        let range = self.check(range)?;
+        let listed = self.key_list()?.map(|keys| keys.starting(range.start));
+        Ok(Keys { samples: self.samples(range)?, listed })
+    }
+
+    /// The key of one sample.
+    ///
+    /// # Errors
+    /// As [`keys`](Self::keys), and [`Usage`](container_core::ErrorKind::Usage) for a sample that does not exist.
+    pub fn key(&self, index: u64) -> Result<Cow<'_, str>> {
+        if index >= self.len {
+            return Err(self.no_sample(index));
+        }
+        match self.keys(index..index + 1)?.next() {
+            Some(key) => key,
+            None => Err(self.no_sample(index)),
+        }
+    }
+
+    fn check(&self, range: Range<u64>) -> Result<Range<u64>> {
+        let end = range.end.min(self.len);
+        if range.start <= end {
+            return Ok(range.start..end);
+        }
+        if range.start > self.len {
+            return Err(self.no_sample(range.start));
+        }
+        let detail = format!("the range ends at {} before it begins at {}", range.end, range.start);
+        Err(Error::usage(detail).in_format(FORMAT_NAME))
+    }
+}
+
+impl<'a> IntoIterator for &'a Reader {
+    type Item = Result<Sample<'a>>;
+    type IntoIter = Samples<'a>;
+
+    fn into_iter(self) -> Samples<'a> {
+        self.iter()
+    }
+}
+
+/// Samples in order. An error is the one sample's that it names: the next may be whole.
+#[derive(Debug, Clone)]
+pub struct Samples<'a> {
+    reader: &'a Reader,
+    range: Range<u64>,
+    /// What was read last, where data are read by position.
+    window: Bytes,
+    window_start: u64,
+}
+
+impl<'a> Samples<'a> {
+    fn read(&mut self, index: u64) -> Result<Sample<'a>> {
+        let reader = self.reader;
+        let extent = reader.extent(index)?;
+        if let Some(bytes) = reader.lend(&extent) {
+            return Ok(Sample::lent(bytes, index, extent.start));
+        }
+        let inside = |window: &Bytes, start: u64| {
+            let from = usize::try_from(extent.start.checked_sub(start)?).ok()?;
+            let to = usize::try_from(extent.end.checked_sub(start)?).ok()?;
+            (to <= window.len()).then(|| window.slice(from..to))
+        };
+        if let Some(bytes) = inside(&self.window, self.window_start) {
+            return Ok(Sample::own(bytes, index, extent.start));
+        }
+        reader.limit(&extent, index)?;
+        let end = extent.end.max((extent.start + WINDOW).min(reader.data_end));
+        self.window = reader.data.read(extent.start..end).map_err(|error| reader.in_data(error).in_row(index))?;
+        self.window_start = extent.start;
+        let bytes = inside(&self.window, self.window_start).unwrap_or_default();
+        Ok(Sample::own(bytes, index, extent.start))
+    }
+}
+
+impl<'a> Iterator for Samples<'a> {
+    type Item = Result<Sample<'a>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let index = self.range.next()?;
+        Some(self.read(index))
+    }
+
+    fn nth(&mut self, n: usize) -> Option<Self::Item> {
+        let index = self.range.nth(n)?;
+        Some(self.read(index))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.range.size_hint()
+    }
+}
+
+impl std::iter::FusedIterator for Samples<'_> {}
+
+/// Keys in order. After an error of the list of keys it ends.
+pub struct Keys<'a> {
+    samples: Samples<'a>,
+    listed: Option<KeyIter<'a>>,
+}
+
+impl<'a> Iterator for Keys<'a> {
+    type Item = Result<Cow<'a, str>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Some(listed) = &mut self.listed else {
+            let sample = self.samples.next()?;
+            return Some(sample.and_then(|sample| match sample.borrowed() {
+                // Borrowed from the reader for as long as it lives.
+                Some(raw) => own_key(&Sample::lent(raw.as_bytes(), sample.index(), sample.offset())),
+                None => own_key(&sample),
+            }));
+        };
+        self.samples.range.next()?;
+        Some(listed.next()?.map(Cow::Borrowed).map_err(|error| self.samples.reader.in_part(crate::Part::Keys, error)))
+    }
+}
+
+fn own_key<'a>(sample: &Sample<'_>) -> Result<Cow<'a, str>> {
+    sample.key().map(|key| Cow::Owned(key.to_owned()))
+}
+
+impl std::fmt::Debug for Keys<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keys").field("samples", &self.samples.range).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,81 @@
+//! `.md5`: lines of 32 hexadecimal digits, two spaces, a file name, as `md5sum` writes them.
+
+use container_core::{Error, Result};
+
+/// A line of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Md5Line<'a> {
+    pub(crate) sum: [u8; 16],
+    pub(crate) name: &'a str,
+    /// From 1.
+    pub(crate) line: u64,
+}
+
+/// The lines of a `.md5` file; each that is wrong is an error of its own, and the next one follows.
+pub(crate) fn md5_lines(bytes: &[u8]) -> impl Iterator<Item = Result<Md5Line<'_>>> {
+    let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let lines = (!bytes.is_empty()).then(|| text.split(|&byte| byte == b'\n'));
+    lines.into_iter().flatten().zip(1..).map(|(line, number)| one(line, number))
+}
+
+fn one(line: &[u8], number: u64) -> Result<Md5Line<'_>> {
+    let wrong = |detail: String| Error::invalid(detail).in_line(number);
+    let line = std::str::from_utf8(line).map_err(|_| wrong("the line is not UTF-8".to_owned()))?;
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    // A star instead of the second space marks "binary" in what md5sum -b writes.
+    let split = line.split_once("  ").or_else(|| line.split_once(" *"));
+    let Some((digits, name)) = split else {
+        return Err(wrong(format!("{line:?} is no sum, two spaces and a file name")));
+    };
+    let sum = parse(digits).ok_or_else(|| wrong(format!("{digits:?} is no MD5 sum of 32 hexadecimal digits")))?;
+    Ok(Md5Line { sum, name, line: number })
+}
+
+fn parse(digits: &str) -> Option<[u8; 16]> {
+    let digits: &[u8; 32] = digits.as_bytes().try_into().ok()?;
+    let mut sum = [0; 16];
+    for (byte, pair) in sum.iter_mut().zip(digits.chunks_exact(2)) {
+        let text = std::str::from_utf8(pair).ok().filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        *byte = u8::from_str_radix(text, 16).ok()?;
+    }
+    Some(sum)
+}
+
+/// Appends the line of a file.
+pub(crate) fn put_md5_line(out: &mut String, sum: &[u8; 16], name: &str) {
+    use std::fmt::Write;
+    for byte in sum {
+        let _ = write!(out, "{byte:02x}"); // a String takes everything
+    }
+    out.push_str("  ");
+    out.push_str(name);
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_both_ways() {
+        let mut text = String::new();
+        let sum = std::array::from_fn(|i| i as u8 * 17);
+        put_md5_line(&mut text, &sum, "d e.msgpack");
+        put_md5_line(&mut text, &[255; 16], "x");
+        assert!(text.starts_with("00112233445566778899aabbccddeeff  d e.msgpack\n"));
+        let lines: Vec<_> = md5_lines(text.as_bytes()).map(Result::unwrap).collect();
+        assert_eq!(lines[0], Md5Line { sum, name: "d e.msgpack", line: 1 });
+        assert_eq!(lines[1], Md5Line { sum: [255; 16], name: "x", line: 2 });
+        assert_eq!(lines.len(), 2);
+        assert_eq!(md5_lines(b"").count(), 0);
+    }
+
+    #[test]
+    fn a_wrong_line_does_not_hide_the_next() {
+        let text = b"nonsense\n00112233445566778899AABBCCDDEEFF *b\n+0112233445566778899aabbccddeeff  c";
+        let lines: Vec<_> = md5_lines(text).map(|line| line.map_err(|error| error.to_string())).collect();
+        assert_eq!(lines[0], Err(r#""nonsense" is no sum, two spaces and a file name (line 1)"#.to_owned()));
+        assert_eq!(lines[1].as_ref().unwrap().name, "b");
+        assert!(lines[2].as_ref().unwrap_err().contains("is no MD5 sum"));
+    }
+}

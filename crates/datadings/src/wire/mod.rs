@@ -1,0 +1,14 @@
+//! The files as they lie on disk: parsed and emitted, no I/O.
+
+pub(crate) mod emit;
+pub(crate) mod keys;
+pub(crate) mod legacy;
+pub(crate) mod md5_file;
+mod names;
+pub(crate) mod offsets;
+mod token;
+
+pub use names::Part;
+
+pub(crate) use names::FileSet;
+pub(crate) use token::{Token, Tokens, utf8};

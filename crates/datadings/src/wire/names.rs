@@ -1,0 +1,103 @@
+//! Which file holds what.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A file of a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// The samples.
+    Data,
+    /// Where each sample begins, and where the last one ends.
+    Offsets,
+    /// The key of every sample.
+    Keys,
+    /// A hash of every key.
+    KeyHashes,
+    /// A Bloom filter over all keys.
+    Filter,
+    /// The MD5 sums of the others.
+    Md5,
+    /// The index of older datasets: keys and offsets in one file.
+    LegacyIndex,
+}
+
+impl Part {
+    /// What stands behind the data file's name: `.offsets`, say; nothing for the data.
+    #[must_use]
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::Data => "",
+            Self::Offsets => ".offsets",
+            Self::Keys => ".keys",
+            Self::KeyHashes => ".key_hashes",
+            Self::Filter => ".filter",
+            Self::Md5 => ".md5",
+            Self::LegacyIndex => ".index",
+        }
+    }
+
+    /// The files that a writer makes beside the data and the sums, in the order in which Python lists their sums.
+    pub(crate) const INDEX: [Self; 4] = [Self::Offsets, Self::Keys, Self::KeyHashes, Self::Filter];
+
+    /// All that may stand beside the data.
+    pub(crate) const BESIDE: [Self; 6] =
+        [Self::Offsets, Self::Keys, Self::KeyHashes, Self::Filter, Self::Md5, Self::LegacyIndex];
+}
+
+/// The paths of a dataset's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileSet {
+    data: PathBuf,
+}
+
+impl FileSet {
+    /// The set whose data file this is.
+    pub(crate) fn new(data: impl Into<PathBuf>) -> Self {
+        Self { data: data.into() }
+    }
+
+    /// The set that a file belongs to: its data file, or one of those beside it.
+    pub(crate) fn of(member: &Path) -> Self {
+        Self::beside(member).unwrap_or_else(|| Self::new(member))
+    }
+
+    /// The set that a file beside the data belongs to, by its name; the data file need not be there.
+    pub(crate) fn beside(member: &Path) -> Option<Self> {
+        let name = member.file_name()?.to_str()?;
+        let part = Part::BESIDE.into_iter().find(|part| name.ends_with(part.suffix()))?;
+        let data = name.strip_suffix(part.suffix()).filter(|data| !data.is_empty())?;
+        Some(Self::new(member.with_file_name(data)))
+    }
+
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    pub(crate) fn path(&self, part: Part) -> PathBuf {
+        let mut name: OsString = self.data.file_name().unwrap_or_default().to_owned();
+        name.push(part.suffix());
+        self.data.with_file_name(name)
+    }
+
+    /// A part's name without its folder, as the .md5 file lists it.
+    pub(crate) fn name(&self, part: Part) -> String {
+        self.path(part).file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_member_leads_to_the_data() {
+        for part in Part::BESIDE.into_iter().chain([Part::Data]) {
+            let set = FileSet::new("some/d.msgpack");
+            assert_eq!(FileSet::of(&set.path(part)), set, "{part:?}");
+        }
+        assert_eq!(FileSet::of(Path::new("x/.keys")), FileSet::new("x/.keys"));
+        assert_eq!(FileSet::new("x/d.msgpack").name(Part::KeyHashes), "d.msgpack.key_hashes");
+        assert_eq!(FileSet::beside(Path::new("d.msgpack")), None);
+    }
+}

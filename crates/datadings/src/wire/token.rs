@@ -1,0 +1,437 @@
+//! MessagePack, one token at a time. The clause numbers of the specification are those of its "formats" chapter.
+
+use container_core::{Cursor, Error, Result};
+
+/// What stands next in a message: a value, or the head of an array or a map whose members follow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Token<'a> {
+    Nil,
+    Bool(bool),
+    /// Zero or above, in whichever of its forms.
+    Unsigned(u64),
+    /// Below zero.
+    Negative(i64),
+    F32(f32),
+    F64(f64),
+    /// Should be UTF-8: whoever shows it as text checks.
+    Str(&'a [u8]),
+    Bin(&'a [u8]),
+    /// So many values follow.
+    Array(u32),
+    /// So many pairs of a key and a value follow.
+    Map(u32),
+    Ext(i8, &'a [u8]),
+}
+
+impl Token<'_> {
+    /// What it is, in the words of the format.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Token::Nil => "nil",
+            Token::Bool(_) => "a bool",
+            Token::Unsigned(_) | Token::Negative(_) => "an integer",
+            Token::F32(_) | Token::F64(_) => "a float",
+            Token::Str(_) => "a str",
+            Token::Bin(_) => "a bin",
+            Token::Array(_) => "an array",
+            Token::Map(_) => "a map",
+            Token::Ext(..) => "an ext",
+        }
+    }
+}
+
+/// What follows a marker, for the markers whose value needs no second look: the length of the whole value in bytes
+/// (1 to 33), or [`FIXED_ARRAY`] or [`FIXED_MAP`] with the count in the low bits, or [`OTHER`].
+const FORMS: [u8; 256] = {
+    let mut forms = [OTHER; 256];
+    let mut marker = 0;
+    #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which stops at a wrong index")]
+    #[expect(clippy::cast_possible_truncation, reason = "masked to five bits")]
+    while marker < 256 {
+        forms[marker] = match marker {
+            0x00..=0x7f | 0xe0..=0xff | 0xc0 | 0xc2 | 0xc3 => 1,
+            0x80..=0x8f => FIXED_MAP | (marker & 0x0f) as u8,
+            0x90..=0x9f => FIXED_ARRAY | (marker & 0x0f) as u8,
+            0xa0..=0xbf => 1 + (marker & 0x1f) as u8,
+            0xcc | 0xd0 => 2,
+            0xcd | 0xd1 | 0xd4 => 3,
+            0xd5 => 4,
+            0xca | 0xce | 0xd2 => 5,
+            0xd6 => 6,
+            0xcb | 0xcf | 0xd3 => 9,
+            0xd7 => 10,
+            0xd8 => 18,
+            _ => OTHER,
+        };
+        marker += 1;
+    }
+    forms
+};
+const OTHER: u8 = 0;
+const FIXED_ARRAY: u8 = 0x40;
+const FIXED_MAP: u8 = 0x80;
+
+#[inline]
+fn form(marker: u8) -> u8 {
+    FORMS.get(usize::from(marker)).copied().unwrap_or(OTHER)
+}
+
+/// A walk over the tokens of messages. It holds what is left and where that ends, so that a step changes one thing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tokens<'a> {
+    rest: &'a [u8],
+    end: u64,
+}
+
+impl<'a> Tokens<'a> {
+    /// A walk over bytes that begin at `offset` of their file.
+    pub(crate) const fn at(bytes: &'a [u8], offset: u64) -> Self {
+        Self { rest: bytes, end: offset.saturating_add(bytes.len() as u64) }
+    }
+
+    /// Where the next token stands in the file.
+    pub(crate) const fn offset(&self) -> u64 {
+        self.end - self.rest.len() as u64
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    pub(crate) const fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// How many bytes are left.
+    pub(crate) const fn remaining(&self) -> u64 {
+        self.rest.len() as u64
+    }
+
+    /// The marker of the next token.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.rest.first().copied()
+    }
+
+    /// Takes the next token. After an error the walk stands where it stood before.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Token<'a>> {
+        let mut cursor = Cursor::at(self.rest, self.offset());
+        let token = read(&mut cursor)?;
+        self.rest = cursor.rest();
+        Ok(token)
+    }
+
+    /// Takes the next value if it is a str or a bin of less than 32 bytes in the form that every writer gives it.
+    #[inline]
+    pub(crate) fn short_str(&mut self) -> Option<&'a [u8]> {
+        let (&marker, tail) = self.rest.split_first()?;
+        if marker & 0xe0 != 0xa0 {
+            return None;
+        }
+        let (bytes, tail) = tail.split_at_checked(usize::from(marker & 0x1f))?;
+        self.rest = tail;
+        Some(bytes)
+    }
+
+    /// Passes over the next value if it is exactly this str (or bin), however it is encoded; stands still otherwise.
+    #[inline]
+    pub(crate) fn skip_name(&mut self, name: &[u8]) -> bool {
+        let mut ahead = *self;
+        let found = match ahead.short_str() {
+            Some(bytes) => bytes == name,
+            None => matches!(ahead.next(), Ok(Token::Str(bytes) | Token::Bin(bytes)) if bytes == name),
+        };
+        if found {
+            *self = ahead;
+        }
+        found
+    }
+
+    /// Passes over one whole value, however deep, and gives its bytes. No recursion, no stack: the cost is the number of its tokens.
+    ///
+    /// # Errors
+    /// What is wrong with a token; a count of members larger than the bytes that are left is found at once.
+    #[inline]
+    pub(crate) fn skip(&mut self) -> Result<&'a [u8]> {
+        let start = self.rest;
+        // Most values are one token of a length that its marker says.
+        let length = usize::from(form(self.peek().unwrap_or(0xc1)));
+        if length.wrapping_sub(1) < 33
+            && let Some((value, tail)) = start.split_at_checked(length)
+        {
+            self.rest = tail;
+            return Ok(value);
+        }
+        self.skip_long()
+    }
+
+    fn skip_long(&mut self) -> Result<&'a [u8]> {
+        let start = *self;
+        let mut ahead = *self;
+        ahead.pass()?;
+        *self = ahead;
+        let taken = start.rest.len() - ahead.rest.len();
+        Ok(start.rest.get(..taken).unwrap_or_default())
+    }
+
+    fn pass(&mut self) -> Result<()> {
+        let mut pending = 1u64;
+        while pending > 0 {
+            pending -= 1;
+            let here = *self;
+            let form = form(self.peek().unwrap_or(0xc1));
+            let more = if form.wrapping_sub(1) < 33 {
+                match self.rest.get(form.into()..) {
+                    Some(tail) => self.rest = tail,
+                    // Says what is missing.
+                    None => drop(self.next()?),
+                }
+                continue;
+            } else if form & FIXED_MAP != 0 {
+                self.rest = self.rest.get(1..).unwrap_or_default();
+                2 * u64::from(form & 0x0f)
+            } else if form & FIXED_ARRAY != 0 {
+                self.rest = self.rest.get(1..).unwrap_or_default();
+                u64::from(form & 0x0f)
+            } else {
+                match self.next()? {
+                    Token::Array(n) => u64::from(n),
+                    Token::Map(n) => 2 * u64::from(n),
+                    _ => continue,
+                }
+            };
+            pending += more;
+            // Every member takes a byte at least.
+            let left = self.remaining();
+            if pending > left {
+                return Err(Error::truncated("the members of an array or a map", pending, left).at(here.offset()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes over one whole value and checks all of it: nesting no deeper than `depth`, UTF-8 in every str.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub(crate) fn check(&mut self, depth: u32) -> Result<&'a [u8]> {
+        let start = self.rest;
+        // Values still to come on this level; and on those around it that are not at their end, with their depths.
+        let mut pending = 1u64;
+        let mut level = 0u32;
+        let mut around: Vec<(u64, u32)> = Vec::new();
+        loop {
+            while pending == 0 {
+                let Some(outer) = around.pop() else {
+                    let taken = start.len() - self.rest.len();
+                    return Ok(start.get(..taken).unwrap_or_default());
+                };
+                (pending, level) = outer;
+            }
+            pending -= 1;
+            let at = self.offset();
+            let members = match self.next()? {
+                Token::Array(n) => u64::from(n),
+                Token::Map(n) => 2 * u64::from(n),
+                Token::Str(bytes) => {
+                    utf8(bytes, self.offset())?;
+                    continue;
+                }
+                _ => continue,
+            };
+            let left = self.remaining();
+            if members > left {
+                return Err(Error::truncated("the members of an array or a map", members, left).at(at));
+            }
+            if level >= depth {
+                return Err(Error::limit("the nesting of values", u64::from(level) + 1, depth.into()).at(at));
+            }
+            if pending > 0 {
+                around.push((pending, level));
+            }
+            (pending, level) = (members, level + 1);
+        }
+    }
+}
+
+#[inline]
+fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Token<'a>> {
+    let at = cursor.offset();
+    let marker = cursor.u8("a value")?;
+    Ok(match marker {
+        0x00..=0x7f => Token::Unsigned(marker.into()),
+        0x80..=0x8f => Token::Map((marker & 0x0f).into()),
+        0x90..=0x9f => Token::Array((marker & 0x0f).into()),
+        0xa0..=0xbf => Token::Str(cursor.take((marker & 0x1f).into(), "a str")?),
+        0xc0 => Token::Nil,
+        0xc1 => return Err(unused(at)),
+        0xc2 => Token::Bool(false),
+        0xc3 => Token::Bool(true),
+        0xc4..=0xc6 => Token::Bin(length(cursor, marker - 0xc4).and_then(|n| cursor.take_u64(n, "a bin"))?),
+        0xc7..=0xc9 => {
+            let n = length(cursor, marker - 0xc7)?;
+            let kind = i8::from_be_bytes(cursor.array("the type of an ext")?);
+            Token::Ext(kind, cursor.take_u64(n, "an ext")?)
+        }
+        0xca => Token::F32(cursor.f32_be("a float")?),
+        0xcb => Token::F64(cursor.f64_be("a float")?),
+        0xcc => Token::Unsigned(cursor.u8("an integer")?.into()),
+        0xcd => Token::Unsigned(cursor.u16_be("an integer")?.into()),
+        0xce => Token::Unsigned(cursor.u32_be("an integer")?.into()),
+        0xcf => Token::Unsigned(cursor.u64_be("an integer")?),
+        0xd0 => signed(i8::from_be_bytes(cursor.array("an integer")?).into()),
+        0xd1 => signed(cursor.i16_be("an integer")?.into()),
+        0xd2 => signed(cursor.i32_be("an integer")?.into()),
+        0xd3 => signed(cursor.i64_be("an integer")?),
+        0xd4..=0xd8 => {
+            let kind = i8::from_be_bytes(cursor.array("the type of an ext")?);
+            Token::Ext(kind, cursor.take(1 << (marker - 0xd4), "an ext")?)
+        }
+        0xd9..=0xdb => Token::Str(length(cursor, marker - 0xd9).and_then(|n| cursor.take_u64(n, "a str"))?),
+        0xdc => Token::Array(cursor.u16_be("the length of an array")?.into()),
+        0xdd => Token::Array(cursor.u32_be("the length of an array")?),
+        0xde => Token::Map(cursor.u16_be("the length of a map")?.into()),
+        0xdf => Token::Map(cursor.u32_be("the length of a map")?),
+        // 0xe0..=0xff: the five low bits of a negative number.
+        _ => Token::Negative(i8::from_be_bytes([marker]).into()),
+    })
+}
+
+/// The text of a str that ends at `end` of the file.
+#[inline]
+pub(crate) fn utf8(bytes: &[u8], end: u64) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|error| not_utf8(bytes, end, error.valid_up_to()))
+}
+
+#[cold]
+fn not_utf8(bytes: &[u8], end: u64, valid: usize) -> Error {
+    let found = bytes.get(valid).copied().unwrap_or_default();
+    let at = end.saturating_sub(bytes.len() as u64).saturating_add(valid as u64);
+    Error::invalid(format!("a str holds {found:#04x}, which is not UTF-8 there")).at(at)
+}
+
+/// A length of 1, 2 or 4 bytes.
+#[inline]
+fn length(cursor: &mut Cursor<'_>, form: u8) -> Result<u64> {
+    Ok(match form {
+        0 => cursor.u8("a length")?.into(),
+        1 => cursor.u16_be("a length")?.into(),
+        _ => cursor.u32_be("a length")?.into(),
+    })
+}
+
+#[inline]
+fn signed(value: i64) -> Token<'static> {
+    u64::try_from(value).map_or(Token::Negative(value), Token::Unsigned)
+}
+
+#[cold]
+fn unused(at: u64) -> Error {
+    Error::invalid("0xc1 begins no value of msgpack").at(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(bytes: &[u8]) -> Result<Token<'_>> {
+        Tokens::at(bytes, 0).next()
+    }
+
+    #[test]
+    fn every_form_of_a_value() {
+        let cases: &[(&[u8], Token<'_>)] = &[
+            (&[0x7f], Token::Unsigned(127)),
+            (&[0xcc, 0xff], Token::Unsigned(255)),
+            (&[0xcd, 1, 0], Token::Unsigned(256)),
+            (&[0xce, 1, 0, 0, 0], Token::Unsigned(1 << 24)),
+            (&[0xcf, 255, 255, 255, 255, 255, 255, 255, 255], Token::Unsigned(u64::MAX)),
+            (&[0xe0], Token::Negative(-32)),
+            (&[0xff], Token::Negative(-1)),
+            (&[0xd0, 0x80], Token::Negative(-128)),
+            (&[0xd0, 5], Token::Unsigned(5)),
+            (&[0xd1, 0x80, 0], Token::Negative(-32768)),
+            (&[0xd2, 0x80, 0, 0, 0], Token::Negative(-(1 << 31))),
+            (&[0xd3, 0x80, 0, 0, 0, 0, 0, 0, 0], Token::Negative(i64::MIN)),
+            (&[0xca, 0x3f, 0xc0, 0, 0], Token::F32(1.5)),
+            (&[0xcb, 0x3f, 0xf8, 0, 0, 0, 0, 0, 0], Token::F64(1.5)),
+            (&[0xc0], Token::Nil),
+            (&[0xc2], Token::Bool(false)),
+            (&[0xc3], Token::Bool(true)),
+            (&[0xa2, b'h', b'i'], Token::Str(b"hi")),
+            (&[0xd9, 2, b'h', b'i'], Token::Str(b"hi")),
+            (&[0xda, 0, 2, b'h', b'i'], Token::Str(b"hi")),
+            (&[0xdb, 0, 0, 0, 2, b'h', b'i'], Token::Str(b"hi")),
+            (&[0xc4, 1, 9], Token::Bin(&[9])),
+            (&[0xc5, 0, 1, 9], Token::Bin(&[9])),
+            (&[0xc6, 0, 0, 0, 1, 9], Token::Bin(&[9])),
+            (&[0x93], Token::Array(3)),
+            (&[0xdc, 1, 0], Token::Array(256)),
+            (&[0xdd, 0, 1, 0, 0], Token::Array(65536)),
+            (&[0x82], Token::Map(2)),
+            (&[0xde, 1, 0], Token::Map(256)),
+            (&[0xdf, 0, 1, 0, 0], Token::Map(65536)),
+            (&[0xd4, 0xff, 7], Token::Ext(-1, &[7])),
+            (&[0xd6, 5, 1, 2, 3, 4], Token::Ext(5, &[1, 2, 3, 4])),
+            (&[0xd8, 5, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], {
+                Token::Ext(5, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15])
+            }),
+            (&[0xc7, 1, 3, 7], Token::Ext(3, &[7])),
+            (&[0xc8, 0, 1, 3, 7], Token::Ext(3, &[7])),
+            (&[0xc9, 0, 0, 0, 1, 3, 7], Token::Ext(3, &[7])),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(one(bytes).unwrap(), *expected, "{bytes:02x?}");
+            for cut in 0..bytes.len() {
+                let mut tokens = Tokens::at(&bytes[..cut], 100);
+                let error = tokens.next().unwrap_err();
+                assert!(matches!(error.kind(), container_core::ErrorKind::Truncated { .. }), "{error}");
+                assert_eq!(tokens.offset(), 100, "a failed read moves nothing");
+            }
+        }
+        assert_eq!(one(&[0xc1]).unwrap_err().to_string(), "0xc1 begins no value of msgpack (byte 0)");
+    }
+
+    #[test]
+    fn a_value_is_passed_over_whole() {
+        let nested = [0x82, 0xa1, b'a', 0x92, 1, 0x81, 0xc0, 0xc4, 1, 9, 0xa1, b'b', 0xca, 0, 0, 0, 0, 0x05];
+        let mut tokens = Tokens::at(&nested, 0);
+        assert_eq!(tokens.skip().unwrap().len(), nested.len() - 1);
+        assert_eq!(tokens.next().unwrap(), Token::Unsigned(5));
+        assert!(tokens.is_empty());
+        assert_eq!(Tokens::at(&nested, 0).check(3).unwrap().len(), nested.len() - 1);
+        let error = Tokens::at(&nested, 0).check(2).unwrap_err();
+        assert_eq!(error.to_string(), "the nesting of values 3 exceeds the limit 2 (byte 5)");
+        for cut in 0..nested.len() - 1 {
+            assert!(Tokens::at(&nested[..cut], 0).skip().is_err());
+            assert!(Tokens::at(&nested[..cut], 0).check(9).is_err());
+        }
+    }
+
+    #[test]
+    fn a_count_beyond_the_bytes_is_found_at_once() {
+        let error = Tokens::at(&[0xdd, 0xff, 0xff, 0xff, 0xff, 0xc0], 7).skip().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the members of an array or a map: needs 4294967295 bytes, 1 available (byte 7)"
+        );
+        let error = Tokens::at(&[0xdb, 0xff, 0xff, 0xff, 0xff, b'a'], 0).skip().unwrap_err();
+        assert_eq!(error.to_string(), "a str: needs 4294967295 bytes, 1 available (byte 5)");
+    }
+
+    #[test]
+    fn deep_nesting_is_a_limit_and_no_stack_overflow() {
+        let mut deep = vec![0x91; 1_000_000];
+        deep.push(0xc0);
+        assert_eq!(Tokens::at(&deep, 0).skip().unwrap().len(), deep.len());
+        let error = Tokens::at(&deep, 0).check(128).unwrap_err();
+        assert_eq!(error.to_string(), "the nesting of values 129 exceeds the limit 128 (byte 128)");
+    }
+
+    #[test]
+    fn a_str_that_is_no_text_is_named_with_its_byte() {
+        let error = Tokens::at(&[0xa3, b'a', 0xff, b'b'], 10).check(1).unwrap_err();
+        assert_eq!(error.to_string(), "a str holds 0xff, which is not UTF-8 there (byte 12)");
+    }
+}

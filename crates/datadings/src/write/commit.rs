@@ -1,0 +1,131 @@
+//! Giving all files of a set their names, so that a crash at any point is seen.
+//!
+//! `.offsets` (or `.index`) is what makes a dataset: without it no reader opens one. So it goes first and comes last. Whatever
+//! happens between, there is the old dataset, or the new one, or a data file without an index, from which `recover` makes one.
+
+use std::path::Path;
+
+use container_core::{Error, Result, Sync};
+
+use crate::index::KeyList;
+use crate::wire::md5_file::put_md5_line;
+use crate::wire::{FileSet, Part};
+use crate::write::data::DataFile;
+use crate::write::index::derive;
+use crate::write::keys::KeysFile;
+use crate::write::spool::Spool;
+use crate::write::sum::sum_of;
+
+/// All files beside the data, written and not yet in place.
+pub(crate) struct IndexFiles {
+    offsets: Spool,
+    /// The others, in the order in which they get their names.
+    others: Vec<Spool>,
+    md5: bool,
+}
+
+impl IndexFiles {
+    /// Makes the rest of the index of a dataset whose offsets and keys are known. `sum` is that of the data, if there are to be sums.
+    pub(crate) fn make(
+        set: &FileSet,
+        mut offsets: Spool,
+        keys: KeysFile,
+        sum: Option<[u8; 16]>,
+        threads: usize,
+    ) -> Result<Self> {
+        let sync = offsets.sync();
+        let (mut keys, list): (Spool, KeyList) = keys.finish()?;
+        let (mut hashes, mut filter) = derive(set, &list, sync, threads)?;
+        let mut md5 = None;
+        if let Some(sum) = sum {
+            let mut text = String::new();
+            put_md5_line(&mut text, &sum, &set.name(Part::Data));
+            let files = [&mut offsets, &mut keys, &mut hashes, &mut filter];
+            for (sum, part) in sums(files, threads)?.iter().zip(Part::INDEX) {
+                put_md5_line(&mut text, sum, &set.name(part));
+            }
+            let mut spool = Spool::create(&set.path(Part::Md5), sync)?;
+            spool.put(text.as_bytes())?;
+            md5 = Some(spool);
+        }
+        let has_md5 = md5.is_some();
+        let mut files = Self { offsets, others: [keys, hashes, filter].into_iter().chain(md5).collect(), md5: has_md5 };
+        files.others.iter_mut().try_for_each(Spool::ready)?;
+        files.offsets.ready()?;
+        Ok(files)
+    }
+
+    /// Puts the set in place: the data, where there are new ones, and all files of the index.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io). What is in place then is described above.
+    pub(crate) fn commit(self, set: &FileSet, data: Option<DataFile>) -> Result<()> {
+        let mut steps = Steps::new();
+        // From here on no reader opens what is there.
+        steps.step()?;
+        remove(&set.path(Part::Offsets))?;
+        steps.step()?;
+        remove(&set.path(Part::LegacyIndex))?;
+        if !self.md5 {
+            remove(&set.path(Part::Md5))?;
+        }
+        steps.step()?;
+        if let Some(data) = data {
+            data.finish()?;
+        }
+        for file in self.others {
+            steps.step()?;
+            file.finish()?;
+        }
+        steps.step()?;
+        self.offsets.finish()?;
+        steps.step()
+    }
+}
+
+/// The sums of the index files, computed side by side.
+fn sums(files: [&mut Spool; 4], threads: usize) -> Result<Vec<[u8; 16]>> {
+    let sources = files.into_iter().map(Spool::read_all).collect::<Result<Vec<_>>>()?;
+    let bytes: u64 = sources.iter().map(container_core::Source::len).sum();
+    if threads == 1 || bytes < 1 << 20 {
+        return sources.iter().map(sum_of).collect();
+    }
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = sources.iter().map(|source| scope.spawn(|| sum_of(source))).collect();
+        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
+            handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        handles.into_iter().map(join).collect()
+    })
+}
+
+/// Removes a file that may be there.
+fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("cannot remove the old file", cause).in_file(path.display().to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Counts the steps of a commit, so that tests can end one in the middle.
+struct Steps;
+
+impl Steps {
+    fn new() -> Self {
+        Self
+    }
+
+    #[cfg(not(test))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "tests do more here")]
+    fn step(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    #[cfg(test)]
+    #[expect(clippy::unused_self, reason = "the other form has it")]
+    fn step(&mut self) -> Result<()> {
+        crate::write::tests::step()
+    }
+}

@@ -1,0 +1,113 @@
+//! What is derived from the keys: their hashes, and the filter over them.
+
+use std::thread;
+
+use container_core::{Result, Sync};
+use simplebloom::BloomFilter;
+use simplebloom::digest::{Digest, Salt};
+
+use crate::index::{KeyList, KeyTable, choose_salt};
+use crate::wire::{FileSet, Part};
+use crate::write::spool::Spool;
+
+/// Fewer keys than this are not worth a thread.
+const SMALL: u64 = 1 << 14;
+
+/// Digests that are put into the filter at once.
+const DIGESTS: usize = 1 << 12;
+
+/// Writes `.key_hashes` and `.filter`.
+pub(crate) fn derive(set: &FileSet, keys: &KeyList, sync: Sync, threads: usize) -> Result<(Spool, Spool)> {
+    let threads = match threads {
+        _ if keys.len() < SMALL => 1,
+        0 => thread::available_parallelism().map_or(1, Into::into),
+        some => some,
+    };
+    let filter = || write_filter(set, keys, sync);
+    if threads == 1 {
+        return Ok((write_hashes(set, keys, sync, 1)?, filter()?));
+    }
+    thread::scope(|scope| {
+        let filter = scope.spawn(filter);
+        let hashes = write_hashes(set, keys, sync, threads - 1);
+        let filter = filter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok((hashes?, filter?))
+    })
+}
+
+fn write_hashes(set: &FileSet, keys: &KeyList, sync: Sync, threads: usize) -> Result<Spool> {
+    let (salt, hashes) = choose_salt(|salt| {
+        let hashes = hash_all(keys, Salt::new(salt), threads)?;
+        // The table knows whether two are the same: the one thing that it can find wrong.
+        Ok(KeyTable::build(&hashes, threads).is_ok().then_some(hashes))
+    })?;
+    let mut spool = Spool::create(&set.path(Part::KeyHashes), sync)?;
+    spool.put(&salt)?;
+    spool.put(&hashes)?;
+    Ok(spool)
+}
+
+/// The hashes of all keys as they stand in the file.
+pub(crate) fn hash_all(keys: &KeyList, salt: Salt, threads: usize) -> Result<Vec<u8>> {
+    let len = usize::try_from(keys.len()).unwrap_or(usize::MAX); // keys are held in memory or mapped: they fit
+    let mut hashes = vec![0; len.saturating_mul(8)];
+    let share = len.div_ceil(threads.max(1)).max(1);
+    let fill = |first: usize, out: &mut [u8]| {
+        let (out, _) = out.as_chunks_mut::<8>();
+        let mut places = out.iter_mut();
+        each_digest(keys.starting(first as u64).take(places.len()), salt, |digests| {
+            for ([hash, _], place) in digests.iter().zip(&mut places) {
+                *place = hash.to_be_bytes();
+            }
+            Ok(())
+        })
+    };
+    let parts = hashes.chunks_mut(share.saturating_mul(8)).enumerate();
+    if threads <= 1 || len <= share {
+        for (part, out) in parts {
+            fill(part * share, out)?;
+        }
+        return Ok(hashes);
+    }
+    let fill = &fill;
+    thread::scope(|scope| {
+        let handles: Vec<_> = parts.map(|(part, out)| scope.spawn(move || fill(part * share, out))).collect();
+        let mut results = handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        results.try_for_each(|result| result)
+    })?;
+    Ok(hashes)
+}
+
+fn write_filter(set: &FileSet, keys: &KeyList, sync: Sync) -> Result<Spool> {
+    let mut filter = BloomFilter::new(keys.len().max(2))?;
+    each_digest(keys.starting(0), Salt::NONE, |digests| {
+        filter.insert_digests(digests);
+        Ok(())
+    })?;
+    let mut spool = Spool::create(&set.path(Part::Filter), sync)?;
+    spool.put(filter.as_bytes())?;
+    Ok(spool)
+}
+
+/// Hashes keys many at once and hands their digests on, in order.
+pub(crate) fn each_digest<'a>(
+    keys: impl Iterator<Item = Result<&'a str>>,
+    salt: Salt,
+    mut each: impl FnMut(&[Digest]) -> Result<()>,
+) -> Result<()> {
+    let mut texts: Vec<&str> = Vec::with_capacity(DIGESTS);
+    let mut digests = vec![[0; 2]; DIGESTS];
+    let mut hash = |texts: &mut Vec<&str>| -> Result<()> {
+        let digests = digests.get_mut(..texts.len()).unwrap_or_default();
+        simplebloom::digest::digest_many(texts, salt, digests)?;
+        texts.clear();
+        each(digests)
+    };
+    for key in keys {
+        texts.push(key?);
+        if texts.len() == DIGESTS {
+            hash(&mut texts)?;
+        }
+    }
+    hash(&mut texts)
+}

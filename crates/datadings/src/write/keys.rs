@@ -1,0 +1,141 @@
+//! The keys as they are written: `.keys` in the making, in which any key can be looked up.
+
+use std::io::Read;
+use std::path::Path;
+
+use container_core::{Error, Result, Source, Sync};
+
+use crate::index::{KeyIter, KeyList};
+use crate::wire::emit;
+use crate::wire::{Token, Tokens};
+use crate::write::spool::Spool;
+
+/// Every how many keys a place is remembered.
+const STRIDE: u32 = 64;
+
+/// Room for the longest head of an array: five bytes.
+const HEAD: u64 = 5;
+
+/// Up to so many keys have a head of three bytes or one.
+const SHORT_HEAD: u32 = u16::MAX as u32;
+
+/// `.keys`, growing.
+pub(crate) struct KeysFile {
+    spool: Spool,
+    marks: Vec<u64>,
+    len: u32,
+    scratch: Vec<u8>,
+}
+
+impl KeysFile {
+    pub(crate) fn create(path: &Path, sync: Sync) -> Result<Self> {
+        let mut spool = Spool::create(path, sync)?;
+        spool.put(&[0; HEAD as usize])?; // the head, once the number is known
+        Ok(Self { spool, marks: Vec::new(), len: 0, scratch: Vec::new() })
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    pub(crate) fn push(&mut self, key: &str) -> Result<()> {
+        if self.len.is_multiple_of(STRIDE) {
+            self.marks.push(self.spool.len());
+        }
+        self.scratch.clear();
+        emit::put_str(&mut self.scratch, key).map_err(|len| Error::limit("the length of a key", len, u32::MAX.into()))?;
+        self.spool.put(&self.scratch)?;
+        self.len += 1;
+        Ok(())
+    }
+
+    /// True when a sample has this key.
+    pub(crate) fn is(&self, row: u32, key: &str) -> Result<bool> {
+        let Some(mark) = self.marks.get((row / STRIDE) as usize) else { return Ok(false) };
+        let last = self.marks.get((row / STRIDE) as usize + 1).copied().unwrap_or_else(|| self.spool.len());
+        let bytes = self.spool.read(*mark, usize::try_from(last - mark).unwrap_or(usize::MAX))?;
+        let mut tokens = Tokens::at(&bytes, *mark);
+        for _ in 0..row % STRIDE {
+            tokens.next()?;
+        }
+        Ok(matches!(tokens.next()?, Token::Str(bytes) if bytes == key.as_bytes()))
+    }
+
+    /// The whole file: with its head, to be read, and to be given its name.
+    pub(crate) fn finish(mut self) -> Result<(Spool, KeyList)> {
+        if self.len > SHORT_HEAD {
+            let [a, b, c, d] = self.len.to_be_bytes();
+            self.spool.patch(0, &[0xdd, a, b, c, d])?;
+        } else {
+            // A shorter head moves all keys: there are few.
+            let (path, sync) = (self.spool.path().to_owned(), self.spool.sync());
+            let mut head = Vec::new();
+            emit::put_array_header(&mut head, self.len);
+            let mut moved = Spool::create(&path, sync)?;
+            moved.put(&head)?;
+            let all = self.spool.read_all()?;
+            moved.put_all(&mut Rest { source: &all, at: HEAD })?;
+            self.spool = moved;
+        }
+        let source = self.spool.read_all()?;
+        let list = KeyList::parse(source.read(0..source.len())?)?;
+        Ok((self.spool, list))
+    }
+}
+
+/// A source, read from a place to its end.
+pub(crate) struct Rest<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) at: u64,
+}
+
+impl Read for Rest<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let end = self.source.len().min(self.at.saturating_add(buffer.len() as u64));
+        let bytes = self.source.read(self.at..end.max(self.at)).map_err(std::io::Error::other)?;
+        let Some(target) = buffer.get_mut(..bytes.len()) else { return Ok(0) };
+        target.copy_from_slice(&bytes);
+        self.at = end.max(self.at);
+        Ok(bytes.len())
+    }
+}
+
+/// Keys of a list, for who hashes them in pieces.
+pub(crate) fn pieces(list: &KeyList, count: u64) -> impl Iterator<Item = (u64, KeyIter<'_>, u64)> {
+    let share = list.len().div_ceil(count.max(1)).max(1);
+    (0..list.len()).step_by(usize::try_from(share).unwrap_or(usize::MAX)).map(move |start| {
+        let end = (start + share).min(list.len());
+        (start, list.starting(start), end - start)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_of_every_length() {
+        for count in [0u32, 1, 15, 16, 64, 65, 65_535, 65_536, 70_000] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("d.keys");
+            let mut keys = KeysFile::create(&path, Sync::Never).unwrap();
+            let mut expected = Vec::new();
+            emit::put_array_header(&mut expected, count);
+            for row in 0..count {
+                keys.push(&format!("k{row}")).unwrap();
+                emit::put_str(&mut expected, &format!("k{row}")).unwrap();
+            }
+            for row in (0..count).step_by(997) {
+                assert!(keys.is(row, &format!("k{row}")).unwrap(), "{row}");
+                assert!(!keys.is(row, &format!("k{}", row + 1)).unwrap(), "{row}");
+            }
+            assert!(!keys.is(count + 64, "k0").unwrap());
+            let (spool, list) = keys.finish().unwrap();
+            assert_eq!(list.len(), u64::from(count));
+            let rows: u64 = pieces(&list, 3).map(|(_, keys, len)| keys.take(len as usize).count() as u64).sum();
+            assert_eq!(rows, u64::from(count));
+            spool.finish().unwrap();
+            assert!(std::fs::read(path).unwrap() == expected, "{count} keys");
+        }
+    }
+}

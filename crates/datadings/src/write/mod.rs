@@ -1,0 +1,21 @@
+//! The writer.
+
+mod append;
+mod commit;
+mod data;
+mod index;
+mod keys;
+mod options;
+mod seen;
+mod spool;
+mod sum;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub(crate) use commit::IndexFiles;
+pub(crate) use keys::KeysFile;
+pub(crate) use spool::Spool;
+pub(crate) use sum::sum_of;
+pub use options::WriterOptions;
+pub use writer::{Written, Writer};

@@ -1,0 +1,157 @@
+//! A file of the set while it is written: a temporary sibling behind a buffer, which can be read back.
+
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use container_core::{Access, Bytes, Error, Output, OutputOptions, Overwrite, Result, Source, Sync};
+
+/// Bytes that are gathered before they are written.
+const BUFFER: usize = 256 << 10;
+
+/// A file that is written from its beginning to its end.
+pub(crate) struct Spool {
+    output: Output,
+    buffer: Vec<u8>,
+    /// Bytes that were written before those in the buffer.
+    written: u64,
+    sync: Sync,
+}
+
+impl Spool {
+    /// Begins a file that will appear at `path`, in place of one that may be there.
+    pub(crate) fn create(path: &Path, sync: Sync) -> Result<Self> {
+        let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(sync);
+        Ok(Self { output: Output::create(path, options)?, buffer: Vec::with_capacity(BUFFER), written: 0, sync })
+    }
+
+    /// The bytes so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    /// Appends bytes.
+    #[inline]
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.flush()?;
+            if bytes.len() >= BUFFER {
+                self.write(bytes)?;
+                return Ok(());
+            }
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.output.write_all(bytes).map_err(|cause| failed(&self.output, cause))?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes what is in the buffer.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        let buffer = std::mem::take(&mut self.buffer);
+        let done = self.write(&buffer);
+        self.buffer = buffer;
+        self.buffer.clear();
+        done
+    }
+
+    /// Overwrites bytes that were written before; the file must not end before them.
+    pub(crate) fn patch(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        self.flush()?;
+        let output = &mut self.output;
+        let done = output
+            .seek(SeekFrom::Start(at))
+            .and_then(|_| output.write_all(bytes))
+            .and_then(|()| output.seek(SeekFrom::End(0)));
+        done.map(drop).map_err(|cause| failed(&self.output, cause))
+    }
+
+    /// Bytes that were put before, wherever they are now.
+    pub(crate) fn read(&self, at: u64, len: usize) -> Result<Bytes> {
+        if let Some(start) = at.checked_sub(self.written) {
+            let start = usize::try_from(start).unwrap_or(usize::MAX);
+            let bytes = self.buffer.get(start..start.saturating_add(len).min(self.buffer.len()));
+            return Ok(Bytes::copy_from_slice(bytes.unwrap_or_default()));
+        }
+        let len = len.min(usize::try_from(self.written - at).unwrap_or(usize::MAX));
+        self.output.read_back()?.read(at..at + len as u64)
+    }
+
+    /// Everything that was put so far, mapped where that goes. It must not be patched any more.
+    pub(crate) fn read_all(&mut self) -> Result<Source> {
+        self.flush()?;
+        self.output.read_back_with(Access::Auto)
+    }
+
+    pub(crate) fn sync(&self) -> Sync {
+        self.sync
+    }
+
+    /// Appends all that a reader gives.
+    pub(crate) fn put_all(&mut self, from: &mut dyn Read) -> Result<()> {
+        let mut chunk = vec![0; BUFFER];
+        loop {
+            let read = match from.read(&mut chunk) {
+                Ok(0) => return Ok(()),
+                Ok(read) => read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(cause) => return Err(Error::io("cannot read", cause)),
+            };
+            self.put(chunk.get(..read).unwrap_or_default())?;
+        }
+    }
+
+    /// Everything is in the file, and on the disk where that is asked for: it lacks nothing but its name.
+    pub(crate) fn ready(&mut self) -> Result<()> {
+        self.flush()?;
+        match self.sync {
+            Sync::Disk => self.output.file().sync_all().map_err(|cause| failed(&self.output, cause)),
+            Sync::Never => Ok(()),
+        }
+    }
+
+    /// Gives the file its name.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.flush()?;
+        self.output.finish()
+    }
+
+    /// Where it will appear.
+    pub(crate) fn path(&self) -> &Path {
+        self.output.path()
+    }
+}
+
+fn failed(output: &Output, cause: std::io::Error) -> Error {
+    Error::io("cannot write", cause).in_file(output.path().display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_back_from_buffer_and_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::create(&folder.path().join("x"), Sync::Never).unwrap();
+        let all: Vec<u8> = (0..700_000u32).map(|n| (n % 251) as u8).collect();
+        for chunk in all.chunks(1000) {
+            spool.put(chunk).unwrap();
+        }
+        spool.put(&all[..300_000]).unwrap();
+        spool.put(b"tail").unwrap();
+        assert_eq!(spool.len(), 1_000_004);
+        assert_eq!(spool.read(5, 10).unwrap(), all[5..15]);
+        assert_eq!(spool.read(1_000_000, 100).unwrap(), &b"tail"[..]);
+        spool.patch(3, &[7, 7]).unwrap();
+        spool.put(b"!").unwrap();
+        assert_eq!(spool.read_all().unwrap().len(), 1_000_005);
+        spool.ready().unwrap();
+        spool.finish().unwrap();
+        let written = std::fs::read(folder.path().join("x")).unwrap();
+        assert_eq!((&written[..6], &written[1_000_000..]), (&[0, 1, 2, 7, 7, 5][..], &b"tail!"[..]));
+    }
+}
