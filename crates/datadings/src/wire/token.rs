@@ -412,10 +412,7 @@ mod tests {
     #[test]
     fn a_count_beyond_the_bytes_is_found_at_once() {
         let error = Tokens::at(&[0xdd, 0xff, 0xff, 0xff, 0xff, 0xc0], 7).skip().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the members of an array or a map: needs 4294967295 bytes, 1 available (byte 7)"
-        );
+        assert_eq!(error.to_string(), "the members of an array or a map: needs 4294967295 bytes, 1 available (byte 7)");
         let error = Tokens::at(&[0xdb, 0xff, 0xff, 0xff, 0xff, b'a'], 0).skip().unwrap_err();
         assert_eq!(error.to_string(), "a str: needs 4294967295 bytes, 1 available (byte 5)");
     }

@@ -1,0 +1,329 @@
+//! From msgpack to any type that serde knows.
+//!
+//! Made for samples: names of fields are compared where they lie, what no field wants is passed over by its length, and
+//! only a value that is asked for as something that a map is not is looked at as one of numpy's.
+
+mod access;
+mod error;
+mod numpy;
+#[cfg(test)]
+mod tests;
+
+use container_core::{Error, Limits};
+use serde::de::value::{BorrowedBytesDeserializer, SeqDeserializer};
+use serde::de::{self, Visitor};
+use serde::forward_to_deserialize_any;
+
+pub use error::CodecError;
+
+use crate::numpy::{RAW, read, sniff};
+use crate::value::RawValue;
+use crate::wire::{Token, Tokens, utf8};
+use access::{Ext, Pairs, RawParts, Values, Variant};
+use numpy::NumpyDeserializer;
+
+type Result<T, E = CodecError> = std::result::Result<T, E>;
+
+/// The name by which `rmpv` and `rmp-serde` know an ext.
+const EXT: &str = "_ExtStruct";
+
+/// Decodes one value; text and bytes are borrowed where they lie.
+///
+/// [`RawValue::decode`] is the short way to use it.
+///
+/// * Names of fields may be str or bin; a bin is taken for a sequence of bytes, too, so that `Vec<u8>` works.
+/// * An enum is the name or the number of its variant, or a map of the one pair of it and its content.
+/// * Scalars of numpy are plain numbers; arrays are sequences in sequences, those of dimension 0 their element, and bytes where bytes
+///   are asked for; complex numbers are a pair. Asked for as the types of module [`numpy`](crate::numpy), or as [`RawValue`],
+///   they are what they are. Asked for as a map or a struct, they are the maps that stand in the file.
+///   Pickles are bytes.
+#[derive(Debug)]
+pub struct Deserializer<'de> {
+    tokens: Tokens<'de>,
+    /// How many levels may still be entered.
+    depth: u32,
+    limit: u32,
+}
+
+impl<'de> Deserializer<'de> {
+    /// With the default limits: nesting of 128.
+    #[must_use]
+    #[inline]
+    pub fn new(value: RawValue<'de>) -> Self {
+        Self::with_limits(value, &Limits::default())
+    }
+
+    /// Of these limits, [`depth`](Limits::depth) counts. It is a limit on the stack: each level is a call within a call.
+    #[must_use]
+    #[inline]
+    pub fn with_limits(value: RawValue<'de>, limits: &Limits) -> Self {
+        Self { tokens: value.tokens(), depth: limits.depth, limit: limits.depth }
+    }
+
+    /// Where the next value stands in its file, in bytes.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.tokens.offset()
+    }
+
+    /// Into a level of `count` values or more, which all must have their bytes.
+    #[inline]
+    fn enter(&mut self, count: u64) -> Result<()> {
+        let left = self.tokens.remaining();
+        if count > left {
+            return Err(Error::truncated("the members of an array or a map", count, left).into());
+        }
+        match self.depth.checked_sub(1) {
+            Some(depth) => self.depth = depth,
+            None => {
+                return Err(Error::limit("the nesting of values", u64::from(self.limit) + 1, self.limit.into()).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn seq<V: Visitor<'de>>(&mut self, count: u32, visitor: V) -> Result<V::Value> {
+        self.enter(count.into())?;
+        let mut values = Values { of: self, left: count };
+        let value = visitor.visit_seq(&mut values)?;
+        let left = values.left;
+        self.depth += 1;
+        if left > 0 { Err(more(count, left, "values")) } else { Ok(value) }
+    }
+
+    #[inline]
+    fn map<V: Visitor<'de>>(&mut self, count: u32, visitor: V) -> Result<V::Value> {
+        self.enter(2 * u64::from(count))?;
+        let mut pairs = Pairs { of: self, left: count };
+        let value = visitor.visit_map(&mut pairs)?;
+        let left = pairs.left;
+        self.depth += 1;
+        if left > 0 { Err(more(count, left, "pairs")) } else { Ok(value) }
+    }
+
+    /// A map that is asked for as something else: numpy's, or wrong.
+    #[cold]
+    fn numpy<V: Visitor<'de>>(&mut self, start: Tokens<'de>, count: u32, how: How, visitor: V) -> Result<V::Value> {
+        let Some(value) = read(RawValue::at(start.rest(), start.offset()))? else {
+            return self.map(count, visitor);
+        };
+        self.tokens = start;
+        self.tokens.skip()?;
+        let value = NumpyDeserializer(&value);
+        match how {
+            How::Any => de::Deserializer::deserialize_any(value, visitor),
+            How::Bytes => de::Deserializer::deserialize_bytes(value, visitor),
+        }
+    }
+
+    #[inline]
+    fn any<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let start = self.tokens;
+        match self.tokens.next()? {
+            Token::Unsigned(value) => visitor.visit_u64(value),
+            Token::Negative(value) => visitor.visit_i64(value),
+            Token::F32(value) => visitor.visit_f32(value),
+            Token::F64(value) => visitor.visit_f64(value),
+            Token::Bool(value) => visitor.visit_bool(value),
+            Token::Nil => visitor.visit_unit(),
+            Token::Str(bytes) => visitor.visit_borrowed_str(utf8(bytes, self.tokens.offset())?),
+            Token::Bin(bytes) => visitor.visit_borrowed_bytes(bytes),
+            Token::Array(count) => self.seq(count, visitor),
+            Token::Map(count) if sniff(self.tokens, count) => self.numpy(start, count, How::Any, visitor),
+            Token::Map(count) => self.map(count, visitor),
+            Token::Ext(kind, bytes) => visitor.visit_newtype_struct(Ext { kind: Some(kind), bytes }),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum How {
+    Any,
+    Bytes,
+}
+
+#[cold]
+fn more(count: u32, left: u32, what: &str) -> CodecError {
+    Error::invalid(format!("{count} {what} stand where {} are taken", count - left)).into()
+}
+
+impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
+    type Error = CodecError;
+
+    #[inline]
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let at = self.tokens.offset();
+        self.any(visitor).map_err(|error| error.at(at))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char unit unit_struct
+    }
+
+    #[inline]
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let at = self.tokens.offset();
+        match self.tokens.short_str() {
+            Some(bytes) => {
+                let text = utf8(bytes, self.tokens.offset())?;
+                visitor.visit_borrowed_str(text).map_err(|error: CodecError| error.at(at))
+            }
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    #[inline]
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let start = self.tokens;
+        match self.tokens.next()? {
+            Token::Bin(bytes) | Token::Str(bytes) => visitor.visit_borrowed_bytes(bytes),
+            Token::Map(count) if sniff(self.tokens, count) => self.numpy(start, count, How::Bytes, visitor),
+            _ => {
+                self.tokens = start;
+                self.any(visitor)
+            }
+        }
+        .map_err(|error| error.at(start.offset()))
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_bytes(visitor)
+    }
+
+    #[inline]
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let at = self.tokens.offset();
+        if self.tokens.peek() == Some(0xc0) {
+            self.tokens.next()?;
+            return visitor.visit_none();
+        }
+        visitor.visit_some(self).map_err(|error: CodecError| error.at(at))
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
+        let start = self.tokens;
+        if name == RAW {
+            let bytes = self.tokens.skip()?;
+            let parts = RawParts { offset: Some(start.offset()), bytes: Some(bytes) };
+            return visitor.visit_seq(parts).map_err(|error: CodecError| error.at(start.offset()));
+        }
+        if name == EXT {
+            return match self.tokens.next()? {
+                Token::Ext(kind, bytes) => visitor.visit_newtype_struct(Ext { kind: Some(kind), bytes }),
+                other => Err(RawValue::at(&[], start.offset()).unexpected("an ext", &other).into()),
+            };
+        }
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let start = self.tokens;
+        match self.tokens.next()? {
+            Token::Array(count) => self.seq(count, visitor),
+            Token::Bin(bytes) => {
+                let mut values = SeqDeserializer::new(bytes.iter().copied());
+                let value = visitor.visit_seq(&mut values);
+                value.and_then(|value| values.end().map(|()| value))
+            }
+            _ => {
+                self.tokens = start;
+                self.any(visitor)
+            }
+        }
+        .map_err(|error| error.at(start.offset()))
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &'static str, _: usize, visitor: V) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    #[inline]
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let start = self.tokens;
+        match self.tokens.next()? {
+            Token::Map(count) => self.map(count, visitor),
+            _ => {
+                self.tokens = start;
+                self.any(visitor)
+            }
+        }
+        .map_err(|error| error.at(start.offset()))
+    }
+
+    #[inline]
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        let start = self.tokens;
+        match self.tokens.next()? {
+            Token::Str(_) | Token::Bin(_) | Token::Unsigned(_) => {
+                self.tokens = start;
+                visitor.visit_enum(Variant { of: self, is_alone: true })
+            }
+            Token::Map(1) => {
+                self.enter(2)?;
+                let value = visitor.visit_enum(Variant { of: self, is_alone: false })?;
+                self.depth += 1;
+                Ok(value)
+            }
+            other => {
+                let wanted = "the name of a variant, or a map of it and its content";
+                Err(RawValue::at(&[], start.offset()).unexpected(wanted, &other).into())
+            }
+        }
+        .map_err(|error: CodecError| error.at(start.offset()))
+    }
+
+    #[inline]
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let at = self.tokens.offset();
+        match self.tokens.short_str() {
+            Some(bytes) => {
+                visitor.visit_borrowed_str(utf8(bytes, self.tokens.offset())?).map_err(|error: CodecError| error.at(at))
+            }
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    #[inline]
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.tokens.skip()?;
+        visitor.visit_unit()
+    }
+}
+
+impl<'de> de::IntoDeserializer<'de, CodecError> for Bytes<'de> {
+    type Deserializer = BorrowedBytesDeserializer<'de, CodecError>;
+
+    fn into_deserializer(self) -> Self::Deserializer {
+        BorrowedBytesDeserializer::new(self.0)
+    }
+}
+
+/// Bytes where they lie.
+struct Bytes<'de>(&'de [u8]);

@@ -1,0 +1,405 @@
+//! From JSON to msgpack: written while it is read, without a tree.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use container_core::{Error, Result};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+
+use super::{BYTES, COMPLEX, ESCAPE, EXT, NDARRAY, PICKLE};
+use crate::numpy::{Complex, Dtype, Element, F16, Kind, NdArray, Pickle, Primitive, dtype_of};
+use crate::ser::extend;
+use crate::value::RawValue;
+use crate::wire::{
+    Token, put_array_header, put_bin, put_bool, put_ext, put_f64, put_int, put_map_header, put_nil, put_str, put_uint,
+};
+
+/// What serde's JSON reader allows.
+const MAX_NESTING: u64 = 127;
+
+/// Appends one JSON value as msgpack, as this module's page says. After an error `out` is as it was.
+///
+/// The order of members is kept, and so are members of the same name. Numbers without a point or an exponent are integers, others
+/// floats of 64 bits.
+///
+/// # Errors
+/// JSON that is none, with the byte; nesting deeper than 127; integers beyond 64 bits; an object of ours, such as `$ndarray`,
+/// whose content is wrong.
+pub fn to_msgpack(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    let mut large = false;
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let put = Put { out: &mut *out, large: &mut large, is_escaped: false };
+    let result = put.deserialize(&mut reader).and_then(|()| reader.end());
+    let result = result.map_err(|cause| refused(text, cause)).and_then(|()| match large {
+        true => whole_numbers_fit(text),
+        false => Ok(()),
+    });
+    if result.is_err() {
+        out.truncate(start);
+    }
+    result
+}
+
+/// The error with its byte; the depth, where that is what was wrong.
+#[cold]
+fn refused(text: &[u8], cause: serde_json::Error) -> Error {
+    let line = cause.line().saturating_sub(1);
+    let begin = match line {
+        0 => 0,
+        _ => text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(line - 1).map_or(0, |(at, _)| at + 1),
+    };
+    let byte = (begin + cause.column().saturating_sub(1)).min(text.len()) as u64;
+    let (mut depth, mut deepest) = (0u64, 0u64);
+    outside_of_texts(text.get(..begin + cause.column()).unwrap_or(text), |_, byte| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    });
+    if deepest > MAX_NESTING && cause.is_syntax() {
+        return Error::limit("the nesting of the JSON", deepest, MAX_NESTING).at(byte);
+    }
+    Error::invalid("the JSON cannot be taken").caused_by(cause).at(byte)
+}
+
+/// Calls for each byte that is not in a text.
+fn outside_of_texts(text: &[u8], mut each: impl FnMut(usize, u8)) {
+    let mut bytes = text.iter().copied().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        each(at, byte);
+        if byte == b'"' {
+            while let Some((_, byte)) = bytes.next() {
+                match byte {
+                    b'\\' => drop(bytes.next()),
+                    b'"' => break,
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// The JSON reader makes floats of integers that do not fit: here they are found.
+#[cold]
+fn whole_numbers_fit(text: &[u8]) -> Result<()> {
+    let mut start = None;
+    let mut wrong = None;
+    let mut check = |from: usize, to: usize| {
+        let number = text.get(from..to).and_then(|bytes| str::from_utf8(bytes).ok()).unwrap_or_default();
+        let is_whole = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        if is_whole && number.parse::<i64>().is_err() && number.parse::<u64>().is_err() && wrong.is_none() {
+            wrong = Some((from, number.chars().take(60).collect::<String>()));
+        }
+    };
+    outside_of_texts(text, |at, byte| match byte {
+        b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E' if start.is_some() => {}
+        b'0'..=b'9' | b'-' => start = Some(at),
+        _ => {
+            if let Some(from) = start.take() {
+                check(from, at);
+            }
+        }
+    });
+    if let Some(from) = start {
+        check(from, text.len());
+    }
+    match wrong {
+        Some((at, number)) => Err(Error::invalid(format!("integer {number} takes more than 64 bits")).at(at as u64)),
+        None => Ok(()),
+    }
+}
+
+/// Puts the value that comes.
+struct Put<'o> {
+    out: &'o mut Vec<u8>,
+    /// Whether a number came that may have been an integer too large.
+    large: &'o mut bool,
+    /// Whether an object is to be taken as it is, whatever its name.
+    is_escaped: bool,
+}
+
+impl Put<'_> {
+    fn again(&mut self, is_escaped: bool) -> Put<'_> {
+        Put { out: self.out, large: self.large, is_escaped }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Put<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+fn long<E: serde::de::Error>(len: u64) -> E {
+    E::custom(format_args!("{len} bytes are more than msgpack has room for"))
+}
+
+impl<'de> Visitor<'de> for Put<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value of JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        put_nil(self.out);
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        put_bool(self.out, value);
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        put_uint(self.out, value);
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+        put_int(self.out, value);
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        // From 2^63 on.
+        *self.large |= value.abs() >= 9.2e18;
+        put_f64(self.out, value);
+        Ok(())
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
+        put_str(self.out, text).map_err(long)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
+        let start = self.out.len();
+        self.out.push(0);
+        let mut count = 0u64;
+        while seq.next_element_seed(self.again(false))?.is_some() {
+            count += 1;
+        }
+        head(self.out, start, count, put_array_header).map_err(long)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        let start = self.out.len();
+        self.out.push(0);
+        let mut count = 0u64;
+        // The first name, if it is one of ours, and where its value begins.
+        let mut ours = None;
+        while let Some(tag) = map.next_key_seed(Name { out: self.out, is_escaped: self.is_escaped })? {
+            if count == 0 {
+                ours = tag.map(|tag| (tag, self.out.len()));
+            } else if matches!(ours, Some((ESCAPE, _))) {
+                return Err(A::Error::custom("$escape stands beside another name"));
+            }
+            let is_escape = count == 0 && tag == Some(ESCAPE);
+            map.next_value_seed(self.again(is_escape))?;
+            count += 1;
+        }
+        match ours {
+            Some((tag, value)) if count == 1 => {
+                let bytes = self.out.split_off(value);
+                self.out.truncate(start);
+                convert(tag, &bytes, self.out)
+                    .map_err(|error| A::Error::custom(format_args!("{tag}: {}", error.detail())))
+            }
+            _ => head(self.out, start, count, put_map_header).map_err(long),
+        }
+    }
+}
+
+/// Exchanges the byte that was kept free for the head of so many members.
+fn head(out: &mut Vec<u8>, start: usize, count: u64, put: fn(&mut Vec<u8>, u32)) -> Result<(), u64> {
+    let mut bytes = Vec::with_capacity(5);
+    put(&mut bytes, u32::try_from(count).map_err(|_| count)?);
+    match (bytes.as_slice(), out.get_mut(start)) {
+        ([byte], Some(place)) => *place = *byte,
+        _ => drop(out.splice(start..=start, bytes)),
+    }
+    Ok(())
+}
+
+/// Puts the name that comes, and tells if it is one of ours.
+struct Name<'o> {
+    out: &'o mut Vec<u8>,
+    is_escaped: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Name<'_> {
+    type Value = Option<&'static str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name<'_> {
+    type Value = Option<&'static str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        put_str(self.out, text).map_err(long)?;
+        let ours = [BYTES, EXT, NDARRAY, COMPLEX, PICKLE, ESCAPE];
+        Ok(ours.into_iter().find(|ours| !self.is_escaped && *ours == text))
+    }
+}
+
+/// From the content of an object of ours, as it was put, to what it means.
+fn convert(tag: &str, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let value = RawValue::new(bytes);
+    let long = |len| Error::limit("the length of bytes", len, u32::MAX.into());
+    match tag {
+        BYTES => put_bin(out, &base64(value)?).map_err(long),
+        EXT => {
+            let kind = member(value, "type")?.i64()?;
+            let kind =
+                i8::try_from(kind).map_err(|_| Error::invalid(format!("type {kind} is not between -128 and 127")))?;
+            put_ext(out, kind, &base64(member(value, "data")?)?).map_err(long)
+        }
+        COMPLEX => {
+            let [re, im] = pair(value)?;
+            extend(out, &Complex { re, im })
+        }
+        PICKLE => extend(out, &Pickle::new(&[], &base64(value)?)),
+        NDARRAY => array(value, out),
+        _ => match value.kind()? {
+            crate::Kind::Map => {
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+            _ => Err(Error::invalid("what is escaped is no object")),
+        },
+    }
+}
+
+fn member<'a>(value: RawValue<'a>, name: &str) -> Result<RawValue<'a>> {
+    value.get(name)?.ok_or_else(|| Error::invalid(format!("{name:?} is missing")))
+}
+
+fn base64(value: RawValue<'_>) -> Result<Vec<u8>> {
+    STANDARD.decode(value.str()?).map_err(|cause| Error::invalid(format!("the text is not base64: {cause}")))
+}
+
+/// A float, also one that is not finite.
+fn float(value: RawValue<'_>) -> Result<f64> {
+    match value.tokens().next()? {
+        Token::Str(b"NaN") => Ok(f64::NAN),
+        Token::Str(b"Infinity") => Ok(f64::INFINITY),
+        Token::Str(b"-Infinity") => Ok(f64::NEG_INFINITY),
+        _ => value.f64(),
+    }
+}
+
+fn pair(value: RawValue<'_>) -> Result<[f64; 2]> {
+    let mut parts = value.items()?;
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(re), Some(im), None) => Ok([float(re?)?, float(im?)?]),
+        _ => Err(Error::invalid("a complex number is no pair")),
+    }
+}
+
+fn array(value: RawValue<'_>, out: &mut Vec<u8>) -> Result<()> {
+    let dtype = dtype_of(member(value, "dtype")?)?;
+    let shape: Vec<usize> = member(value, "shape")?.decode()?;
+    let data = member(value, "data")?;
+    let bytes = match (data.kind()?, &dtype) {
+        (crate::Kind::Array, Dtype::Primitive(of)) => {
+            let mut bytes = Vec::new();
+            for item in data.items()? {
+                element(*of, item?, &mut bytes)?;
+            }
+            bytes
+        }
+        _ => base64(data)?,
+    };
+    extend(out, &NdArray::new(dtype, &shape, &bytes)?)
+}
+
+fn element(of: Primitive, value: RawValue<'_>, out: &mut Vec<u8>) -> Result<()> {
+    let order = of.order();
+    match (of.kind(), of.size()) {
+        (Kind::Bool, _) => value.bool()?.write(order, out),
+        (Kind::Int, 1) => narrow::<i8>(value.i64()?, of)?.write(order, out),
+        (Kind::Int, 2) => narrow::<i16>(value.i64()?, of)?.write(order, out),
+        (Kind::Int, 4) => narrow::<i32>(value.i64()?, of)?.write(order, out),
+        (Kind::Int | Kind::Datetime | Kind::Timedelta, _) => value.i64()?.write(order, out),
+        (Kind::Uint, 1) => narrow::<u8>(value.u64()?, of)?.write(order, out),
+        (Kind::Uint, 2) => narrow::<u16>(value.u64()?, of)?.write(order, out),
+        (Kind::Uint, 4) => narrow::<u32>(value.u64()?, of)?.write(order, out),
+        (Kind::Uint, _) => value.u64()?.write(order, out),
+        (Kind::Float, 2) => {
+            let (value, half) = (float(value)?, F16::from_f64(float(value)?));
+            fits(value, half.to_f32().into(), of)?;
+            half.write(order, out);
+        }
+        (Kind::Float, 4) => single(float(value)?, of)?.write(order, out),
+        (Kind::Float, 8) => float(value)?.write(order, out),
+        (Kind::Complex, 8) => {
+            let [re, im] = pair(value)?;
+            [single(re, of)?, single(im, of)?].write(order, out);
+        }
+        (Kind::Complex, 16) => pair(value)?.write(order, out),
+        (Kind::Bytes, size) => fill(value.str()?.bytes(), size, |byte, out: &mut Vec<u8>| out.push(byte), out, of)?,
+        (Kind::Text, size) => {
+            fill(
+                value.str()?.chars().map(u32::from),
+                size / 4,
+                |point, out: &mut Vec<u8>| point.write(order, out),
+                out,
+                of,
+            )?;
+        }
+        (Kind::Float | Kind::Complex | Kind::Void | Kind::Object, _) => {
+            return Err(Error::invalid(format!("elements of dtype {of} are given in base64")));
+        }
+    }
+    Ok(())
+}
+
+fn narrow<T>(value: impl Copy + fmt::Display + TryInto<T>, of: Primitive) -> Result<T> {
+    value.try_into().map_err(|_| Error::invalid(format!("{value} is no element of dtype {of}")))
+}
+
+fn fits(value: f64, narrow: f64, of: Primitive) -> Result<()> {
+    match value.is_finite() && !narrow.is_finite() {
+        true => Err(Error::invalid(format!("{value} is too large for dtype {of}"))),
+        false => Ok(()),
+    }
+}
+
+fn single(value: f64, of: Primitive) -> Result<f32> {
+    #[expect(clippy::cast_possible_truncation, reason = "rounded, as asked for by the dtype")]
+    let single = value as f32;
+    fits(value, single.into(), of).map(|()| single)
+}
+
+/// So many units, those behind the last one zero.
+fn fill<T: Default>(
+    units: impl Iterator<Item = T>,
+    size: usize,
+    put: impl Fn(T, &mut Vec<u8>),
+    out: &mut Vec<u8>,
+    of: Primitive,
+) -> Result<()> {
+    let mut count = 0;
+    for unit in units {
+        count += 1;
+        put(unit, out);
+    }
+    if count > size {
+        return Err(Error::invalid(format!("a text of {count} is too long for dtype {of}")));
+    }
+    (count..size).for_each(|_| put(T::default(), out));
+    Ok(())
+}

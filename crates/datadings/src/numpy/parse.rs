@@ -1,0 +1,270 @@
+//! From a map of msgpack to a value of numpy.
+
+use std::borrow::Cow;
+
+use container_core::{Error, Result};
+
+use super::array::{Dims, MAX_DIMENSIONS};
+use super::dtype::{Dtype, FieldDtype, Kind, Primitive};
+use super::{Complex, NdArray, Numpy, Pickle, Scalar};
+use crate::value::RawValue;
+use crate::wire::{Token, Tokens};
+
+/// Structures in structures; each is a call within a call.
+const MAX_NESTING: u32 = 64;
+/// Fields that take no bytes may be few: they would be counted for every element.
+const MAX_EMPTY_FIELDS: u64 = 16;
+
+/// The members of a map that numpy's values have. Where a name occurs twice the last one counts, as in Python.
+#[derive(Debug, Clone, Copy, Default)]
+struct Members<'a> {
+    nd: Option<RawValue<'a>>,
+    complex: Option<RawValue<'a>>,
+    kind: Option<RawValue<'a>>,
+    dtype: Option<RawValue<'a>>,
+    shape: Option<RawValue<'a>>,
+    data: Option<RawValue<'a>>,
+}
+
+impl<'a> Members<'a> {
+    fn slot(&mut self, name: &[u8]) -> Option<&mut Option<RawValue<'a>>> {
+        Some(match name {
+            b"nd" => &mut self.nd,
+            b"complex" => &mut self.complex,
+            b"kind" => &mut self.kind,
+            b"type" => &mut self.dtype,
+            b"shape" => &mut self.shape,
+            b"data" => &mut self.data,
+            _ => return None,
+        })
+    }
+}
+
+/// True unless the pairs that follow have nothing of numpy's. Looks at the names alone.
+#[inline]
+pub(crate) fn sniff(mut tokens: Tokens<'_>, count: u32) -> bool {
+    // A value of numpy has two members at least.
+    if count < 2 {
+        return false;
+    }
+    for _ in 0..count {
+        let here = tokens;
+        match tokens.next() {
+            Ok(Token::Bin(b"nd" | b"complex") | Token::Str(b"nd" | b"complex")) => return true,
+            Ok(Token::Array(_) | Token::Map(_)) => {
+                tokens = here;
+                if tokens.skip().is_err() {
+                    return false;
+                }
+            }
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+        if tokens.skip().is_err() {
+            return false;
+        }
+    }
+    false
+}
+
+/// The value of numpy that a map is; nothing if it is a plain map, or no map.
+pub(crate) fn read(raw: RawValue<'_>) -> Result<Option<Numpy<'_>>> {
+    let mut tokens = raw.tokens();
+    let Token::Map(count) = tokens.next()? else { return Ok(None) };
+    let (mut new, mut old, mut others) = (Members::default(), Members::default(), false);
+    for _ in 0..count {
+        let here = tokens;
+        let slot = match tokens.next()? {
+            Token::Bin(name) => {
+                let slot = new.slot(name);
+                others = true;
+                slot
+            }
+            Token::Str(name) => {
+                let slot = old.slot(name);
+                others |= slot.is_none();
+                slot
+            }
+            _ => {
+                tokens = here;
+                tokens.skip()?;
+                others = true;
+                None
+            }
+        };
+        let offset = tokens.offset();
+        let value = RawValue::at(tokens.skip()?, offset);
+        if let Some(slot) = slot {
+            *slot = Some(value);
+        }
+    }
+    if new.nd.is_some() || new.complex.is_some() {
+        return value(&new, b"", raw.offset());
+    }
+    // Names as str are anybody's: so the rest must be right, too.
+    let flag = old.nd.or(old.complex).and_then(|flag| flag.tokens().next().ok());
+    let is_flag = matches!((flag, old.nd), (Some(Token::Bool(_)), Some(_)) | (Some(Token::Bool(true)), None));
+    match !others && is_flag {
+        true if old.nd.is_none() => Ok(value(&old, b"str", raw.offset()).unwrap_or(None)),
+        true if old.complex.is_none() => value(&old, b"str", raw.offset()),
+        _ => Ok(None),
+    }
+}
+
+fn value<'a>(members: &Members<'a>, style: &[u8], at: u64) -> Result<Option<Numpy<'a>>> {
+    let Members { nd, kind, dtype, shape, data, .. } = *members;
+    let Some(data) = data else { return Ok(None) };
+    let Some(nd) = nd else {
+        let text = bytes(data, "the text of a complex number")?;
+        let text = str::from_utf8(text).map_err(|_| Error::invalid("a complex number is no text").at(data.offset()))?;
+        return text
+            .parse()
+            .map(|number: Complex| Some(Numpy::Complex(number)))
+            .map_err(|error| error.at(data.offset()));
+    };
+    if nd.tokens().next()? != Token::Bool(true) {
+        let Some(dtype) = dtype else { return Ok(None) };
+        let dtype = read_dtype(dtype, 0)?;
+        let bytes = bytes(data, "the data of a scalar")?;
+        let scalar = Scalar::from_bytes(dtype, Cow::Borrowed(bytes)).map_err(|error| error.at(data.offset()))?;
+        return Ok(Some(Numpy::Scalar(scalar)));
+    }
+    let is_objects = match kind.map(|kind| kind.tokens().next()).transpose()? {
+        Some(Token::Bin(kind)) => kind == b"O",
+        Some(Token::Str(kind)) => kind == b"O" && !style.is_empty(),
+        _ => false,
+    };
+    if is_objects {
+        let shape = shape.and_then(|shape| read_shape(shape).ok()).unwrap_or(Dims::NONE);
+        return Ok(Some(Numpy::Pickle(Pickle { shape, data: bytes(data, "a pickle")? })));
+    }
+    let (Some(dtype), Some(shape)) = (dtype, shape) else { return Ok(None) };
+    let dtype = read_dtype(dtype, 0)?;
+    let shape = read_shape(shape)?;
+    let bytes = bytes(data, "the data of an array")?;
+    // So they were written before there was a kind.
+    if matches!(&dtype, Dtype::Primitive(of) if of.kind() == Kind::Object) {
+        return Ok(Some(Numpy::Pickle(Pickle { shape, data: bytes })));
+    }
+    let array = NdArray::of(dtype, shape, bytes).map_err(|error| error.at(at))?;
+    Ok(Some(Numpy::Array(array)))
+}
+
+/// The bytes of a bin or a str.
+fn bytes<'a>(raw: RawValue<'a>, what: &str) -> Result<&'a [u8]> {
+    match raw.tokens().next()? {
+        Token::Bin(bytes) | Token::Str(bytes) => Ok(bytes),
+        other => Err(raw.unexpected(what, &other)),
+    }
+}
+
+fn name<'a>(raw: RawValue<'a>, what: &str) -> Result<&'a str> {
+    str::from_utf8(bytes(raw, what)?).map_err(|_| Error::invalid(format!("{what} is not UTF-8")).at(raw.offset()))
+}
+
+fn read_shape(raw: RawValue<'_>) -> Result<Dims> {
+    let mut dims = Dims::NONE;
+    let mut tokens = raw.tokens();
+    let count = match tokens.next()? {
+        Token::Array(count) => count,
+        // One number is a shape to numpy, too.
+        Token::Unsigned(_) => {
+            tokens = raw.tokens();
+            1
+        }
+        other => return Err(raw.unexpected("a shape", &other)),
+    };
+    if count as usize > MAX_DIMENSIONS {
+        let asked = count.into();
+        return Err(Error::limit("the dimensions of an array", asked, MAX_DIMENSIONS as u64).at(raw.offset()));
+    }
+    for _ in 0..count {
+        let at = tokens.offset();
+        match tokens.next()? {
+            Token::Unsigned(length) => dims.push(usize::try_from(length).map_err(|_| too_long(length, at))?),
+            other => return Err(RawValue::at(&[], at).unexpected("the length of a dimension", &other)),
+        }
+    }
+    Ok(dims)
+}
+
+#[cold]
+fn too_long(length: u64, at: u64) -> Error {
+    Error::invalid(format!("a dimension of {length} elements is more than this machine addresses")).at(at)
+}
+
+/// A dtype as a value of msgpack: text, or an array of fields.
+pub(crate) fn dtype_of(raw: RawValue<'_>) -> Result<Dtype> {
+    read_dtype(raw, 0)
+}
+
+fn read_dtype(raw: RawValue<'_>, depth: u32) -> Result<Dtype> {
+    let count = match raw.tokens().next()? {
+        Token::Str(text) | Token::Bin(text) => {
+            // Most are plain: no need to look twice.
+            if let Some(of) = str::from_utf8(text).ok().and_then(Primitive::parse) {
+                return Ok(Dtype::Primitive(of));
+            }
+            return String::from_utf8_lossy(text).parse().map_err(|error: Error| error.at(raw.offset()));
+        }
+        Token::Array(count) => count,
+        other => return Err(raw.unexpected("a dtype", &other)),
+    };
+    if depth >= MAX_NESTING {
+        let error = Error::limit("the nesting of a dtype", u64::from(depth) + 1, MAX_NESTING.into());
+        return Err(error.at(raw.offset()));
+    }
+    // No list is longer than its bytes: the walk over it ends the count early.
+    let mut fields = Vec::with_capacity((count as usize).min(64));
+    for field in raw.items()? {
+        fields.push(read_field(field?, depth)?);
+    }
+    let dtype = Dtype::Structured(fields);
+    match dtype.item_size() {
+        Some(_) if depth == 0 && empties(&dtype) > MAX_EMPTY_FIELDS => {
+            let error = Error::limit("the fields without bytes", empties(&dtype), MAX_EMPTY_FIELDS);
+            Err(error.at(raw.offset()))
+        }
+        Some(_) => Ok(dtype),
+        None => Err(Error::invalid("a structure is larger than this machine addresses").at(raw.offset())),
+    }
+}
+
+/// How many values without a byte an element holds: what costs time and is backed by nothing.
+fn empties(dtype: &Dtype) -> u64 {
+    match dtype {
+        Dtype::Primitive(of) => u64::from(of.size() == 0),
+        Dtype::Structured(fields) => fields.iter().fold(u64::from(fields.is_empty()), |sum, field| {
+            let product =
+                || field.shape.iter().fold(1u64, |product, &length| product.saturating_mul(length.max(1) as u64));
+            let times = if field.size() == Some(0) { product() } else { 1 };
+            let each = if field.shape.contains(&0) { 1 } else { empties(&field.dtype) };
+            sum.saturating_add(times.saturating_mul(each))
+        }),
+    }
+}
+
+fn read_field(raw: RawValue<'_>, depth: u32) -> Result<FieldDtype> {
+    let mut parts = raw.items()?;
+    let mut part = || parts.next().transpose();
+    let missing =
+        || Error::invalid("a field of a structure is no [name, dtype] or [name, dtype, shape]").at(raw.offset());
+    let first = part()?.ok_or_else(missing)?;
+    let mut title = None;
+    let field = match first.tokens().next()? {
+        Token::Array(2) => {
+            let mut names = first.items()?;
+            let mut each = || names.next().transpose()?.ok_or_else(missing);
+            title = Some(name(each()?, "the title of a field")?.to_owned());
+            name(each()?, "the name of a field")?
+        }
+        _ => name(first, "the name of a field")?,
+    };
+    let dtype = read_dtype(part()?.ok_or_else(missing)?, depth + 1)?;
+    let shape = part()?.map(read_shape).transpose()?.unwrap_or(Dims::NONE);
+    if part()?.is_some() {
+        return Err(missing());
+    }
+    let field = FieldDtype { name: field.to_owned(), title, dtype, shape: shape.as_slice().to_vec() };
+    Ok(field)
+}
