@@ -122,7 +122,7 @@ impl Writer {
     pub fn append<T: Serialize + ?Sized>(&mut self, sample: &T) -> Result<()> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
-        let done = ser::append(&mut scratch, sample).and_then(|()| self.append_message(&scratch));
+        let done = ser::extend(&mut scratch, sample).and_then(|()| self.append_message(&scratch));
         self.scratch = scratch;
         done.map_err(|error| error.in_format(FORMAT_NAME))
     }
