@@ -13,8 +13,5 @@ pub use names::Part;
 pub(crate) use emit::{
     put_array_header, put_bin, put_bool, put_ext, put_f32, put_f64, put_int, put_map_header, put_nil, put_str, put_uint,
 };
-pub(crate) use emit::{
-    put_array_header, put_bin, put_bool, put_ext, put_f32, put_f64, put_int, put_map_header, put_nil, put_str, put_uint,
-};
 pub(crate) use names::FileSet;
 pub(crate) use token::{Token, Tokens, utf8};
