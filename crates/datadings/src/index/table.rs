@@ -93,26 +93,31 @@ impl KeyTable {
         }
     }
 
-    /// The row whose hash this is.
+    /// The row whose hash this is. `sure` tells of a row whether it is the one without a look at its hash; it is asked for rows
+    /// whose hash has the same last and first bits.
     #[inline]
-    pub(crate) fn find(&self, hashes: &[u8], hash: u64) -> Option<u32> {
+    pub(crate) fn find(&self, hashes: &[u8], hash: u64, mut sure: impl FnMut(u32) -> bool) -> Option<u32> {
+        let entries = self.bucket(hash)?;
+        let wanted = low(hash);
+        if entries.len() > SHORT {
+            return find_in_long(entries, hashes, hash);
+        }
+        let mut same = entries.iter().filter(|entry| entry.low == wanted).map(|entry| entry.row);
+        same.find(|&row| sure(row) || hash_at(hashes, row as usize) == Some(hash))
+    }
+
+    /// The first row whose hash has the same last and first bits. Looks at nothing but the table.
+    #[inline]
+    pub(crate) fn guess(&self, hash: u64) -> Option<u32> {
+        let wanted = low(hash);
+        self.bucket(hash)?.iter().take(SHORT).find(|entry| entry.low == wanted).map(|entry| entry.row)
+    }
+
+    #[inline]
+    fn bucket(&self, hash: u64) -> Option<&[Entry]> {
         let at = bucket(hash, self.bits);
         let (start, end) = (*self.starts.get(at)?, *self.starts.get(at + 1)?);
-        let entries = self.entries.get(start as usize..end as usize)?;
-        let wanted = low(hash);
-        let same = if entries.len() <= SHORT {
-            entries
-        } else {
-            let first = entries.partition_point(|entry| entry.low < wanted);
-            let last = entries.partition_point(|entry| entry.low <= wanted);
-            entries.get(first..last)?
-        };
-        if same.len() <= SHORT {
-            let hit = |entry: &&Entry| entry.low == wanted && hash_at(hashes, entry.row as usize) == Some(hash);
-            return same.iter().find(hit).map(|entry| entry.row);
-        }
-        let place = same.binary_search_by_key(&Some(hash), |entry| hash_at(hashes, entry.row as usize)).ok()?;
-        same.get(place).map(|entry| entry.row)
+        self.entries.get(start as usize..end as usize)
     }
 
     /// The bytes it takes.
@@ -120,6 +125,17 @@ impl KeyTable {
     fn bytes(&self) -> usize {
         size_of_val(self.starts.as_slice()) + size_of_val(self.entries.as_slice())
     }
+}
+
+/// The row of a hash in a bucket of which no writer makes one.
+#[cold]
+fn find_in_long(entries: &[Entry], hashes: &[u8], hash: u64) -> Option<u32> {
+    let wanted = low(hash);
+    let first = entries.partition_point(|entry| entry.low < wanted);
+    let last = entries.partition_point(|entry| entry.low <= wanted);
+    let same = entries.get(first..last)?;
+    let place = same.binary_search_by_key(&Some(hash), |entry| hash_at(hashes, entry.row as usize)).ok()?;
+    same.get(place).map(|entry| entry.row)
 }
 
 /// Does each piece of work on a thread of its own, the only one on this thread.
@@ -209,12 +225,23 @@ mod tests {
             let hashes = bytes((0..rows).map(mixed));
             let table = KeyTable::build(&hashes, threads).unwrap();
             for row in 0..rows {
-                assert_eq!(table.find(&hashes, mixed(row)), Some(row as u32), "{rows} {threads}");
+                assert_eq!(table.find(&hashes, mixed(row), |_| false), Some(row as u32), "{rows} {threads}");
             }
             for other in rows..rows + 1000 {
-                assert_eq!(table.find(&hashes, mixed(other)), None);
+                assert_eq!(table.find(&hashes, mixed(other), |_| false), None);
             }
             assert!(table.bytes() < 11 * rows as usize + 32, "{} bytes for {rows}", table.bytes());
+        }
+    }
+
+    #[test]
+    fn who_is_sure_is_not_asked_for_a_hash() {
+        let hashes = bytes((0..1000).map(mixed));
+        let table = KeyTable::build(&hashes, 1).unwrap();
+        for row in 0..1000 {
+            assert_eq!(table.guess(mixed(row)), Some(row as u32));
+            assert_eq!(table.find(&[], mixed(row), |found| u64::from(found) == row), Some(row as u32));
+            assert_eq!(table.find(&[], mixed(row), |_| false), None);
         }
     }
 
@@ -227,7 +254,7 @@ mod tests {
             let start = std::time::Instant::now();
             let table = KeyTable::build(&hashes, 2).unwrap();
             for row in (0..100_000).step_by(7) {
-                assert_eq!(table.find(&hashes, family(row)), Some(row as u32));
+                assert_eq!(table.find(&hashes, family(row), |_| false), Some(row as u32));
             }
             assert!(start.elapsed().as_secs() < 10, "a quadratic search takes minutes");
         }

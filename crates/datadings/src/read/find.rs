@@ -1,14 +1,19 @@
 //! The reader's questions by key.
 
+use std::ops::Range;
+
 use container_core::Result;
 use simplebloom::digest;
 
-use crate::index::hash_key;
+use crate::index::{KeyHashes, hash_key};
 use crate::read::reader::Reader;
 use crate::read::sample::Sample;
 
 /// So many look-ups build the table at once.
 const MANY: usize = 16;
+
+/// So many keys are looked for at once.
+const BATCH: usize = 32;
 
 impl Reader {
     /// The number of the sample that has this key, `None` where none has it.
@@ -21,8 +26,23 @@ impl Reader {
     pub fn find(&self, key: &str) -> Result<Option<u64>> {
         let Some(hashes) = self.key_hashes()? else { return Ok(None) };
         let hash = hash_key(key, hashes.salt());
-        match self.row_of(hashes, hash, false)? {
-            Some(row) if self.has_key(row, key)? => Ok(Some(row)),
+        self.find_hash(hashes, hash, key, false)
+    }
+
+    fn find_hash(&self, hashes: &KeyHashes, hash: u64, key: &str, many: bool) -> Result<Option<u64>> {
+        let mut sure = false;
+        let row = match self.key_table(hashes, many)? {
+            Some(table) => table
+                .find(hashes.as_bytes(), hash, |row| {
+                    // Most keys that are looked for are there: the sample says so at once.
+                    sure = self.states(row.into(), key) == Some(true);
+                    sure
+                })
+                .map(u64::from),
+            None => self.scan(hashes, hash)?,
+        };
+        match row {
+            Some(row) if sure || self.has_key(row, key)? => Ok(Some(row)),
             _ => Ok(None),
         }
     }
@@ -36,13 +56,32 @@ impl Reader {
         let mut digests = vec![[0; 2]; keys.len()];
         let texts: Vec<&[u8]> = keys.iter().map(|key| key.as_ref().as_bytes()).collect();
         digest::digest_many(&texts, hashes.salt(), &mut digests)?;
-        let found = digests.iter().zip(keys).map(|(&[hash, _], key)| {
-            Ok(match self.row_of(hashes, hash, keys.len() >= MANY)? {
-                Some(row) if self.has_key(row, key.as_ref())? => Some(row),
-                _ => None,
-            })
-        });
-        found.collect()
+        let table = self.key_table(hashes, keys.len() >= MANY)?;
+        let mut found = Vec::with_capacity(keys.len());
+        for (keys, digests) in keys.chunks(BATCH).zip(digests.chunks(BATCH)) {
+            // Step by step for the whole batch, so that the processor waits for many places of memory at once.
+            let mut guesses = [None; BATCH];
+            let mut extents: [Option<(u64, Range<u64>)>; BATCH] = [const { None }; BATCH];
+            for (guess, [hash, _]) in guesses.iter_mut().zip(digests) {
+                *guess = table.and_then(|table| table.guess(*hash));
+            }
+            for (extent, row) in extents.iter_mut().zip(guesses.into_iter().map(|guess| guess.map(u64::from))) {
+                *extent = row.and_then(|row| self.extent(row).ok().map(|range| (row, range)));
+            }
+            let mut touched = 0;
+            for (_, range) in extents.iter().flatten() {
+                touched ^= self.lend(range).and_then(|bytes| bytes.first()).copied().unwrap_or_default();
+            }
+            std::hint::black_box(touched);
+            for ((key, [hash, _]), extent) in keys.iter().zip(digests).zip(extents) {
+                let key = key.as_ref();
+                match extent {
+                    Some((row, _)) if self.states(row, key) == Some(true) => found.push(Some(row)),
+                    _ => found.push(self.find_hash(hashes, *hash, key, true)?),
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// True when a sample has this key. The filter answers for most keys that none has.
@@ -69,10 +108,17 @@ impl Reader {
         }
     }
 
+    /// Does the sample itself say that this is its key? `None` where it says nothing.
+    #[inline]
+    fn states(&self, row: u64, key: &str) -> Option<bool> {
+        let sample = self.get(row).ok()?;
+        sample.key().ok().map(|stated| stated == key)
+    }
+
     /// Is this the key of the sample, and not only one with the same hash?
     fn has_key(&self, row: u64, key: &str) -> Result<bool> {
-        // The sample that is wanted mostly says so itself, and a glance at it costs less than a walk over all keys.
-        let stated = self.get(row).ok().and_then(|sample| sample.key().ok().map(|stated| stated == key));
+        // A glance at the sample costs less than a walk over all keys.
+        let stated = self.states(row, key);
         if stated == Some(true) {
             return Ok(true);
         }

@@ -123,21 +123,25 @@ impl Reader {
         Ok(KeyHashes::computed(salt, &hashes))
     }
 
-    /// The row of a hash: by the table, or by a scan while the table would cost more. `many` builds it at once.
-    pub(crate) fn row_of(&self, hashes: &KeyHashes, hash: u64, many: bool) -> Result<Option<u64>> {
+    /// The table of hashes, where it is built, or is worth it: `many` look-ups are, and the fifth single one is.
+    pub(crate) fn key_table(&self, hashes: &KeyHashes, many: bool) -> Result<Option<&KeyTable>> {
         let parts = &self.parts;
         if let Some(table) = parts.table.get() {
-            return Ok(table.find(hashes.as_bytes(), hash).map(u64::from));
+            return Ok(Some(table));
         }
-        if many || parts.scans.fetch_add(1, Ordering::Relaxed) >= SCANS {
-            // Whoever finds another thread at it scans: waiting would hang in a process that was forked meanwhile.
-            if let Ok(_building) = parts.building.try_lock() {
-                let table = once(&parts.table, || {
-                    KeyTable::build(hashes.as_bytes(), 0).map_err(|error| self.in_part(Part::KeyHashes, error))
-                })?;
-                return Ok(table.find(hashes.as_bytes(), hash).map(u64::from));
-            }
+        if !many && parts.scans.fetch_add(1, Ordering::Relaxed) < SCANS {
+            return Ok(None);
         }
+        // Whoever finds another thread at it scans: waiting would hang in a process that was forked meanwhile.
+        let Ok(_building) = parts.building.try_lock() else { return Ok(None) };
+        let table = once(&parts.table, || {
+            KeyTable::build(hashes.as_bytes(), 0).map_err(|error| self.in_part(Part::KeyHashes, error))
+        })?;
+        Ok(Some(table))
+    }
+
+    /// The row of a hash, found by looking at one hash after another.
+    pub(crate) fn scan(&self, hashes: &KeyHashes, hash: u64) -> Result<Option<u64>> {
         let Some(row) = hashes.scan(hash, 0) else { return Ok(None) };
         match hashes.scan(hash, row + 1) {
             None => Ok(Some(row)),

@@ -48,7 +48,7 @@ impl Writer {
     fn take_old(&mut self, key: &str, extent: std::ops::Range<u64>) -> Result<()> {
         let row = self.keys.len();
         let keys = &self.keys;
-        if let Some(first) = self.seen.find(key, |row| keys.is(row, key))? {
+        if let Some(first) = self.seen.claim(key, row, |row| keys.is(row, key))? {
             let detail = format!("the key is that of sample {first} too: the dataset has to be repaired first");
             return Err(Error::invalid(detail).in_key(key.to_owned()));
         }
@@ -58,8 +58,6 @@ impl Writer {
         }
         self.old_end = extent.end;
         self.offsets.put(&extent.end.to_be_bytes())?;
-        self.keys.push(key)?;
-        self.seen.insert(key, row);
-        Ok(())
+        self.keys.push(key)
     }
 }

@@ -35,37 +35,41 @@ impl SeenKeys {
         usize::try_from(tag.rotate_left(bits) & (self.slots.len() as u64 - 1)).unwrap_or(0)
     }
 
-    /// The row of this key, if it is there. `is` tells whether a row has it; it is asked for the rows with the same hash.
-    pub(crate) fn find(&self, key: &str, mut is: impl FnMut(u32) -> Result<bool>) -> Result<Option<u32>> {
+    /// Adds a key as that of `row`, unless it is there: then its row is given. `is` tells whether a row has the key; it is
+    /// asked for the rows with the same hash.
+    #[inline]
+    pub(crate) fn claim(&mut self, key: &str, row: u32, mut is: impl FnMut(u32) -> Result<bool>) -> Result<Option<u32>> {
+        if self.len >= self.slots.len() / 4 * 3 {
+            self.grow();
+        }
         let tag = self.tag(key);
+        let mask = self.slots.len() - 1;
         let mut at = self.home(tag);
-        loop {
-            let slot = self.slots.get(at).copied().unwrap_or(FREE);
-            if slot == FREE {
-                return Ok(None);
+        while let Some(slot) = self.slots.get_mut(at) {
+            if *slot == FREE {
+                *slot = tag | u64::from(row);
+                self.len += 1;
+                break;
             }
-            if slot & !u64::from(u32::MAX) == tag {
-                let row = u32::try_from(slot & u64::from(u32::MAX)).unwrap_or(u32::MAX);
-                if is(row)? {
-                    return Ok(Some(row));
+            if *slot & !u64::from(u32::MAX) == tag {
+                let known = u32::try_from(*slot & u64::from(u32::MAX)).unwrap_or(u32::MAX);
+                if is(known)? {
+                    return Ok(Some(known));
                 }
             }
-            at = (at + 1) & (self.slots.len() - 1);
+            at = (at + 1) & mask;
         }
+        Ok(None)
     }
 
-    /// Adds a key that is not there yet.
-    pub(crate) fn insert(&mut self, key: &str, row: u32) {
-        if self.len >= self.slots.len() / 4 * 3 {
-            let slots = vec![FREE; self.slots.len() * 2];
-            for slot in std::mem::replace(&mut self.slots, slots) {
-                if slot != FREE {
-                    self.place(slot);
-                }
+    #[cold]
+    fn grow(&mut self) {
+        let slots = vec![FREE; self.slots.len() * 2];
+        for slot in std::mem::replace(&mut self.slots, slots) {
+            if slot != FREE {
+                self.place(slot);
             }
         }
-        self.len += 1;
-        self.place(self.tag(key) | u64::from(row));
     }
 
     fn place(&mut self, entry: u64) {
@@ -90,14 +94,15 @@ mod tests {
         let mut seen = SeenKeys::new();
         for row in 0..20_000u32 {
             let key = format!("key {row}");
-            assert_eq!(seen.find(&key, |other| Ok(format!("key {other}") == key)).unwrap(), None);
-            seen.insert(&key, row);
+            assert_eq!(seen.claim(&key, row, |other| Ok(format!("key {other}") == key)).unwrap(), None);
         }
         for row in 0..20_000u32 {
             let key = format!("key {row}");
-            assert_eq!(seen.find(&key, |other| Ok(other == row)).unwrap(), Some(row));
-            assert_eq!(seen.find(&key, |_| Ok(false)).unwrap(), None, "rows that are not it are passed");
+            assert_eq!(seen.claim(&key, 99_999, |other| Ok(other == row)).unwrap(), Some(row));
         }
+        assert!(seen.claim("key 7", 1, |_| Err(container_core::Error::usage("no"))).is_err());
         assert!(seen.slots.len() * size_of::<u64>() < 20_000 * 22);
+        assert_eq!(seen.claim("key 7", 20_000, |_| Ok(false)).unwrap(), None, "rows that are not it are passed");
+        assert_eq!(seen.claim("key 7", 1, |other| Ok(other == 20_000)).unwrap(), Some(20_000));
     }
 }

@@ -176,20 +176,19 @@ impl Writer {
             return Err(Error::usage("the writer is used after a write that failed").in_format(FORMAT_NAME));
         }
         let row = self.keys.len();
-        let keys = &self.keys;
-        if let Some(first) = self.seen.find(key, |row| keys.is(row, key))? {
-            return Err(duplicate(key, first, row));
-        }
         if row == u32::MAX {
             let error = Error::limit("the number of samples", u64::from(row) + 1, row.into());
             return Err(error.in_format(FORMAT_NAME));
+        }
+        let keys = &self.keys;
+        if let Some(first) = self.seen.claim(key, row, |row| keys.is(row, key))? {
+            return Err(duplicate(key, first, row));
         }
         self.poisoned = true;
         self.data.put(message)?;
         self.offsets.put(&self.data.position().to_be_bytes())?;
         self.keys.push(key)?;
         self.poisoned = false;
-        self.seen.insert(key, row);
         Ok(())
     }
 
