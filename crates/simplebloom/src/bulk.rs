@@ -5,6 +5,7 @@
 //! same time.
 
 use crate::digest::{Digest, LANES};
+use crate::far::{FarInserter, is_far};
 use crate::probe::{Modulus, Row, Steps, Walk};
 use crate::shape::Shape;
 use crate::simd;
@@ -22,12 +23,10 @@ impl Plan {
         Self { modulus: Modulus::new(shape.bits()), hashes: usize::try_from(shape.hashes()).unwrap_or(usize::MAX) }
     }
 
-    #[cfg(feature = "parallel")]
     pub(crate) fn hashes(&self) -> usize {
         self.hashes
     }
 
-    #[cfg(feature = "parallel")]
     pub(crate) fn walk(&self, digests: &[Digest; LANES]) -> Walk {
         Walk::new(self.modulus, digests)
     }
@@ -70,7 +69,7 @@ pub(crate) fn set(bits: &mut [u8], index: u64) {
 }
 
 #[inline(always)]
-fn is_set(bits: &[u8], index: u64) -> bool {
+pub(crate) fn is_set(bits: &[u8], index: u64) -> bool {
     bits.get(place(index)).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
 }
 
@@ -81,8 +80,35 @@ pub(crate) fn filled(digests: &[Digest]) -> [Digest; LANES] {
     core::array::from_fn(|lane| digests.get(lane).copied().unwrap_or(first))
 }
 
+/// Sets bits, some keys behind what it is told.
+pub(crate) enum Inserter<'a> {
+    Near(TileInserter<'a>),
+    Far(FarInserter<'a>),
+}
+
+impl<'a> Inserter<'a> {
+    /// For about so many keys.
+    pub(crate) fn new(bits: &'a mut [u8], plan: Plan, keys: usize) -> Self {
+        if is_far(bits, &plan, keys) {
+            Self::Far(FarInserter::new(bits, plan, keys))
+        } else {
+            Self::Near(TileInserter::new(bits, plan))
+        }
+    }
+
+    /// Takes up to [`LANES`] digests.
+    #[inline]
+    pub(crate) fn push(&mut self, digests: &[Digest]) {
+        match self {
+            _ if digests.is_empty() => {}
+            Self::Near(near) => near.push(digests),
+            Self::Far(far) => far.push(digests),
+        }
+    }
+}
+
 /// Sets bits, a tile behind what it is told.
-pub(crate) struct Inserter<'a> {
+pub(crate) struct TileInserter<'a> {
     bits: &'a mut [u8],
     plan: Plan,
     ahead: bool,
@@ -92,17 +118,13 @@ pub(crate) struct Inserter<'a> {
     waiting_rows: usize,
 }
 
-impl<'a> Inserter<'a> {
-    pub(crate) fn new(bits: &'a mut [u8], plan: Plan) -> Self {
+impl<'a> TileInserter<'a> {
+    fn new(bits: &'a mut [u8], plan: Plan) -> Self {
         let ahead = bits.len() > NEAR;
         Self { bits, plan, ahead, next: [[0; LANES]; ROWS], waiting: [[0; LANES]; ROWS], waiting_rows: 0 }
     }
 
-    /// Takes up to [`LANES`] digests.
-    pub(crate) fn push(&mut self, digests: &[Digest]) {
-        if digests.is_empty() {
-            return;
-        }
+    fn push(&mut self, digests: &[Digest]) {
         let mut walk = Walk::new(self.plan.modulus, &filled(digests));
         let mut left = self.plan.hashes;
         while left > 0 {
@@ -134,7 +156,7 @@ impl<'a> Inserter<'a> {
     }
 }
 
-impl Drop for Inserter<'_> {
+impl Drop for TileInserter<'_> {
     fn drop(&mut self) {
         self.flush();
     }

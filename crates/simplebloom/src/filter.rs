@@ -8,6 +8,7 @@ use container_core::{Error, ErrorKind, Limits, Result};
 
 use crate::bulk::{ASKED, Asker, Inserter, Plan};
 use crate::digest::{Digest, LANES, Salt, digest, digest_some, unsalted};
+use crate::far::{FarAsker, is_far};
 use crate::ln::ln;
 use crate::shape::Shape;
 use crate::wire::{self, FORMAT, HEADER_BYTES};
@@ -104,7 +105,7 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
     }
 
     #[cfg(feature = "parallel")]
-    pub(crate) fn plan(&self) -> Plan {
+    pub(crate) const fn plan(&self) -> Plan {
         self.plan
     }
 
@@ -123,9 +124,12 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
     /// Whether the filter holds every one of the keys. Stops soon after the first that it does not.
     #[must_use]
     pub fn contains_all<K: AsRef<[u8]>>(&self, keys: &[K]) -> bool {
-        let mut asker = Asker::new(self.bits(), self.plan);
         let mut found = [false; ASKED];
-        keys.chunks(ASKED).all(|keys| ask(&mut asker, keys, &mut found).iter().all(|found| *found))
+        keys.chunks(ASKED).all(|keys| {
+            let found = found.get_mut(..keys.len()).unwrap_or_default();
+            ask(self.bits(), self.plan, keys, found, hashed());
+            found.iter().all(|found| *found)
+        })
     }
 
     /// Says of each key whether the filter holds it.
@@ -144,10 +148,7 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
     /// [`Usage`](ErrorKind::Usage) when `found` is not as long as `keys`; then nothing was written.
     pub fn contains_many<K: AsRef<[u8]>>(&self, keys: &[K], found: &mut [bool]) -> Result<()> {
         same_length("keys", keys.len(), found.len())?;
-        let mut asker = Asker::new(self.bits(), self.plan);
-        for (keys, found) in keys.chunks(ASKED).zip(found.chunks_mut(ASKED)) {
-            ask(&mut asker, keys, found);
-        }
+        ask(self.bits(), self.plan, keys, found, hashed());
         Ok(())
     }
 
@@ -166,13 +167,13 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
     {
         let mut keys = keys.into_iter();
         let mut some = Vec::with_capacity(ASKED);
-        let mut asker = Asker::new(self.bits(), self.plan);
         let (mut found, mut next, mut count) = ([false; ASKED], 0, 0);
         core::iter::from_fn(move || {
             if next == count {
                 some.clear();
                 some.extend(keys.by_ref().take(ASKED));
-                ask(&mut asker, &some, &mut found);
+                found = [false; ASKED];
+                ask(self.bits(), self.plan, &some, found.get_mut(..some.len()).unwrap_or_default(), hashed());
                 (next, count) = (0, some.len());
             }
             let answer = found.get(next).copied().filter(|_| next < count);
@@ -188,10 +189,7 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
     /// As [`contains_many`](Self::contains_many).
     pub fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) -> Result<()> {
         same_length("digests", digests.len(), found.len())?;
-        let mut asker = Asker::new(self.bits(), self.plan);
-        for (digests, found) in digests.chunks(ASKED).zip(found.chunks_mut(ASKED)) {
-            asker.ask(digests, found);
-        }
+        ask(self.bits(), self.plan, digests, found, given);
         Ok(())
     }
 
@@ -247,16 +245,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> BloomFilter<B> {
     /// Inserts many keys. From an iterator, [`extend`](Extend::extend) does.
     pub fn insert_many<K: AsRef<[u8]>>(&mut self, keys: &[K]) {
         let plan = self.plan;
-        insert_into(self.bits_mut(), plan, keys);
+        insert_into(self.bits_mut(), plan, keys, hashed());
     }
 
     /// Inserts keys that have been hashed, without a salt, by [`digest_many`](crate::digest::digest_many).
     pub fn insert_digests(&mut self, digests: &[Digest]) {
         let plan = self.plan;
-        let mut inserter = Inserter::new(self.bits_mut(), plan);
-        for digests in digests.chunks(LANES) {
-            inserter.push(digests);
-        }
+        insert_into(self.bits_mut(), plan, digests, given);
     }
 
     /// Inserts all that was inserted into another filter.
@@ -287,28 +282,51 @@ pub(crate) fn unite(bits: &mut [u8], other: &[u8]) {
     }
 }
 
-/// Inserts keys into bits.
-pub(crate) fn insert_into<K: AsRef<[u8]>>(bits: &mut [u8], plan: Plan, keys: &[K]) {
-    let start = unsalted();
-    let mut inserter = Inserter::new(bits, plan);
+/// Inserts keys into bits; `hash` is for up to [`LANES`] of them.
+pub(crate) fn insert_into<K>(bits: &mut [u8], plan: Plan, keys: &[K], hash: impl Fn(&[K], &mut [Digest])) {
+    let mut inserter = Inserter::new(bits, plan, keys.len());
     let mut digests = [[0; 2]; LANES];
     for keys in keys.chunks(LANES) {
-        digest_some(keys, &start, &mut digests);
+        hash(keys, &mut digests);
         inserter.push(digests.get(..keys.len()).unwrap_or_default());
     }
 }
 
-/// Asks for up to [`ASKED`] keys; the answers are at the beginning of `found`.
-pub(crate) fn ask<'f, K: AsRef<[u8]>>(asker: &mut Asker<'_>, keys: &[K], found: &'f mut [bool]) -> &'f mut [bool] {
-    let start = unsalted();
-    let mut digests = [[0; 2]; ASKED];
-    for (keys, digests) in keys.chunks(LANES).zip(digests.chunks_mut(LANES)) {
-        digest_some(keys, &start, digests);
+/// Says of each of many keys whether it is there; `hash` is for up to [`LANES`] of them.
+pub(crate) fn ask<K>(bits: &[u8], plan: Plan, keys: &[K], found: &mut [bool], hash: impl Fn(&[K], &mut [Digest])) {
+    let hash = |keys: &[K], digests: &mut [Digest]| {
+        for (keys, digests) in keys.chunks(LANES).zip(digests.chunks_mut(LANES)) {
+            hash(keys, digests);
+        }
+    };
+    if is_far(bits, &plan, keys.len()) {
+        let mut asker = FarAsker::new(bits, plan, keys.len());
+        let mut digests = alloc::vec![[0; 2]; asker.at_once()];
+        for (keys, found) in keys.chunks(asker.at_once()).zip(found.chunks_mut(asker.at_once())) {
+            hash(keys, &mut digests);
+            asker.ask(&digests, found);
+        }
+    } else {
+        let mut asker = Asker::new(bits, plan);
+        let mut digests = [[0; 2]; ASKED];
+        for (keys, found) in keys.chunks(ASKED).zip(found.chunks_mut(ASKED)) {
+            hash(keys, &mut digests);
+            asker.ask(digests.get(..keys.len()).unwrap_or_default(), found);
+        }
     }
-    let count = keys.len().min(ASKED).min(found.len());
-    let found = found.get_mut(..count).unwrap_or_default();
-    asker.ask(digests.get(..count).unwrap_or_default(), found);
-    found
+}
+
+/// Hashes up to [`LANES`] keys.
+pub(crate) fn hashed<K: AsRef<[u8]>>() -> impl Fn(&[K], &mut [Digest]) {
+    let start = unsalted();
+    move |keys, digests| digest_some(keys, &start, digests)
+}
+
+/// Takes up to [`LANES`] keys that have been hashed.
+pub(crate) fn given(keys: &[Digest], digests: &mut [Digest]) {
+    for (to, from) in digests.iter_mut().zip(keys) {
+        *to = *from;
+    }
 }
 
 pub(crate) fn same_length(what: &str, keys: usize, found: usize) -> Result<()> {
@@ -327,10 +345,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, K: AsRef<[u8]>> Extend<K> for BloomFilter<B> 
     /// Inserts the keys, sixteen at a time.
     fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
         let plan = self.plan;
-        let start = unsalted();
+        let hash = hashed();
         let mut keys = keys.into_iter();
         let mut some = Vec::with_capacity(LANES);
-        let mut inserter = Inserter::new(self.bits_mut(), plan);
+        let mut inserter = Inserter::new(self.bits_mut(), plan, keys.size_hint().0);
         let mut digests = [[0; 2]; LANES];
         loop {
             some.clear();
@@ -338,7 +356,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>, K: AsRef<[u8]>> Extend<K> for BloomFilter<B> 
             if some.is_empty() {
                 return;
             }
-            digest_some(&some, &start, &mut digests);
+            hash(&some, &mut digests);
             inserter.push(digests.get(..some.len()).unwrap_or_default());
         }
     }

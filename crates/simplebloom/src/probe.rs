@@ -82,12 +82,14 @@ impl Iterator for Steps {
 pub(crate) type Row = [u64; LANES];
 
 /// As [`Steps`], for sixteen keys side by side.
+#[derive(Clone, Copy)]
 pub(crate) struct Walk {
     sum: Row,
     step: Row,
     index: Row,
     plain: Row,
-    wrapped: Row,
+    /// What to flip in the step where the sum wraps.
+    change: Row,
     bits: u64,
 }
 
@@ -100,7 +102,7 @@ impl Walk {
             step: digests.map(|[_, step]| step),
             index: digests.map(|[sum, _]| modulus.of(sum)),
             plain: steps.map(|(plain, _)| plain),
-            wrapped: steps.map(|(_, wrapped)| wrapped),
+            change: steps.map(|(plain, wrapped)| plain ^ wrapped),
             bits: modulus.bits,
         }
     }
@@ -109,16 +111,18 @@ impl Walk {
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "lanes of arrays that have them")]
     pub(crate) fn rows(&mut self, rows: &mut [Row]) {
+        // In registers, as far as there are any.
+        let Self { mut sum, step, mut index, plain, change, bits } = *self;
         for row in rows {
-            *row = self.index;
+            *row = index;
             for lane in 0..LANES {
-                let sum = self.sum[lane].wrapping_add(self.step[lane]);
-                let wraps = sum < self.step[lane];
-                self.sum[lane] = sum;
-                let next = self.index[lane] + if wraps { self.wrapped[lane] } else { self.plain[lane] };
-                self.index[lane] = next.min(next.wrapping_sub(self.bits));
+                sum[lane] = sum[lane].wrapping_add(step[lane]);
+                let wraps = u64::from(sum[lane] < step[lane]);
+                let next = index[lane] + (plain[lane] ^ change[lane] & wraps.wrapping_neg());
+                index[lane] = next.min(next.wrapping_sub(bits));
             }
         }
+        (self.sum, self.index) = (sum, index);
     }
 }
 

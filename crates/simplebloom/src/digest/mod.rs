@@ -12,7 +12,7 @@
 //! digest_many(&keys, Salt::NONE, &mut digests)?;
 //! assert_eq!(digests[1], digest(b"b", Salt::NONE));
 //! // hashlib.blake2s(b"a").digest()[:8]
-//! assert_eq!(digests[0][0], 0x4a0d_1298_73403_0377);
+//! assert_eq!(digests[0][0], 0x4a0d_1298_7340_3037);
 //! # Ok::<(), container_core::Error>(())
 //! ```
 
@@ -22,6 +22,9 @@ pub(crate) mod rounds;
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(feature = "parallel")]
+pub use crate::parallel::par_digest_many;
 
 use container_core::{Error, Result};
 
