@@ -1,3 +1,4 @@
 //! What the cross-format tests share.
 
+pub mod datadings_lines;
 pub mod idv_canonical;

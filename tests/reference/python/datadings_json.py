@@ -56,14 +56,14 @@ class Pairs(list):
 
 
 def digits(text, low, high):
-    """A number that Python's repr or numpy's str wrote with its shortest digits, as the usual writers of Rust place its point."""
+    """A number that Python's repr or numpy's str wrote with its shortest digits, as serde_json places its point."""
     sign, text = ("-", text[1:]) if text.startswith("-") else ("", text)
     mantissa, _, exponent = text.partition("e")
     whole, _, fraction = mantissa.partition(".")
     point = len(whole) + int(exponent or 0)
     figures = whole + fraction
     point -= len(figures) - len(figures.lstrip("0"))
-    figures = figures.strip("0") if figures.strip("0") else ""
+    figures = figures.strip("0")
     if not figures:
         return sign + "0.0"
     if low < point <= 0:
@@ -73,11 +73,7 @@ def digits(text, low, high):
             return f"{sign}{figures.ljust(point, '0')}.0"
         return f"{sign}{figures[:point]}.{figures[point:]}"
     rest = f".{figures[1:]}" if len(figures) > 1 else ""
-    return f"{sign}{figures[0]}{rest}e{'+' if PLUS and point > 0 else ''}{point - 1}"
-
-
-# Whether the exponent of a large float has a plus.
-PLUS = False
+    return f"{sign}{figures[0]}{rest}e{point - 1:+d}"
 
 
 def number(value):

@@ -1,0 +1,52 @@
+//! What is in a dataset, a line for each sample, as the scripts in `tests/reference/python` print it.
+
+use container_core::Limits;
+use datadings::{Error, Reader, Sample, json};
+
+/// One sample: its key and all of it as JSON, without the line's end.
+///
+/// # Errors
+/// What is wrong with the sample.
+pub fn line(key: &str, sample: &Sample<'_>) -> Result<Vec<u8>, Error> {
+    let mut line = b"{\"key\":".to_vec();
+    serde_json::to_writer(&mut line, key).map_err(|cause| Error::usage("no JSON for the key").caused_by(cause))?;
+    line.extend_from_slice(b",\"sample\":");
+    json::write(sample.raw(), &mut line, &Limits::default())?;
+    line.push(b'}');
+    Ok(line)
+}
+
+/// All samples in order, each with a line's end.
+///
+/// # Errors
+/// What is wrong with the dataset.
+pub fn lines(reader: &Reader) -> Result<Vec<u8>, Error> {
+    let mut all = Vec::new();
+    for (key, sample) in reader.keys(0..reader.len())?.zip(reader) {
+        all.append(&mut line(&key?, &sample?)?);
+        all.push(b'\n');
+    }
+    Ok(all)
+}
+
+/// The first line in which two texts differ, counted from 1, with both.
+#[must_use]
+pub fn difference(ours: &[u8], theirs: &[u8]) -> Option<String> {
+    let (ours, theirs) = (String::from_utf8_lossy(ours), String::from_utf8_lossy(theirs));
+    let (mut left, mut right) = (ours.lines(), theirs.lines());
+    for number in 1.. {
+        match (left.next(), right.next()) {
+            (None, None) => break,
+            (ours, theirs) if ours == theirs => {}
+            (ours, theirs) => {
+                let none = "(no line)";
+                return Some(format!(
+                    "line {number} is\n{}\nwhere Python has\n{}",
+                    ours.unwrap_or(none),
+                    theirs.unwrap_or(none)
+                ));
+            }
+        }
+    }
+    None
+}
