@@ -1,0 +1,457 @@
+//! Which sample comes when: orders as pure functions of seed, epoch and position.
+//!
+//! An [`Order`] is a description, not a generator: the sample at a position is computed from the position, so iteration begins or goes
+//! on anywhere at once, in any number of processes that share nothing but the description. A checkpoint is three things: the order
+//! (it implements serde's traits), the epoch, and how many positions are done.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use datadings::order::{Order, Shard, Split};
+//!
+//! let order = Order::sequential(1000).range(0..900)?.shuffled(42)?;
+//! let (epoch, done) = (3, 500);
+//! let checkpoint = serde_json::to_string(&(&order, epoch, done))?;
+//!
+//! // Later, with 2 ranks of 3 workers, whatever it was before:
+//! let (order, epoch, done): (Order, u64, u64) = serde_json::from_str(&checkpoint)?;
+//! let mut rest = Vec::new();
+//! for (rank, worker) in (0..2).flat_map(|rank| (0..3).map(move |worker| (rank, worker))) {
+//!     rest.extend(order.shard(epoch, done, Shard::new(rank, 2, worker, 3)?, Split::Strided)?);
+//! }
+//! rest.extend(order.iter(epoch).take(500)); // what was done before
+//! rest.sort_unstable();
+//! assert_eq!(rest, (0..900).collect::<Vec<_>>());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Steps
+//!
+//! An order begins with the samples `0..len` and goes through steps, each of which takes the order made so far as it is:
+//!
+//! | step | position `p` of epoch `e` is | length |
+//! |---|---|---|
+//! | [`range(a..b)`](Order::range) | position `a + p` of epoch `e` before | `b - a` |
+//! | [`shuffled`](Order::shuffled), [`quasi_shuffled`](Order::quasi_shuffled) | position `permutation(e, p)` of epoch `e` before | the same |
+//! | [`repeat(t)`](Order::repeat) of `n` | position `p % n` of epoch `e * t + p / n` before | `t * n` |
+//! | [`cycle`](Order::cycle) of `n` | position `p % n` of epoch `e + p / n` before | endless |
+//!
+//! So a range of a shuffled order is some of all samples, others in every epoch; a shuffled range is always the same samples. Every
+//! round of a repeated or cycled shuffle is shuffled anew; a shuffle of a repeated order mixes the rounds with each other. Epochs
+//! count modulo 2^64. Shuffles that follow each other should have different seeds.
+//!
+//! # The algorithm, which is a promise
+//!
+//! The same description gives the same order in every later version and on every machine. All numbers are unsigned 64-bit and
+//! wrap around; `hi(x, n)` is `x * n / 2^64`; `mix` is the finalizer of SplitMix64; `G` is 0x9e3779b97f4a7c15:
+//!
+//! ```text
+//! mix(x)            x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;  x = (x ^ x >> 27) * 0x94d049bb133111eb;  x ^ x >> 31
+//! draw(key, i)      mix(key + (i + 1) * G)
+//! key(what, e, w)   draw(draw(draw(seed, what) ^ e, 0) ^ w, 0)
+//!
+//! permute(key, n, x), n up to 32:
+//!     for i in 1..n:  j = hi(draw(key, i), i + 1);  if x is i it becomes j, or else if x is j it becomes i
+//! permute(key, n, x), n above 32:
+//!     bits = half the bits of n - 1, rounded up;  a = ((n - 1) >> bits) + 1;  rounds = 12 for n up to 4096, or else 8
+//!     do
+//!         l = x >> bits;  r = x % 2^bits
+//!         for i in 0, 2, .. below rounds:
+//!             l = (l + hi(f(r ^ draw(key, i)), a)) % a
+//!             r = (r + (f(l ^ draw(key, i + 1)) >> 64 - bits)) % 2^bits
+//!         x = l << bits | r
+//!     until x < n
+//! f(x)              x = x * 0xbf58476d1ce4e5b9;  (x ^ x >> 32) * 0x94d049bb133111eb
+//!
+//! shuffle of n:     permute(key(1, e, 0), n, p)
+//! quasi-shuffle of n by c (chunk) and b (buffer):
+//!     slots = ceil(n / c);  windows = ceil(slots / ceil(b / c)), of slots / windows slots, the first slots % windows of one more
+//!     p lies in window w, whose first slot is s, and which has m positions from s * c on
+//!     q = permute(key(4, e, w), m, p - s * c);  slot = s + q / c
+//!     chunk = permute(key(3, e, 0), n / c, slot), or slot if slot is n / c, the one that is short
+//!     (chunk * c + q % c + hi(key(2, e, 0), n)) % n
+//! ```
+//!
+//! # How random it is
+//!
+//! Random enough for training, sampling and splitting, and not at all for secrets. A permutation is determined by 64 bits: up to some
+//! 16 samples every order comes about as often as the next; above 20 most of the `n!` orders never do. The tests compare, over many
+//! keys, the samples at each position, at neighbouring and at distant positions, their differences, cycles, parities and successive epochs
+//! with what chance would give. A quasi-shuffle cannot pass such tests and does not try: the samples of a chunk stay together in
+//! one window.
+
+mod iter;
+mod permute;
+mod quasi;
+mod shard;
+#[cfg(test)]
+mod tests;
+
+use core::ops::Range;
+
+use container_core::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use self::permute::{Permutation, Purpose, key};
+
+pub use self::iter::Iter;
+pub use self::quasi::QuasiShuffle;
+pub use self::shard::{Positions, Shard, Split};
+
+/// Which sample comes when; see the [module](self). As serde writes it: `{"len": 1000, "steps": [{"shuffle": {"seed": 42}}]}`, and what
+/// it reads is checked like any other order. What it does not know it refuses.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Description", into = "Description")]
+pub struct Order {
+    base: u64,
+    stages: Vec<Stage>,
+    len: Option<u64>,
+}
+
+/// What stands in a checkpoint. Names and meanings stay; other algorithms would get other names.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    len: u64,
+    steps: Vec<Step>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Step {
+    Range { start: u64, end: u64 },
+    Shuffle { seed: u64 },
+    QuasiShuffle { chunk: u64, buffer: u64, seed: u64 },
+    Repeat { times: u64 },
+    Cycle,
+}
+
+/// A step, with the length of the order that it was applied to: the largest number for an endless one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Stage {
+    step: Step,
+    inner: u64,
+}
+
+/// What a stage keeps from one position to the next.
+#[derive(Debug, Clone, Default)]
+struct Cache {
+    shuffle: Option<(u64, Permutation)>,
+    quasi: quasi::Cache,
+}
+
+impl Order {
+    /// The samples `0..len` as they lie in the file, in every epoch.
+    #[must_use]
+    pub fn sequential(len: u64) -> Self {
+        Self { base: len, stages: Vec::new(), len: Some(len) }
+    }
+
+    /// All positions in random order, another one in every epoch. (Python's `Shuffler` takes the length as seed if none is
+    /// given; its order is another.)
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) if the order is endless: shuffle, then cycle.
+    pub fn shuffled(self, seed: u64) -> Result<Self> {
+        self.then(Step::Shuffle { seed })
+    }
+
+    /// Chunks of neighbouring positions in random order, mixed within windows; another order in every epoch.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) if the order is endless, or a chunk or the buffer is 0.
+    pub fn quasi_shuffled(self, quasi: QuasiShuffle, seed: u64) -> Result<Self> {
+        self.then(Step::QuasiShuffle { chunk: quasi.chunk, buffer: quasi.buffer, seed })
+    }
+
+    /// Some of the positions. (Unlike Python's `Range`, it neither counts from the end nor shortens what goes beyond it.)
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) if the range runs backwards or past the end.
+    pub fn range(self, range: Range<u64>) -> Result<Self> {
+        self.then(Step::Range { start: range.start, end: range.end })
+    }
+
+    /// So many epochs as one.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) if the order is endless, or has more than 2^64 - 1 positions then.
+    pub fn repeat(self, times: u64) -> Result<Self> {
+        self.then(Step::Repeat { times })
+    }
+
+    /// One epoch after the other, without end: epoch `e` of it begins with epoch `e`. A cycle of nothing stays empty, and one of an
+    /// endless order is that order.
+    #[must_use]
+    pub fn cycle(mut self) -> Self {
+        if let Some(inner) = self.len {
+            self.len = (inner == 0).then_some(0);
+            self.stages.push(Stage { step: Step::Cycle, inner });
+        }
+        self
+    }
+
+    fn then(mut self, step: Step) -> Result<Self> {
+        let what = match step {
+            Step::Cycle => return Ok(self.cycle()),
+            Step::Range { .. } => "range",
+            Step::Shuffle { .. } => "shuffle",
+            Step::QuasiShuffle { .. } => "quasi-shuffle",
+            Step::Repeat { .. } => "repetition",
+        };
+        let len = match (step, self.len) {
+            (Step::Range { start, end }, len) => {
+                if start > end || len.is_some_and(|len| end > len) {
+                    let of = len.map_or("an endless order".to_owned(), |len| format!("{len} positions"));
+                    return Err(Error::usage(format!("range {start}..{end} of {of}")));
+                }
+                end - start
+            }
+            (_, None) => return Err(Error::usage(format!("a {what} of an endless order"))),
+            (Step::Repeat { times }, Some(len)) => len.checked_mul(times).ok_or_else(|| {
+                Error::usage(format!("{len} positions repeated {times} times, where 2^64 - 1 positions are allowed"))
+            })?,
+            (Step::QuasiShuffle { chunk, buffer, .. }, Some(len)) => {
+                QuasiShuffle { chunk, buffer }.check()?;
+                len
+            }
+            (_, Some(len)) => len,
+        };
+        self.stages.push(Stage { step, inner: self.len.unwrap_or(u64::MAX) });
+        self.len = Some(len);
+        Ok(self)
+    }
+
+    /// How many positions an epoch has; `None` if it is endless.
+    #[must_use]
+    pub fn len(&self) -> Option<u64> {
+        self.len
+    }
+
+    /// Whether there is not a single position.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == Some(0)
+    }
+
+    /// How many samples the order began with: every sample it gives is below.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        self.base
+    }
+
+    /// The sample at a position (both from 0) of an epoch; `None` past the end. The keys of the epoch are made anew each time:
+    /// [`iter`](Self::iter) keeps them, and [`fill`](Self::fill) computes several positions side by side, which is fastest.
+    #[must_use]
+    pub fn get(&self, epoch: u64, position: u64) -> Option<u64> {
+        if position >= self.end() {
+            return None;
+        }
+        let (mut epochs, mut positions) = ([epoch], [position]);
+        for stage in self.stages.iter().rev() {
+            (epochs, positions) = stage.apply(epochs, positions, &mut Cache::default());
+        }
+        let [sample] = positions;
+        Some(sample)
+    }
+
+    /// The samples at the positions from this one on into `out`. Returns how many there were: fewer than asked for at the end.
+    pub fn fill(&self, epoch: u64, position: u64, out: &mut [u64]) -> usize {
+        let mut caches = self.caches();
+        let left = self.end().saturating_sub(position);
+        let count = usize::try_from(left).map_or(out.len(), |left| left.min(out.len()));
+        let (fours, rest) = out.get_mut(..count).unwrap_or_default().as_chunks_mut::<4>();
+        let mut next = position..self.end();
+        for four in fours {
+            let first = next.start;
+            next.start += 4;
+            *four = self.locate(epoch, [first, first + 1, first + 2, first + 3], &mut caches);
+        }
+        for (to, position) in rest.iter_mut().zip(next) {
+            [*to] = self.locate(epoch, [position], &mut caches);
+        }
+        count
+    }
+
+    /// The samples of an epoch in order.
+    #[must_use]
+    pub fn iter(&self, epoch: u64) -> Iter {
+        self.iter_from(epoch, 0)
+    }
+
+    /// The samples of an epoch from this position on, at once: none past the end.
+    #[must_use]
+    pub fn iter_from(&self, epoch: u64, position: u64) -> Iter {
+        self.iter_at(epoch, Shard::WHOLE.positions(epoch, position..self.end(), Split::Strided))
+    }
+
+    /// The samples at these positions. Those past the end are left out.
+    #[must_use]
+    pub fn iter_at(&self, epoch: u64, positions: Positions) -> Iter {
+        let within = match self.end().checked_sub(positions.first) {
+            Some(rest) => rest.div_ceil(positions.step),
+            None => 0,
+        };
+        Iter::new(self, epoch, Positions { len: positions.len.min(within), ..positions })
+    }
+
+    /// The samples that a shard takes of the positions from this one on.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for [`Split::Contiguous`] of an endless order.
+    pub fn shard(&self, epoch: u64, position: u64, shard: Shard, split: Split) -> Result<Iter> {
+        if self.len.is_none() && split == Split::Contiguous {
+            return Err(Error::usage("contiguous pieces of an endless order"));
+        }
+        Ok(self.iter_at(epoch, shard.positions(epoch, position..self.end(), split)))
+    }
+
+    /// The positions around this one that are best read together; `None` past the end.
+    ///
+    /// For a quasi-shuffle this is a window: its samples make a few [`stretches`] of the file, while part of them would
+    /// make many. For a full shuffle and for none it is the rest of the same round. It is the same in every epoch.
+    #[must_use]
+    pub fn window(&self, position: u64) -> Option<Range<u64>> {
+        let mut around = 0..self.end();
+        let mut at = position;
+        if position >= around.end {
+            return None;
+        }
+        for &Stage { step, inner } in self.stages.iter().rev() {
+            match step {
+                Step::Range { start, .. } => {
+                    at += start;
+                    around = around.start + start..around.end + start;
+                }
+                Step::Repeat { .. } | Step::Cycle => {
+                    let begin = at - at % inner;
+                    at -= begin;
+                    around = around.start.saturating_sub(begin)..(around.end - begin).min(inner);
+                }
+                Step::QuasiShuffle { chunk, buffer, .. } => {
+                    let (.., window) = QuasiShuffle { chunk, buffer }.layout(inner).window(at);
+                    around = around.start.max(window.start)..around.end.min(window.end);
+                    break;
+                }
+                Step::Shuffle { .. } => break,
+            }
+        }
+        Some(position - (at - around.start)..position + (around.end - at))
+    }
+
+    /// Positions are below this: the length, or of an endless order as far as 64 bits count.
+    fn end(&self) -> u64 {
+        self.len.unwrap_or(u64::MAX)
+    }
+
+    /// One for each stage.
+    fn caches(&self) -> Vec<Cache> {
+        self.stages.iter().map(|_| Cache::default()).collect()
+    }
+
+    /// As [`get`](Self::get), for positions below [`end`](Self::end), with what is kept of those before.
+    #[inline]
+    fn locate<const N: usize>(&self, epoch: u64, mut positions: [u64; N], caches: &mut [Cache]) -> [u64; N] {
+        let mut epochs = [epoch; N];
+        for (stage, cache) in self.stages.iter().zip(caches).rev() {
+            (epochs, positions) = stage.apply(epochs, positions, cache);
+        }
+        positions
+    }
+}
+
+impl Stage {
+    /// Epochs and positions before this step. Several at once are faster where their epochs are the same.
+    #[inline]
+    fn apply<const N: usize>(
+        &self,
+        mut epochs: [u64; N],
+        mut positions: [u64; N],
+        cache: &mut Cache,
+    ) -> ([u64; N], [u64; N]) {
+        let times = match self.step {
+            Step::Range { start, .. } => return (epochs, positions.map(|position| position + start)),
+            Step::Repeat { times } => times,
+            Step::Cycle => 1,
+            Step::Shuffle { .. } | Step::QuasiShuffle { .. } => {
+                match epochs.as_slice() {
+                    [first, rest @ ..] if rest.iter().all(|epoch| epoch == first) => {
+                        positions = self.permute(*first, positions, cache);
+                    }
+                    _ => {
+                        for (epoch, position) in epochs.iter().zip(&mut positions) {
+                            [*position] = self.permute(*epoch, [*position], cache);
+                        }
+                    }
+                }
+                return (epochs, positions);
+            }
+        };
+        for (epoch, position) in epochs.iter_mut().zip(&mut positions) {
+            *epoch = epoch.wrapping_mul(times).wrapping_add(*position / self.inner);
+            *position %= self.inner;
+        }
+        (epochs, positions)
+    }
+
+    /// The positions in an epoch before a shuffle.
+    #[inline]
+    fn permute<const N: usize>(&self, epoch: u64, positions: [u64; N], cache: &mut Cache) -> [u64; N] {
+        match self.step {
+            Step::Shuffle { seed } => {
+                let permutation = match &mut cache.shuffle {
+                    Some((of, permutation)) if *of == epoch => permutation,
+                    kept => {
+                        let key = key(seed, Purpose::Shuffle, epoch, 0);
+                        &mut kept.insert((epoch, Permutation::new(key, self.inner))).1
+                    }
+                };
+                permutation.apply_all(positions)
+            }
+            Step::QuasiShuffle { chunk, buffer, seed } => {
+                QuasiShuffle { chunk, buffer }.apply(self.inner, seed, epoch, positions, &mut cache.quasi)
+            }
+            Step::Range { .. } | Step::Repeat { .. } | Step::Cycle => positions,
+        }
+    }
+}
+
+impl From<Order> for Description {
+    fn from(order: Order) -> Self {
+        Self { len: order.base, steps: order.stages.iter().map(|stage| stage.step).collect() }
+    }
+}
+
+impl TryFrom<Description> for Order {
+    type Error = Error;
+
+    fn try_from(description: Description) -> Result<Self> {
+        description.steps.into_iter().try_fold(Self::sequential(description.len), Self::then)
+    }
+}
+
+/// The stretches of neighbouring samples that these samples make, in file order: what is to be read for them. The
+/// samples come in any order, and any number of times.
+///
+/// ```
+/// # fn main() -> container_core::Result<()> {
+/// use datadings::order::{Order, QuasiShuffle, stretches};
+///
+/// let order = Order::sequential(10_000).quasi_shuffled(QuasiShuffle { chunk: 50, buffer: 500 }, 7)?;
+/// let window = order.window(1234).unwrap();
+/// let mut samples = vec![0; 500];
+/// order.fill(0, window.start, &mut samples);
+/// assert!(stretches(&mut samples).len() <= 11, "ten chunks, one of which may lie across the ends of the file");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It sorts `samples`.
+#[must_use]
+pub fn stretches(samples: &mut [u64]) -> Vec<Range<u64>> {
+    samples.sort_unstable();
+    samples
+        .chunk_by(|a, b| b - a <= 1)
+        .filter_map(|part| Some(*part.first()?..part.last()?.saturating_add(1)))
+        .collect()
+}
