@@ -1,5 +1,6 @@
 //! The references, live: each reads what it and we have to agree on.
 
+mod simplebloom;
 mod written;
 
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use crate::mlnet::MlNet;
+use crate::python::Python;
 use crate::registry::Trouble;
 use crate::shell;
 
@@ -37,6 +39,8 @@ impl Options {
 enum Format {
     /// IDV, with ML.NET
     Idv,
+    /// Bloom filters, with Python's simplebloom
+    Simplebloom,
 }
 
 /// Whole real tables that the driver writes, each compressed and not, and the schema out of a model file.
@@ -49,13 +53,27 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     {
         idv(&mlnet, options)?;
     }
+    if wanted(Format::Simplebloom)
+        && let Some(python) = python_or_skip("live interop with simplebloom")?
+    {
+        simplebloom::run(&python, options.seed, options.count)?;
+    }
     Ok(())
 }
 
 /// ML.NET, installed; nothing when a package registry cannot be reached, which is the one reason for going on without it.
 pub(crate) fn mlnet_or_skip(what: &str) -> Result<Option<MlNet>, String> {
-    match MlNet::install() {
-        Ok(mlnet) => Ok(Some(mlnet)),
+    or_skip(MlNet::install(), what)
+}
+
+/// The Python packages, in the same way.
+pub(crate) fn python_or_skip(what: &str) -> Result<Option<Python>, String> {
+    or_skip(Python::install(), what)
+}
+
+fn or_skip<T>(installed: Result<T, Trouble>, what: &str) -> Result<Option<T>, String> {
+    match installed {
+        Ok(reference) => Ok(Some(reference)),
         Err(Trouble::Unreachable(why)) => {
             skipped(what, &why);
             Ok(None)

@@ -8,6 +8,7 @@ mod fuzz;
 mod golden;
 mod interop;
 mod mlnet;
+mod python;
 mod registry;
 mod shell;
 

@@ -104,9 +104,8 @@ fn main() {
     assert_eq!(held, options.keys, "a filter holds what was inserted");
     let misses = speed(&options, || timed(|| ask(&filter, &absent, &mut found, options.threads)));
     let wrong = found.iter().filter(|found| **found).count();
-    let single = speed(&options, || {
-        timed(|| assert_eq!(keys.iter().filter(|key| filter.contains(key)).count(), options.keys))
-    });
+    let single =
+        speed(&options, || timed(|| assert_eq!(keys.iter().filter(|key| filter.contains(key)).count(), options.keys)));
     let mut digests = vec![[0; 2]; options.keys];
     let hashing = speed(&options, || timed(|| digest_many(&keys, Salt::NONE, &mut digests).unwrap()));
 

@@ -29,13 +29,7 @@ fn threads_for(keys: usize, asked: usize) -> usize {
     threads.min(keys / FEW).max(1)
 }
 
-fn insert<K: Sync>(
-    bits: &mut [u8],
-    plan: Plan,
-    keys: &[K],
-    threads: usize,
-    hash: impl Fn(&[K], &mut [Digest]) + Sync,
-) {
+fn insert<K: Sync>(bits: &mut [u8], plan: Plan, keys: &[K], threads: usize, hash: impl Fn(&[K], &mut [Digest]) + Sync) {
     let threads = threads_for(keys.len(), threads);
     if threads == 1 {
         insert_into(bits, plan, keys, hash);
@@ -170,5 +164,7 @@ where
         return Err(Error::usage(text).in_format(FORMAT));
     }
     let piece = keys.len().div_ceil(threads_for(keys.len(), threads)).max(1).next_multiple_of(LANES);
-    keys.par_chunks(piece).zip(digests.par_chunks_mut(piece)).try_for_each(|(keys, digests)| digest_many(keys, salt, digests))
+    keys.par_chunks(piece)
+        .zip(digests.par_chunks_mut(piece))
+        .try_for_each(|(keys, digests)| digest_many(keys, salt, digests))
 }

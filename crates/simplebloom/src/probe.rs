@@ -170,7 +170,11 @@ mod tests {
                 simd::walk(&mut walk, second);
                 for (lane, digest) in lanes.into_iter().enumerate() {
                     let expected = plain(digest, bits, 40);
-                    assert_eq!(Steps::new(modulus, digest).take(40).collect::<Vec<_>>(), expected, "{digest:x?} {bits}");
+                    assert_eq!(
+                        Steps::new(modulus, digest).take(40).collect::<Vec<_>>(),
+                        expected,
+                        "{digest:x?} {bits}"
+                    );
                     assert_eq!(portable.map(|row| row[lane]).to_vec(), expected, "{digest:x?} {bits}");
                     assert_eq!(best.map(|row| row[lane]).to_vec(), expected, "{digest:x?} {bits}");
                     checked += 1;

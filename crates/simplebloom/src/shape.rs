@@ -174,7 +174,8 @@ mod tests {
 
     #[test]
     fn halves_go_to_the_even_side() {
-        let cases = [(0.0, 0), (0.5, 0), (0.500_000_1, 1), (1.5, 2), (2.5, 2), (2.499, 2), (3.5, 4), (1e6 + 0.5, 1_000_000)];
+        let cases =
+            [(0.0, 0), (0.5, 0), (0.500_000_1, 1), (1.5, 2), (2.5, 2), (2.499, 2), (3.5, 4), (1e6 + 0.5, 1_000_000)];
         for (value, expected) in cases {
             assert_eq!(round_half_even(value), Some(expected), "{value}");
         }

@@ -23,12 +23,8 @@ const PROBABILITY_AT: u64 = 24;
 /// A filter's first bytes.
 pub(crate) fn emit(shape: &Shape) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
-    let fields = [
-        MAGIC,
-        shape.file_bytes().to_be_bytes(),
-        shape.elements().to_be_bytes(),
-        shape.probability().to_be_bytes(),
-    ];
+    let fields =
+        [MAGIC, shape.file_bytes().to_be_bytes(), shape.elements().to_be_bytes(), shape.probability().to_be_bytes()];
     for (to, from) in header.as_chunks_mut::<8>().0.iter_mut().zip(fields) {
         *to = from;
     }

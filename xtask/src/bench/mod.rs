@@ -3,6 +3,7 @@
 mod idv;
 mod idv_write;
 mod leb128;
+mod simplebloom;
 mod table;
 
 use clap::{Args, Subcommand};
@@ -22,6 +23,8 @@ enum Subject {
     Idv(idv::Options),
     /// LEB128 integers beside other crates
     Leb128(leb128::Options),
+    /// Bloom filters beside Python's simplebloom
+    Simplebloom(simplebloom::Options),
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
@@ -31,12 +34,19 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             idv::run(&mlnet, options)
         }
         Subject::Leb128(options) => leb128::run(options),
+        Subject::Simplebloom(options) => {
+            let python = crate::python::Python::install().map_err(|trouble| trouble.to_string())?;
+            simplebloom::run(&python, options)
+        }
     }
 }
 
 /// One small round of each, for what the benchmarks assert and not for their figures.
 pub(crate) fn smoke() -> Result<(), String> {
     leb128::smoke()?;
+    if let Some(python) = interop::python_or_skip("the benchmark beside simplebloom")? {
+        simplebloom::smoke(&python)?;
+    }
     match interop::mlnet_or_skip("the benchmark beside ML.NET")? {
         Some(mlnet) => idv::run(&mlnet, &idv::Options::smoke()),
         None => Ok(()),

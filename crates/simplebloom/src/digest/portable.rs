@@ -1,7 +1,7 @@
 //! Four keys side by side in arrays, which compilers turn into the vectors of whatever machine there is.
 
-use super::rounds::{IV, compress};
 use super::one::words;
+use super::rounds::{IV, compress};
 use super::{BLOCK, Digest, Group, LANES, pair};
 
 const WIDTH: usize = 4;
@@ -36,10 +36,24 @@ fn quarter(group: &Group<'_>, first: usize, start: &[u32; 8]) -> [Digest; WIDTH]
             put(&mut f, lane, state.last);
             put(&mut active, lane, state.active);
         }
-        let next: [Wide; 8] =
-            compress!(h, m, t, [0; WIDTH], f, IV.map(|word| [word; WIDTH]), add, xor, right::<16>, right::<12>, right::<8>, right::<7>);
+        let next: [Wide; 8] = compress!(
+            h,
+            m,
+            t,
+            [0; WIDTH],
+            f,
+            IV.map(|word| [word; WIDTH]),
+            add,
+            xor,
+            right::<16>,
+            right::<12>,
+            right::<8>,
+            right::<7>
+        );
         for (h, next) in h.iter_mut().zip(next) {
-            *h = core::array::from_fn(|lane| pick(&active, lane) & pick(&next, lane) | !pick(&active, lane) & pick(h, lane));
+            *h = core::array::from_fn(|lane| {
+                pick(&active, lane) & pick(&next, lane) | !pick(&active, lane) & pick(h, lane)
+            });
         }
     }
     core::array::from_fn(|lane| pair(&h.map(|wide| pick(&wide, lane))))

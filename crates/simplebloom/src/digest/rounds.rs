@@ -2,16 +2,8 @@
 //! over their instructions.
 
 /// What a state begins with, before the parameters.
-pub(crate) const IV: [u32; 8] = [
-    0x6A09_E667,
-    0xBB67_AE85,
-    0x3C6E_F372,
-    0xA54F_F53A,
-    0x510E_527F,
-    0x9B05_688C,
-    0x1F83_D9AB,
-    0x5BE0_CD19,
-];
+pub(crate) const IV: [u32; 8] =
+    [0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19];
 
 /// Which words of the message go into which half step of which round.
 pub(crate) const SIGMA: [[usize; 16]; 10] = [
@@ -54,17 +46,17 @@ macro_rules! compress {
             };
         }
         macro_rules! round {
-            ($round:literal) => {
-                mix!(v0 v4 v8 v12, $round, 0);
-                mix!(v1 v5 v9 v13, $round, 1);
-                mix!(v2 v6 v10 v14, $round, 2);
-                mix!(v3 v7 v11 v15, $round, 3);
-                mix!(v0 v5 v10 v15, $round, 4);
-                mix!(v1 v6 v11 v12, $round, 5);
-                mix!(v2 v7 v8 v13, $round, 6);
-                mix!(v3 v4 v9 v14, $round, 7);
-            };
-        }
+                ($round:literal) => {
+                    mix!(v0 v4 v8 v12, $round, 0);
+                    mix!(v1 v5 v9 v13, $round, 1);
+                    mix!(v2 v6 v10 v14, $round, 2);
+                    mix!(v3 v7 v11 v15, $round, 3);
+                    mix!(v0 v5 v10 v15, $round, 4);
+                    mix!(v1 v6 v11 v12, $round, 5);
+                    mix!(v2 v7 v8 v13, $round, 6);
+                    mix!(v3 v4 v9 v14, $round, 7);
+                };
+            }
         round!(0);
         round!(1);
         round!(2);

@@ -79,10 +79,8 @@ fn eight(group: &Group<'_>, first: usize, start: &[u32; 8]) -> [Digest; WIDTH] {
         let (t, f, active) = (load_words(&t), load_words(&f), load_words(&active));
         let [i0, i1, i2, i3, i4, i5, i6, i7] = IV;
         let iv = [all(i0), all(i1), all(i2), all(i3), all(i4), all(i5), all(i6), all(i7)];
-        let next = compress!(
-            h, m, t, _mm256_setzero_si256(), f, iv,
-            _mm256_add_epi32, _mm256_xor_si256, r16, r12, r8, r7
-        );
+        let next =
+            compress!(h, m, t, _mm256_setzero_si256(), f, iv, _mm256_add_epi32, _mm256_xor_si256, r16, r12, r8, r7);
         for (h, next) in h.iter_mut().zip(next) {
             *h = _mm256_blendv_epi8(*h, next, active);
         }

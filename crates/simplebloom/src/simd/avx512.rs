@@ -61,9 +61,18 @@ fn sixteen(group: &Group<'_>, start: &[u32; 8]) -> [Digest; LANES] {
         let [i0, i1, i2, i3, i4, i5, i6, i7] = IV;
         let iv = [all(i0), all(i1), all(i2), all(i3), all(i4), all(i5), all(i6), all(i7)];
         let next = compress!(
-            h, m, t, _mm512_setzero_si512(), f, iv,
-            _mm512_add_epi32, _mm512_xor_si512,
-            _mm512_ror_epi32::<16>, _mm512_ror_epi32::<12>, _mm512_ror_epi32::<8>, _mm512_ror_epi32::<7>
+            h,
+            m,
+            t,
+            _mm512_setzero_si512(),
+            f,
+            iv,
+            _mm512_add_epi32,
+            _mm512_xor_si512,
+            _mm512_ror_epi32::<16>,
+            _mm512_ror_epi32::<12>,
+            _mm512_ror_epi32::<8>,
+            _mm512_ror_epi32::<7>
         );
         if blocks == 1 {
             h = next;
