@@ -84,6 +84,7 @@ mod iter;
 mod permute;
 mod quasi;
 mod shard;
+mod stage;
 #[cfg(test)]
 mod tests;
 
@@ -92,7 +93,7 @@ use core::ops::Range;
 use container_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use self::permute::{Permutation, Purpose, key};
+use self::stage::{Cache, Stage, Step};
 
 pub use self::iter::Iter;
 pub use self::quasi::QuasiShuffle;
@@ -114,30 +115,6 @@ pub struct Order {
 struct Description {
     len: u64,
     steps: Vec<Step>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum Step {
-    Range { start: u64, end: u64 },
-    Shuffle { seed: u64 },
-    QuasiShuffle { chunk: u64, buffer: u64, seed: u64 },
-    Repeat { times: u64 },
-    Cycle,
-}
-
-/// A step, with the length of the order that it was applied to: the largest number for an endless one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Stage {
-    step: Step,
-    inner: u64,
-}
-
-/// What a stage keeps from one position to the next.
-#[derive(Debug, Clone, Default)]
-struct Cache {
-    shuffle: Option<(u64, Permutation)>,
-    quasi: quasi::Cache,
 }
 
 impl Order {
@@ -357,62 +334,6 @@ impl Order {
             (epochs, positions) = stage.apply(epochs, positions, cache);
         }
         positions
-    }
-}
-
-impl Stage {
-    /// Epochs and positions before this step. Several at once are faster where their epochs are the same.
-    #[inline]
-    fn apply<const N: usize>(
-        &self,
-        mut epochs: [u64; N],
-        mut positions: [u64; N],
-        cache: &mut Cache,
-    ) -> ([u64; N], [u64; N]) {
-        let times = match self.step {
-            Step::Range { start, .. } => return (epochs, positions.map(|position| position + start)),
-            Step::Repeat { times } => times,
-            Step::Cycle => 1,
-            Step::Shuffle { .. } | Step::QuasiShuffle { .. } => {
-                match epochs.as_slice() {
-                    [first, rest @ ..] if rest.iter().all(|epoch| epoch == first) => {
-                        positions = self.permute(*first, positions, cache);
-                    }
-                    _ => {
-                        for (epoch, position) in epochs.iter().zip(&mut positions) {
-                            [*position] = self.permute(*epoch, [*position], cache);
-                        }
-                    }
-                }
-                return (epochs, positions);
-            }
-        };
-        for (epoch, position) in epochs.iter_mut().zip(&mut positions) {
-            *epoch = epoch.wrapping_mul(times).wrapping_add(*position / self.inner);
-            *position %= self.inner;
-        }
-        (epochs, positions)
-    }
-
-    /// The positions in an epoch before a shuffle.
-    #[inline]
-    fn permute<const N: usize>(&self, epoch: u64, positions: [u64; N], cache: &mut Cache) -> [u64; N] {
-        match self.step {
-            Step::Shuffle { seed } => {
-                let permutation = match &mut cache.shuffle {
-                    Some((of, permutation)) if *of == epoch => permutation,
-                    kept => {
-                        let key = key(seed, Purpose::Shuffle, epoch, 0);
-                        &mut kept.insert((epoch, Permutation::new(key, self.inner))).1
-                    }
-                };
-                permutation.apply_all(positions)
-            }
-            Step::QuasiShuffle { chunk, buffer, seed } => {
-                QuasiShuffle { chunk, buffer }.apply(self.inner, seed, epoch, positions, &mut cache.quasi)
-            }
-            Step::Range { .. } | Step::Repeat { .. } | Step::Cycle => positions,
-        }
     }
 }
 
