@@ -10,8 +10,8 @@
 mod buffered;
 mod cells;
 mod csv;
-#[cfg(feature = "idv")]
-#[cfg_attr(docsrs, doc(cfg(feature = "idv")))]
+#[cfg(any(feature = "idv", feature = "datadings"))]
+#[cfg_attr(docsrs, doc(cfg(any(feature = "idv", feature = "datadings"))))]
 pub mod import;
 mod jsonl;
 mod row;

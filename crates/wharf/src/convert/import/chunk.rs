@@ -1,5 +1,7 @@
 //! Inputs cut into pieces of whole records, which can then be looked at side by side.
 
+use std::ops::Range;
+
 use container_core::{Bytes, Error, Result, Source};
 
 use super::csv::{self, Ending, Line};
@@ -382,4 +384,10 @@ fn cut_lines(bytes: &[u8], whole: bool, most: u64) -> Cut {
 
 pub(super) fn line_feeds(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+/// The part of a range of rows that lies in a chunk, counted from its first.
+pub(super) fn part(rows: &Range<u64>, chunk: &Chunk) -> Range<u64> {
+    let from = |row: u64| row.saturating_sub(chunk.row).min(chunk.records);
+    from(rows.start)..from(rows.end)
 }

@@ -10,8 +10,7 @@ use super::Options;
 use super::chunk::Chunk;
 use super::json::{self, Kind};
 use super::place::Place;
-use super::record::{Look, records};
-use super::survey::duplicate;
+use super::record::{Look, duplicate, records};
 
 /// So many members that are no column are counted by name, others together.
 const MOST_UNKNOWN: usize = 1000;

@@ -10,14 +10,11 @@ use container_core::{Error, Result};
 use idv::{ItemType, Type};
 use serde_json::value::RawValue;
 
-use super::json::{self, Kind, Walk};
+use super::json::{self, Kind, Walk, shortened};
 use super::number::{Number, is_float_word, is_number, number};
 use super::place::{Place, first};
 use super::time::{is_offset, is_time};
 use arrays::{Arrays, sparse};
-
-/// So much of a value is shown in an error.
-const SHOWN: usize = 40;
 
 /// How values are written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -333,13 +330,5 @@ fn earlier<T: Ord>(slot: &mut Option<T>, other: Option<T>) {
         (_, None) => {}
         (Some(mine), Some(other)) if *mine <= other => {}
         (slot, other) => *slot = other,
-    }
-}
-
-/// The beginning of a long value.
-pub(super) fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use container_core::{Error, Result};
 
+/// So much of a value is shown in an error.
+const SHOWN: usize = 40;
 /// Arrays may be nested so deep.
+#[cfg(feature = "idv")]
 const MOST_DEPTH: usize = 128;
 
 /// What a JSON text is, told by its first byte.
@@ -43,6 +46,14 @@ pub(super) fn unescaped(text: &str) -> Result<Cow<'_, str>> {
     }
 }
 
+/// The beginning of a long value.
+pub(super) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
 /// The parser's message without its position, which counts from the wrong place.
 #[cold]
 pub(super) fn no_json(what: &str, cause: &serde_json::Error) -> Error {
@@ -52,12 +63,14 @@ pub(super) fn no_json(what: &str, cause: &serde_json::Error) -> Error {
 }
 
 /// Lengths of an array and the arrays in it, the outermost first. One buffer for many arrays.
+#[cfg(feature = "idv")]
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     dimensions: Vec<Option<u32>>,
     open: Vec<u32>,
 }
 
+#[cfg(feature = "idv")]
 impl Walk {
     /// Goes over the items of an array, the arrays in it included, and gives its dimensions.
     ///
@@ -117,12 +130,14 @@ impl Walk {
     }
 }
 
+#[cfg(feature = "idv")]
 #[cold]
 fn ragged() -> Error {
     Error::invalid("the arrays in an array differ in length or depth")
 }
 
 /// Where the value that a valid text begins with ends: a string, an object, a number or a word.
+#[cfg(feature = "idv")]
 fn end_of(text: &str) -> usize {
     match text.as_bytes().first() {
         Some(b'"') => end_of_string(text.as_bytes()),
@@ -169,7 +184,7 @@ pub(super) fn end_of_nested(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "idv"))]
 mod tests {
     use super::*;
 

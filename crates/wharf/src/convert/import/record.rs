@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::chunk::{Chunk, array_item, line_feeds};
 use super::csv::{self, Line};
-use super::json::{is_blank, no_json};
+use super::json::{is_blank, no_json, shortened};
 use super::place::Place;
 use super::{Form, Options};
 
@@ -146,6 +146,12 @@ fn in_record(error: Error, place: Place) -> Error {
     told.in_line(place.line).at(place.byte)
 }
 
+/// A member that an object has already.
+#[cold]
+pub(super) fn duplicate() -> Error {
+    Error::invalid("the member is there twice")
+}
+
 /// Shows the object that a text is.
 fn one(text: &str, what: &str, place: Place, look: &mut impl Look) -> Result<()> {
     look.begin(place);
@@ -154,7 +160,7 @@ fn one(text: &str, what: &str, place: Place, look: &mut impl Look) -> Result<()>
 
 fn object(text: &str, what: &str, place: Place, look: &mut impl Look) -> Result<()> {
     if !text.starts_with('{') {
-        let found = super::infer::shortened(text.trim_end());
+        let found = shortened(text.trim_end());
         return Err(Error::invalid(format!("{what} is {found} where an object is wanted")));
     }
     let mut failed = None;

@@ -1,16 +1,15 @@
 //! The columns of a chunk, and of all chunks together.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
-use container_core::{Error, Limits, Result};
+use container_core::{Limits, Result};
 
 use super::Options;
 use super::chunk::Chunk;
 use super::infer::Seen;
 use super::json::Walk;
 use super::place::Place;
-use super::record::{Look, records};
+use super::record::{Look, duplicate, records};
 
 /// What chunks hold, column by column.
 #[derive(Debug, Default)]
@@ -145,15 +144,4 @@ impl Look for Surveyor {
     fn end(&mut self) -> Result<()> {
         Ok(())
     }
-}
-
-#[cold]
-pub(super) fn duplicate() -> Error {
-    Error::invalid("the member is there twice")
-}
-
-/// The part of a range of rows that lies in a chunk, counted from its first.
-pub(super) fn part(rows: &Range<u64>, chunk: &Chunk) -> Range<u64> {
-    let from = |row: u64| row.saturating_sub(chunk.row).min(chunk.records);
-    from(rows.start)..from(rows.end)
 }

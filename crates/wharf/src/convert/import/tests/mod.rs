@@ -5,9 +5,10 @@ mod rules;
 mod text;
 
 use std::io::Cursor;
+use std::ops::Range;
 
 use container_core::{Limits, Scan};
-use idv::{ColumnSchema, Type, WriterOptions};
+use idv::{ColumnSchema, Schema, Type, Writer, WriterOptions};
 
 use super::*;
 
