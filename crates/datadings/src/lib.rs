@@ -117,6 +117,7 @@ pub mod order;
 mod read;
 pub mod ser;
 mod value;
+mod verify;
 mod wire;
 mod write;
 

@@ -1,6 +1,6 @@
 //! Keys hashed many at once.
 
-use simplebloom::digest::{self, Salt};
+use simplebloom::digest::{self, Digest, Salt};
 
 /// So many keys are hashed together.
 const KEYS: usize = 256;
@@ -10,7 +10,7 @@ pub(crate) struct KeyBatch {
     salt: Salt,
     text: Vec<u8>,
     ends: Vec<usize>,
-    digests: Vec<[u64; 2]>,
+    digests: Vec<Digest>,
 }
 
 impl KeyBatch {
@@ -18,9 +18,9 @@ impl KeyBatch {
         Self { salt, text: Vec::new(), ends: Vec::with_capacity(KEYS), digests: Vec::new() }
     }
 
-    /// Takes a key; `each` is given the hashes that were computed, in the order of keys.
+    /// Takes a key; `each` is given the digests that were computed, in the order of keys; the first half of one is the key's hash.
     #[inline]
-    pub(crate) fn push(&mut self, key: &str, each: impl FnMut(u64)) {
+    pub(crate) fn push(&mut self, key: &str, each: impl FnMut(Digest)) {
         self.text.extend_from_slice(key.as_bytes());
         self.ends.push(self.text.len());
         if self.ends.len() == KEYS {
@@ -29,7 +29,7 @@ impl KeyBatch {
     }
 
     /// Hashes what is left.
-    pub(crate) fn finish(&mut self, mut each: impl FnMut(u64)) {
+    pub(crate) fn finish(&mut self, mut each: impl FnMut(Digest)) {
         let mut start = 0;
         let keys: Vec<&[u8]> = self
             .ends
@@ -40,7 +40,7 @@ impl KeyBatch {
         self.digests.resize(keys.len(), [0; 2]);
         // As many digests as keys: it cannot fail.
         if digest::digest_many(&keys, self.salt, &mut self.digests).is_ok() {
-            self.digests.iter().for_each(|[hash, _]| each(*hash));
+            self.digests.iter().for_each(|digest| each(*digest));
         }
         self.text.clear();
         self.ends.clear();
@@ -58,8 +58,8 @@ mod tests {
             let keys: Vec<String> = (0..count).map(|n| "x".repeat(n % 150) + &n.to_string()).collect();
             let mut hashes = Vec::new();
             let mut batch = KeyBatch::new(Salt::new([7; 8]));
-            keys.iter().for_each(|key| batch.push(key, |hash| hashes.push(hash)));
-            batch.finish(|hash| hashes.push(hash));
+            keys.iter().for_each(|key| batch.push(key, |[hash, _]| hashes.push(hash)));
+            batch.finish(|[hash, _]| hashes.push(hash));
             let expected: Vec<u64> = keys.iter().map(|key| hash_key(key, Salt::new([7; 8]))).collect();
             assert_eq!(hashes, expected);
         }

@@ -70,6 +70,10 @@ impl KeyHashes {
         Salt::new(self.salt)
     }
 
+    pub(crate) fn salt_bytes(&self) -> [u8; 8] {
+        self.salt
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> u64 {
         self.len

@@ -42,6 +42,17 @@ impl Offsets {
         };
         extent(index, start, end, data).map(Some)
     }
+
+    /// Where the first sample begins, or the data end that has none; `None` where that cannot be told.
+    ///
+    /// # Errors
+    /// Those of reading the index.
+    pub(crate) fn first(&self) -> Result<Option<u64>> {
+        match self {
+            Self::File { source, .. } => one(source, 0).map(Some),
+            Self::Held(starts) => Ok(starts.first().copied()),
+        }
+    }
 }
 
 /// The offset at `index` of a file.

@@ -49,7 +49,7 @@ impl Reader {
     }
 
     /// All bytes of a file beside the data: where they lie if it is mapped.
-    fn part_bytes(&self, part: Part) -> Result<Option<Bytes>> {
+    pub(crate) fn part_bytes(&self, part: Part) -> Result<Option<Bytes>> {
         match self.part(part)? {
             Some(source) => source.read(0..source.len()).map(Some).map_err(|error| self.in_part(part, error)),
             None => Ok(None),
@@ -113,9 +113,9 @@ impl Reader {
             let mut batch = crate::index::KeyBatch::new(simplebloom::digest::Salt::new(salt));
             for key in self.keys(0..self.len)? {
                 let key: Cow<'_, str> = key?;
-                batch.push(&key, |digest| hashes.push(digest));
+                batch.push(&key, |[hash, _]| hashes.push(hash));
             }
-            batch.finish(|digest| hashes.push(digest));
+            batch.finish(|[hash, _]| hashes.push(hash));
             let mut sorted = hashes.clone();
             sorted.sort_unstable();
             Ok(sorted.windows(2).all(|pair| pair.first() != pair.last()).then_some(hashes))

@@ -85,6 +85,11 @@ pub struct Samples<'a> {
 }
 
 impl<'a> Samples<'a> {
+    /// The sample that comes next.
+    pub(crate) fn position(&self) -> u64 {
+        self.range.start
+    }
+
     fn read(&mut self, index: u64) -> Result<Sample<'a>> {
         let reader = self.reader;
         let extent = reader.extent(index)?;

@@ -1,0 +1,142 @@
+//! Samples, some at a time.
+
+use container_core::{Error, ErrorKind, Result};
+
+use super::findings::{Batch, What};
+use super::message::{Allowance, Flaw, inspect};
+use super::{Plan, keys};
+use crate::index::KeyBatch;
+use crate::read::{Reader, Sample};
+use crate::wire::{Part, Tokens};
+
+/// Samples of a piece, at most.
+const ROWS: u64 = 8192;
+
+/// Bytes of a piece, about.
+const BYTES: u64 = 16 << 20;
+
+/// What was found in a piece.
+pub(super) struct Piece {
+    pub(super) findings: Batch,
+    /// The hashes of its keys, eight bytes each.
+    pub(super) hashes: Vec<u8>,
+}
+
+/// Samples in a piece: few where they are long.
+pub(super) fn rows(reader: &Reader) -> u64 {
+    let each = reader.data_end / reader.len.max(1);
+    (BYTES / each.max(1)).clamp(16, ROWS)
+}
+
+impl Plan<'_> {
+    /// Looks at the samples of a piece: their messages, their keys and the hashes of these.
+    pub(super) fn piece(&self, number: u64) -> Result<Piece> {
+        let reader = self.reader;
+        let first = number * self.rows;
+        let samples = reader.samples(first..first.saturating_add(self.rows))?;
+        let mut findings = Batch::default();
+        let mut listed = self.keys.map(|keys| keys.starting(first));
+        let mut batch = KeyBatch::new(self.salt());
+        let mut hashes = Vec::with_capacity(usize::try_from(self.rows).unwrap_or(0).saturating_mul(8));
+        // Of the rows of this piece, whether they have a key.
+        let mut has_key = Vec::new();
+        let mut bytes = 0;
+        for (row, sample) in (first..).zip(samples) {
+            if self.stopped() {
+                break;
+            }
+            let sample = match sample {
+                Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+                Err(error) => {
+                    let what =
+                        if matches!(error.kind(), ErrorKind::Limit { .. }) { What::Message } else { What::Extent };
+                    findings.push(what, || error);
+                    None
+                }
+                Ok(sample) => Some(sample),
+            };
+            bytes += sample.as_ref().map_or(0, |sample| sample.as_bytes().len() as u64);
+            let own = sample.as_ref().and_then(|sample| self.sample(sample, &mut findings));
+            let key = match listed.as_mut().and_then(Iterator::next) {
+                Some(Ok(key)) => {
+                    if let Some((own, at)) = own
+                        && own != key
+                    {
+                        findings.push(What::OtherKey, || other_key(reader, row, own, at, key));
+                    }
+                    Some(key)
+                }
+                // Not UTF-8: what follows is counted on all the same.
+                Some(Err(error)) => {
+                    findings.push(What::Part, || reader.in_part(self.keys_part(), error));
+                    listed = self.keys.map(|keys| keys.starting(row + 1));
+                    own.map(|(own, _)| own)
+                }
+                None => own.map(|(own, _)| own),
+            };
+            has_key.push(key.is_some());
+            batch.push(key.unwrap_or_default(), |[hash, _]| hashes.extend_from_slice(&hash.to_be_bytes()));
+        }
+        batch.finish(|[hash, _]| hashes.extend_from_slice(&hash.to_be_bytes()));
+        self.compare_hashes(first, &hashes, &has_key, &mut findings);
+        if !self.sums_data() {
+            self.advance(bytes);
+        }
+        Ok(Piece { findings, hashes })
+    }
+
+    /// Looks at a sample; gives its key and where that stands.
+    fn sample<'s>(&self, sample: &'s Sample<'_>, findings: &mut Batch) -> Option<(&'s str, u64)> {
+        let reader = self.reader;
+        let row = sample.index();
+        let place = |error: Error| reader.in_data(error).in_row(row);
+        let mut tokens = Tokens::at(sample.as_bytes(), sample.offset());
+        let mut allowance = Allowance::unbounded(reader.options.limits.depth);
+        let mut flaw = |flaw: Flaw, error| findings.push(flaw.into(), || place(error));
+        match inspect(&mut tokens, &mut allowance, &mut flaw) {
+            Err(error) => {
+                findings.push(What::Message, || place(error));
+                None
+            }
+            Ok(message) => {
+                if !tokens.is_empty() {
+                    let detail =
+                        format!("the message is followed by {} bytes that belong to no sample", tokens.remaining());
+                    findings.push(What::Message, || place(Error::invalid(detail).at(tokens.offset())));
+                }
+                message.key.zip(message.key_value.map(|value| value.offset()))
+            }
+        }
+    }
+
+    /// Holds the hashes of keys against those in the file.
+    fn compare_hashes(&self, first: u64, hashes: &[u8], has_key: &[bool], findings: &mut Batch) {
+        let Some(stored) = &self.hashes else { return };
+        let start = usize::try_from(first).unwrap_or(usize::MAX).saturating_mul(8);
+        let stored = stored.as_bytes().get(start..).unwrap_or_default();
+        if stored.starts_with(hashes) {
+            return;
+        }
+        let (stored, hashes) = (stored.as_chunks::<8>().0, hashes.as_chunks::<8>().0);
+        for (row, ((stored, computed), has_key)) in (first..).zip(stored.iter().zip(hashes).zip(has_key)) {
+            if *has_key && stored != computed {
+                findings.push(What::Hash, || {
+                    let (stored, computed) = (u64::from_be_bytes(*stored), u64::from_be_bytes(*computed));
+                    let detail = format!("the hash is {stored:016x} where that of the key is {computed:016x}");
+                    let error = Error::invalid(detail).at(8 + 8 * row).in_row(row);
+                    let error = self.reader.in_part(Part::KeyHashes, error);
+                    match keys::key_at(self, row) {
+                        Some(key) => error.in_key(key.into_owned()),
+                        None => error,
+                    }
+                });
+            }
+        }
+    }
+}
+
+#[cold]
+fn other_key(reader: &Reader, row: u64, own: &str, at: u64, listed: &str) -> Error {
+    let detail = format!("the sample's key is {own:?}, the one in the list of keys is {listed:?}");
+    reader.in_data(Error::invalid(detail).at(at)).in_row(row)
+}
