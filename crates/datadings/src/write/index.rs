@@ -13,8 +13,12 @@ use crate::write::spool::Spool;
 /// Fewer keys than this are not worth a thread.
 const SMALL: u64 = 1 << 14;
 
-/// Digests that are put into the filter at once.
+/// Keys that are hashed at once.
 const DIGESTS: usize = 1 << 12;
+
+/// And by all threads.
+#[cfg(feature = "parallel")]
+const DIGESTS_OF_ALL: usize = 1 << 18;
 
 /// Writes `.key_hashes` and `.filter`.
 pub(crate) fn derive(set: &FileSet, keys: &KeyList, sync: Sync, threads: usize) -> Result<(Spool, Spool)> {
@@ -23,10 +27,11 @@ pub(crate) fn derive(set: &FileSet, keys: &KeyList, sync: Sync, threads: usize) 
         0 => thread::available_parallelism().map_or(1, Into::into),
         some => some,
     };
-    let filter = || write_filter(set, keys, sync);
-    if threads == 1 {
-        return Ok((write_hashes(set, keys, sync, 1)?, filter()?));
+    if threads == 1 || cfg!(feature = "parallel") {
+        return Ok((write_hashes(set, keys, sync, threads)?, write_filter(set, keys, sync, threads)?));
     }
+    // Without the feature the filter is filled by one thread.
+    let filter = || write_filter(set, keys, sync, 1);
     thread::scope(|scope| {
         let filter = scope.spawn(filter);
         let hashes = write_hashes(set, keys, sync, threads - 1);
@@ -78,15 +83,37 @@ pub(crate) fn hash_all(keys: &KeyList, salt: Salt, threads: usize) -> Result<Vec
     Ok(hashes)
 }
 
-fn write_filter(set: &FileSet, keys: &KeyList, sync: Sync) -> Result<Spool> {
+fn write_filter(set: &FileSet, keys: &KeyList, sync: Sync, threads: usize) -> Result<Spool> {
     let mut filter = BloomFilter::new(keys.len().max(2))?;
-    each_digest(keys.starting(0), Salt::NONE, |digests| {
-        filter.insert_digests(digests);
-        Ok(())
-    })?;
+    fill(&mut filter, keys, threads)?;
     let mut spool = Spool::create(&set.path(Part::Filter), sync)?;
     spool.put(filter.as_bytes())?;
     Ok(spool)
+}
+
+/// Puts all keys into a filter.
+pub(crate) fn fill(filter: &mut BloomFilter, keys: &KeyList, threads: usize) -> Result<()> {
+    #[cfg(feature = "parallel")]
+    if threads > 1 {
+        let mut texts: Vec<&str> = Vec::new();
+        let mut rest = keys.starting(0);
+        loop {
+            texts.clear();
+            for key in rest.by_ref().take(DIGESTS_OF_ALL) {
+                texts.push(key?);
+            }
+            if texts.is_empty() {
+                return Ok(());
+            }
+            filter.par_insert_many(&texts, threads);
+        }
+    }
+    #[cfg(not(feature = "parallel"))]
+    let _ = threads; // one fills it
+    each_digest(keys.starting(0), Salt::NONE, |digests| {
+        filter.insert_digests(digests);
+        Ok(())
+    })
 }
 
 /// Hashes keys many at once and hands their digests on, in order.
