@@ -12,7 +12,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use datadings::{Limits, RawValue, extend, json};
+use container_core::Limits;
+use datadings::ser::extend;
+use datadings::{RawValue, json};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]

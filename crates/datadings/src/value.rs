@@ -142,7 +142,11 @@ impl<'a> RawValue<'a> {
     /// When it is something else: a negative number, a float.
     #[inline]
     pub fn u64(&self) -> Result<u64> {
-        match self.tokens().next()? {
+        let mut tokens = self.tokens();
+        if let Some(value) = tokens.short_unsigned() {
+            return Ok(value);
+        }
+        match tokens.next()? {
             Token::Unsigned(value) => Ok(value),
             Token::Negative(value) => Err(self.unfit(value, "an integer of zero or above")),
             other => self.number("an integer of zero or above", &other, |item| match *item {
@@ -326,17 +330,20 @@ impl<'a> RawValue<'a> {
     #[inline]
     pub fn get(&self, key: &str) -> Result<Option<Self>> {
         let mut tokens = self.tokens();
-        let left = match tokens.next()? {
-            Token::Map(left) => left,
-            other => return Err(self.unexpected("a map", &other)),
+        let left = match tokens.short_map() {
+            Some(left) => left,
+            None => match tokens.next()? {
+                Token::Map(left) => left,
+                other => return Err(self.unexpected("a map", &other)),
+            },
         };
         for _ in 0..left {
-            if tokens.skip_name(key.as_bytes()) {
-                let offset = tokens.offset();
-                return tokens.skip().map(|bytes| Some(Self { bytes, offset }));
+            let found = tokens.skip_key(key.as_bytes())?;
+            let offset = tokens.offset();
+            let bytes = tokens.skip()?;
+            if found {
+                return Ok(Some(Self { bytes, offset }));
             }
-            tokens.skip()?;
-            tokens.skip()?;
         }
         Ok(None)
     }
@@ -368,19 +375,60 @@ impl<'a> RawValue<'a> {
     /// # Errors
     /// What is wrong with the bytes; nesting deeper than 128.
     pub fn value(&self) -> Result<ValueRef<'a>> {
-        let bytes = self.tokens().check(Limits::default().depth)?;
-        let mut rest = bytes;
-        // The walk above has seen every length and the depth: nothing is allocated for what is not there.
-        rmpv::decode::read_value_ref(&mut rest).map_err(|cause| {
-            let read = bytes.len().saturating_sub(rest.len()) as u64;
-            Error::invalid("the value cannot be decoded").caused_by(cause).at(self.offset.saturating_add(read))
-        })
+        value_ref(&mut self.tokens(), Limits::default().depth)
     }
 
     #[cold]
     pub(crate) fn unexpected(&self, wanted: &str, found: &Token<'_>) -> Error {
         Error::invalid(format!("{} stands where {wanted} is expected", found.name())).at(self.offset)
     }
+}
+
+/// One value with all that is in it; `depth` levels may still be entered.
+fn value_ref<'a>(tokens: &mut Tokens<'a>, depth: u32) -> Result<ValueRef<'a>> {
+    let at = tokens.offset();
+    let token = tokens.next()?;
+    let members = match token {
+        Token::Array(count) => u64::from(count),
+        Token::Map(count) => 2 * u64::from(count),
+        _ => 0,
+    };
+    let left = tokens.remaining();
+    if members > left {
+        return Err(Error::truncated("the members of an array or a map", members, left).at(at));
+    }
+    let deeper = || {
+        let limit = u64::from(Limits::default().depth);
+        depth.checked_sub(1).ok_or_else(|| Error::limit("the nesting of values", limit + 1, limit).at(at))
+    };
+    Ok(match token {
+        Token::Nil => ValueRef::Nil,
+        Token::Bool(value) => ValueRef::Boolean(value),
+        Token::Unsigned(value) => ValueRef::from(value),
+        Token::Negative(value) => ValueRef::from(value),
+        Token::F32(value) => ValueRef::F32(value),
+        Token::F64(value) => ValueRef::F64(value),
+        Token::Str(bytes) => ValueRef::from(utf8(bytes, tokens.offset())?),
+        Token::Bin(bytes) => ValueRef::Binary(bytes),
+        Token::Ext(kind, bytes) => ValueRef::Ext(kind, bytes),
+        Token::Array(count) => {
+            let depth = deeper()?;
+            // Backed by as many bytes.
+            let mut items = Vec::with_capacity(count as usize);
+            for _ in 0..count {
+                items.push(value_ref(tokens, depth)?);
+            }
+            ValueRef::Array(items)
+        }
+        Token::Map(count) => {
+            let depth = deeper()?;
+            let mut pairs = Vec::with_capacity(count as usize);
+            for _ in 0..count {
+                pairs.push((value_ref(tokens, depth)?, value_ref(tokens, depth)?));
+            }
+            ValueRef::Map(pairs)
+        }
+    })
 }
 
 /// The float that is this number, if there is one.

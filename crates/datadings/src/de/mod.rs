@@ -6,8 +6,6 @@
 mod access;
 mod error;
 mod numpy;
-#[cfg(test)]
-mod tests;
 
 use container_core::{Error, Limits};
 use serde::de::value::{BorrowedBytesDeserializer, SeqDeserializer};
@@ -116,7 +114,6 @@ impl<'de> Deserializer<'de> {
         }
     }
 
-    #[inline]
     fn any<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
         let start = self.tokens;
         match self.tokens.next()? {
@@ -147,6 +144,20 @@ fn more(count: u32, left: u32, what: &str) -> CodecError {
     Error::invalid(format!("{count} {what} stand where {} are taken", count - left)).into()
 }
 
+/// Small numbers at once, all else by what stands there.
+macro_rules! integers {
+    ($($method:ident)*) => {$(
+        #[inline]
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+            let at = self.tokens.offset();
+            match self.tokens.short_unsigned() {
+                Some(value) => visitor.visit_u64(value).map_err(|error: CodecError| error.at(at)),
+                None => self.deserialize_any(visitor),
+            }
+        }
+    )*};
+}
+
 impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
     type Error = CodecError;
 
@@ -155,15 +166,17 @@ impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
         false
     }
 
-    #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let at = self.tokens.offset();
         self.any(visitor).map_err(|error| error.at(at))
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char unit unit_struct
+        bool i128 u128 f32 f64 char unit unit_struct
     }
+
+    integers!(deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64);
 
     #[inline]
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -253,6 +266,9 @@ impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
     #[inline]
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let start = self.tokens;
+        if let Some(count) = self.tokens.short_map() {
+            return self.map(count, visitor).map_err(|error| error.at(start.offset()));
+        }
         match self.tokens.next()? {
             Token::Map(count) => self.map(count, visitor),
             _ => {

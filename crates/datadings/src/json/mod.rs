@@ -34,8 +34,6 @@
 
 mod input;
 mod out;
-#[cfg(test)]
-mod tests;
 
 use std::cell::Cell;
 
@@ -80,7 +78,8 @@ impl Serialize for Json<'_> {
 /// Appends a value as compact JSON. After an error `out` is as it was.
 ///
 /// ```
-/// use datadings::{Limits, RawValue, json};
+/// use container_core::Limits;
+/// use datadings::{RawValue, json};
 /// let mut out = Vec::new();
 /// json::write(RawValue::new(b"\x82\xa3key\xa1a\xa5image\xc4\x02hi"), &mut out, &Limits::default())?;
 /// assert_eq!(out, br#"{"key":"a","image":{"$bytes":"aGk="}}"#);

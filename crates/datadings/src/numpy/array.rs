@@ -76,7 +76,7 @@ impl PartialEq for Dims {
 /// assert_eq!(array.shape(), [2, 3]);
 /// assert_eq!(array.as_slice::<i16>(), Some(&[1, 2, 3, 4, 5, 6][..]));
 /// assert_eq!(array.get_as::<i16>(&[1, 0])?, 4);
-/// let bytes = datadings::to_vec(&array)?;
+/// let bytes = datadings::ser::to_vec(&array)?;
 /// assert_eq!(datadings::RawValue::new(&bytes).ndarray()?, array);
 /// # Ok::<(), datadings::Error>(())
 /// ```
@@ -271,7 +271,8 @@ impl<'a> NdArray<'a> {
         let mut start = 0;
         for field in fields {
             let size = field.size().unwrap_or_default();
-            if !field.is_padding() && (field.name == name || field.title.as_deref() == Some(name)) {
+            let is_shown = fields.len() == 1 || !field.is_padding();
+            if is_shown && (field.name == name || field.title.as_deref() == Some(name)) {
                 return Ok(Field { array: self, field, start, size });
             }
             start += size;

@@ -144,6 +144,12 @@ impl fmt::Display for Complex {
     }
 }
 
+/// How many digits stand behind the point. Rounding to as many gives the shortest digits again, but for those that are as near as their
+/// neighbours: of these Python takes the even ones.
+fn decimals(digits: &str) -> usize {
+    digits.split_once('.').map_or(0, |(_, decimals)| decimals.len())
+}
+
 /// Shortest digits; an exponent of two digits at least below 1e-4 and from 1e16 on; no `.0`.
 fn part(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if value.is_nan() {
@@ -153,9 +159,12 @@ fn part(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         return f.write_str(if value > 0.0 { "inf" } else { "-inf" });
     }
     if value == 0.0 || (1e-4..1e16).contains(&value.abs()) {
-        return write!(f, "{value}");
+        let decimals = decimals(&format!("{value}"));
+        return write!(f, "{value:.decimals$}");
     }
     let text = format!("{value:e}");
+    let (digits, _) = text.split_once('e').unwrap_or((&text, "0"));
+    let text = format!("{value:.*e}", decimals(digits));
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     match exponent.strip_prefix('-') {
         Some(exponent) => write!(f, "{digits}e-{exponent:0>2}"),

@@ -177,7 +177,7 @@ impl Primitive {
             ('S' | 'a', number) => (Kind::Bytes, number.unwrap_or(0)),
             ('U', number) => (Kind::Text, number.unwrap_or(0).checked_mul(4)?),
             ('V', number) => (Kind::Void, number.unwrap_or(0)),
-            ('O', None | Some(4 | 8)) => (Kind::Object, number.unwrap_or(8)),
+            ('O', None | Some(8)) => (Kind::Object, 8),
             _ => return None,
         };
         Some(Self::of(kind, size, order))
@@ -232,7 +232,7 @@ impl FieldDtype {
         self.shape.iter().try_fold(self.dtype.item_size()?, |size, &length| size.checked_mul(length))
     }
 
-    /// True for the bytes between aligned fields, which mean nothing.
+    /// True for the bytes between aligned fields, which mean nothing; numpy also writes so the one field of an array of plain `V`.
     #[must_use]
     pub fn is_padding(&self) -> bool {
         let void = matches!(&self.dtype, Dtype::Primitive(of) if of.kind == Kind::Void);

@@ -97,13 +97,14 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Each field with its bytes, padding left out.
+    /// Each field with its bytes, padding left out. A nameless field that is alone is no padding.
     pub fn fields(&self) -> impl Iterator<Item = (&'a FieldDtype, &'a [u8])> + use<'a> {
         let mut rest = self.bytes;
+        let is_alone = self.fields.len() == 1;
         self.fields.iter().filter_map(move |field| {
             let (head, tail) = rest.split_at_checked(field.size().unwrap_or_default()).unwrap_or_default();
             rest = tail;
-            (!field.is_padding()).then_some((field, head))
+            (is_alone || !field.is_padding()).then_some((field, head))
         })
     }
 

@@ -21,7 +21,7 @@
 //! #[derive(serde::Serialize)]
 //! struct Sample { key: &'static str, image: Array }
 //! let image = Array::from_slice(&[1.5f32, 2.5], &[2, 1], ByteOrder::Little)?;
-//! let bytes = datadings::to_vec(&Sample { key: "a", image })?;
+//! let bytes = datadings::ser::to_vec(&Sample { key: "a", image })?;
 //!
 //! #[derive(serde::Deserialize)]
 //! struct Plain { image: Vec<Vec<f64>> }
@@ -36,8 +36,6 @@ mod element;
 mod item;
 mod parse;
 mod serial;
-#[cfg(test)]
-mod tests;
 
 use std::borrow::Cow;
 

@@ -1,8 +1,6 @@
 //! From any type that serde knows to msgpack, byte for byte as Python's `msgpack` and `msgpack-numpy` write the same values.
 
 mod compound;
-#[cfg(test)]
-mod tests;
 
 use container_core::{Error, Result};
 use serde::ser::{self, Serialize};
@@ -40,7 +38,7 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
 /// #[derive(serde::Serialize)]
 /// struct Sample { key: &'static str, label: u16 }
 /// let mut out = Vec::new();
-/// datadings::extend(&mut out, &Sample { key: "a", label: 7 })?;
+/// datadings::ser::extend(&mut out, &Sample { key: "a", label: 7 })?;
 /// assert_eq!(out, b"\x82\xa3key\xa1a\xa5label\x07");
 /// # Ok::<(), datadings::Error>(())
 /// ```

@@ -134,18 +134,50 @@ impl<'a> Tokens<'a> {
         Some(bytes)
     }
 
-    /// Passes over the next value if it is exactly this str (or bin), however it is encoded; stands still otherwise.
+    /// Passes over the next value, which is a key, and tells if it is this str or bin.
     #[inline]
-    pub(crate) fn skip_name(&mut self, name: &[u8]) -> bool {
-        let mut ahead = *self;
-        let found = match ahead.short_str() {
-            Some(bytes) => bytes == name,
-            None => matches!(ahead.next(), Ok(Token::Str(bytes) | Token::Bin(bytes)) if bytes == name),
-        };
-        if found {
-            *self = ahead;
+    pub(crate) fn skip_key(&mut self, name: &[u8]) -> Result<bool> {
+        match self.short_str() {
+            Some(bytes) => Ok(bytes == name),
+            None => self.skip_long_key(name),
         }
-        found
+    }
+
+    fn skip_long_key(&mut self, name: &[u8]) -> Result<bool> {
+        let here = *self;
+        match self.next()? {
+            Token::Str(bytes) | Token::Bin(bytes) => Ok(bytes == name),
+            Token::Array(_) | Token::Map(_) => {
+                *self = here;
+                self.skip().map(|_| false)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Takes an integer of zero or above in its forms of up to five bytes.
+    #[inline]
+    pub(crate) fn short_unsigned(&mut self) -> Option<u64> {
+        let (value, tail) = match self.rest {
+            [a @ 0..0x80, tail @ ..] => (u64::from(*a), tail),
+            [0xcc, a, tail @ ..] => (u64::from(*a), tail),
+            [0xcd, a, b, tail @ ..] => (u64::from(u16::from_be_bytes([*a, *b])), tail),
+            [0xce, a, b, c, d, tail @ ..] => (u64::from(u32::from_be_bytes([*a, *b, *c, *d])), tail),
+            _ => return None,
+        };
+        self.rest = tail;
+        Some(value)
+    }
+
+    /// Takes the head of a map of less than 16 pairs.
+    #[inline]
+    pub(crate) fn short_map(&mut self) -> Option<u32> {
+        let (&marker, tail) = self.rest.split_first()?;
+        if marker & 0xf0 != 0x80 {
+            return None;
+        }
+        self.rest = tail;
+        Some((marker & 0x0f).into())
     }
 
     /// Passes over one whole value, however deep, and gives its bytes. No recursion, no stack: the cost is the number of its tokens.
@@ -166,7 +198,19 @@ impl<'a> Tokens<'a> {
         self.skip_long()
     }
 
+    #[inline(never)]
     fn skip_long(&mut self) -> Result<&'a [u8]> {
+        // Bytes and longer texts, at once.
+        let sized = match self.rest {
+            [0xc4 | 0xd9, a, ..] => Some(2 + usize::from(*a)),
+            [0xc5 | 0xda, a, b, ..] => Some(3 + usize::from(u16::from_be_bytes([*a, *b]))),
+            [0xc6 | 0xdb, a, b, c, d, ..] => u32::from_be_bytes([*a, *b, *c, *d]).checked_add(5).map(|n| n as usize),
+            _ => None,
+        };
+        if let Some((value, tail)) = sized.and_then(|length| self.rest.split_at_checked(length)) {
+            self.rest = tail;
+            return Ok(value);
+        }
         let start = *self;
         let mut ahead = *self;
         ahead.pass()?;
@@ -230,6 +274,10 @@ impl<'a> Tokens<'a> {
                 (pending, level) = outer;
             }
             pending -= 1;
+            if let Some(bytes) = self.short_str() {
+                utf8(bytes, self.offset())?;
+                continue;
+            }
             let at = self.offset();
             let members = match self.next()? {
                 Token::Array(n) => u64::from(n),
