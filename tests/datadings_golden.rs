@@ -61,7 +61,7 @@ fn every_sample_is_what_python_reads() {
             samples += reader.len();
         }
     }
-    assert_eq!((golden().len(), samples), (27, 2 * 955));
+    assert_eq!((golden().len(), samples), (27, 2 * 958));
 }
 
 #[test]

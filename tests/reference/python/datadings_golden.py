@@ -67,7 +67,7 @@ def plain_values():
     integers = [0, 1, 127, 128, 255, 256, 65535, 65536, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1,
                 -1, -32, -33, -128, -129, -32768, -32769, -2**31, -2**31 - 1, -2**53 - 1, -2**63]
     floats = [0.0, -0.0, 1.0, 0.1, 1 / 3, 1e15, 1e16, 1e22, 1e-5, 1e-4, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308,
-              float("inf"), float("-inf"), float("nan"), 2.0**53]
+              float("inf"), float("-inf"), float("nan"), 2.0**53, 1429707834606274.25, 1429707834606274.75]
     sizes = [0, 1, 31, 32, 255, 256, 300]
     samples = [{"key": f"int {value}", "value": value} for value in integers]
     samples += [{"key": f"float {index}", "value": value} for index, value in enumerate(floats)]
@@ -188,6 +188,7 @@ def complex_numbers():
     nan, inf = float("nan"), float("inf")
     parts = [0.0, -0.0, 1.0, -1.5, 0.1, 1e16, 1e-5, 1e100, 5e-324, nan, inf, -inf]
     samples = [{"key": f"complex {index}", "value": complex(re, im)} for index, (re, im) in enumerate((re, im) for re in parts for im in parts)]
+    samples.append({"key": "complex, as near to two texts", "value": complex(1429707834606274.25, -1429707834606274.75)})
     keep("values-complex", samples, "Python's complex numbers: every pair of zeros, signs, exponents, NaN and infinities")
 
 
