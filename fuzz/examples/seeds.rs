@@ -39,6 +39,8 @@ fn main() {
         }
     }
 
+    filters(put);
+
     let texts: [&[u8]; 5] =
         [b"", b"a", b"hello hello hello hello", &[0; 300], b"The quick brown fox jumps over the lazy dog. 0123456789"];
     for (index, text) in texts.iter().enumerate() {
@@ -97,6 +99,21 @@ fn main() {
         for (index, edge) in edges.iter().enumerate() {
             put("leb128", &format!("{which:02}-{index}"), &[&[0xF0 / 12 * 12 + which], *edge].concat());
         }
+    }
+}
+
+/// Filters of several shapes, empty, with keys, cut, and with a length that is wrong.
+fn filters(put: impl Fn(&str, &str, &[u8])) {
+    for (elements, p) in [(2, 0.5), (5, 0.2), (50, 0.001), (20, 0.999), (9, 1e-300), (300, 0.01)] {
+        let mut filter = simplebloom::BloomFilter::with_probability(elements, p).unwrap();
+        let name = format!("{elements}-{p:e}");
+        put("simplebloom_filter", &format!("{name}-empty"), filter.as_bytes());
+        filter.extend((0..elements).map(|key| format!("k{key}")));
+        let mut file = filter.into_inner();
+        put("simplebloom_filter", &name, &file);
+        put("simplebloom_filter", &format!("{name}-cut"), &file[..file.len() - 1]);
+        file[15] ^= 1;
+        put("simplebloom_filter", &format!("{name}-length"), &file);
     }
 }
 

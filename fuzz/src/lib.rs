@@ -18,6 +18,7 @@ mod table;
 #[path = "../../crates/idv/tests/support/values.rs"]
 mod values;
 
+mod bloom;
 mod deflate;
 mod dice;
 mod forged;
@@ -29,6 +30,7 @@ mod recover;
 mod wire;
 mod written;
 
+pub use bloom::simplebloom_filter;
 pub use deflate::idv_deflate;
 pub use forged::idv_forged;
 pub use inflate::idv_inflate;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 8] = [
+const TARGETS: [Target; 9] = [
     ("idv_deflate", wharf_fuzz::idv_deflate),
     ("idv_forged", wharf_fuzz::idv_forged),
     ("idv_inflate", wharf_fuzz::idv_inflate),
@@ -14,6 +14,7 @@ const TARGETS: [Target; 8] = [
     ("idv_wire", wharf_fuzz::idv_wire),
     ("idv_written", wharf_fuzz::idv_written),
     ("leb128", wharf_fuzz::leb128),
+    ("simplebloom_filter", wharf_fuzz::simplebloom_filter),
 ];
 
 #[test]

@@ -56,7 +56,7 @@ pub(crate) type Tile = [Row; ROWS];
 
 #[inline(always)]
 fn place(index: u64) -> usize {
-    #[expect(clippy::cast_possible_truncation, reason = "there are as many bits as there is memory for")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are as many bits as there is memory for")]
     let place = (index / 8) as usize;
     place
 }
@@ -81,6 +81,7 @@ pub(crate) fn filled(digests: &[Digest]) -> [Digest; LANES] {
 }
 
 /// Sets bits, some keys behind what it is told.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it stays where it is")]
 pub(crate) enum Inserter<'a> {
     Near(TileInserter<'a>),
     Far(FarInserter<'a>),

@@ -180,6 +180,8 @@ pub(crate) struct FarAsker<'a> {
     /// The keys that are still held to be there.
     left: Vec<u32>,
     at_once: usize,
+    /// Rows that are asked for first.
+    first: usize,
 }
 
 /// Rows that nearly all absent keys end in.
@@ -189,7 +191,7 @@ impl<'a> FarAsker<'a> {
     pub(crate) fn new(bits: &'a [u8], plan: Plan, keys: usize) -> Self {
         let at_once = keys.min(sorted_at_once(bits, &plan)).max(1);
         let bins = Bins::new(bits.len(), at_once.saturating_mul(plan.hashes().min(ROWS)));
-        Self { bits, plan, bins, left: Vec::with_capacity(at_once), at_once }
+        Self { bits, plan, bins, left: Vec::with_capacity(at_once), at_once, first: FIRST }
     }
 
     /// How many keys at once.
@@ -203,7 +205,8 @@ impl<'a> FarAsker<'a> {
         let hashes = self.plan.hashes();
         let mut begin = 0;
         while begin < hashes {
-            let end = if begin == 0 { FIRST.min(hashes) } else { (begin + ROWS).min(hashes) };
+            let rows = if begin == 0 { self.first } else { ROWS };
+            let end = (begin + rows).min(hashes);
             self.left.clear();
             let held = (0_u32..).zip(found.iter()).filter(|(_, found)| **found);
             self.left.extend(held.map(|(key, _)| key));
@@ -211,6 +214,9 @@ impl<'a> FarAsker<'a> {
             self.test(found);
             begin = end;
         }
+        // The next keys are taken to be like these: where most are there, all their bits are wanted in any case.
+        let held = found.iter().filter(|found| **found).count();
+        self.first = if held > found.len() / 2 { ROWS } else { FIRST };
     }
 
     /// Sorts rows of the keys that are left.

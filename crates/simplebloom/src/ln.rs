@@ -145,6 +145,11 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(
+        clippy::excessive_precision,
+        clippy::approx_constant,
+        reason = "the compiler rounds what is known exactly"
+    )]
     fn known_to_more_digits_than_a_double_has() {
         // Digits of ln 2, ln 3 and ln 10; multiples of them, rounded by the compiler.
         assert_eq!(ln(0.5), -0.693_147_180_559_945_309_417_232_121_458_2);

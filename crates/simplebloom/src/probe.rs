@@ -29,7 +29,6 @@ impl Modulus {
     fn of(self, value: u64) -> u64 {
         // The quotient, or one less: value * (2^64 / bits - reciprocal) / 2^64 is below 1.
         let product = u128::from(value) * u128::from(self.reciprocal);
-        #[expect(clippy::cast_possible_truncation, reason = "the upper half of a product of halves")]
         let quotient = (product >> 64) as u64;
         let rest = value.wrapping_sub(quotient.wrapping_mul(self.bits));
         rest.min(rest.wrapping_sub(self.bits))

@@ -161,7 +161,7 @@ fn quotient(a: u64, b: u64) -> f64 {
     let up = a.leading_zeros() + 64;
     let (a, b) = (u128::from(a) << up, u128::from(b));
     // At least 63 bits: the last of them may stand for all that follow.
-    let quotient = a / b | u128::from(a % b != 0);
+    let quotient = (a / b) | u128::from(a % b != 0);
     #[expect(clippy::cast_precision_loss, reason = "this is the rounding")]
     let rounded = quotient as f64;
     // Powers of two divide exactly.

@@ -1,4 +1,10 @@
 //! What the reference derives, writes and hashes, as recorded in `tests/golden/simplebloom`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_precision_loss,
+    reason = "a test fails by panicking"
+)]
 
 use std::fs;
 use std::path::PathBuf;

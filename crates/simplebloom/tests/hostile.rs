@@ -1,4 +1,10 @@
 //! Files that are none.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_precision_loss,
+    reason = "a test fails by panicking"
+)]
 
 use container_core::testkit::{every_flip_is_borne, every_prefix_fails};
 use simplebloom::{BloomFilter, ErrorKind};

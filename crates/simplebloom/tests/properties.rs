@@ -1,4 +1,10 @@
 //! What holds for every filter.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_precision_loss,
+    reason = "a test fails by panicking"
+)]
 
 use bytes::Bytes;
 use proptest::prelude::*;
