@@ -38,6 +38,8 @@
 
 mod chunk;
 mod csv;
+#[cfg(feature = "datadings")]
+mod files;
 #[cfg(feature = "idv")]
 mod fill;
 #[cfg(feature = "idv")]
@@ -48,6 +50,8 @@ mod json;
 mod number;
 mod place;
 mod record;
+#[cfg(feature = "datadings")]
+mod samples;
 #[cfg(feature = "idv")]
 mod survey;
 #[cfg(feature = "idv")]
@@ -64,8 +68,12 @@ use container_core::{Error, Loss, Progress, Result, Source, Unit};
 
 use chunk::{Chunk, Cutter, Input};
 
+#[cfg(feature = "datadings")]
+pub use files::{FileOptions, FileTable};
 #[cfg(feature = "idv")]
 pub use inferred::{Inferred, InferredColumn};
+#[cfg(feature = "datadings")]
+pub use samples::{Keys, SampleOptions, Sampled, copy_samples, write_rows};
 #[cfg(feature = "idv")]
 pub use typed::{Take, column_names};
 

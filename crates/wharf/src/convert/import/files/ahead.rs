@@ -1,0 +1,109 @@
+//! Contents loaded ahead of the writing, side by side, in order, with bounded memory.
+
+use std::ops::Range;
+use std::sync::mpsc;
+
+use container_core::Result;
+
+/// Bytes and items of a batch: one is being written, one waits, one is being loaded.
+const BYTES: u64 = 32 << 20;
+const ITEMS: usize = 512;
+
+/// Loads each item of a range and hands it on, in order, up to the first error. `size` says about how large an item will be.
+pub(super) fn each<T: Send>(
+    items: Range<usize>,
+    threads: usize,
+    size: impl Fn(usize) -> u64 + Sync,
+    load: impl Fn(usize) -> Result<T> + Sync,
+    mut put: impl FnMut(usize, T) -> Result<()>,
+) -> Result<()> {
+    if threads == 1 || cfg!(not(feature = "parallel")) {
+        for item in items {
+            put(item, load(item)?)?;
+        }
+        return Ok(());
+    }
+    std::thread::scope(|scope| {
+        let (give, take) = mpsc::sync_channel::<Vec<Result<T>>>(1);
+        let whole = items.clone();
+        scope.spawn(move || {
+            let mut rest = whole;
+            while !rest.is_empty() {
+                let batch = batch(&rest, &size);
+                rest.start = batch.end;
+                let loaded = side_by_side(batch, threads, &load);
+                let failed = loaded.last().is_some_and(Result::is_err);
+                // Nobody takes it when writing has failed.
+                if give.send(loaded).is_err() || failed {
+                    break;
+                }
+            }
+        });
+        let mut item = items.start;
+        for loaded in take {
+            for one in loaded {
+                put(item, one?)?;
+                item += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn batch(rest: &Range<usize>, size: &impl Fn(usize) -> u64) -> Range<usize> {
+    let (mut bytes, mut end) = (0, rest.start);
+    while end < rest.end && end - rest.start < ITEMS && (end == rest.start || bytes < BYTES) {
+        bytes = size(end).saturating_add(bytes);
+        if bytes > BYTES && end > rest.start {
+            break;
+        }
+        end += 1;
+    }
+    rest.start..end
+}
+
+#[cfg(feature = "parallel")]
+fn side_by_side<T: Send>(batch: Range<usize>, threads: usize, load: &(impl Fn(usize) -> Result<T> + Sync)) -> Vec<Result<T>> {
+    use rayon::prelude::*;
+    // As many pieces as threads are wanted: a piece is one thread's.
+    let least = if threads == 0 { 1 } else { batch.len().div_ceil(threads) };
+    batch.into_par_iter().with_min_len(least).map(load).collect()
+}
+
+#[cfg(not(feature = "parallel"))]
+fn side_by_side<T>(batch: Range<usize>, _: usize, load: &impl Fn(usize) -> Result<T>) -> Vec<Result<T>> {
+    batch.map(load).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use container_core::Error;
+
+    use super::*;
+
+    #[test]
+    fn order_is_kept_and_the_first_error_ends_it() {
+        for threads in [0, 1, 2, 7] {
+            let mut seen = Vec::new();
+            let load = |item: usize| if item == 1500 { Err(Error::invalid("this one")) } else { Ok(item * 2) };
+            let outcome = each(3..3000, threads, |_| 100_000, load, |item, value| {
+                assert_eq!(value, item * 2);
+                seen.push(item);
+                Ok(())
+            });
+            assert_eq!(outcome.unwrap_err().to_string(), "this one");
+            assert_eq!(seen, (3..1500).collect::<Vec<_>>());
+            let outcome = each(0..3000, threads, |_| 1, Ok, |item, _| if item == 5 { Err(Error::invalid("full")) } else { Ok(()) });
+            assert_eq!(outcome.unwrap_err().to_string(), "full");
+        }
+    }
+
+    #[test]
+    fn batches_are_bounded() {
+        let size = |item: usize| if item < 4 { BYTES / 3 } else { BYTES * 2 };
+        assert_eq!(batch(&(0..10), &size), 0..3);
+        assert_eq!(batch(&(3..10), &size), 3..4);
+        assert_eq!(batch(&(4..10), &size), 4..5);
+        assert_eq!(batch(&(0..10_000), &|_| 1), 0..ITEMS);
+    }
+}

@@ -1,0 +1,106 @@
+//! Labels and their numbers.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use container_core::{Error, Result};
+
+/// Sorts as Python's `natsorted` does: runs of digits count as numbers. What is equal to it keeps the order of its bytes.
+pub(super) fn natural(one: &str, other: &str) -> Ordering {
+    let (mut a, mut b) = (one, other);
+    loop {
+        match (a.is_empty(), b.is_empty()) {
+            (true, true) => return one.cmp(other),
+            (true, false) => return Ordering::Less,
+            (false, true) => return Ordering::Greater,
+            (false, false) => {}
+        }
+        let text = |text: &str| text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
+        let ((text_a, rest_a), (text_b, rest_b)) = (a.split_at(text(a)), b.split_at(text(b)));
+        let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let ((number_a, rest_a), (number_b, rest_b)) = (rest_a.split_at(digits(rest_a)), rest_b.split_at(digits(rest_b)));
+        let order = text_a.cmp(text_b).then_with(|| match (number_a, number_b) {
+            ("", "") => Ordering::Equal,
+            ("", _) => Ordering::Less,
+            (_, "") => Ordering::Greater,
+            (a, b) => {
+                let (a, b) = (a.trim_start_matches('0'), b.trim_start_matches('0'));
+                a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+            }
+        });
+        if order != Ordering::Equal {
+            return order;
+        }
+        (a, b) = (rest_a, rest_b);
+    }
+}
+
+/// Labels, each once.
+#[derive(Debug, Default)]
+pub(super) struct Labels {
+    names: Vec<String>,
+    numbers: HashMap<String, usize>,
+}
+
+impl Labels {
+    /// Those of a list, in its order.
+    pub(super) fn of(list: &str) -> Result<Self> {
+        let mut labels = Self::default();
+        for (line, name) in list.lines().enumerate() {
+            let name = name.trim_matches(' ');
+            if labels.numbers.contains_key(name) {
+                return Err(Error::invalid(format!("the label {name:?} is there twice")).in_line(line as u64 + 1));
+            }
+            labels.add(name);
+        }
+        Ok(labels)
+    }
+
+    /// The place of a label in order of coming.
+    pub(super) fn add(&mut self, name: &str) -> usize {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.names.len();
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<usize> {
+        self.numbers.get(name).copied()
+    }
+
+    pub(super) fn name(&self, number: usize) -> &str {
+        self.names.get(number).map(String::as_str).unwrap_or_default()
+    }
+
+    /// All of them, sorted naturally.
+    pub(super) fn sorted(&self) -> Self {
+        let mut names = self.names.clone();
+        names.sort_by(|one, other| natural(one, other));
+        let numbers = names.iter().cloned().zip(0..).collect();
+        Self { names, numbers }
+    }
+
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_count_as_numbers() {
+        // What natsort 8 makes of them.
+        let sorted = ["1", "1a", "2", "9z", "10", "A", "a", "a1", "a1b", "a2", "a10", "a10.5", "b", "ä2", "ä10"];
+        let mut names = sorted.to_vec();
+        names.reverse();
+        names.sort_by(|one, other| natural(one, other));
+        assert_eq!(names, sorted);
+        assert_eq!(natural("a01", "a1"), Ordering::Less, "equal to natsort: the bytes decide");
+        assert_eq!(natural("x99999999999999999999999", "x100000000000000000000000"), Ordering::Less);
+    }
+}

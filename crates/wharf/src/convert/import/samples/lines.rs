@@ -1,0 +1,147 @@
+//! Objects of JSON as samples.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use container_core::{Limits, Result};
+use datadings::json::to_msgpack;
+
+use super::super::Options;
+use super::super::chunk::Chunk;
+use super::super::json::{Kind, shortened, unescaped};
+use super::super::place::Place;
+use super::super::record::{Look, duplicate, records};
+use super::message::{Messages, put_sample};
+use super::{KEY, SampleOptions, no_key, no_key_text, number, two_keys};
+
+/// Turns records of a chunk into samples.
+pub(super) struct Lines<'a> {
+    options: &'a SampleOptions,
+    /// Names that have been seen, and the last record of each.
+    names: Vec<(Box<str>, usize)>,
+    by_name: HashMap<Box<str>, usize>,
+    /// The name that the next member probably has.
+    next: usize,
+    records: usize,
+    /// The number of the first record.
+    row: u64,
+    place: Place,
+    key: Option<String>,
+    fields: Vec<Field>,
+    values: Vec<u8>,
+    done: Messages,
+}
+
+/// A member of the current record.
+struct Field {
+    /// Where it stands in the sample.
+    rank: usize,
+    name: usize,
+    value: Range<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(options: &'a SampleOptions) -> Self {
+        let seen = vec![false; options.columns.as_ref().map_or(0, Vec::len)];
+        Self {
+            options,
+            names: Vec::new(),
+            by_name: HashMap::new(),
+            next: 0,
+            records: 0,
+            row: 0,
+            place: Place { input: 0, line: 1, byte: 0 },
+            key: None,
+            fields: Vec::new(),
+            values: Vec::new(),
+            done: Messages::of(seen),
+        }
+    }
+
+    /// The samples of the wanted records, up to one with which something is wrong.
+    pub(super) fn messages(mut self, chunk: &Chunk, options: &Options, wanted: &Range<u64>) -> Messages {
+        self.row = chunk.row + wanted.start;
+        let outcome = records(chunk, options, 0, wanted, &mut self);
+        self.done.error = outcome.err();
+        self.done
+    }
+
+    fn name(&mut self, name: &str) -> Result<usize> {
+        if self.names.get(self.next).is_some_and(|(known, _)| &**known == name) {
+            return Ok(self.next);
+        }
+        if let Some(&index) = self.by_name.get(name) {
+            return Ok(index);
+        }
+        let index = self.names.len();
+        Limits::default().check_columns("number of columns", index as u64 + 1)?;
+        self.names.push((name.into(), 0));
+        self.by_name.insert(name.into(), index);
+        Ok(index)
+    }
+}
+
+impl Look for Lines<'_> {
+    fn begin(&mut self, place: Place) {
+        self.place = place;
+        self.records += 1;
+        self.next = 0;
+        self.key = None;
+        self.fields.clear();
+        self.values.clear();
+    }
+
+    fn member(&mut self, name: &str, value: &str, _: Place) -> Result<()> {
+        let index = self.name(name)?;
+        self.next = index + 1;
+        let records = self.records;
+        if self.names.get_mut(index).is_some_and(|(_, last)| std::mem::replace(last, records) == records) {
+            return Err(duplicate());
+        }
+        if self.options.key_column() == Some(name) {
+            self.key = Some(key_text(value, name)?);
+        }
+        let Some(rank) = self.options.rank(name, self.fields.len()) else { return Ok(()) };
+        if name == KEY && self.options.makes_key() {
+            return Err(two_keys());
+        }
+        if let Some(seen) = rank.checked_sub(1).and_then(|chosen| self.done.seen.get_mut(chosen)) {
+            *seen = true;
+        }
+        let start = self.values.len();
+        to_msgpack(value.as_bytes(), &mut self.values)?;
+        self.fields.push(Field { rank, name: index, value: start..self.values.len() });
+        Ok(())
+    }
+
+    fn cell(&mut self, _: usize, _: &str, _: bool, _: Place) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let made = match (self.options.key_column(), &self.key) {
+            (None, _) => Some(number(self.row + (self.records as u64 - 1))),
+            (Some(column), None) => return Err(no_key(column)),
+            (Some(_), Some(key)) => self.options.makes_key().then(|| key.clone()),
+        };
+        if self.options.columns.is_some() {
+            self.fields.sort_unstable_by_key(|field| field.rank);
+        }
+        let fields = self.fields.iter().map(|field| {
+            let name = self.names.get(field.name).map(|(name, _)| &**name).unwrap_or_default();
+            (name, self.values.get(field.value.clone()).unwrap_or_default())
+        });
+        self.done.push(self.place, |out| put_sample(out, made.as_deref(), fields))
+    }
+}
+
+/// The text of a key: a string's, or the digits of an integer where the key comes from another column.
+fn key_text(value: &str, column: &str) -> Result<String> {
+    let digits = |byte: u8| byte.is_ascii_digit() || byte == b'-';
+    match Kind::of(value) {
+        Kind::String => Ok(unescaped(value)?.into_owned()),
+        Kind::Number if column != KEY && value.bytes().all(digits) => Ok(value.to_owned()),
+        _ if column == KEY => Err(no_key_text(&shortened(value), "a text")),
+        _ => Err(no_key_text(&shortened(value), "a text or an integer")),
+    }
+}
