@@ -25,8 +25,10 @@ mod forged;
 mod inflate;
 mod kernels;
 mod leb;
+mod numpy;
 mod reader;
 mod recover;
+mod sample;
 mod wire;
 mod written;
 
@@ -34,8 +36,10 @@ pub use bloom::simplebloom_filter;
 pub use deflate::idv_deflate;
 pub use forged::idv_forged;
 pub use inflate::idv_inflate;
+pub use numpy::datadings_numpy;
 pub use reader::idv_reader;
 pub use recover::idv_recover;
+pub use sample::datadings_sample;
 pub use wire::idv_wire;
 pub use written::idv_written;
 

@@ -5,7 +5,9 @@ use std::path::Path;
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 9] = [
+const TARGETS: [Target; 11] = [
+    ("datadings_numpy", wharf_fuzz::datadings_numpy),
+    ("datadings_sample", wharf_fuzz::datadings_sample),
     ("idv_deflate", wharf_fuzz::idv_deflate),
     ("idv_forged", wharf_fuzz::idv_forged),
     ("idv_inflate", wharf_fuzz::idv_inflate),
