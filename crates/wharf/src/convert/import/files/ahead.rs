@@ -13,8 +13,8 @@ const ITEMS: usize = 512;
 pub(super) fn each<T: Send>(
     items: Range<usize>,
     threads: usize,
-    size: impl Fn(usize) -> u64 + Sync,
-    load: impl Fn(usize) -> Result<T> + Sync,
+    size: impl Fn(usize) -> u64 + Send + Sync,
+    load: impl Fn(usize) -> Result<T> + Send + Sync,
     mut put: impl FnMut(usize, T) -> Result<()>,
 ) -> Result<()> {
     if threads == 1 || cfg!(not(feature = "parallel")) {

@@ -164,8 +164,10 @@ impl FileTable {
                     self.add(path, &pattern, Some(entry.clone()));
                 }
             }
-            for path in links.iter().filter(|path| pattern.find(path).is_some() && self.is_included(path)) {
-                self.left_out.push(left_out("link in the archive left out", path));
+            for path in links.iter().filter(|path| pattern.find(path).is_some()) {
+                if self.is_included(path) {
+                    self.left_out.push(left_out("link in the archive left out", path));
+                }
             }
         }
         Ok(())
