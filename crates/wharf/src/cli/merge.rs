@@ -1,46 +1,48 @@
 //! `wharf merge`: one file of many.
 
+#[cfg(feature = "datadings")]
+mod datadings;
+#[cfg(feature = "idv")]
+mod idv;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use container_core::{Access, Error, Output, Progress, Result, Unit};
-use serde_json::json;
+use container_core::{Error, Result};
 
 use super::Outcome;
-use super::bar::Bar;
 use super::env::Env;
-use super::human::counted;
-use super::inputs::{self, Place};
-use super::output;
-use super::report::Lost;
-use super::select;
-use super::writing::{self, Writing};
+use super::inputs;
+#[cfg(feature = "datadings")]
+use super::dataset::is_dataset;
+#[cfg(feature = "idv")]
+use super::writing::Writing;
 
 const EXAMPLES: &str = "\
 Examples:
   wharf merge monday.idv tuesday.idv -o week.idv
-  wharf merge 'day-*.idv' -o all.idv --compression none";
+  wharf merge 'day-*.idv' -o all.idv --compression none
+  wharf merge cats.msgpack dogs.msgpack -o pets.msgpack --strategy random --seed 7";
 
-/// Join files with equal columns into one
+/// Join files of one format into one
 ///
-/// Rows follow one another in the order of the files. Names, types and metadata have to be equal. Blocks are carried over as
+/// IDV: rows follow one another in the order of the files. Names, types and metadata have to be equal. Blocks are carried over as
 /// they are, without being decompressed, where the new file can have them so: when every file but the last ends with a full
-/// block. `verify` tells whether the result is sound. With --json, what was done is one object on standard output.
+/// block. `verify` tells whether the result is sound.
+///
+/// datadings: samples follow one another, or come from all datasets at random. Messages are copied byte for byte.
+///
+/// With --json, what was done is one object on standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// IDV files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
+    /// Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<OsString>,
 
     /// The file to write
     #[arg(short, long, value_name = "OUT", required = true)]
     output: PathBuf,
-
-    /// Only these columns, in this order
-    #[arg(long, value_name = "NAMES")]
-    columns: Vec<String>,
 
     /// Replace the output if it exists
     #[arg(long)]
@@ -50,109 +52,49 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
 
-    #[command(flatten)]
-    writing: Writing,
-}
+    /// Only these columns, in this order
+    #[cfg(feature = "idv")]
+    #[arg(long, value_name = "NAMES", help_heading = "Options for IDV")]
+    columns: Vec<String>,
 
-/// An input, opened, with the columns wanted of it.
-struct File {
-    place: Place,
-    reader: idv::Reader,
-    columns: Vec<usize>,
-    lost: Vec<Lost>,
+    #[cfg(feature = "idv")]
+    #[command(flatten, next_help_heading = "Options for IDV")]
+    writing: Writing,
+
+    #[cfg(feature = "datadings")]
+    #[command(flatten)]
+    datadings: datadings::Options,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    if env.opener.access == Access::Auto {
-        // Bytes that are only copied are copied faster so.
-        env.opener.access = Access::Positional;
-    }
     let places = inputs::expand(&arguments.files)?;
-    let mut files = Vec::with_capacity(places.len());
-    for place in &places {
-        files.push(open(place, &arguments.columns, env)?);
-    }
-    let schema = schema(&files, &arguments.writing)?;
-    let output = output::create(&arguments.output, arguments.force, &places)?;
-    let name = output.path().display().to_string();
-    let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.begin(Unit::Rows, Some(files.iter().map(|file| file.reader.row_count()).fold(0, u64::saturating_add)));
-    let (output, copied, rows) = write(arguments, &files, schema, output, &bar).inspect_err(|_| bar.clear())?;
-    let bytes = output.file().metadata().map_or(0, |metadata| metadata.len());
-    output.finish()?;
-    bar.clear();
-    let mut outcome = Outcome::Done;
-    for lost in files.iter().flat_map(|file| &file.lost) {
-        env.report.lost(lost);
-        outcome = Outcome::Loss;
-    }
-    if env.json() {
-        let done = json!({
-            "file": name, "to": "idv", "rows": rows, "bytes": bytes, "inputs": files.len(),
-            "blocks_carried": copied.carried, "blocks_encoded": copied.encoded,
-        });
-        env.stdout.print(&format!("{done}\n"))?;
-    } else {
-        let (inputs, blocks) = (counted(files.len(), "file"), counted(copied.carried + copied.encoded, "block"));
-        let carried = copied.carried;
-        env.report.note(format!("{name}: {} of {inputs}, {carried} of {blocks} carried over", counted(rows, "row")));
-    }
-    Ok(outcome)
-}
-
-fn open(place: &Place, columns: &[String], env: &mut Env<'_>) -> Result<File> {
-    let reader = writing::reader(place, &mut env.opener, "merge")?;
-    let named = |error: Error| error.in_file(place.name());
-    let container = idv::IdvContainer::new(reader.clone());
-    let chosen = select::columns(&container, columns).map_err(named)?;
-    let (columns, lost) = match chosen {
-        Some(chosen) => (chosen, Vec::new()),
-        None => {
-            let readable = reader.columns().iter().filter(|column| column.kind().is_ok());
-            (readable.map(idv::Column::index).collect(), super::pour::unreadable(place, &container))
+    #[cfg(feature = "datadings")]
+    if places.iter().find(|place| **place != inputs::Place::Stdin).is_some_and(|place| is_dataset(place, &env.opener)) {
+        #[cfg(feature = "idv")]
+        if let Some(option) = arguments.for_idv() {
+            return Err(Error::usage(format!("{option} is for IDV, and the inputs are datadings")));
         }
-    };
-    Ok(File { place: place.clone(), reader, columns, lost })
-}
-
-/// The schema of the first file, which all others have to have.
-fn schema(files: &[File], writing: &Writing) -> Result<idv::Schema> {
-    let schema_of =
-        |file: &File| file.reader.schema(Some(&file.columns)).map_err(|error| error.in_file(file.place.name()));
-    let Some((first, others)) = files.split_first() else {
-        return Err(Error::usage("there are no files to merge"));
-    };
-    let mut schema = schema_of(first)?;
-    for file in others {
-        if let Some(difference) = schema.difference(&schema_of(file)?) {
-            let detail = format!("its columns differ from those of {}: {difference}", first.place.name());
-            return Err(Error::usage(detail).in_file(file.place.name()));
+        return datadings::run(arguments, &places, env);
+    }
+    #[cfg(feature = "idv")]
+    {
+        #[cfg(feature = "datadings")]
+        if let Some(option) = arguments.datadings.given() {
+            return Err(Error::usage(format!("{option} is for datadings, and the first input is none"))
+                .in_file(places.first().map(inputs::Place::name).unwrap_or_default()));
         }
+        idv::run(arguments, &places, env)
     }
-    writing.apply(&mut schema);
-    Ok(schema)
+    #[cfg(not(feature = "idv"))]
+    {
+        datadings::run(arguments, &places, env)
+    }
 }
 
-fn write(
-    arguments: &Arguments,
-    files: &[File],
-    schema: idv::Schema,
-    output: Output,
-    bar: &Arc<Bar>,
-) -> Result<(Output, idv::Copied, u64)> {
-    let readers: Vec<idv::Reader> = files.iter().map(|file| file.reader.clone()).collect();
-    let options = arguments.writing.options(arguments.threads, Arc::clone(bar) as Arc<dyn Progress>);
-    let name = output.path().display().to_string();
-    let named = |error: Error| error.in_file(name.clone());
-    let mut writer = idv::Writer::new(output, schema, options.with_blocks_of(&readers)).map_err(named)?;
-    let mut copied = idv::Copied::default();
-    for (number, file) in files.iter().enumerate() {
-        bar.name(format!("{} ({} of {})", file.place.name(), number + 1, files.len()));
-        let more = writer.append_blocks(&file.reader, Some(&file.columns));
-        let more = more.map_err(|error| error.in_file(file.place.name()))?;
-        copied.carried += more.carried;
-        copied.encoded += more.encoded;
+#[cfg(all(feature = "idv", feature = "datadings"))]
+impl Arguments {
+    /// An option that was given and is for IDV.
+    fn for_idv(&self) -> Option<&'static str> {
+        if self.columns.is_empty() { self.writing.given() } else { Some("--columns") }
     }
-    let rows = writer.row_count();
-    Ok((writer.finish().map_err(named)?, copied, rows))
 }

@@ -3,20 +3,28 @@
 mod bar;
 mod cat;
 mod convert;
+#[cfg(feature = "datadings")]
+mod dataset;
 mod env;
 mod get;
 mod human;
 mod info;
 mod inputs;
-#[cfg(feature = "idv")]
+#[cfg(any(feature = "idv", feature = "datadings"))]
 mod merge;
 mod output;
 mod pages;
 mod pour;
-#[cfg(feature = "idv")]
+#[cfg(any(feature = "idv", feature = "datadings"))]
 mod recover;
 mod report;
+#[cfg(feature = "datadings")]
+mod sample;
 mod select;
+#[cfg(feature = "datadings")]
+mod shuffle;
+#[cfg(feature = "datadings")]
+mod split;
 mod verify;
 #[cfg(feature = "idv")]
 mod writing;
@@ -118,10 +126,16 @@ enum Verb {
     Get(get::Arguments),
     Verify(verify::Arguments),
     Convert(convert::Arguments),
-    #[cfg(feature = "idv")]
+    #[cfg(any(feature = "idv", feature = "datadings"))]
     Merge(merge::Arguments),
-    #[cfg(feature = "idv")]
+    #[cfg(any(feature = "idv", feature = "datadings"))]
     Recover(recover::Arguments),
+    #[cfg(feature = "datadings")]
+    Split(split::Arguments),
+    #[cfg(feature = "datadings")]
+    Shuffle(shuffle::Arguments),
+    #[cfg(feature = "datadings")]
+    Sample(sample::Arguments),
 }
 
 /// Runs the command on this process's arguments and streams.
@@ -152,9 +166,15 @@ fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {
         Verb::Get(arguments) => get::run(arguments, env),
         Verb::Verify(arguments) => verify::run(arguments, env),
         Verb::Convert(arguments) => convert::run(arguments, env),
-        #[cfg(feature = "idv")]
+        #[cfg(any(feature = "idv", feature = "datadings"))]
         Verb::Merge(arguments) => merge::run(arguments, env),
-        #[cfg(feature = "idv")]
+        #[cfg(any(feature = "idv", feature = "datadings"))]
         Verb::Recover(arguments) => recover::run(arguments, env),
+        #[cfg(feature = "datadings")]
+        Verb::Split(arguments) => split::run(arguments, env),
+        #[cfg(feature = "datadings")]
+        Verb::Shuffle(arguments) => shuffle::run(arguments, env),
+        #[cfg(feature = "datadings")]
+        Verb::Sample(arguments) => sample::run(arguments, env),
     }
 }

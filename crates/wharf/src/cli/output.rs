@@ -1,6 +1,6 @@
 //! The file that a verb writes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Result};
 
@@ -22,4 +22,24 @@ pub(crate) fn create(path: &Path, force: bool, places: &[Place]) -> Result<Outpu
             error
         }
     })
+}
+
+/// The one file that is written, in either of the ways in which people say it.
+#[derive(Debug, Clone, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct OneOutput {
+    /// The file to write
+    #[arg(value_name = "OUT")]
+    positional: Option<PathBuf>,
+
+    /// The file to write
+    #[arg(short, long = "output", value_name = "OUT")]
+    option: Option<PathBuf>,
+}
+
+impl OneOutput {
+    pub(crate) fn path(&self) -> Result<&Path> {
+        let path = self.positional.as_deref().or(self.option.as_deref());
+        path.ok_or_else(|| Error::usage("there is no output"))
+    }
 }

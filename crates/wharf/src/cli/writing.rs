@@ -58,6 +58,19 @@ impl Writing {
         options
     }
 
+    /// An option that was given.
+    #[cfg(feature = "datadings")]
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let Self { compression, level, rows_per_block, bytes_per_block } = self;
+        let given = [
+            ("--compression", compression.is_some()),
+            ("--level", level.is_some()),
+            ("--rows-per-block", rows_per_block.is_some()),
+            ("--bytes-per-block", bytes_per_block.is_some()),
+        ];
+        given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
+    }
+
     /// Says for all columns what was asked for; otherwise each keeps what its file has.
     pub(crate) fn apply(&self, schema: &mut idv::Schema) {
         if let Some(compression) = self.compression {

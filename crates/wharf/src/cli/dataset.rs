@@ -1,0 +1,266 @@
+//! What the verbs share that write datadings: datasets opened, outputs of several files, samples copied as they are.
+
+use std::borrow::Cow;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use container_core::{
+    Error, ErrorKind, Input, OpenOptions, OutputOptions, Overwrite, Probe, Progress, Recognition, Result,
+};
+use datadings::{Part, Reader, Sample, Writer, WriterOptions, Written};
+use serde_json::{Value, json};
+
+use super::bar::Bar;
+use super::env::{Env, Opener};
+use super::inputs::{self, Place};
+
+/// The name of the format.
+pub(crate) const NAME: &str = "datadings";
+
+/// Files that a dataset may have, the data first.
+const PARTS: [Part; 7] = [
+    Part::Data,
+    Part::Offsets,
+    Part::Keys,
+    Part::KeyHashes,
+    Part::Filter,
+    Part::Md5,
+    Part::LegacyIndex,
+];
+
+/// How many samples pass between two words to the bar.
+const STRIDE: u64 = 256;
+
+/// How a dataset is written.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Placing {
+    /// Replace the output if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Write no .md5: faster, where MD5 is slower than the disk
+    #[arg(long)]
+    pub(crate) no_md5: bool,
+
+    /// Threads that may work at once; 0 for all the machine has
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) threads: usize,
+}
+
+impl Placing {
+    /// Options for a copy: what is no sample for others stays as it is.
+    pub(crate) fn options(&self) -> WriterOptions {
+        let overwrite = if self.force { Overwrite::Replace } else { Overwrite::Refuse };
+        let output = OutputOptions::default().with_overwrite(overwrite);
+        let options = WriterOptions::default().with_output(output).with_threads(self.threads);
+        options.with_md5(!self.no_md5).with_any_message(true)
+    }
+
+    /// Begins a dataset, once it is certain that it takes the place of nothing.
+    pub(crate) fn create(&self, path: &Path, inputs: &[Place]) -> Result<Writer> {
+        refuse(path, self.force, inputs)?;
+        Writer::create(path, self.options())
+    }
+}
+
+/// The one input of a verb: a name, or a pattern that only one file matches.
+pub(crate) fn single(argument: &std::ffi::OsStr, verb: &str) -> Result<Place> {
+    let mut places = inputs::expand_one(argument)?;
+    match (places.pop(), places.len()) {
+        (Some(place), 0) => Ok(place),
+        (_, others) => {
+            let detail = format!("the pattern matches {} files; {verb} takes one", others + 1);
+            Err(Error::usage(detail).in_file(argument.display().to_string()))
+        }
+    }
+}
+
+/// A dataset that is read.
+pub(crate) struct Dataset {
+    pub(crate) place: Place,
+    pub(crate) reader: Reader,
+}
+
+impl Dataset {
+    /// Opens it. What is clearly another format is named.
+    pub(crate) fn open(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Result<Self> {
+        let named = |error: Error| error.in_file(place.name());
+        let input = place.input(opener).map_err(named)?;
+        check_format(&input, opener, verb).map_err(named)?;
+        let options = OpenOptions::default().with_access(opener.access);
+        let reader = match (place, input.source()) {
+            (Place::Path(path), Some(_)) => Reader::open_with(path, options),
+            (Place::Stdin, Some(source)) => Reader::walk(source.clone(), options),
+            (_, None) => Err(Error::usage("a directory is no datadings dataset")),
+        };
+        Ok(Self { place: place.clone(), reader: reader.map_err(named)? })
+    }
+
+    /// An error in a sample of it.
+    fn place(&self, error: Error, row: u64) -> Error {
+        error.in_format(NAME).in_row(row).in_file(self.place.name())
+    }
+
+    /// Copies samples of a range, in order.
+    pub(crate) fn copy(&self, rows: Range<u64>, writer: &mut Writer, bar: &Bar) -> Result<()> {
+        let named = |error: Error| error.in_file(self.place.name());
+        let mut keys = self.reader.keys(rows.clone()).map_err(named)?;
+        for (sample, row) in self.reader.samples(rows.clone()).map_err(named)?.zip(rows) {
+            let sample = sample.map_err(named)?;
+            let key = keys.next().transpose().map_err(named)?;
+            let key = key.ok_or_else(|| self.place(Error::invalid("the sample has no key"), row))?;
+            self.put(&key, &sample, writer)?;
+            tick(bar, writer.len());
+        }
+        Ok(())
+    }
+
+    /// Copies the samples of these numbers, in this order.
+    pub(crate) fn copy_rows(&self, rows: impl Iterator<Item = u64>, writer: &mut Writer, bar: &Bar) -> Result<()> {
+        for row in rows {
+            let (key, sample) = self.get(row)?;
+            self.put(&key, &sample, writer)?;
+            tick(bar, writer.len());
+        }
+        Ok(())
+    }
+
+    /// A sample and its key.
+    pub(crate) fn get(&self, row: u64) -> Result<(Cow<'_, str>, Sample<'_>)> {
+        let both = self.reader.key(row).and_then(|key| Ok((key, self.reader.get(row)?)));
+        both.map_err(|error| error.in_file(self.place.name()))
+    }
+
+    fn put(&self, key: &str, sample: &Sample<'_>, writer: &mut Writer) -> Result<()> {
+        match writer.append_raw(key, sample.as_bytes()) {
+            Err(error) if is_duplicate(&error) => {
+                let error = Error::invalid("another sample has the same key; `wharf recover` keeps the first of both");
+                Err(self.place(error.in_key(key.to_owned()), sample.index()))
+            }
+            Err(error) => Err(self.of_message(error, sample)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// An error of a writer in a message, which counts from its own beginnings, or of the output.
+    pub(crate) fn of_message(&self, error: Error, sample: &Sample<'_>) -> Error {
+        if error.kind() == ErrorKind::Io {
+            return error;
+        }
+        let byte = sample.offset().saturating_add(error.position().byte.unwrap_or(0));
+        self.place(Error::new(error.kind(), error.detail().to_owned()).at(byte), sample.index())
+    }
+}
+
+/// The writer has this key already: the one thing it holds against a message of which it takes any.
+pub(crate) fn is_duplicate(error: &Error) -> bool {
+    error.kind() == ErrorKind::Usage && error.position().key.is_some()
+}
+
+/// Tells the bar of a sample more.
+pub(crate) fn tick(bar: &Bar, written: u64) {
+    if written.is_multiple_of(STRIDE) {
+        bar.advance(STRIDE);
+    }
+}
+
+fn check_format(input: &Input, opener: &Opener<'_>, verb: &str) -> Result<()> {
+    match other_format(input, opener)? {
+        None => Ok(()),
+        Some(other) => Err(Error::unsupported(format!("{verb} works on datadings datasets, this one is {other}"))),
+    }
+}
+
+/// The format whose content this is for certain, when it is another one.
+fn other_format(input: &Input, opener: &Opener<'_>) -> Result<Option<&'static str>> {
+    let Some(source) = input.source() else { return Ok(None) };
+    let head = source.read(0..source.len().min(4096))?;
+    let probe = Probe::new(input.path(), &head).with_source(source);
+    let mut sure = opener.formats.iter().filter(|format| format.recognize(&probe) == Recognition::Content);
+    let first = sure.next().map(|format| format.name());
+    Ok(first.filter(|&name| name != NAME && !sure.any(|format| format.name() == NAME)))
+}
+
+/// True when an input is a dataset, also one whose data are damaged at their beginning: its index stands beside them.
+pub(crate) fn is_dataset(place: &Place, opener: &Opener<'_>) -> bool {
+    let Place::Path(path) = place else { return false };
+    let known = Input::open(path, opener.access)
+        .and_then(|input| container_core::detect(opener.formats, &input).map(container_core::Format::name));
+    match known {
+        Ok(name) => name == NAME,
+        Err(_) => [Part::Offsets, Part::LegacyIndex].iter().any(|&part| member(&data_of(path), part).is_file()),
+    }
+}
+
+/// A file of the set whose data file this is.
+pub(crate) fn member(data: &Path, part: Part) -> PathBuf {
+    let mut name = data.file_name().unwrap_or_default().to_owned();
+    name.push(part.suffix());
+    data.with_file_name(name)
+}
+
+/// All files of that set, the data first.
+pub(crate) fn members(data: &Path) -> impl Iterator<Item = PathBuf> {
+    PARTS.iter().map(|&part| member(data, part))
+}
+
+/// The data file that a member of a set leads to.
+pub(crate) fn data_of(path: &Path) -> PathBuf {
+    let name = path.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    let data = PARTS.iter().filter(|&&part| part != Part::Data).find_map(|part| name.strip_suffix(part.suffix()));
+    match data.filter(|data| !data.is_empty()).map(|data| path.with_file_name(data)) {
+        Some(data) if data.is_file() || !path.is_file() => data,
+        _ => path.to_owned(),
+    }
+}
+
+/// Refuses an output that would take the place of a file of an input, whatever the flags, or without `force` that of any file.
+pub(crate) fn refuse(output: &Path, force: bool, inputs: &[Place]) -> Result<()> {
+    let parts = PARTS.map(|part| member(output, part));
+    for place in inputs {
+        let members: Vec<Place> = match place {
+            Place::Path(path) => {
+                let data = data_of(path);
+                PARTS.iter().map(|&part| Place::Path(member(&data, part))).collect()
+            }
+            Place::Stdin => vec![Place::Stdin],
+        };
+        let taken = parts.iter().find(|part| members.iter().any(|member| member.is_same_file(part)));
+        if let Some(taken) = taken {
+            let detail = format!("the output is the input {}", place.name());
+            return Err(Error::usage(detail).in_file(taken.display().to_string()));
+        }
+    }
+    if output.is_dir() {
+        return Err(Error::usage("the output is a directory").in_file(output.display().to_string()));
+    }
+    match parts.iter().find(|part| part.symlink_metadata().is_ok()) {
+        Some(there) if !force => {
+            let detail = "the output exists; --force replaces it, with all files of its set";
+            Err(Error::usage(detail).in_file(there.display().to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The seed that was given, or one that nobody knows yet, short enough to be typed.
+pub(crate) fn seed(given: Option<u64>) -> u64 {
+    given.unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 32)
+}
+
+/// What was written, for programs.
+pub(crate) fn done(path: &Path, written: Written) -> serde_json::Map<String, Value> {
+    let mut object = serde_json::Map::new();
+    object.insert("file".into(), json!(path.display().to_string()));
+    object.insert("to".into(), NAME.into());
+    object.insert("rows".into(), written.samples.into());
+    object.insert("bytes".into(), written.bytes.into());
+    object
+}
+
+/// Prints what was done: an object for programs, or else this line.
+pub(crate) fn tell(object: serde_json::Map<String, Value>, line: &str, env: &mut Env<'_>) -> Result<()> {
+    let text = if env.json() { Value::Object(object).to_string() } else { super::human::clean(line).into_owned() };
+    env.stdout.print(&format!("{text}\n"))
+}

@@ -1,0 +1,120 @@
+//! IDV files into one.
+
+use std::sync::Arc;
+
+use container_core::{Access, Error, Output, Progress, Result, Unit};
+use serde_json::json;
+
+use super::super::Outcome;
+use super::super::bar::Bar;
+use super::super::env::Env;
+use super::super::human::counted;
+use super::super::inputs::Place;
+use super::super::output;
+use super::super::pour;
+use super::super::report::Lost;
+use super::super::select;
+use super::super::writing::{self, Writing};
+use super::Arguments;
+
+/// An input, opened, with the columns wanted of it.
+struct File {
+    place: Place,
+    reader: idv::Reader,
+    columns: Vec<usize>,
+    lost: Vec<Lost>,
+}
+
+pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) -> Result<Outcome> {
+    if env.opener.access == Access::Auto {
+        // Bytes that are only copied are copied faster so.
+        env.opener.access = Access::Positional;
+    }
+    let mut files = Vec::with_capacity(places.len());
+    for place in places {
+        files.push(open(place, &arguments.columns, env)?);
+    }
+    let schema = schema(&files, &arguments.writing)?;
+    let output = output::create(&arguments.output, arguments.force, places)?;
+    let name = output.path().display().to_string();
+    let bar = Arc::new(Bar::new(env.report.terminal));
+    bar.begin(Unit::Rows, Some(files.iter().map(|file| file.reader.row_count()).fold(0, u64::saturating_add)));
+    let (output, copied, rows) = write(arguments, &files, schema, output, &bar).inspect_err(|_| bar.clear())?;
+    let bytes = output.file().metadata().map_or(0, |metadata| metadata.len());
+    output.finish()?;
+    bar.clear();
+    let mut outcome = Outcome::Done;
+    for lost in files.iter().flat_map(|file| &file.lost) {
+        env.report.lost(lost);
+        outcome = Outcome::Loss;
+    }
+    if env.json() {
+        let done = json!({
+            "file": name, "to": "idv", "rows": rows, "bytes": bytes, "inputs": files.len(),
+            "blocks_carried": copied.carried, "blocks_encoded": copied.encoded,
+        });
+        env.stdout.print(&format!("{done}\n"))?;
+    } else {
+        let (inputs, blocks) = (counted(files.len(), "file"), counted(copied.carried + copied.encoded, "block"));
+        let carried = copied.carried;
+        env.report.note(format!("{name}: {} of {inputs}, {carried} of {blocks} carried over", counted(rows, "row")));
+    }
+    Ok(outcome)
+}
+
+fn open(place: &Place, columns: &[String], env: &mut Env<'_>) -> Result<File> {
+    let reader = writing::reader(place, &mut env.opener, "merge")?;
+    let named = |error: Error| error.in_file(place.name());
+    let container = idv::IdvContainer::new(reader.clone());
+    let chosen = select::columns(&container, columns).map_err(named)?;
+    let (columns, lost) = match chosen {
+        Some(chosen) => (chosen, Vec::new()),
+        None => {
+            let readable = reader.columns().iter().filter(|column| column.kind().is_ok());
+            (readable.map(idv::Column::index).collect(), pour::unreadable(place, &container))
+        }
+    };
+    Ok(File { place: place.clone(), reader, columns, lost })
+}
+
+/// The schema of the first file, which all others have to have.
+fn schema(files: &[File], writing: &Writing) -> Result<idv::Schema> {
+    let schema_of =
+        |file: &File| file.reader.schema(Some(&file.columns)).map_err(|error| error.in_file(file.place.name()));
+    let Some((first, others)) = files.split_first() else {
+        return Err(Error::usage("there are no files to merge"));
+    };
+    let mut schema = schema_of(first)?;
+    for file in others {
+        if let Some(difference) = schema.difference(&schema_of(file)?) {
+            let detail = format!("its columns differ from those of {}: {difference}", first.place.name());
+            return Err(Error::usage(detail).in_file(file.place.name()));
+        }
+    }
+    writing.apply(&mut schema);
+    Ok(schema)
+}
+
+fn write(
+    arguments: &Arguments,
+    files: &[File],
+    schema: idv::Schema,
+    output: Output,
+    bar: &Arc<Bar>,
+) -> Result<(Output, idv::Copied, u64)> {
+    let readers: Vec<idv::Reader> = files.iter().map(|file| file.reader.clone()).collect();
+    let options = arguments.writing.options(arguments.threads, Arc::clone(bar) as Arc<dyn Progress>);
+    let name = output.path().display().to_string();
+    let named = |error: Error| error.in_file(name.clone());
+    let mut writer = idv::Writer::new(output, schema, options.with_blocks_of(&readers)).map_err(named)?;
+    let mut copied = idv::Copied::default();
+    for (number, file) in files.iter().enumerate() {
+        bar.name(format!("{} ({} of {})", file.place.name(), number + 1, files.len()));
+        let more = writer.append_blocks(&file.reader, Some(&file.columns));
+        let more = more.map_err(|error| error.in_file(file.place.name()))?;
+        copied.carried += more.carried;
+        copied.encoded += more.encoded;
+    }
+    let rows = writer.row_count();
+    Ok((writer.finish().map_err(named)?, copied, rows))
+}

@@ -1,0 +1,181 @@
+//! Where a dataset is cut.
+
+use std::ops::Range;
+use std::str::FromStr;
+
+use container_core::{Error, Result};
+
+/// So many datasets at most: more are a mistake.
+const MOST: u64 = 10_000;
+
+/// Stretches of samples that follow one another, from the first sample to the last.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// Where each ends.
+    ends: Vec<u64>,
+}
+
+impl Parts {
+    /// A new one begins at each of these samples.
+    pub(super) fn at(len: u64, positions: &[u64]) -> Result<Self> {
+        let mut before = 0;
+        for &position in positions {
+            if position <= before {
+                let detail = format!("--at {position} comes behind {before}: positions rise, and begin above 0");
+                return Err(Error::usage(detail));
+            }
+            if position >= len {
+                let s = if len == 1 { "" } else { "s" };
+                let detail = format!("there is no sample {position}: the dataset has {len} sample{s}, counted from 0");
+                return Err(Error::usage(detail));
+            }
+            before = position;
+        }
+        most(positions.len() as u64 + 1)?;
+        Ok(Self { ends: positions.iter().copied().chain([len]).collect() })
+    }
+
+    /// So many, as large as each other give or take one.
+    pub(super) fn equal(len: u64, count: u64) -> Result<Self> {
+        most(count)?;
+        let (share, more) = (len / count, len % count);
+        Ok(Self { ends: (1..=count).map(|number| number * share + number.min(more)).collect() })
+    }
+
+    /// So many samples in each but the last.
+    pub(super) fn every(len: u64, size: u64) -> Result<Self> {
+        let count = len.div_ceil(size).max(1);
+        most(count)?;
+        Ok(Self { ends: (1..=count).map(|number| number.saturating_mul(size).min(len)).collect() })
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| start..end)
+    }
+}
+
+fn most(count: u64) -> Result<()> {
+    if count <= MOST {
+        return Ok(());
+    }
+    Err(Error::usage(format!("these would be {count} datasets, {MOST} are allowed")))
+}
+
+/// Shares of a whole, in billionths, so that what people write is exact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fractions(Vec<u64>);
+
+/// A whole.
+const ONE: u64 = 1_000_000_000;
+
+impl Fractions {
+    /// Cuts at the nearest sample of each sum of shares.
+    pub(super) fn parts(&self, len: u64) -> Result<Parts> {
+        most(self.0.len() as u64)?;
+        let mut sum = 0;
+        let ends = self.0.iter().map(|share| {
+            sum += share;
+            let end = (u128::from(len) * u128::from(sum) + u128::from(ONE / 2)) / u128::from(ONE);
+            u64::try_from(end).unwrap_or(len).min(len)
+        });
+        Ok(Parts { ends: ends.collect() })
+    }
+}
+
+impl FromStr for Fractions {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let shares = text.split(',').map(share).collect::<Result<Vec<_>, _>>()?;
+        let sum = shares.iter().fold(0, |sum: u64, share| sum.saturating_add(*share));
+        // Thirds are written with as many digits as somebody likes.
+        if sum.abs_diff(ONE) > shares.len() as u64 * (ONE / 100_000) {
+            let shown = format!("{}.{:09}", sum / ONE, sum % ONE);
+            return Err(format!("the shares add up to {}, and not to 1", shown.trim_end_matches('0').trim_end_matches('.')));
+        }
+        let mut shares = shares;
+        if let Some(last) = shares.last_mut() {
+            *last = (*last + ONE).saturating_sub(sum);
+        }
+        Ok(Self(shares))
+    }
+}
+
+/// `0.25` in billionths.
+fn share(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is no share: allowed are numbers from 0 to 1 such as 0.25");
+    let (whole, digits) = text.split_once('.').unwrap_or((text, ""));
+    let decimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !decimal(whole) || !decimal(digits) || (whole.is_empty() && digits.is_empty()) || digits.len() > 100 {
+        return Err(wrong());
+    }
+    let nine = format!("{digits:0<9}");
+    let part: u64 = nine.get(..9).and_then(|nine| nine.parse().ok()).ok_or_else(wrong)?;
+    match whole.trim_start_matches('0') {
+        "" => Ok(part),
+        "1" if part == 0 => Ok(ONE),
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranges(parts: Result<Parts>) -> Vec<(u64, u64)> {
+        parts.unwrap().ranges().map(|range| (range.start, range.end)).collect()
+    }
+
+    #[test]
+    fn stretches_follow_one_another() {
+        assert_eq!(ranges(Parts::at(10, &[3, 7])), [(0, 3), (3, 7), (7, 10)]);
+        assert_eq!(ranges(Parts::equal(11, 3)), [(0, 4), (4, 8), (8, 11)]);
+        assert_eq!(ranges(Parts::equal(2, 3)), [(0, 1), (1, 2), (2, 2)]);
+        assert_eq!(ranges(Parts::equal(0, 2)), [(0, 0), (0, 0)]);
+        assert_eq!(ranges(Parts::every(10, 4)), [(0, 4), (4, 8), (8, 10)]);
+        assert_eq!(ranges(Parts::every(8, 4)), [(0, 4), (4, 8)]);
+        assert_eq!(ranges(Parts::every(0, 4)), [(0, 0)]);
+        assert_eq!(ranges(Parts::every(5, u64::MAX)), [(0, 5)]);
+        assert_eq!(ranges(Parts::equal(u64::MAX, 2)), [(0, u64::MAX / 2 + 1), (u64::MAX / 2 + 1, u64::MAX)]);
+    }
+
+    #[test]
+    fn places_that_are_none_are_named() {
+        let at = |len, positions: &[u64]| Parts::at(len, positions).unwrap_err().to_string();
+        assert_eq!(at(10, &[0]), "--at 0 comes behind 0: positions rise, and begin above 0");
+        assert_eq!(at(10, &[5, 3]), "--at 3 comes behind 5: positions rise, and begin above 0");
+        assert_eq!(at(10, &[5, 5]), "--at 5 comes behind 5: positions rise, and begin above 0");
+        assert_eq!(at(10, &[10]), "there is no sample 10: the dataset has 10 samples, counted from 0");
+        let error = Parts::every(1 << 40, 1).unwrap_err().to_string();
+        assert_eq!(error, "these would be 1099511627776 datasets, 10000 are allowed");
+        assert!(Parts::equal(5, 10_001).is_err());
+    }
+
+    #[test]
+    fn shares_are_exact() {
+        let cut = |text: &str, len| ranges(text.parse::<Fractions>().unwrap().parts(len));
+        assert_eq!(cut("0.8,0.1,0.1", 150), [(0, 120), (120, 135), (135, 150)]);
+        assert_eq!(cut(".7,.2,.1", 10), [(0, 7), (7, 9), (9, 10)]);
+        assert_eq!(cut("0.333,0.333,0.334", 3), [(0, 1), (1, 2), (2, 3)]);
+        assert_eq!(cut("0.33333,0.33333,0.33333", 300_000), [(0, 99_999), (99_999, 199_998), (199_998, 300_000)]);
+        assert_eq!(cut("1", 7), [(0, 7)]);
+        assert_eq!(cut("0,1.0", 7), [(0, 0), (0, 7)]);
+        assert_eq!(cut("0.5,0.5", u64::MAX).last().unwrap().1, u64::MAX);
+        assert_eq!(cut("0.5,0.5", 0), [(0, 0), (0, 0)]);
+    }
+
+    #[test]
+    fn shares_that_are_none_are_named() {
+        let wrong = |text: &str| text.parse::<Fractions>().unwrap_err();
+        assert_eq!(wrong("0.8,0.1"), "the shares add up to 0.9, and not to 1");
+        assert_eq!(wrong("1,1"), "the shares add up to 2, and not to 1");
+        for text in ["80", "-0.5", "1e-1", "a", "", ".", "1.5", "0.5,,0.5", "0.5 0.5"] {
+            assert!(wrong(text).contains("is no share"), "{text:?}: {}", wrong(text));
+        }
+    }
+}

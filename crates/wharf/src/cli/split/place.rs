@@ -1,0 +1,80 @@
+//! Datasets that get their places together.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use container_core::{Error, Result};
+use datadings::Part;
+use tempfile::TempDir;
+
+use super::super::dataset;
+
+/// Datasets written whole into folders of their own beside their places, and not yet in place.
+///
+/// Dropped before [`commit`](Self::commit), nothing of them is left.
+pub(super) struct Staged {
+    force: bool,
+    /// A folder for each one that outputs go to.
+    folders: HashMap<PathBuf, TempDir>,
+    moves: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Staged {
+    pub(super) fn new(force: bool) -> Self {
+        Self { force, folders: HashMap::new(), moves: Vec::new() }
+    }
+
+    /// Where to write the dataset that will stand at `path`: under the same name, which stands in its sums.
+    pub(super) fn path(&mut self, path: &Path) -> Result<PathBuf> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !self.folders.contains_key(folder) {
+            let made = tempfile::Builder::new().prefix(".wharf-").suffix(".tmp").tempdir_in(folder);
+            let made = made.map_err(|cause| named("cannot create the output", cause, path))?;
+            self.folders.insert(folder.to_owned(), made);
+        }
+        // Outputs of one folder have different names, and folders of different spellings have folders of their own.
+        let staged = self.folders.get(folder).map(TempDir::path).unwrap_or(folder);
+        let staged = staged.join(path.file_name().unwrap_or_default());
+        self.moves.push((staged.clone(), path.to_owned()));
+        Ok(staged)
+    }
+
+    /// Gives all of them their places. What can fail has been done: these are renames.
+    ///
+    /// As everywhere the index goes first and comes last: whoever looks meanwhile sees the old dataset, the new one, or none.
+    pub(super) fn commit(self) -> Result<()> {
+        if !self.force {
+            for (_, to) in &self.moves {
+                dataset::refuse(to, false, &[])?;
+            }
+        }
+        for (from, to) in &self.moves {
+            let failed = |cause| named("cannot put the output in place", cause, to);
+            for part in [Part::Offsets, Part::LegacyIndex, Part::Md5] {
+                absent(fs::remove_file(dataset::member(to, part))).map_err(failed)?;
+            }
+            for part in [Part::Data, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5, Part::Offsets] {
+                absent(fs::rename(dataset::member(from, part), dataset::member(to, part))).map_err(failed)?;
+            }
+        }
+        for folder in self.folders.keys() {
+            // The renames are durable once the folder is; some file systems cannot sync one.
+            let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
+        }
+        Ok(())
+    }
+}
+
+/// A file that is not there needs nothing.
+fn absent(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn named(doing: &'static str, cause: io::Error, path: &Path) -> Error {
+    Error::io(doing, cause).in_file(path.display().to_string())
+}
