@@ -1,4 +1,11 @@
 //! Values as JSON and back.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "test code fails by panicking; the numbers are small"
+)]
 
 use std::path::Path;
 

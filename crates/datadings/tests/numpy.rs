@@ -1,4 +1,12 @@
 //! Values of numpy: as Python wrote them, as Python reads them; and what is wrong with others.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::type_complexity,
+    clippy::cast_possible_truncation,
+    reason = "test code fails by panicking; the numbers are small"
+)]
 
 use std::path::Path;
 

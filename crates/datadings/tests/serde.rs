@@ -1,4 +1,11 @@
 //! Types of Rust to msgpack and back, beside rmpv; hostile bytes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "test code fails by panicking; the numbers are small"
+)]
 
 use std::collections::{BTreeMap, HashMap};
 
