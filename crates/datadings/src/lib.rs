@@ -115,6 +115,8 @@ mod md5;
 pub mod numpy;
 pub mod order;
 mod read;
+mod rebuild;
+mod recover;
 pub mod ser;
 mod value;
 mod verify;
@@ -125,6 +127,8 @@ pub use container_core::OpenOptions as Options;
 pub use container_core::{Error, ErrorKind, Result};
 
 pub use read::{Keys, Reader, Sample, Samples};
+pub use rebuild::{RebuildOptions, Rebuilt, rebuild_index};
+pub use recover::{RecoverOptions, Recovery, SameKey};
 pub use value::{Entries, Items, Kind, RawValue};
 pub use wire::Part;
 pub use write::{Writer, WriterOptions, Written};

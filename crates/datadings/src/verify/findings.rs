@@ -22,6 +22,7 @@ pub(super) enum What {
     KeyNoStr,
     NameTwice,
     Reserved,
+    OddName,
     Numpy,
     OtherKey,
     KeyTwice,
@@ -39,7 +40,7 @@ pub(super) enum What {
 }
 
 /// All of them, with how bad they are and what more of them are called.
-const KINDS: [(What, Severity, &str); 25] = [
+const KINDS: [(What, Severity, &str); 26] = [
     (What::Missing, Severity::Warning, "missing files"),
     (What::Part, Severity::Error, "files that cannot be used"),
     (What::Bounds, Severity::Error, "wrong bounds of the data"),
@@ -51,6 +52,7 @@ const KINDS: [(What, Severity, &str); 25] = [
     (What::KeyNoStr, Severity::Error, "samples whose key is no str"),
     (What::NameTwice, Severity::Error, "fields that are there twice"),
     (What::Reserved, Severity::Warning, "fields of reserved names"),
+    (What::OddName, Severity::Warning, "names that are maps or arrays"),
     (What::Numpy, Severity::Error, "values of numpy that are none"),
     (What::OtherKey, Severity::Error, "samples whose key is not the one in the list"),
     (What::KeyTwice, Severity::Error, "samples with the key of another"),
@@ -81,6 +83,7 @@ impl From<Flaw> for What {
             Flaw::KeyNoStr => Self::KeyNoStr,
             Flaw::NameTwice => Self::NameTwice,
             Flaw::Reserved => Self::Reserved,
+            Flaw::OddName => Self::OddName,
             Flaw::Numpy => Self::Numpy,
         }
     }

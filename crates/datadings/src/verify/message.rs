@@ -20,6 +20,8 @@ pub(crate) enum Flaw {
     KeyNoStr,
     NameTwice,
     Reserved,
+    /// The name in some map is a map or an array.
+    OddName,
     Numpy,
 }
 
@@ -51,7 +53,7 @@ impl Allowance {
     }
 
     #[inline]
-    fn spend(&mut self, cost: u64) -> Result<()> {
+    pub(crate) fn spend(&mut self, cost: u64) -> Result<()> {
         match self.fuel.checked_sub(cost) {
             Some(left) => self.fuel = left,
             None => return Err(spent()),
@@ -80,8 +82,7 @@ pub(crate) fn inspect<'a>(
     let Token::Map(count) = tokens.next()? else {
         *tokens = start;
         let name = start.clone().next()?.name();
-        let mut maps = false;
-        pass(tokens, 0, allowance, &mut maps)?;
+        pass(tokens, 0, allowance, &mut Inside::default())?;
         found(Flaw::NoMap, Error::invalid(format!("{name} stands where the map of a sample is expected")).at(at));
         return Ok(Message { bytes: taken(&start, tokens), key: None, key_value: None, names: 0 });
     };
@@ -90,7 +91,7 @@ pub(crate) fn inspect<'a>(
         return Err(too_deep(1, 0, at));
     }
     let mut names = Names::default();
-    let (mut key, mut key_value, mut maps) = (None, None, false);
+    let (mut key, mut key_value, mut inside) = (None, None, Inside::default());
     for _ in 0..count {
         let here = *tokens;
         let name = match tokens.short_str() {
@@ -107,7 +108,8 @@ pub(crate) fn inspect<'a>(
                 }
                 _ => {
                     *tokens = here;
-                    pass(tokens, 1, allowance, &mut maps)?;
+                    inside.name(here);
+                    pass(tokens, 1, allowance, &mut inside)?;
                     Name { bytes: taken(&here, tokens), text: false }
                 }
             },
@@ -121,7 +123,7 @@ pub(crate) fn inspect<'a>(
         }
         let value = *tokens;
         let is_key = name.text && name.bytes == b"key" && key_value.is_none();
-        pass(tokens, 1, allowance, &mut maps)?;
+        pass(tokens, 1, allowance, &mut inside)?;
         if is_key {
             let raw = RawValue::at(taken(&value, tokens), value.offset());
             key_value = Some(raw);
@@ -140,11 +142,32 @@ pub(crate) fn inspect<'a>(
     if key_value.is_none() {
         found(Flaw::NoKey, Error::invalid("the sample has no key").at(at));
     }
+    if let Some(odd) = inside.odd {
+        found(Flaw::OddName, Error::invalid("the name in a map is a map or an array: Python cannot read it").at(odd));
+    }
     let message = Message { bytes: taken(&start, tokens), key, key_value, names: names.hash };
-    if maps || names.binary {
+    if inside.maps || names.binary {
         numpy_maps(&message, at, found);
     }
     Ok(message)
+}
+
+/// What was seen in the values of a sample.
+#[derive(Default)]
+struct Inside {
+    maps: bool,
+    /// Where the first name stands that is a map or an array.
+    odd: Option<u64>,
+}
+
+impl Inside {
+    /// Looks at what stands where a name is expected.
+    #[inline]
+    fn name(&mut self, tokens: Tokens<'_>) {
+        if matches!(tokens.peek(), Some(0x80..=0x9f | 0xdc..=0xdf)) {
+            self.odd.get_or_insert(tokens.offset());
+        }
+    }
 }
 
 /// All maps that are values of numpy must be sound ones; and the sample itself must not be one.
@@ -171,7 +194,7 @@ fn numpy_maps(message: &Message<'_>, at: u64, found: &mut dyn FnMut(Flaw, Error)
 
 /// Passes over one value that stands on a level of nesting, checking all of it.
 #[inline]
-fn pass(tokens: &mut Tokens<'_>, level: u32, allowance: &mut Allowance, maps: &mut bool) -> Result<()> {
+fn pass(tokens: &mut Tokens<'_>, level: u32, allowance: &mut Allowance, inside: &mut Inside) -> Result<()> {
     allowance.spend(1)?;
     if let Some(bytes) = tokens.short_str() {
         return text(bytes, tokens);
@@ -182,60 +205,64 @@ fn pass(tokens: &mut Tokens<'_>, level: u32, allowance: &mut Allowance, maps: &m
             allowance.spend(bytes.len() as u64 / TEXT)?;
             text(bytes, tokens)
         }
-        Token::Array(count) => nested(tokens, count.into(), level, allowance, maps, at),
+        Token::Array(count) => nested(tokens, count.into(), false, level, allowance, inside, at),
         Token::Map(count) => {
-            *maps = true;
-            nested(tokens, 2 * u64::from(count), level, allowance, maps, at)
+            inside.maps = true;
+            nested(tokens, 2 * u64::from(count), true, level, allowance, inside, at)
         }
         _ => Ok(()),
     }
 }
 
-/// The members of an array or a map, and all that is in them.
+/// The members of an array or a map whose head was taken, and all that is in them.
 fn nested(
     tokens: &mut Tokens<'_>,
     count: u64,
+    is_map: bool,
     level: u32,
     allowance: &mut Allowance,
-    maps: &mut bool,
+    inside: &mut Inside,
     at: u64,
 ) -> Result<()> {
-    members(count, tokens, at)?;
-    if level >= allowance.depth {
-        return Err(too_deep(level + 1, allowance.depth, at));
-    }
-    // Values still to come on this level, and on those around it that are not at their end.
-    let (mut pending, mut level) = (count, level + 1);
-    let mut around: Vec<(u64, u32)> = Vec::new();
+    // Values still to come on this level and whether it is a map; and those on the levels around it that are not at their end.
+    let mut pending = 0;
+    let (mut is_map, mut level) = (is_map, level);
+    let mut around: Vec<(u64, bool, u32)> = Vec::new();
+    let mut more = Some((count, is_map, at));
     loop {
+        if let Some((count, map, at)) = more {
+            members(count, tokens, at)?;
+            if level >= allowance.depth {
+                return Err(too_deep(level + 1, allowance.depth, at));
+            }
+            if pending > 0 {
+                around.push((pending, is_map, level));
+            }
+            (pending, is_map, level) = (count, map, level + 1);
+        }
         while pending == 0 {
             let Some(outer) = around.pop() else { return Ok(()) };
-            (pending, level) = outer;
+            (pending, is_map, level) = outer;
+        }
+        if is_map && pending.is_multiple_of(2) {
+            inside.name(*tokens);
         }
         pending -= 1;
         allowance.spend(1)?;
         let at = tokens.offset();
-        let more = match tokens.next()? {
+        more = match tokens.next()? {
             Token::Str(bytes) => {
                 allowance.spend(bytes.len() as u64 / TEXT)?;
                 text(bytes, tokens)?;
-                continue;
+                None
             }
-            Token::Array(count) => u64::from(count),
+            Token::Array(count) => Some((u64::from(count), false, at)),
             Token::Map(count) => {
-                *maps = true;
-                2 * u64::from(count)
+                inside.maps = true;
+                Some((2 * u64::from(count), true, at))
             }
-            _ => continue,
+            _ => None,
         };
-        members(more, tokens, at)?;
-        if level >= allowance.depth {
-            return Err(too_deep(level + 1, allowance.depth, at));
-        }
-        if pending > 0 {
-            around.push((pending, level));
-        }
-        (pending, level) = (more, level + 1);
     }
 }
 
@@ -367,6 +394,10 @@ mod tests {
         assert_eq!(twice, says(Flaw::NameTwice, r#"the field "x" is there twice (byte 110)"#));
         assert_eq!(one(b"\x83\xa3key\xa1a\x07\x01\x07\x02").1, "the field 7 is there twice (byte 109)");
         assert_eq!(one(b"\x82\xa3key\xa1a\xa2nd\x01").0, Flaw::Reserved);
+        let odd = "the name in a map is a map or an array: Python cannot read it";
+        assert_eq!(one(b"\x82\xa3key\xa1a\x90\x01"), says(Flaw::OddName, &format!("{odd} (byte 107)")));
+        assert_eq!(one(b"\x82\xa3key\xa1a\x05\x92\x01\x82\x01\x80\x80\x02").1, format!("{odd} (byte 113)"));
+        assert_eq!(flaws(b"\x82\xa3key\xa1a\x05\x92\x80\x81\x01\x90").unwrap(), []);
     }
 
     #[test]

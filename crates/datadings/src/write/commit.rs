@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use container_core::{Error, Result, Sync};
+use container_core::{Error, Result, Source, Sync};
 
 use crate::index::KeyList;
 use crate::wire::md5_file::put_md5_line;
@@ -22,6 +22,16 @@ pub(crate) struct IndexFiles {
     /// The others, in the order in which they get their names.
     others: Vec<Spool>,
     md5: bool,
+    older: Older,
+}
+
+/// What becomes of an index of the older form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Older {
+    /// It goes: it may be of other data, or is none.
+    Remove,
+    /// It stays beside the new one and is listed with the sums, as Python does when it converts one. It must agree with the new one.
+    Keep,
 }
 
 impl IndexFiles {
@@ -32,24 +42,33 @@ impl IndexFiles {
         keys: KeysFile,
         sum: Option<[u8; 16]>,
         threads: usize,
+        older: Older,
     ) -> Result<Self> {
         let sync = offsets.sync();
         let (mut keys, list): (Spool, KeyList) = keys.finish()?;
         let (mut hashes, mut filter) = derive(set, &list, sync, threads)?;
         let mut md5 = None;
         if let Some(sum) = sum {
+            let files = [&mut offsets, &mut keys, &mut hashes, &mut filter];
+            let mut lines: Vec<_> = Part::INDEX.into_iter().zip(sums(files, threads)?).collect();
+            if older == Older::Keep {
+                // The order of Python's conversion: the offsets come last.
+                lines.rotate_left(1);
+                let path = set.path(Part::LegacyIndex);
+                let kept = Source::open(&path).and_then(|source| sum_of(&source));
+                lines.insert(0, (Part::LegacyIndex, kept.map_err(|error| error.in_file(path.display().to_string()))?));
+            }
             let mut text = String::new();
             put_md5_line(&mut text, &sum, &set.name(Part::Data));
-            let files = [&mut offsets, &mut keys, &mut hashes, &mut filter];
-            for (sum, part) in sums(files, threads)?.iter().zip(Part::INDEX) {
-                put_md5_line(&mut text, sum, &set.name(part));
+            for (part, sum) in lines {
+                put_md5_line(&mut text, &sum, &set.name(part));
             }
             let mut spool = Spool::create(&set.path(Part::Md5), sync)?;
             spool.put(text.as_bytes())?;
             md5 = Some(spool);
         }
         let has_md5 = md5.is_some();
-        let mut files = Self { offsets, others: [keys, hashes, filter].into_iter().chain(md5).collect(), md5: has_md5 };
+        let mut files = Self { offsets, others: [keys, hashes, filter].into_iter().chain(md5).collect(), md5: has_md5, older };
         files.others.iter_mut().try_for_each(Spool::ready)?;
         files.offsets.ready()?;
         Ok(files)
@@ -65,7 +84,9 @@ impl IndexFiles {
         steps.step()?;
         remove(&set.path(Part::Offsets))?;
         steps.step()?;
-        remove(&set.path(Part::LegacyIndex))?;
+        if self.older == Older::Remove {
+            remove(&set.path(Part::LegacyIndex))?;
+        }
         if !self.md5 {
             remove(&set.path(Part::Md5))?;
         }

@@ -13,9 +13,10 @@ mod sum;
 mod tests;
 mod writer;
 
-pub(crate) use commit::IndexFiles;
+pub(crate) use commit::{IndexFiles, Older};
 pub(crate) use keys::KeysFile;
 pub(crate) use spool::Spool;
-pub(crate) use sum::sum_of;
+pub(crate) use seen::SeenKeys;
+pub(crate) use sum::{Sum, sum_of};
 pub use options::WriterOptions;
 pub use writer::{Written, Writer};

@@ -62,6 +62,21 @@ impl SeenKeys {
         Ok(None)
     }
 
+    /// The row of this key, if it is there; `is` as for [`claim`](Self::claim).
+    pub(crate) fn find(&self, key: &str, mut is: impl FnMut(u32) -> Result<bool>) -> Result<Option<u32>> {
+        let tag = self.tag(key);
+        let mask = self.slots.len() - 1;
+        let mut at = self.home(tag);
+        while let Some(slot) = self.slots.get(at).filter(|slot| **slot != FREE) {
+            let row = u32::try_from(slot & u64::from(u32::MAX)).unwrap_or(u32::MAX);
+            if slot & !u64::from(u32::MAX) == tag && is(row)? {
+                return Ok(Some(row));
+            }
+            at = (at + 1) & mask;
+        }
+        Ok(None)
+    }
+
     #[cold]
     fn grow(&mut self) {
         let slots = vec![FREE; self.slots.len() * 2];
@@ -98,6 +113,8 @@ mod tests {
         }
         for row in 0..20_000u32 {
             let key = format!("key {row}");
+            assert_eq!(seen.find(&key, |other| Ok(other == row)).unwrap(), Some(row));
+            assert_eq!(seen.find(&key, |_| Ok(false)).unwrap(), None);
             assert_eq!(seen.claim(&key, 99_999, |other| Ok(other == row)).unwrap(), Some(row));
         }
         assert!(seen.claim("key 7", 1, |_| Err(container_core::Error::usage("no"))).is_err());

@@ -9,7 +9,7 @@ use crate::FORMAT_NAME;
 use crate::ser;
 use crate::value::RawValue;
 use crate::wire::{FileSet, Part, Token, Tokens};
-use crate::write::commit::IndexFiles;
+use crate::write::commit::{IndexFiles, Older};
 use crate::write::data::DataFile;
 use crate::write::keys::KeysFile;
 use crate::write::options::WriterOptions;
@@ -156,6 +156,12 @@ impl Writer {
         }
     }
 
+    /// The sample that has this key already.
+    pub(crate) fn row_of(&self, key: &str) -> Result<Option<u32>> {
+        let keys = &self.keys;
+        self.seen.find(key, |row| keys.is(row, key))
+    }
+
     fn check_message(&self, message: &[u8]) -> Result<()> {
         self.options.limits.check_block("the length of a sample", message.len() as u64)?;
         let mut tokens = Tokens::at(message, 0);
@@ -204,7 +210,7 @@ impl Writer {
         }
         let written = Written { samples: keys.len().into(), bytes: data.position() };
         let done = data.ready(options.output.sync).and_then(|sum| {
-            let files = IndexFiles::make(&set, offsets, keys, sum, options.threads)?;
+            let files = IndexFiles::make(&set, offsets, keys, sum, options.threads, Older::Remove)?;
             files.commit(&set, Some(data))
         });
         done.map_err(|error| error.in_format(FORMAT_NAME))?;

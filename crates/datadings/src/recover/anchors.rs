@@ -1,0 +1,119 @@
+//! What is left of an index: places where samples may begin.
+
+use std::ops::Range;
+
+use container_core::{Error, Result, Source};
+
+use crate::wire::offsets::{WIDTH, offset_at};
+
+/// Offsets that nobody has checked.
+pub(super) enum Anchors {
+    None,
+    /// A file of them, how many samples they are of, and the end of the data.
+    File(Source, u64, u64),
+    /// Those of an older index, and the end of the data.
+    Held(Vec<u64>, u64),
+}
+
+impl Anchors {
+    /// The offsets of a file, up to half a one at its end. They are of n samples if `keys` says so, else of one less than there are.
+    pub(super) fn of_file(source: Source, data: u64, keys: Option<u64>) -> Self {
+        let count = source.len() / WIDTH;
+        let samples = if keys == Some(count) { count } else { count.saturating_sub(1) };
+        Self::File(source, samples, data)
+    }
+
+    /// The first thing that is wrong with them as a whole.
+    pub(super) fn check(&self, data: u64) -> Result<(), Error> {
+        let Self::File(source, samples, _) = self else { return Ok(()) };
+        if !source.len().is_multiple_of(WIDTH) || source.is_empty() {
+            let whole = source.len() / WIDTH * WIDTH;
+            return Err(Error::truncated("an offset", WIDTH, source.len() - whole).at(whole));
+        }
+        match self.get(*samples) {
+            Some(last) if last != data => {
+                let detail = format!("the last sample ends at {last}, the data end at {data}");
+                Err(Error::invalid(detail).at(samples * WIDTH))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How many samples they are of.
+    pub(super) fn samples(&self) -> Option<u64> {
+        match self {
+            Self::None => None,
+            Self::File(_, samples, _) => Some(*samples),
+            Self::Held(starts, _) => Some(starts.len() as u64),
+        }
+    }
+
+    /// Where a sample begins; one behind the last, where that ends.
+    pub(super) fn get(&self, row: u64) -> Option<u64> {
+        match self {
+            Self::None => None,
+            Self::File(source, _, data) => {
+                if row == source.len() / WIDTH {
+                    return Some(*data);
+                }
+                let start = row.checked_mul(WIDTH)?;
+                match (source.as_slice(), usize::try_from(row)) {
+                    (Some(bytes), Ok(row)) => offset_at(bytes, row),
+                    _ => offset_at(&source.read(start..start.checked_add(WIDTH)?).ok()?, 0),
+                }
+            }
+            Self::Held(starts, data) => {
+                let row = usize::try_from(row).ok()?;
+                if row == starts.len() { Some(*data) } else { starts.get(row).copied() }
+            }
+        }
+    }
+
+    /// The extent that they give a sample, if that is one.
+    pub(super) fn extent(&self, row: u64) -> Option<Range<u64>> {
+        if row >= self.samples()? {
+            return None;
+        }
+        let (start, end) = (self.get(row)?, self.get(row + 1)?);
+        (start < end).then_some(start..end)
+    }
+
+    /// The first sample that begins at a place or behind it, as far as they rise.
+    pub(super) fn from(&self, at: u64) -> u64 {
+        let (mut low, mut high) = (0, self.samples().unwrap_or(0));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.get(middle).is_some_and(|start| start < at) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The sample that begins at a place.
+    pub(super) fn row_at(&self, at: u64) -> Option<u64> {
+        let row = self.from(at);
+        (row < self.samples()? && self.get(row) == Some(at)).then_some(row)
+    }
+
+    /// The samples that touch ranges which rise, or the end of the data.
+    pub(super) fn rows_in(&self, ranges: &[Range<u64>], data: u64, most: usize) -> Result<Vec<u64>> {
+        let mut rows = Vec::new();
+        let Some(samples) = self.samples() else { return Ok(rows) };
+        for range in ranges.iter().cloned().chain([data..u64::MAX]) {
+            // The one before may reach into it.
+            let mut row = self.from(range.start).saturating_sub(1);
+            while row < samples && rows.len() < most {
+                match (self.get(row), self.get(row + 1)) {
+                    (Some(start), _) if start >= range.end => break,
+                    (Some(start), Some(end)) if end > range.start && start < end && rows.last() < Some(&row) => rows.push(row),
+                    _ => {}
+                }
+                row += 1;
+            }
+        }
+        Ok(rows)
+    }
+}
