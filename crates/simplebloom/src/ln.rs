@@ -145,6 +145,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn nearly_every_one_of_192_bits() {
+        let [whole, a, b, c] = twice_atanh(1, 3).0;
+        assert_eq!([whole, a, b], [0, 0xB172_17F7_D1CF_79AB, 0xC9E3_B398_03F2_F6AF]);
+        assert!(c.abs_diff(0x40F3_4326_7298_B62D) < 200, "{c:x}");
+    }
+
+    #[test]
     #[expect(
         clippy::excessive_precision,
         clippy::approx_constant,

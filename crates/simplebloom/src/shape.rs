@@ -191,13 +191,16 @@ mod tests {
     #[test]
     fn whole_numbers_divide_as_if_exactly() {
         // By Python 3: a / b.
-        let cases: [(u64, u64, u64); 6] = [
+        let cases: [(u64, u64, u64); 8] = [
             (u64::MAX, 3, 0x43D5_5555_5555_5555),
             (u64::MAX, u64::MAX - 1, 0x3FF0_0000_0000_0000),
             ((1 << 53) + 1, (1 << 53) + 3, 0x3FEF_FFFF_FFFF_FFFE),
             (3, u64::MAX, 0x3C08_0000_0000_0000),
             (9_007_199_254_740_993, 2, 0x4330_0000_0000_0000),
             (18_446_744_073_709_549_569, 7, 0x43C2_4924_9249_2492),
+            // Half of the last place, and a little more that is far behind.
+            (1_911_042_159_490_644_866, 15_911_041_402_196_732_844, 0x3FBE_BF64_97BA_80A7),
+            (3_813_124_421_464_312_869, 18_056_136_672_919_760_986, 0x3FCB_07FF_EED1_40AF),
         ];
         for (a, b, expected) in cases {
             assert_eq!(quotient(a, b).to_bits(), expected, "{a} / {b} = {:x}", quotient(a, b).to_bits());

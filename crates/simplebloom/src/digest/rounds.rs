@@ -23,6 +23,7 @@ pub(crate) const SIGMA: [[usize; 16]; 10] = [
 /// block, `$iv` the eight words of [`IV`]; `$add`, `$xor` and rotations to the right by 16, 12, 8 and 7 are functions.
 ///
 /// The counter's upper half is `$high`.
+#[rustfmt::skip] // it moves the inner macro to the right each time
 macro_rules! compress {
     (
         $h:ident, $m:ident, $t:expr, $high:expr, $f:expr, $iv:expr,
@@ -46,17 +47,17 @@ macro_rules! compress {
             };
         }
         macro_rules! round {
-                    ($round:literal) => {
-                        mix!(v0 v4 v8 v12, $round, 0);
-                        mix!(v1 v5 v9 v13, $round, 1);
-                        mix!(v2 v6 v10 v14, $round, 2);
-                        mix!(v3 v7 v11 v15, $round, 3);
-                        mix!(v0 v5 v10 v15, $round, 4);
-                        mix!(v1 v6 v11 v12, $round, 5);
-                        mix!(v2 v7 v8 v13, $round, 6);
-                        mix!(v3 v4 v9 v14, $round, 7);
-                    };
-                }
+            ($round:literal) => {
+                mix!(v0 v4 v8 v12, $round, 0);
+                mix!(v1 v5 v9 v13, $round, 1);
+                mix!(v2 v6 v10 v14, $round, 2);
+                mix!(v3 v7 v11 v15, $round, 3);
+                mix!(v0 v5 v10 v15, $round, 4);
+                mix!(v1 v6 v11 v12, $round, 5);
+                mix!(v2 v7 v8 v13, $round, 6);
+                mix!(v3 v4 v9 v14, $round, 7);
+            };
+        }
         round!(0);
         round!(1);
         round!(2);
