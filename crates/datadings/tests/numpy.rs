@@ -226,6 +226,12 @@ fn members_that_do_not_agree_are_named() {
         ),
         (
             b"\xa3<i2",
+            b"\x91\x01",
+            b"\xc4\x040123",
+            "an array of shape (1,) and dtype <i2, 2 bytes an element, takes 2 bytes where the data has 4 (byte 7)",
+        ),
+        (
+            b"\xa3<i2",
             b"\x91\xff",
             b"\xc4\x00",
             "an integer stands where the length of a dimension is expected (byte 31)",
@@ -367,6 +373,23 @@ fn a_pickle_stays_bytes() {
     // Before there was a kind, the type said it.
     let packed = map_of(b"\xa2|O", b"\x91\x03", &data);
     assert_eq!(RawValue::new(&packed).pickle().unwrap().shape(), [3]);
+}
+
+#[test]
+fn bytes_without_a_meaning_are_written_as_the_structure_that_python_makes_of_them() {
+    let Golden { packed, .. } = golden().into_iter().find(|of| of.name == "<V5 1-d").unwrap();
+    let read = RawValue::new(&packed).ndarray().unwrap();
+    assert_eq!(read.dtype().to_string(), "[('', '|V5')]");
+    let plain = NdArray::new("|V5".parse().unwrap(), read.shape(), read.data()).unwrap();
+    assert_eq!(to_vec(&plain).unwrap(), packed);
+}
+
+#[test]
+fn the_sign_of_a_nan_is_not_written() {
+    for (re, im, text) in [(1.0, -f64::NAN, "(1+nanj)"), (-f64::NAN, -f64::NAN, "(nan+nanj)"), (0.0, -f64::NAN, "nanj")]
+    {
+        assert_eq!(Complex { re, im }.to_string(), text);
+    }
 }
 
 #[test]

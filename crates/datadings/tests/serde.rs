@@ -196,6 +196,10 @@ fn errors_name_the_place_of_the_value() {
     );
     assert!(decode::<Shape>(b"\xa6Circle").unwrap_err().contains("unit variant"));
     assert!(decode::<Shape>(b"\x82\x01\x01\x01\x01").unwrap_err().contains("a map stands where the name of a variant"));
+    // A count that is too large by one is found before the first value is looked at.
+    let short = "the members of an array or a map: needs 2 bytes, 1 available (byte 0)";
+    assert_eq!(decode::<Vec<u8>>(b"\x92\xc1").unwrap_err(), short);
+    assert_eq!(decode::<HashMap<u8, u8>>(b"\x81\xc1").unwrap_err(), short);
     assert_eq!(decode::<u8>(b"").unwrap_err(), "a value: needs 1 byte, 0 available (byte 0)");
     for (bytes, error) in [
         (&b"\xa1x"[..], "a str stands where an integer of zero or above is expected (byte 9)"),

@@ -195,8 +195,12 @@ impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
         self.deserialize_str(visitor)
     }
 
+    #[inline]
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let start = self.tokens;
+        if let Some(bytes) = self.tokens.bin() {
+            return visitor.visit_borrowed_bytes(bytes).map_err(|error: CodecError| error.at(start.offset()));
+        }
         match self.tokens.next()? {
             Token::Bin(bytes) | Token::Str(bytes) => visitor.visit_borrowed_bytes(bytes),
             Token::Map(count) if sniff(self.tokens, count) => self.numpy(start, count, How::Bytes, visitor),

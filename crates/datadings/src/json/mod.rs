@@ -22,7 +22,7 @@
 //!
 //! # What does not come back
 //!
-//! [`to_msgpack`] reverses all of that. What [`write`] and it together change:
+//! [`to_msgpack`] reverses all of that. What [`write()`] and it together change:
 //!
 //! * floats of 32 bits that are not elements of arrays: they become floats of 64 bits with the same digits; floats that are not finite become texts;
 //! * the bits of a NaN in an array: all become the usual one;

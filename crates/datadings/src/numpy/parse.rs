@@ -48,23 +48,34 @@ pub(crate) fn sniff(mut tokens: Tokens<'_>, count: u32) -> bool {
         return false;
     }
     for _ in 0..count {
-        let here = tokens;
-        match tokens.next() {
-            Ok(Token::Bin(b"nd" | b"complex") | Token::Str(b"nd" | b"complex")) => return true,
-            Ok(Token::Array(_) | Token::Map(_)) => {
-                tokens = here;
-                if tokens.skip().is_err() {
-                    return false;
-                }
-            }
-            Ok(_) => {}
-            Err(_) => return false,
+        // Most names are short texts.
+        match tokens.short_str() {
+            Some(b"nd" | b"complex") => return true,
+            Some(_) => {}
+            None => match sniff_key(&mut tokens) {
+                Some(false) => {}
+                Some(true) => return true,
+                None => return false,
+            },
         }
         if tokens.skip().is_err() {
             return false;
         }
     }
     false
+}
+
+/// Passes over any name; nothing if it is broken.
+fn sniff_key(tokens: &mut Tokens<'_>) -> Option<bool> {
+    let here = *tokens;
+    match tokens.next().ok()? {
+        Token::Bin(b"nd" | b"complex") | Token::Str(b"nd" | b"complex") => Some(true),
+        Token::Array(_) | Token::Map(_) => {
+            *tokens = here;
+            tokens.skip().ok().map(|_| false)
+        }
+        _ => Some(false),
+    }
 }
 
 /// The value of numpy that a map is; nothing if it is a plain map, or no map.

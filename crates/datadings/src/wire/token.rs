@@ -169,6 +169,20 @@ impl<'a> Tokens<'a> {
         Some(value)
     }
 
+    /// Takes the next value if it is a bin that is there whole.
+    #[inline]
+    pub(crate) fn bin(&mut self) -> Option<&'a [u8]> {
+        let (length, tail) = match self.rest {
+            [0xc4, a, tail @ ..] => (usize::from(*a), tail),
+            [0xc5, a, b, tail @ ..] => (usize::from(u16::from_be_bytes([*a, *b])), tail),
+            [0xc6, a, b, c, d, tail @ ..] => (usize::try_from(u32::from_be_bytes([*a, *b, *c, *d])).ok()?, tail),
+            _ => return None,
+        };
+        let (bytes, tail) = tail.split_at_checked(length)?;
+        self.rest = tail;
+        Some(bytes)
+    }
+
     /// Takes the head of a map of less than 16 pairs.
     #[inline]
     pub(crate) fn short_map(&mut self) -> Option<u32> {
