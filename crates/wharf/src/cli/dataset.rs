@@ -19,15 +19,8 @@ use super::inputs::{self, Place};
 pub(crate) const NAME: &str = "datadings";
 
 /// Files that a dataset may have, the data first.
-const PARTS: [Part; 7] = [
-    Part::Data,
-    Part::Offsets,
-    Part::Keys,
-    Part::KeyHashes,
-    Part::Filter,
-    Part::Md5,
-    Part::LegacyIndex,
-];
+const PARTS: [Part; 7] =
+    [Part::Data, Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5, Part::LegacyIndex];
 
 /// How many samples pass between two words to the bar.
 const STRIDE: u64 = 256;
@@ -165,6 +158,12 @@ pub(crate) fn tick(bar: &Bar, written: u64) {
     }
 }
 
+/// Fails when an input is clearly of another format.
+pub(crate) fn check(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Result<()> {
+    let input = place.input(opener)?;
+    check_format(&input, opener, verb)
+}
+
 fn check_format(input: &Input, opener: &Opener<'_>, verb: &str) -> Result<()> {
     match other_format(input, opener)? {
         None => Ok(()),
@@ -183,13 +182,12 @@ fn other_format(input: &Input, opener: &Opener<'_>) -> Result<Option<&'static st
 }
 
 /// True when an input is a dataset, also one whose data are damaged at their beginning: its index stands beside them.
-pub(crate) fn is_dataset(place: &Place, opener: &Opener<'_>) -> bool {
-    let Place::Path(path) = place else { return false };
-    let known = Input::open(path, opener.access)
-        .and_then(|input| container_core::detect(opener.formats, &input).map(container_core::Format::name));
-    match known {
-        Ok(name) => name == NAME,
-        Err(_) => [Part::Offsets, Part::LegacyIndex].iter().any(|&part| member(&data_of(path), part).is_file()),
+pub(crate) fn is_dataset(input: &Input, opener: &Opener<'_>) -> bool {
+    match container_core::detect(opener.formats, input) {
+        Ok(format) => format.name() == NAME,
+        Err(_) => input.path().is_some_and(|path| {
+            [Part::Offsets, Part::LegacyIndex].iter().any(|&part| member(&data_of(path), part).is_file())
+        }),
     }
 }
 

@@ -15,7 +15,9 @@ use super::select::{self, Reading, RowRange};
 const EXAMPLES: &str = "\
 Examples:
   wharf get adult.idv --row 41           the row with number 41, counted from 0
-  wharf get adult.idv --row 41 --json    the same for a program";
+  wharf get adult.idv --row 41 --json    the same for a program
+  wharf get train.msgpack cat-7          the sample with this key
+  wharf get train.msgpack cat-7 --raw --field image > cat-7.jpg";
 
 /// Print one record, by key or by row number
 #[derive(Debug, clap::Args)]
@@ -41,6 +43,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAMES")]
     columns: Vec<String>,
 
+    /// The bytes of the record as they lie in the file (datadings: its msgpack message)
+    #[cfg(feature = "datadings")]
+    #[arg(long, conflicts_with_all = ["pretty", "columns", "json"])]
+    raw: bool,
+
+    /// With --raw: only this field, which holds bytes or a text, such as an image
+    #[cfg(feature = "datadings")]
+    #[arg(long, value_name = "NAME", requires = "raw")]
+    field: Option<String>,
+
     #[command(flatten)]
     reading: Reading,
 }
@@ -55,20 +67,88 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         return Err(Error::usage(format!("the pattern matches {} files; get reads one", places.len()))
             .in_file(arguments.file.display().to_string()));
     };
+    #[cfg(feature = "datadings")]
+    if arguments.raw {
+        return raw(arguments, place, env);
+    }
     let opened = place.open(&mut env.opener)?;
     let file = |error: Error| error.in_file(place.name());
     let table = select::table(opened.container.as_ref(), arguments.reading.table.as_deref()).map_err(file)?;
     record(arguments, place, table, env).map_err(file)
 }
 
-fn record(arguments: &Arguments, place: &Place, table: &dyn Table, env: &mut Env<'_>) -> Result<Outcome> {
-    let row = match (&arguments.key, arguments.row) {
-        (Some(key), _) => {
-            let found = table.find(key)?;
-            found.ok_or_else(|| Error::usage("there is no record with this key").in_key(key.clone()))?
+/// Prints bytes as they lie in the file.
+#[cfg(feature = "datadings")]
+fn raw(arguments: &Arguments, place: &Place, env: &mut Env<'_>) -> Result<Outcome> {
+    use std::io::Write;
+
+    use datadings::Kind;
+
+    if env.json() {
+        // clap sees this only when --json stands behind the verb.
+        return Err(Error::usage("--json cannot be used with --raw"));
+    }
+    let dataset = super::dataset::Dataset::open(place, &mut env.opener, "--raw")?;
+    let reader = &dataset.reader;
+    let file = |error: Error| error.in_file(place.name());
+    let row = row_of(arguments, |key| reader.find(key)).map_err(file)?;
+    RowRange { rows: row..row.saturating_add(1), one: true }.check(reader.len()).map_err(file)?;
+    let sample = reader.get(row).map_err(file)?;
+    let field = match &arguments.field {
+        None => None,
+        Some(name) => {
+            let found = sample.get(name).map_err(file)?;
+            Some(found.ok_or_else(|| file(Error::usage(format!("the sample has no field {name:?}")).in_row(row)))?)
         }
-        (None, row) => row.unwrap_or(0),
     };
+    let (bytes, text) = match field {
+        None => (sample.as_bytes(), false),
+        Some(value) => match value.kind().map_err(file)? {
+            Kind::Bin => (value.bin().map_err(file)?, false),
+            Kind::Str => (value.str().map_err(file)?.as_bytes(), true),
+            other => {
+                let name = arguments.field.as_deref().unwrap_or_default();
+                let detail = format!("the field {name:?} is {}: --raw prints bytes and texts", kind_name(other));
+                return Err(file(Error::usage(detail).in_row(row)));
+            }
+        },
+    };
+    if env.stdout.terminal.is_some() && !text {
+        return Err(Error::usage("bytes are not for a terminal: print them into a file, or a pipe"));
+    }
+    let printed = env.stdout.write_all(bytes).and_then(|()| env.stdout.flush());
+    printed.map_err(|cause| Error::io("cannot write to standard output", cause))?;
+    Ok(Outcome::Done)
+}
+
+#[cfg(feature = "datadings")]
+const fn kind_name(kind: datadings::Kind) -> &'static str {
+    use datadings::Kind;
+    match kind {
+        Kind::Nil => "nil",
+        Kind::Bool => "a bool",
+        Kind::Integer => "an integer",
+        Kind::Float => "a float",
+        Kind::Str => "a str",
+        Kind::Bin => "a bin",
+        Kind::Array => "an array",
+        Kind::Map => "a map",
+        _ => "an extension",
+    }
+}
+
+/// The row that is asked for, by number or by key.
+fn row_of(arguments: &Arguments, find: impl FnOnce(&str) -> Result<Option<u64>>) -> Result<u64> {
+    match &arguments.key {
+        Some(key) => {
+            find(key)?.ok_or_else(|| Error::usage("there is no record with this key").in_key(key.clone()))
+        }
+        None => Ok(arguments.row.unwrap_or(0)),
+    }
+}
+
+fn record(arguments: &Arguments, place: &Place, table: &dyn Table, env: &mut Env<'_>) -> Result<Outcome> {
+    let row = row_of(arguments, |key| table.find(key))?;
     let wanted = RowRange { rows: row..row.saturating_add(1), one: true };
     if let Some(len) = table.len() {
         wanted.check(len)?;

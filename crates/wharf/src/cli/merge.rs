@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use container_core::{Error, Result};
 
 use super::Outcome;
-use super::env::Env;
-use super::inputs;
 #[cfg(feature = "datadings")]
 use super::dataset::is_dataset;
+use super::env::Env;
+use super::inputs;
 #[cfg(feature = "idv")]
 use super::writing::Writing;
 
@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let places = inputs::expand(&arguments.files)?;
     #[cfg(feature = "datadings")]
-    if places.iter().find(|place| **place != inputs::Place::Stdin).is_some_and(|place| is_dataset(place, &env.opener)) {
+    if datasets(&places, env) {
         #[cfg(feature = "idv")]
         if let Some(option) = arguments.for_idv() {
             return Err(Error::usage(format!("{option} is for IDV, and the inputs are datadings")));
@@ -89,6 +89,14 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     {
         datadings::run(arguments, &places, env)
     }
+}
+
+/// What the inputs are says the first that is no stream, which could be looked at only once.
+#[cfg(feature = "datadings")]
+fn datasets(places: &[inputs::Place], env: &mut Env<'_>) -> bool {
+    let first = places.iter().find(|place| **place != inputs::Place::Stdin);
+    let input = first.and_then(|place| place.input(&mut env.opener).ok());
+    input.is_some_and(|input| is_dataset(&input, &env.opener))
 }
 
 #[cfg(all(feature = "idv", feature = "datadings"))]

@@ -8,6 +8,8 @@ mod dataset;
 mod env;
 mod get;
 mod human;
+#[cfg(feature = "datadings")]
+mod index;
 mod info;
 mod inputs;
 #[cfg(any(feature = "idv", feature = "datadings"))]
@@ -25,6 +27,8 @@ mod select;
 mod shuffle;
 #[cfg(feature = "datadings")]
 mod split;
+#[cfg(feature = "datadings")]
+mod staged;
 mod verify;
 #[cfg(feature = "idv")]
 mod writing;
@@ -131,6 +135,8 @@ enum Verb {
     #[cfg(any(feature = "idv", feature = "datadings"))]
     Recover(recover::Arguments),
     #[cfg(feature = "datadings")]
+    Index(index::Arguments),
+    #[cfg(feature = "datadings")]
     Split(split::Arguments),
     #[cfg(feature = "datadings")]
     Shuffle(shuffle::Arguments),
@@ -170,6 +176,8 @@ fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {
         Verb::Merge(arguments) => merge::run(arguments, env),
         #[cfg(any(feature = "idv", feature = "datadings"))]
         Verb::Recover(arguments) => recover::run(arguments, env),
+        #[cfg(feature = "datadings")]
+        Verb::Index(arguments) => index::run(arguments, env),
         #[cfg(feature = "datadings")]
         Verb::Split(arguments) => split::run(arguments, env),
         #[cfg(feature = "datadings")]

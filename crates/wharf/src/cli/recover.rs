@@ -1,5 +1,7 @@
 //! `wharf recover`: what is whole in a damaged file, into a new one.
 
+#[cfg(feature = "datadings")]
+mod datadings;
 #[cfg(feature = "idv")]
 mod idv;
 
@@ -10,6 +12,8 @@ use std::path::PathBuf;
 use container_core::{Error, Result};
 
 use super::Outcome;
+#[cfg(feature = "datadings")]
+use super::dataset::is_dataset;
 use super::env::Env;
 use super::inputs;
 use super::output::OneOutput;
@@ -66,6 +70,10 @@ pub(crate) struct Arguments {
     #[cfg(feature = "idv")]
     #[command(flatten, next_help_heading = "Options for IDV")]
     writing: Writing,
+
+    #[cfg(feature = "datadings")]
+    #[command(flatten)]
+    datadings: datadings::Options,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
@@ -74,5 +82,33 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         return Err(Error::usage("one file is recovered at a time").in_file(arguments.input.display().to_string()));
     };
     let out = arguments.output.path()?;
-    idv::run(arguments, place, out, env)
+    let input = place.input(&mut env.opener).map_err(|error| error.in_file(place.name()))?;
+    #[cfg(feature = "datadings")]
+    if cfg!(not(feature = "idv")) || is_dataset(&input, &env.opener) {
+        #[cfg(feature = "idv")]
+        if let Some(option) = arguments.for_idv() {
+            return Err(Error::usage(format!("{option} is for IDV, this is datadings")).in_file(place.name()));
+        }
+        return datadings::run(arguments, place, &input, out, env);
+    }
+    #[cfg(all(feature = "datadings", feature = "idv"))]
+    if let Some(option) = arguments.datadings.given() {
+        return Err(Error::usage(format!("{option} is for datadings, and this is none")).in_file(place.name()));
+    }
+    #[cfg(feature = "idv")]
+    return idv::run(arguments, place, &input, out, env);
+    #[cfg(not(feature = "idv"))]
+    Err(Error::unsupported("it is no datadings dataset").in_file(place.name()))
+}
+
+#[cfg(all(feature = "idv", feature = "datadings"))]
+impl Arguments {
+    /// An option that was given and is for IDV.
+    fn for_idv(&self) -> Option<&'static str> {
+        match self {
+            Self { columns, .. } if !columns.is_empty() => Some("--columns"),
+            Self { schema: Some(_), .. } => Some("--schema"),
+            Self { writing, .. } => writing.given(),
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! `wharf split`: one dataset into several.
 
 mod parts;
-mod place;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,9 +16,9 @@ use super::dataset::{self, Dataset, Placing};
 use super::env::Env;
 use super::human::counted;
 use super::inputs::Place;
+use super::staged::Staged;
 
 use parts::{Fractions, Parts};
-use place::Staged;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -170,7 +169,8 @@ fn names(given: &[PathBuf], input: &Place, count: usize) -> Result<Vec<PathBuf>>
 fn distinct(paths: &[PathBuf]) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
     let twice = paths.iter().find(|path| !seen.insert(absolute(path)));
-    let inside = || paths.iter().find(|path| dataset::members(path).skip(1).any(|part| seen.contains(&absolute(&part))));
+    let inside =
+        || paths.iter().find(|path| dataset::members(path).skip(1).any(|part| seen.contains(&absolute(&part))));
     match twice.or_else(inside) {
         None => Ok(()),
         Some(path) => {

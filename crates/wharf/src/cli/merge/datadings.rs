@@ -124,7 +124,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
     } else {
         let (samples, from) = (counted(written.samples, "sample"), counted(inputs.len(), "dataset"));
         env.report.note(format!("{}: {samples} of {from}", path.display()));
-        if let Some(seed) = seed {
+        if let (Some(seed), None) = (seed, options.seed) {
             env.report.plain(&format!("note: {}: seed {seed}\n", path.display()));
         }
     }

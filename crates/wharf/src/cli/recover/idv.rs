@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use container_core::{Error, Output, Progress, Result, Severity, Unit, VerifyOptions};
+use container_core::{Error, Input, Output, Progress, Result, Severity, Unit, VerifyOptions};
 use idv::{Reader, RecoverOptions, Recovery};
 use serde_json::{Value, json};
 
@@ -18,11 +18,16 @@ use super::super::select;
 use super::super::writing;
 use super::Arguments;
 
-pub(super) fn run(arguments: &Arguments, place: &Place, out: &Path, env: &mut Env<'_>) -> Result<Outcome> {
+pub(super) fn run(
+    arguments: &Arguments,
+    place: &Place,
+    input: &Input,
+    out: &Path,
+    env: &mut Env<'_>,
+) -> Result<Outcome> {
     let named = |error: Error| error.in_file(place.name());
     let output = output::create(out, arguments.force, std::slice::from_ref(place))?;
     let name = output.path().display().to_string();
-    let input = place.input(&mut env.opener).map_err(named)?;
     let source = input.source().ok_or_else(|| named(Error::usage("a directory is no IDV file")))?;
 
     let bar = Arc::new(Bar::new(env.report.terminal));

@@ -96,7 +96,10 @@ impl FromStr for Fractions {
         // Thirds are written with as many digits as somebody likes.
         if sum.abs_diff(ONE) > shares.len() as u64 * (ONE / 100_000) {
             let shown = format!("{}.{:09}", sum / ONE, sum % ONE);
-            return Err(format!("the shares add up to {}, and not to 1", shown.trim_end_matches('0').trim_end_matches('.')));
+            return Err(format!(
+                "the shares add up to {}, and not to 1",
+                shown.trim_end_matches('0').trim_end_matches('.')
+            ));
         }
         let mut shares = shares;
         if let Some(last) = shares.last_mut() {

@@ -9,12 +9,12 @@ use container_core::{Error, Result};
 use datadings::Part;
 use tempfile::TempDir;
 
-use super::super::dataset;
+use super::dataset;
 
 /// Datasets written whole into folders of their own beside their places, and not yet in place.
 ///
 /// Dropped before [`commit`](Self::commit), nothing of them is left.
-pub(super) struct Staged {
+pub(crate) struct Staged {
     force: bool,
     /// A folder for each one that outputs go to.
     folders: HashMap<PathBuf, TempDir>,
@@ -22,12 +22,12 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    pub(super) fn new(force: bool) -> Self {
+    pub(crate) fn new(force: bool) -> Self {
         Self { force, folders: HashMap::new(), moves: Vec::new() }
     }
 
     /// Where to write the dataset that will stand at `path`: under the same name, which stands in its sums.
-    pub(super) fn path(&mut self, path: &Path) -> Result<PathBuf> {
+    pub(crate) fn path(&mut self, path: &Path) -> Result<PathBuf> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !self.folders.contains_key(folder) {
             let made = tempfile::Builder::new().prefix(".wharf-").suffix(".tmp").tempdir_in(folder);
@@ -44,7 +44,7 @@ impl Staged {
     /// Gives all of them their places. What can fail has been done: these are renames.
     ///
     /// As everywhere the index goes first and comes last: whoever looks meanwhile sees the old dataset, the new one, or none.
-    pub(super) fn commit(self) -> Result<()> {
+    pub(crate) fn commit(self) -> Result<()> {
         if !self.force {
             for (_, to) in &self.moves {
                 dataset::refuse(to, false, &[])?;
