@@ -17,6 +17,9 @@ pub(crate) const FAR: usize = 6 << 20;
 /// The bits of a part, as a power of two: half of a usual second cache.
 const PART_BITS: u32 = 21;
 
+/// A place in a part takes 32 bits.
+const MOST_PART_BITS: u32 = 32;
+
 /// More parts than this take more time to sort into than they save.
 const PARTS: u64 = 256;
 
@@ -29,10 +32,11 @@ pub(crate) fn is_far(bits: &[u8], plan: &Plan, keys: usize) -> bool {
 }
 
 /// Keys that are sorted at once: so many that their indices take about as much memory as the filter, and every line of it
-/// holds a dozen of their bits.
+/// holds a dozen of their bits; and not more than some hundred megabytes.
 pub(crate) fn sorted_at_once(bits: &[u8], plan: &Plan) -> usize {
     const LEAST: usize = 1 << 14;
-    (bits.len() / size_of::<u32>() / plan.hashes().max(1)).max(LEAST)
+    const MOST: usize = 1 << 21;
+    (bits.len() / size_of::<u32>() / plan.hashes().max(1)).clamp(LEAST, MOST)
 }
 
 /// Indices sorted by part, each as its place in the part with something beside it.
@@ -50,7 +54,7 @@ impl<T: Copy + Default> Bins<T> {
     /// For bits of so many bytes, and `count` indices.
     pub(crate) fn new(bytes: usize, count: usize) -> Self {
         let bits = (bytes as u64).saturating_mul(8).max(1);
-        let shift = PART_BITS.max(bits.div_ceil(PARTS).next_power_of_two().ilog2());
+        let shift = bits.div_ceil(PARTS).next_power_of_two().ilog2().clamp(PART_BITS, MOST_PART_BITS);
         let parts = usize::try_from(bits.div_ceil(1 << shift)).unwrap_or(usize::MAX);
         let whole = usize::try_from(bits >> shift).unwrap_or(usize::MAX).max(1);
         let expected = count / whole;
@@ -66,7 +70,7 @@ impl<T: Copy + Default> Bins<T> {
 
     #[inline(always)]
     fn put(&mut self, index: u64, item: impl Fn(u32) -> T) {
-        #[expect(clippy::cast_possible_truncation, reason = "parts are few, and have fewer than 2^32 bits, see below")]
+        #[expect(clippy::cast_possible_truncation, reason = "parts are few, and their places have 32 bits")]
         let (part, place) = ((index >> self.shift) as usize, (index & ((1 << self.shift) - 1)) as u32);
         let Some(taken) = self.taken.get_mut(part) else { return };
         match self.slots.get_mut(part * self.room + *taken) {
@@ -188,8 +192,10 @@ pub(crate) struct FarAsker<'a> {
 const FIRST: usize = 3;
 
 impl<'a> FarAsker<'a> {
-    pub(crate) fn new(bits: &'a [u8], plan: Plan, keys: usize) -> Self {
-        let at_once = keys.min(sorted_at_once(bits, &plan)).max(1);
+    /// For so many keys; `askers` work at the same time.
+    pub(crate) fn new(bits: &'a [u8], plan: Plan, keys: usize, askers: usize) -> Self {
+        // Each takes twice what the filter does. More than four share.
+        let at_once = keys.min(sorted_at_once(bits, &plan) / askers.div_ceil(4).max(1)).max(1);
         let bins = Bins::new(bits.len(), at_once.saturating_mul(plan.hashes().min(ROWS)));
         Self { bits, plan, bins, left: Vec::with_capacity(at_once), at_once, first: FIRST }
     }
@@ -292,8 +298,8 @@ mod tests {
                 assert!(one == far, "{shape:?} {same}");
 
                 let other: Vec<Digest> = digests.iter().map(|[a, b]| [a.rotate_left(11) ^ 5, !b]).collect();
-                for asked in [&digests, &other] {
-                    let mut asker = FarAsker::new(&far, plan, asked.len());
+                for (asked, askers) in [(&digests, 1), (&other, 1), (&other, 9)] {
+                    let mut asker = FarAsker::new(&far, plan, asked.len(), askers);
                     let at_once = asker.at_once();
                     let mut found = vec![false; asked.len()];
                     for (digests, found) in asked.chunks(at_once).zip(found.chunks_mut(at_once)) {

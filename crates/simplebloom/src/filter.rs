@@ -127,12 +127,14 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
         let mut found = [false; ASKED];
         keys.chunks(ASKED).all(|keys| {
             let found = found.get_mut(..keys.len()).unwrap_or_default();
-            ask(self.bits(), self.plan, keys, found, hashed());
+            ask(self.bits(), self.plan, keys, found, 1, hashed());
             found.iter().all(|found| *found)
         })
     }
 
     /// Says of each key whether the filter holds it.
+    ///
+    /// For a filter of more than 6 MiB and many keys this takes memory, up to twice as much as the filter.
     ///
     /// ```
     /// # use simplebloom::BloomFilter;
@@ -148,7 +150,7 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
     /// [`Usage`](ErrorKind::Usage) when `found` is not as long as `keys`; then nothing was written.
     pub fn contains_many<K: AsRef<[u8]>>(&self, keys: &[K], found: &mut [bool]) -> Result<()> {
         same_length("keys", keys.len(), found.len())?;
-        ask(self.bits(), self.plan, keys, found, hashed());
+        ask(self.bits(), self.plan, keys, found, 1, hashed());
         Ok(())
     }
 
@@ -173,7 +175,7 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
                 some.clear();
                 some.extend(keys.by_ref().take(ASKED));
                 found = [false; ASKED];
-                ask(self.bits(), self.plan, &some, found.get_mut(..some.len()).unwrap_or_default(), hashed());
+                ask(self.bits(), self.plan, &some, found.get_mut(..some.len()).unwrap_or_default(), 1, hashed());
                 (next, count) = (0, some.len());
             }
             let answer = found.get(next).copied().filter(|_| next < count);
@@ -189,7 +191,7 @@ impl<B: AsRef<[u8]>> BloomFilter<B> {
     /// As [`contains_many`](Self::contains_many).
     pub fn contains_digests(&self, digests: &[Digest], found: &mut [bool]) -> Result<()> {
         same_length("digests", digests.len(), found.len())?;
-        ask(self.bits(), self.plan, digests, found, given);
+        ask(self.bits(), self.plan, digests, found, 1, given);
         Ok(())
     }
 
@@ -243,6 +245,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> BloomFilter<B> {
     }
 
     /// Inserts many keys. From an iterator, [`extend`](Extend::extend) does.
+    ///
+    /// For a filter of more than 6 MiB and many keys this takes memory, up to as much again as the filter.
     pub fn insert_many<K: AsRef<[u8]>>(&mut self, keys: &[K]) {
         let plan = self.plan;
         insert_into(self.bits_mut(), plan, keys, hashed());
@@ -292,15 +296,22 @@ pub(crate) fn insert_into<K>(bits: &mut [u8], plan: Plan, keys: &[K], hash: impl
     }
 }
 
-/// Says of each of many keys whether it is there; `hash` is for up to [`LANES`] of them.
-pub(crate) fn ask<K>(bits: &[u8], plan: Plan, keys: &[K], found: &mut [bool], hash: impl Fn(&[K], &mut [Digest])) {
+/// Says of each of many keys whether it is there; `hash` is for up to [`LANES`] of them. `askers` of these are at work.
+pub(crate) fn ask<K>(
+    bits: &[u8],
+    plan: Plan,
+    keys: &[K],
+    found: &mut [bool],
+    askers: usize,
+    hash: impl Fn(&[K], &mut [Digest]),
+) {
     let hash = |keys: &[K], digests: &mut [Digest]| {
         for (keys, digests) in keys.chunks(LANES).zip(digests.chunks_mut(LANES)) {
             hash(keys, digests);
         }
     };
     if is_far(bits, &plan, keys.len()) {
-        let mut asker = FarAsker::new(bits, plan, keys.len());
+        let mut asker = FarAsker::new(bits, plan, keys.len(), askers);
         let mut digests = alloc::vec![[0; 2]; asker.at_once()];
         for (keys, found) in keys.chunks(asker.at_once()).zip(found.chunks_mut(asker.at_once())) {
             hash(keys, &mut digests);

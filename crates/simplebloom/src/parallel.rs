@@ -101,15 +101,18 @@ fn ask_in_pieces<K: Sync>(
     threads: usize,
     hash: impl Fn(&[K], &mut [Digest]) + Sync,
 ) {
-    let piece = keys.len().div_ceil(threads_for(keys.len(), threads)).max(1);
+    let threads = threads_for(keys.len(), threads);
+    let piece = keys.len().div_ceil(threads).max(1);
     keys.par_chunks(piece).zip(found.par_chunks_mut(piece)).for_each(|(keys, found)| {
-        ask(bits, plan, keys, found, &hash);
+        ask(bits, plan, keys, found, threads, &hash);
     });
 }
 
 /// With feature `parallel`.
 impl<B: AsRef<[u8]>> BloomFilter<B> {
     /// As [`contains_many`](Self::contains_many), by up to `threads` threads of rayon's pool; all of them for 0.
+    ///
+    /// For a filter of more than 6 MiB and many keys this takes memory, up to eight times as much as the filter.
     ///
     /// # Errors
     /// As [`contains_many`](Self::contains_many).
