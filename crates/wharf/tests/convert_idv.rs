@@ -368,7 +368,8 @@ fn csv_in_all_its_forms() {
     assert_eq!(place.cat("d.idv"), [r#"{"c0":1,"c1":"x"}"#, r#"{"c0":2,"c1":"y"}"#]);
     let (code, said) = place.said(&["convert", "@d.data", "@none.idv"]);
     assert_eq!(code, 2);
-    assert_eq!(said, "error: @d.data: what it is cannot be told: say --from jsonl, csv, tsv or idv\n");
+    let known = if cfg!(feature = "datadings") { "jsonl, csv, tsv, idv, datadings or zip" } else { "jsonl, csv, tsv or idv" };
+    assert_eq!(said, format!("error: @d.data: what it is cannot be told: say --from {known}\n"));
     let (code, said) = place.said(&["convert", "@a.csv", "@c.tsv", "@none.idv"]);
     assert_eq!(code, 2);
     assert_eq!(said, "error: @c.tsv: it is TSV where @a.csv is CSV: inputs of one command must be of one kind\n");
@@ -427,16 +428,17 @@ fn options_that_do_not_belong_are_refused() {
 }
 
 #[test]
-fn text_is_written_as_idv_only() {
+fn text_is_written_with_types_only() {
+    let to = if cfg!(feature = "datadings") {
+        ("only IDV and datadings", "--to idv or datadings")
+    } else {
+        ("only IDV", "--to idv")
+    };
+    let refused =
+        |file: &str, kind: &str| format!("error: {file}: {} can be written from {kind} so far: {}\n", to.0, to.1);
     let place = Place::new().with("a.jsonl", "{\"a\":1}\n").with("a.csv", "a\n1\n");
-    assert_eq!(
-        place.said(&["convert", "@a.jsonl", "@x.csv"]),
-        (1, "error: @a.jsonl: only IDV can be written from JSON lines so far: --to idv\n".to_owned())
-    );
-    assert_eq!(
-        place.said(&["convert", "@a.csv", "@x.jsonl"]),
-        (1, "error: @a.csv: only IDV can be written from CSV so far: --to idv\n".to_owned())
-    );
+    assert_eq!(place.said(&["convert", "@a.jsonl", "@x.csv"]), (1, refused("@a.jsonl", "JSON lines")));
+    assert_eq!(place.said(&["convert", "@a.csv", "@x.jsonl"]), (1, refused("@a.csv", "CSV")));
     assert_eq!(place.files(), ["a.csv", "a.jsonl"]);
 }
 

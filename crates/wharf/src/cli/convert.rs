@@ -1,9 +1,13 @@
 //! `wharf convert`: rows into a file of another form.
 
+#[cfg(feature = "datadings")]
+mod datadings;
 #[cfg(feature = "idv")]
 mod idv;
-#[cfg(feature = "idv")]
+#[cfg(any(feature = "idv", feature = "datadings"))]
 mod source;
+#[cfg(any(feature = "idv", feature = "datadings"))]
+mod text;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -27,12 +31,15 @@ Examples:
   wharf convert adult.idv ages.jsonl --columns Age,Label --rows ..1000
   wharf convert 'day-*.idv' --to tsv - | gzip > days.tsv.gz
   wharf convert people.jsonl people.idv                      types inferred from all lines
-  wharf convert people.csv people.idv --schema types.json    types given: {\"age\": \"Single\"}";
+  wharf convert people.csv people.idv --schema types.json    types given: {\"age\": \"Single\"}
+  wharf convert people.jsonl people.msgpack --key id         samples of datadings
+  wharf convert photos/ photos.msgpack --field image         a sample for each photos/LABEL/FILE";
 
 /// Convert rows into a file of another form
 ///
 /// The output appears when it is whole, or not at all. With --json, what was done is one object on standard output.
-/// IDV is written from IDV, and from text: JSON lines, CSV, TSV.
+/// IDV is written from IDV, from datadings, and from text: JSON lines, CSV, TSV. datadings is written from any format, from text, and from
+/// files: a folder or a ZIP archive becomes a dataset of them, with their folders as labels.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -40,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<OsString>,
 
-    /// The file to write; its extension says the form: .jsonl .ndjson .json, .csv, .tsv, .idv; - is standard output
+    /// The file to write; its extension says the form: .jsonl .ndjson .json, .csv, .tsv, .idv, .msgpack; - is standard output
     #[arg(value_name = "OUT", required = true)]
     output: OsString,
 
@@ -55,9 +62,17 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     selection: Selection,
 
+    #[cfg(any(feature = "idv", feature = "datadings"))]
+    #[command(flatten)]
+    text: text::Text,
+
     #[cfg(feature = "idv")]
     #[command(flatten)]
     idv: idv::Options,
+
+    #[cfg(feature = "datadings")]
+    #[command(flatten)]
+    datadings: datadings::Options,
 }
 
 /// What is written.
@@ -72,6 +87,9 @@ enum Form {
     /// IDV, the format of ML.NET
     #[cfg(feature = "idv")]
     Idv,
+    /// datadings, samples of msgpack with an index
+    #[cfg(feature = "datadings")]
+    Datadings,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
@@ -87,10 +105,24 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         Form::Csv => To::Csv,
         Form::Tsv => To::Tsv,
         #[cfg(feature = "idv")]
-        Form::Idv => return idv::run(arguments, &places, env),
+        Form::Idv => {
+            #[cfg(feature = "datadings")]
+            arguments.datadings.refuse(form)?;
+            return idv::run(arguments, &places, env);
+        }
+        #[cfg(feature = "datadings")]
+        Form::Datadings => {
+            #[cfg(feature = "idv")]
+            arguments.idv.refuse(form)?;
+            return datadings::run(arguments, &places, env);
+        }
     };
+    #[cfg(any(feature = "idv", feature = "datadings"))]
+    arguments.text.refuse(form)?;
     #[cfg(feature = "idv")]
     arguments.idv.refuse(form)?;
+    #[cfg(feature = "datadings")]
+    arguments.datadings.refuse(form)?;
     let selection = &arguments.selection;
     let mut job = Job { places: &places, selection, most_columns: usize::MAX, progress: env.report.terminal };
     let outcome = if stdout {
@@ -100,8 +132,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         output::create(Path::new(&arguments.output), arguments.force, &places)
             .and_then(|output| write(&job, to, output, env))
     };
-    #[cfg(feature = "idv")]
-    let outcome = outcome.map_err(source::only_idv);
+    #[cfg(any(feature = "idv", feature = "datadings"))]
+    let outcome = outcome.map_err(source::only_typed);
     outcome
 }
 
@@ -146,11 +178,35 @@ fn by_extension(path: &Path) -> Result<Form> {
         Some("tsv") => Ok(Form::Tsv),
         #[cfg(feature = "idv")]
         Some("idv") => Ok(Form::Idv),
+        #[cfg(feature = "datadings")]
+        Some("msgpack") => Ok(Form::Datadings),
         other => {
             let found = other.map_or_else(|| "has no extension".to_owned(), |other| format!("ends in .{other}"));
             let idv = if cfg!(feature = "idv") { " .idv" } else { "" };
-            let detail = format!("the output {found}, known are .jsonl .ndjson .json .csv .tsv{idv}; or say --to");
+            let msgpack = if cfg!(feature = "datadings") { " .msgpack" } else { "" };
+            let detail =
+                format!("the output {found}, known are .jsonl .ndjson .json .csv .tsv{idv}{msgpack}; or say --to");
             Err(Error::usage(detail).in_file(path.display().to_string()))
         }
     }
+}
+
+/// Fails for the first option that was given and is for other outputs.
+#[cfg(any(feature = "idv", feature = "datadings"))]
+fn refuse(given: &[(&str, bool)], outputs: &str, form: Form) -> Result<()> {
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let form = format!("{form:?}").to_lowercase();
+            Err(Error::usage(format!("{option} is for {outputs}, and this one is {form}")))
+        }
+    }
+}
+
+/// The rows that are wanted, over all inputs.
+#[cfg(any(feature = "idv", feature = "datadings"))]
+fn wanted(selection: &Selection) -> std::ops::Range<u64> {
+    let rows = selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
+    let end = selection.limit.map_or(rows.end, |limit| rows.start.saturating_add(limit).min(rows.end));
+    rows.start..end
 }

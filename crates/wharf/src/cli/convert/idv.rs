@@ -8,7 +8,7 @@ use std::sync::Arc;
 use container_core::{ColumnInfo, Error, ErrorKind, Position, Progress, Result, Scan, Unit};
 use idv::{Schema, Writer, WriterOptions};
 use serde_json::{Map, Value};
-use wharf::convert::import::{InferredColumn, Take, TextTable, column_names};
+use wharf::convert::import::{InferredColumn, Take, column_names};
 
 use super::super::Outcome;
 use super::super::bar::Bar;
@@ -22,7 +22,8 @@ use super::super::report::Lost;
 use super::super::select::{self, Selection};
 use super::super::writing::{Writing, schema_file};
 use super::source::{self, Kind, Opened};
-use super::{Arguments, Form};
+use super::text::{does_not_go, together};
+use super::{Arguments, Form, refuse, wanted};
 
 /// Columns beyond this are told by type, not one by one.
 const MOST_LINES: usize = 20;
@@ -36,18 +37,6 @@ pub(super) struct Options {
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
 
-    /// What the inputs are, where neither content nor extension says it
-    #[arg(long, value_enum, value_name = "FORM")]
-    from: Option<Kind>,
-
-    /// CSV and TSV have no line of names: columns are called c0, c1, ...
-    #[arg(long)]
-    no_header: bool,
-
-    /// What stands between two cells of CSV
-    #[arg(long, value_name = "CHARACTER")]
-    delimiter: Option<char>,
-
     #[command(flatten)]
     writing: Writing,
 }
@@ -58,37 +47,29 @@ impl Options {
         let Writing { compression, level, rows_per_block, bytes_per_block } = &self.writing;
         let given = [
             ("--schema", self.schema.is_some()),
-            ("--from", self.from.is_some_and(|kind| kind != Kind::Idv)),
-            ("--no-header", self.no_header),
-            ("--delimiter", self.delimiter.is_some()),
             ("--compression", compression.is_some()),
             ("--level", level.is_some()),
             ("--rows-per-block", rows_per_block.is_some()),
             ("--bytes-per-block", bytes_per_block.is_some()),
         ];
-        match given.iter().find(|(_, given)| *given) {
-            None => Ok(()),
-            Some((option, _)) => {
-                let form = format!("{form:?}").to_lowercase();
-                Err(Error::usage(format!("{option} is for the output idv, and this one is {form}")))
-            }
-        }
+        refuse(&given, "the output idv", form)
     }
 
     /// Fails when an option does not go with what the inputs are.
-    fn check(&self, kind: Kind, selection: &Selection) -> Result<()> {
-        let text = kind != Kind::Idv;
-        let csv = matches!(kind, Kind::Csv | Kind::Tsv);
-        let wrong = [
-            ("--schema", self.schema.is_some() && !text),
-            ("--no-header", self.no_header && !csv),
-            ("--delimiter", self.delimiter.is_some() && !csv),
-            ("--table", selection.reading.table.is_some() && text),
-        ];
-        if let Some((option, _)) = wrong.iter().find(|(_, wrong)| *wrong) {
-            return Err(Error::usage(format!("{option} does not go with inputs that are {kind}")));
+    fn check(&self, kind: Kind, arguments: &Arguments) -> Result<()> {
+        match kind {
+            Kind::Folder => return Err(Error::unsupported("a directory cannot be written as IDV so far")),
+            Kind::Zip => return Err(Error::unsupported("the files of a ZIP archive cannot be written as IDV so far")),
+            Kind::Container(name) => {
+                return Err(Error::unsupported(format!("a file of the format {name} cannot be written as IDV so far")));
+            }
+            _ => {}
         }
-        if selection.reading.missing_as_null {
+        arguments.text.check(kind)?;
+        let reading = &arguments.selection.reading;
+        let table = reading.table.is_some() && kind.is_text();
+        does_not_go(&[("--schema", self.schema.is_some() && kind == Kind::Idv), ("--table", table)], kind)?;
+        if reading.missing_as_null {
             return Err(Error::usage("--missing-as-null is for outputs of text: IDV has its own missing values"));
         }
         Ok(())
@@ -166,8 +147,11 @@ fn write<W: Write + Seek + Send>(
     env: &mut Env<'_>,
     done: &mut Done,
 ) -> Result<W> {
-    let (kind, inputs) = source::open(places, arguments.idv.from, &mut env.opener)?;
-    arguments.idv.check(kind, &arguments.selection)?;
+    let (kind, inputs) = source::open(places, arguments.text.from, &mut env.opener)?;
+    arguments.idv.check(kind, arguments).map_err(|error| match inputs.first().filter(|_| !kind.is_text()) {
+        Some(input) if error.kind() == ErrorKind::Unsupported => error.in_file(input.name.clone()),
+        _ => error,
+    })?;
     let bar = Arc::new(Bar::new(env.report.terminal && env.stdout.terminal.is_none_or(|_| arguments.output != "-")));
     let outcome = match kind {
         Kind::Idv => idvs(arguments, places, &inputs, sink, &bar, done),
@@ -188,25 +172,8 @@ fn texts<W: Write + Seek>(
 ) -> Result<W> {
     let options = &arguments.idv;
     let selection = &arguments.selection;
-    let name = match inputs.as_slice() {
-        [one] => one.name.clone(),
-        [first, others @ ..] => format!("{} and {} more", first.name, others.len()),
-        [] => String::new(),
-    };
-    let mut table = match kind {
-        Kind::Csv => TextTable::csv(),
-        Kind::Tsv => TextTable::csv().with_delimiter(b'\t')?,
-        _ => TextTable::json_lines(),
-    };
-    if let Some(delimiter) = options.delimiter {
-        let byte = u8::try_from(delimiter).ok().filter(u8::is_ascii);
-        let byte = byte.ok_or_else(|| Error::usage(format!("the delimiter {delimiter:?} is no ASCII")))?;
-        table = table.with_delimiter(byte)?;
-    }
-    table = table.with_header(!options.no_header).with_threads(selection.reading.threads);
-    for input in inputs {
-        table.push(input.name, input.source);
-    }
+    let name = together(&inputs);
+    let table = arguments.text.table(kind, inputs, selection.reading.threads)?;
     let (mut schema, leave_out) = match &options.schema {
         Some(path) => given(path, selection, &mut done.poured)?,
         None => {
@@ -296,13 +263,6 @@ fn shown(columns: &[InferredColumn<'_>]) -> Vec<String> {
     kinds.into_iter().map(|(kind, count)| format!("{}: {kind}", counted(count, "column"))).collect()
 }
 
-/// The rows that are wanted, over all inputs.
-fn wanted(selection: &Selection) -> std::ops::Range<u64> {
-    let rows = selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
-    let end = selection.limit.map_or(rows.end, |limit| rows.start.saturating_add(limit).min(rows.end));
-    rows.start..end
-}
-
 fn idvs<W: Write + Seek>(
     arguments: &Arguments,
     places: &[Place],
@@ -317,7 +277,7 @@ fn idvs<W: Write + Seek>(
     let mut files = Vec::new();
     for (input, place) in inputs.iter().zip(places) {
         let named = |error: Error| error.in_file(input.name.clone());
-        let reader = idv::Reader::from_source(input.source.clone(), idv::Options::default()).map_err(named)?;
+        let reader = idv::Reader::from_source(input.source()?.clone(), idv::Options::default()).map_err(named)?;
         let container = idv::IdvContainer::new(reader.clone());
         let table = select::table(&container, selection.reading.table.as_deref()).map_err(named)?;
         let columns = select::columns(table, &selection.columns).map_err(named)?;

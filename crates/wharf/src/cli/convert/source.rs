@@ -1,25 +1,36 @@
-//! What inputs of a conversion to IDV are: IDV, or text of some kind.
+//! What inputs of a conversion are: a container, text of some kind, or files.
 
 use std::fmt;
 use std::path::Path;
 
-use clap::ValueEnum;
-use container_core::{Error, ErrorKind, Probe, Recognition, Result, Source};
+use container_core::{Error, ErrorKind, Input, Probe, Recognition, Result, Source};
 
 use super::super::env::Opener;
 use super::super::inputs::Place;
+use super::text::From;
 
 /// What an input is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// JSON lines, or one array of objects
+    /// JSON lines, or one array of objects.
     Jsonl,
-    /// Comma-separated values
     Csv,
-    /// Tab-separated values
     Tsv,
-    /// IDV
+    #[cfg_attr(not(feature = "idv"), expect(dead_code, reason = "told by its name then"))]
     Idv,
+    Datadings,
+    /// A container of another format, by the format's name.
+    Container(&'static str),
+    /// A ZIP archive of files.
+    Zip,
+    /// A folder of files.
+    Folder,
+}
+
+impl Kind {
+    pub(super) const fn is_text(self) -> bool {
+        matches!(self, Self::Jsonl | Self::Csv | Self::Tsv)
+    }
 }
 
 impl fmt::Display for Kind {
@@ -29,54 +40,90 @@ impl fmt::Display for Kind {
             Self::Csv => "CSV",
             Self::Tsv => "TSV",
             Self::Idv => "IDV",
+            Self::Datadings => "datadings",
+            Self::Container(name) => name,
+            Self::Zip => "a ZIP archive",
+            Self::Folder => "a folder",
         })
+    }
+}
+
+impl std::convert::From<From> for Kind {
+    fn from(said: From) -> Self {
+        match said {
+            From::Jsonl => Self::Jsonl,
+            From::Csv => Self::Csv,
+            From::Tsv => Self::Tsv,
+            #[cfg(feature = "idv")]
+            From::Idv => Self::Idv,
+            #[cfg(feature = "datadings")]
+            From::Datadings => Self::Datadings,
+            #[cfg(feature = "datadings")]
+            From::Zip => Self::Zip,
+        }
     }
 }
 
 /// An input, opened.
 pub(super) struct Opened {
     pub(super) name: String,
-    pub(super) source: Source,
+    pub(super) input: Input,
+}
+
+impl Opened {
+    /// Its bytes.
+    pub(super) fn source(&self) -> Result<&Source> {
+        let folder = || Error::usage("it is a folder where a file is wanted").in_file(self.name.clone());
+        self.input.source().ok_or_else(folder)
+    }
 }
 
 /// Opens all inputs, which must be of one kind.
-pub(super) fn open(places: &[Place], from: Option<Kind>, opener: &mut Opener<'_>) -> Result<(Kind, Vec<Opened>)> {
+pub(super) fn open(places: &[Place], from: Option<From>, opener: &mut Opener<'_>) -> Result<(Kind, Vec<Opened>)> {
     let mut all: Vec<Opened> = Vec::new();
     let mut common = None;
     for place in places {
         let name = place.name();
-        let (kind, source) = one(place, from, opener).map_err(|error| error.in_file(name.clone()))?;
+        let named = |error: Error| error.in_file(name.clone());
+        let input = place.input(opener).map_err(named)?;
+        let kind = kind(&input, from, opener).map_err(named)?;
         let first = *common.get_or_insert(kind);
         if first != kind {
             let other = all.first().map(|opened| opened.name.as_str()).unwrap_or_default();
             let detail = format!("it is {kind} where {other} is {first}: inputs of one command must be of one kind");
             return Err(Error::usage(detail).in_file(name));
         }
-        all.push(Opened { name, source });
+        all.push(Opened { name, input });
     }
     common.map(|kind| (kind, all)).ok_or_else(|| Error::usage("there is no input"))
 }
 
-fn one(place: &Place, from: Option<Kind>, opener: &mut Opener<'_>) -> Result<(Kind, Source)> {
-    let input = place.input(opener)?;
-    let Some(source) = input.source() else {
-        return Err(Error::unsupported("a directory cannot be written as IDV so far"));
-    };
-    if let Some(kind) = from {
-        return Ok((kind, source.clone()));
+fn kind(input: &Input, from: Option<From>, opener: &Opener<'_>) -> Result<Kind> {
+    let Some(source) = input.source() else { return Ok(Kind::Folder) };
+    if let Some(from) = from {
+        return Ok(from.into());
     }
     let head = source.read(0..source.len().min(4096))?;
     let probe = Probe::new(input.path(), &head).with_source(source);
+    #[cfg(feature = "idv")]
     if idv::FORMAT.recognize(&probe) == Recognition::Content {
-        return Ok((Kind::Idv, source.clone()));
+        return Ok(Kind::Idv);
     }
     if let Some(format) = opener.formats.iter().find(|format| format.recognize(&probe) == Recognition::Content) {
-        let detail = format!("a file of the format {} cannot be written as IDV so far", format.name());
-        return Err(Error::unsupported(detail));
+        return Ok(match format.name() {
+            "datadings" => Kind::Datadings,
+            name => Kind::Container(name),
+        });
     }
     let kind = input.path().and_then(by_extension).or_else(|| by_content(&head));
-    let kind = kind.ok_or_else(|| Error::usage("what it is cannot be told: say --from jsonl, csv, tsv or idv"))?;
-    Ok((kind, source.clone()))
+    kind.ok_or_else(|| {
+        let mut known = vec!["jsonl", "csv", "tsv"];
+        known.extend(cfg!(feature = "idv").then_some("idv"));
+        known.extend(cfg!(feature = "datadings").then_some("datadings"));
+        known.extend(cfg!(feature = "datadings").then_some("zip"));
+        let last = known.pop().unwrap_or_default();
+        Error::usage(format!("what it is cannot be told: say --from {} or {last}", known.join(", ")))
+    })
 }
 
 fn by_extension(path: &Path) -> Option<Kind> {
@@ -85,25 +132,38 @@ fn by_extension(path: &Path) -> Option<Kind> {
         "jsonl" | "ndjson" | "json" => Some(Kind::Jsonl),
         "csv" => Some(Kind::Csv),
         "tsv" => Some(Kind::Tsv),
+        #[cfg(feature = "idv")]
         "idv" => Some(Kind::Idv),
+        #[cfg(feature = "datadings")]
+        "msgpack" => Some(Kind::Datadings),
+        #[cfg(feature = "datadings")]
+        "zip" => Some(Kind::Zip),
         _ => None,
     }
 }
 
-/// Text that begins as JSON does.
+/// Text that begins as JSON does; an archive, also an empty one.
 fn by_content(head: &[u8]) -> Option<Kind> {
+    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+        return Some(Kind::Zip);
+    }
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
     matches!(first, Some(b'{' | b'[')).then_some(Kind::Jsonl)
 }
 
 /// Says of a text that was taken for a container what can be done with it.
-pub(super) fn only_idv(error: Error) -> Error {
+pub(super) fn only_typed(error: Error) -> Error {
     let file = error.position().file.clone();
     let kind = file.as_ref().and_then(|file| by_extension(Path::new(file.as_ref())));
     match (file, kind) {
-        (Some(file), Some(kind)) if kind != Kind::Idv && error.kind() == ErrorKind::Unsupported => {
-            Error::unsupported(format!("only IDV can be written from {kind} so far: --to idv")).in_file(file)
+        (Some(file), Some(kind)) if kind.is_text() && error.kind() == ErrorKind::Unsupported => {
+            let (formats, to) = match (cfg!(feature = "idv"), cfg!(feature = "datadings")) {
+                (true, true) => ("IDV and datadings", "--to idv or datadings"),
+                (true, false) => ("IDV", "--to idv"),
+                _ => ("datadings", "--to datadings"),
+            };
+            Error::unsupported(format!("only {formats} can be written from {kind} so far: {to}")).in_file(file)
         }
         _ => error,
     }

@@ -19,8 +19,9 @@ fn the_extension_says_the_form() {
         assert_eq!(place.files(), ["in", name]);
     }
     let error = place().wharf(&["convert", "@in", "@out.txt"]).failed(2);
-    let known =
-        if cfg!(feature = "idv") { ".jsonl .ndjson .json .csv .tsv .idv" } else { ".jsonl .ndjson .json .csv .tsv" };
+    let idv = if cfg!(feature = "idv") { " .idv" } else { "" };
+    let msgpack = if cfg!(feature = "datadings") { " .msgpack" } else { "" };
+    let known = format!(".jsonl .ndjson .json .csv .tsv{idv}{msgpack}");
     assert_eq!(error, format!("error: @out.txt: the output ends in .txt, known are {known}; or say --to"));
     let error = place().wharf(&["convert", "@in", "@out"]).failed(2);
     assert!(error.contains("the output has no extension"), "{error}");
@@ -79,7 +80,7 @@ fn other_formats_are_no_idv_so_far() {
     let error = place.wharf(&["convert", "@in", "@out.idv"]).failed(1);
     assert_eq!(error, "error: @in: a file of the format mock cannot be written as IDV so far");
     let error = place.wharf(&["convert", "@in", "@out.csv", "--from", "csv"]).failed(2);
-    assert_eq!(error, "error: --from is for the output idv, and this one is csv");
+    assert_eq!(error, "error: --from is for the outputs idv and datadings, and this one is csv");
     assert_eq!(place.files(), ["in"]);
 }
 

@@ -63,7 +63,11 @@ fn batch(rest: &Range<usize>, size: &impl Fn(usize) -> u64) -> Range<usize> {
 }
 
 #[cfg(feature = "parallel")]
-fn side_by_side<T: Send>(batch: Range<usize>, threads: usize, load: &(impl Fn(usize) -> Result<T> + Sync)) -> Vec<Result<T>> {
+fn side_by_side<T: Send>(
+    batch: Range<usize>,
+    threads: usize,
+    load: &(impl Fn(usize) -> Result<T> + Sync),
+) -> Vec<Result<T>> {
     use rayon::prelude::*;
     // As many pieces as threads are wanted: a piece is one thread's.
     let least = if threads == 0 { 1 } else { batch.len().div_ceil(threads) };
@@ -86,14 +90,26 @@ mod tests {
         for threads in [0, 1, 2, 7] {
             let mut seen = Vec::new();
             let load = |item: usize| if item == 1500 { Err(Error::invalid("this one")) } else { Ok(item * 2) };
-            let outcome = each(3..3000, threads, |_| 100_000, load, |item, value| {
-                assert_eq!(value, item * 2);
-                seen.push(item);
-                Ok(())
-            });
+            let outcome = each(
+                3..3000,
+                threads,
+                |_| 100_000,
+                load,
+                |item, value| {
+                    assert_eq!(value, item * 2);
+                    seen.push(item);
+                    Ok(())
+                },
+            );
             assert_eq!(outcome.unwrap_err().to_string(), "this one");
             assert_eq!(seen, (3..1500).collect::<Vec<_>>());
-            let outcome = each(0..3000, threads, |_| 1, Ok, |item, _| if item == 5 { Err(Error::invalid("full")) } else { Ok(()) });
+            let outcome = each(
+                0..3000,
+                threads,
+                |_| 1,
+                Ok,
+                |item, _| if item == 5 { Err(Error::invalid("full")) } else { Ok(()) },
+            );
             assert_eq!(outcome.unwrap_err().to_string(), "full");
         }
     }

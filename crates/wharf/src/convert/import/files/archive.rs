@@ -60,7 +60,8 @@ impl Archive {
         // Where files lie: no two of an honest archive share bytes.
         let mut extents = Vec::new();
         loop {
-            let next = entries.next_entry().map_err(|error| told(error, format!("entry {count} of the archive's directory")));
+            let next =
+                entries.next_entry().map_err(|error| told(error, format!("entry {count} of the archive's directory")));
             let Some(record) = next.map_err(named)? else { break };
             count += 1;
             let shown = || String::from_utf8_lossy(record.file_path().as_bytes()).into_owned();
@@ -113,12 +114,13 @@ impl Archive {
         limits.check_block("the entry's compressed size", entry.packed).map_err(at)?;
         let found = self.zip.get_entry(entry.way).map_err(|error| at(told(error, "the entry's own header")))?;
         let (start, _) = found.compressed_data_range();
-        let packed = self.source.read(start..start.saturating_add(entry.packed)).map_err(|error| match error.kind() {
-            ErrorKind::Truncated { needed, available } => {
-                Error::truncated("the entry's data", needed, available).at(start)
-            }
-            _ => error,
-        })?;
+        let packed =
+            self.source.read(start..start.saturating_add(entry.packed)).map_err(|error| match error.kind() {
+                ErrorKind::Truncated { needed, available } => {
+                    Error::truncated("the entry's data", needed, available).at(start)
+                }
+                _ => error,
+            })?;
         let mut content = Vec::new();
         if entry.method == CompressionMethod::STORE {
             content.extend_from_slice(&packed);
@@ -163,7 +165,9 @@ fn told(error: rawzip::Error, what: impl Into<String>) -> Error {
     match error.into_kind() {
         rawzip::ErrorKind::IO(cause) => match cause.downcast::<Error>() {
             Ok(error) => error,
-            Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => Error::invalid(format!("{what} leaves the file")),
+            Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => {
+                Error::invalid(format!("{what} leaves the file"))
+            }
             Err(cause) => Error::io(format!("cannot read {what}"), cause),
         },
         rawzip::ErrorKind::Eof => Error::invalid(format!("{what} leaves the file")),

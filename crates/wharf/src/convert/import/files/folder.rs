@@ -78,7 +78,13 @@ impl Walk<'_> {
                 true => self.folder(path, state),
                 false => Ok(()),
             },
-            Ok(metadata) if metadata.is_file() => if whole { self.found.file(path) } else { Ok(()) },
+            Ok(metadata) if metadata.is_file() => {
+                if whole {
+                    self.found.file(path)
+                } else {
+                    Ok(())
+                }
+            }
             Ok(_) => {
                 if whole {
                     self.found.other(path, "what is no file left out");

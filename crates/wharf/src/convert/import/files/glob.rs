@@ -39,7 +39,9 @@ impl Pattern {
             parts.push(match part {
                 ".." => return Err(refuse("leaves the input")),
                 LABEL if label.is_some() => return Err(refuse("has two labels")),
-                LABEL if parts.contains(&Part::Any) => return Err(refuse("has ** before its label, so that any folder could be it")),
+                LABEL if parts.contains(&Part::Any) => {
+                    return Err(refuse("has ** before its label, so that any folder could be it"));
+                }
                 LABEL => {
                     named = parts.iter().all(|part| matches!(part, Part::Name(_)));
                     label = Some(parts.len());
@@ -228,14 +230,38 @@ mod tests {
     #[test]
     fn names() {
         for (pattern, text) in [
-            ("*", ""), ("*", "a/b"), ("*.jpg", "x/y.jpg"), ("a?c", "abc"), ("[ab]c", "bc"), ("[!ab]c", "xc"), ("[a-c]", "b"),
-            ("[]]", "]"), ("[!]]", "a"), ("[-a]", "-"), ("[a-]", "-"), ("[", "["), ("[a", "[a"), ("*a*b*c", "xaybzc"), ("ä?", "äö"), ("a**b", "ab"),
+            ("*", ""),
+            ("*", "a/b"),
+            ("*.jpg", "x/y.jpg"),
+            ("a?c", "abc"),
+            ("[ab]c", "bc"),
+            ("[!ab]c", "xc"),
+            ("[a-c]", "b"),
+            ("[]]", "]"),
+            ("[!]]", "a"),
+            ("[-a]", "-"),
+            ("[a-]", "-"),
+            ("[", "["),
+            ("[a", "[a"),
+            ("*a*b*c", "xaybzc"),
+            ("ä?", "äö"),
+            ("a**b", "ab"),
         ] {
             assert!(name(pattern, text), "{pattern} {text}");
         }
         for (pattern, text) in [
-            ("", "a"), ("a", ""), ("?", ""), ("*.jpg", "x.jpeg"), ("[ab]c", "cc"), ("[!ab]c", "ac"), ("[a-c]", "d"), ("[]]", "a"), ("A", "a"),
-            ("[c-a]", "b"), ("*a", "ab"), ("[!]", "a"),
+            ("", "a"),
+            ("a", ""),
+            ("?", ""),
+            ("*.jpg", "x.jpeg"),
+            ("[ab]c", "cc"),
+            ("[!ab]c", "ac"),
+            ("[a-c]", "d"),
+            ("[]]", "a"),
+            ("A", "a"),
+            ("[c-a]", "b"),
+            ("*a", "ab"),
+            ("[!]", "a"),
         ] {
             assert!(!name(pattern, text), "{pattern} {text}");
         }

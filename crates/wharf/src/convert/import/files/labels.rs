@@ -18,7 +18,8 @@ pub(super) fn natural(one: &str, other: &str) -> Ordering {
         let text = |text: &str| text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
         let ((text_a, rest_a), (text_b, rest_b)) = (a.split_at(text(a)), b.split_at(text(b)));
         let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-        let ((number_a, rest_a), (number_b, rest_b)) = (rest_a.split_at(digits(rest_a)), rest_b.split_at(digits(rest_b)));
+        let ((number_a, rest_a), (number_b, rest_b)) =
+            (rest_a.split_at(digits(rest_a)), rest_b.split_at(digits(rest_b)));
         let order = text_a.cmp(text_b).then_with(|| match (number_a, number_b) {
             ("", "") => Ordering::Equal,
             ("", _) => Ordering::Less,

@@ -196,7 +196,9 @@ impl FileTable {
             Some(Root::Folder(folder)) => join(folder, path),
             _ => path.to_owned(),
         };
-        let any = |names: &[String]| names.iter().map(|name| Name::new(name)).any(|name| name.matches(path) || name.matches(&full));
+        let any = |names: &[String]| {
+            names.iter().map(|name| Name::new(name)).any(|name| name.matches(path) || name.matches(&full))
+        };
         (self.options.include.is_empty() || any(&self.options.include)) && !any(&self.options.exclude)
     }
 
@@ -282,7 +284,8 @@ impl FileTable {
         if let Some(progress) = progress {
             progress.begin(Unit::Rows, Some(rows.len() as u64));
         }
-        let item = |index: usize| self.items.get(index).ok_or_else(|| Error::usage(format!("there is no file {index}")));
+        let item =
+            |index: usize| self.items.get(index).ok_or_else(|| Error::usage(format!("there is no file {index}")));
         let size = |index: usize| item(index).map_or(0, |item| self.size(item));
         let load = |index: usize| self.message(item(index)?, &labels);
         let count = rows.len() as u64;
@@ -308,7 +311,8 @@ impl FileTable {
     fn refused(&self, error: Error, item: &Item, before: Range<usize>) -> Error {
         let twin = self.items.get(before).unwrap_or_default().iter().find(|other| key_of(other) == key_of(item));
         let told = match twin {
-            Some(twin) => Error::invalid(format!("the key is that of {} already", self.shown(twin))).in_key(key_of(item).to_owned()),
+            Some(twin) => Error::invalid(format!("the key is that of {} already", self.shown(twin)))
+                .in_key(key_of(item).to_owned()),
             None => of_input(error),
         };
         told.in_file(self.shown(item))

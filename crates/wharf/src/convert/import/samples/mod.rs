@@ -158,11 +158,15 @@ impl TextTable {
         progress: Option<&dyn Progress>,
     ) -> Result<Sampled> {
         let mut seen = vec![false; options.columns.as_ref().map_or(0, Vec::len)];
-        let sampled = self.sample(writer, options, progress, |chunk, part, _| {
-            Ok(Lines::new(options).messages(chunk, &self.options, part))
-        }, |messages| {
-            seen.iter_mut().zip(&messages.seen).for_each(|(seen, more)| *seen |= more);
-        })?;
+        let sampled = self.sample(
+            writer,
+            options,
+            progress,
+            |chunk, part, _| Ok(Lines::new(options).messages(chunk, &self.options, part)),
+            |messages| {
+                seen.iter_mut().zip(&messages.seen).for_each(|(seen, more)| *seen |= more);
+            },
+        )?;
         let missing = options.columns.iter().flatten().zip(&seen).find(|(_, seen)| !**seen);
         match missing {
             Some((name, _)) if sampled.rows > 0 => Err(no_column(name)),
@@ -178,16 +182,22 @@ impl TextTable {
     ) -> Result<Sampled> {
         let kinds = if options.only_text { None } else { Some(self.words(&options.rows, progress)?) };
         let plan = std::sync::OnceLock::new();
-        let mut sampled = self.sample(writer, options, progress, |chunk, part, names| {
-            let plan = match plan.get() {
-                Some(plan) => plan,
-                None => {
-                    let made = Cells::new(names, kinds.as_deref(), options)?;
-                    plan.get_or_init(|| made)
-                }
-            };
-            Ok(plan.messages(chunk, &self.options, part))
-        }, |_| ())?;
+        let mut sampled = self.sample(
+            writer,
+            options,
+            progress,
+            |chunk, part, names| {
+                let plan = match plan.get() {
+                    Some(plan) => plan,
+                    None => {
+                        let made = Cells::new(names, kinds.as_deref(), options)?;
+                        plan.get_or_init(|| made)
+                    }
+                };
+                Ok(plan.messages(chunk, &self.options, part))
+            },
+            |_| (),
+        )?;
         let plan = match plan.into_inner() {
             Some(plan) => plan,
             // Without records what was asked for is looked at all the same.
@@ -271,7 +281,9 @@ fn no_column(name: &str) -> Error {
 /// There is a `key` that is not to be the key.
 #[cold]
 fn two_keys() -> Error {
-    Error::invalid("there is a column \"key\" already, and the key is to come from elsewhere: leave one of them out")
+    Error::invalid(
+        "there is a column \"key\" already, and the key is to come from elsewhere: --columns can leave it out",
+    )
 }
 
 /// A key that is no text.
@@ -283,7 +295,9 @@ fn no_key_text(found: &str, wanted: &str) -> Error {
 #[cold]
 fn no_key(column: &str) -> Error {
     match column {
-        KEY => Error::invalid("there is no \"key\", and a sample has one: --key takes another column, --number the row's number"),
+        KEY => Error::invalid(
+            "there is no \"key\", and a sample has one: --key takes another column, --number the row's number",
+        ),
         other => Error::invalid(format!("there is no {other:?}, which is to be the key")),
     }
 }

@@ -61,17 +61,22 @@ pub fn write_rows(
         return Err(two_keys());
     }
     let as_text: Vec<bool> = match &scan.columns {
-        Some(chosen) => chosen.iter().filter_map(|&index| table.columns().get(index)).map(|c| is_word(&c.kind)).collect(),
+        Some(chosen) => {
+            chosen.iter().filter_map(|&index| table.columns().get(index)).map(|c| is_word(&c.kind)).collect()
+        }
         None => table.columns().iter().filter(|c| c.unreadable.is_none()).map(|c| is_word(&c.kind)).collect(),
     };
     let mut rows = table.rows(&scan)?;
-    let mut row = Row { options, as_text, key_alone, plain: Vec::new(), told: Vec::new(), text: Vec::new(), out: Vec::new() };
+    let mut row =
+        Row { options, as_text, key_alone, plain: Vec::new(), told: Vec::new(), text: Vec::new(), out: Vec::new() };
     let mut sampled = Sampled { passed: before, ..Sampled::default() };
     while rows.advance()? {
         let index = rows.index();
         let place = |error: Error| of_input(error).in_row(index);
         row.make(rows.as_ref(), before).map_err(place)?;
-        writer.append_message(&row.out).map_err(|error| if error.kind() == ErrorKind::Io { error } else { place(error) })?;
+        writer
+            .append_message(&row.out)
+            .map_err(|error| if error.kind() == ErrorKind::Io { error } else { place(error) })?;
         sampled.rows += 1;
         sampled.passed = before + index + 1;
         if let Some(progress) = progress.filter(|_| sampled.rows.is_multiple_of(STRIDE)) {
@@ -157,7 +162,9 @@ fn fields(map: RawValue<'_>) -> Result<Vec<(&str, &[u8])>> {
 fn text(key: RawValue<'_>, column: &str) -> Result<String> {
     match key.kind()? {
         Kind::Str => Ok(key.str()?.to_owned()),
-        Kind::Integer if column != KEY => key.u64().map(|n| n.to_string()).or_else(|_| key.i64().map(|n| n.to_string())),
+        Kind::Integer if column != KEY => {
+            key.u64().map(|n| n.to_string()).or_else(|_| key.i64().map(|n| n.to_string()))
+        }
         found => {
             let found = format!("a value of the kind {found:?}").to_lowercase();
             let wanted = if column == KEY { "a text" } else { "a text or an integer" };

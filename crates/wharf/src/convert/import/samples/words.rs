@@ -85,7 +85,11 @@ impl Seen {
             _ if self.texts || (self.float_words && !numbers) => Word::Text,
             (false, false, false) => Word::Nil,
             (true, false, false) if self.floats || self.float_words => {
-                if self.inexact { Word::Text } else { Word::Float }
+                if self.inexact {
+                    Word::Text
+                } else {
+                    Word::Float
+                }
             }
             (true, false, false) if self.wide => Word::Text,
             (true, false, false) => Word::Integer,
