@@ -396,6 +396,10 @@ fn the_sign_of_a_nan_is_not_written() {
 fn older_files_have_names_as_str() {
     let old = b"\x84\xa2nd\xc3\xa4type\xa3<i2\xa5shape\x91\x02\xa4data\xa4\x01\x00\x02\x00";
     assert_eq!(RawValue::new(old).ndarray().unwrap().to_vec::<i16>().unwrap(), [1, 2]);
+    assert_eq!(RawValue::new(old).decode::<Vec<i16>>().unwrap(), [1, 2]);
+    assert_eq!(RawValue::new(old).decode::<serde_json::Value>().unwrap(), json!([1, 2]));
+    let one = b"\x82\xa4data\xa21j\xa7complex\xc3";
+    assert_eq!(RawValue::new(one).decode::<serde_json::Value>().unwrap(), json!([0.0, 1.0]));
     let with_key = b"\x85\xa3key\xa1a\xa2nd\xc3\xa4type\xa3<i2\xa5shape\x91\x02\xa4data\xa4\x01\x00\x02\x00";
     assert_eq!(RawValue::new(with_key).numpy().unwrap(), None);
     assert_eq!(RawValue::new(b"\x82\xa7complex\xc3\xa4data\xa21j").complex().unwrap(), Complex { re: 0.0, im: 1.0 });
