@@ -35,7 +35,17 @@ pub trait Table: Send + Sync {
     fn name(&self) -> &str;
 
     /// The columns, in the format's order. Names are unique.
+    ///
+    /// In formats without a schema these are the ones that a look at some rows has found, as long as [`survey`](Self::survey) was not
+    /// called: a column behind the last one may exist all the same. Those that are there keep their places.
     fn columns(&self) -> &[ColumnInfo];
+
+    /// Reads whatever it takes until [`columns`](Self::columns) is complete: to be called before it is said that a column does not
+    /// exist, and before all columns are laid out. Costs nothing where the format has a schema, and the second time.
+    ///
+    /// # Errors
+    /// What is wrong with the rows; more columns than the limits allow. `columns` is then as it was.
+    fn survey(&self) -> Result<()>;
 
     /// What `info` shows of a column beyond [`ColumnInfo::details`], because it takes some reading: metadata, sizes.
     /// JSON members as they are printed, to stand behind those of the column. Empty where there is nothing.

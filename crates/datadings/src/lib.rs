@@ -108,6 +108,7 @@
     )
 )]
 
+mod container;
 mod de;
 mod index;
 pub mod json;
@@ -127,6 +128,7 @@ mod write;
 pub use container_core::OpenOptions as Options;
 pub use container_core::{Error, ErrorKind, Result};
 
+pub use container::{DatadingsContainer, FORMAT};
 pub use read::{Keys, Reader, Sample, Samples};
 pub use rebuild::{RebuildOptions, Rebuilt, rebuild_index};
 pub use recover::{RecoverOptions, Recovery, SameKey};

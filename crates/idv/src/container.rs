@@ -125,6 +125,10 @@ impl Table for IdvContainer {
         &self.columns
     }
 
+    fn survey(&self) -> Result<()> {
+        Ok(()) // the table of contents has them all
+    }
+
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         let mut details = Map::new();
         if let Some((packed, raw)) = self.reader.sizes(index, MOST_SUMMED)? {

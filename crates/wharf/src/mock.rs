@@ -140,6 +140,10 @@ impl Table for MockTable {
         &self.columns
     }
 
+    fn survey(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         let column =
             array(&self.document, "columns").get(index).ok_or_else(|| Error::usage("there is no such column"))?;

@@ -88,6 +88,10 @@ impl Table for ModelSchema {
         self.container.columns()
     }
 
+    fn survey(&self) -> Result<()> {
+        self.container.survey()
+    }
+
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         self.container.column_details(index).map_err(|error| error.in_key(self.entry.clone()))
     }
