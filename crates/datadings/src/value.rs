@@ -205,8 +205,14 @@ impl<'a> RawValue<'a> {
         }
         let found = |item: Result<Item<'_>>| {
             let item = item.map_err(|error| error.at(self.offset))?;
-            take(&item).ok_or_else(|| {
-                Error::invalid(format!("{item:?} of numpy stands where {wanted} is expected")).at(self.offset)
+            take(&item).ok_or_else(|| match item {
+                Item::Int(value) => self.unfit(value, wanted),
+                Item::Uint(value) => self.unfit(value, wanted),
+                Item::F16(value) => self.unfit(format!("the float {}", value.to_f32()), wanted),
+                Item::F32(value) => self.unfit(format!("the float {value}"), wanted),
+                Item::F64(value) => self.unfit(format!("the float {value}"), wanted),
+                Item::Bool(value) => self.unfit(value, wanted),
+                _ => self.unfit("a value of numpy that is no plain number", wanted),
             })
         };
         match self.numpy()? {

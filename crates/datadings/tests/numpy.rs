@@ -419,14 +419,16 @@ fn numbers_are_taken_for_what_they_are() {
     let f16 = packed(F16(0x3e00).into());
     assert_eq!(RawValue::new(&f16).f64().unwrap(), 1.5);
     assert_eq!(RawValue::new(&f16).decode::<f32>().unwrap(), 1.5);
-    assert!(RawValue::new(&f16).u64().is_err());
+    let error = RawValue::at(&f16, 5).u64().unwrap_err().to_string();
+    assert_eq!(error, "the float 1.5 stands where an integer of zero or above is expected (byte 5)");
     let int = packed(7i16.into());
     assert_eq!((RawValue::new(&int).u64().unwrap(), RawValue::new(&int).i64().unwrap()), (7, 7));
     assert_eq!(RawValue::new(&int).f64().unwrap(), 7.0);
     assert_eq!(RawValue::new(&int).decode::<Option<u8>>().unwrap(), Some(7));
     let negative = packed((-7i64).into());
     assert_eq!(RawValue::new(&negative).i64().unwrap(), -7);
-    assert!(RawValue::new(&negative).u64().is_err());
+    let error = RawValue::at(&negative, 5).u64().unwrap_err().to_string();
+    assert_eq!(error, "-7 stands where an integer of zero or above is expected (byte 5)");
     assert!(RawValue::new(&packed(true.into())).bool().unwrap());
     let odd = packed(((1u64 << 53) + 1).into());
     assert_eq!(RawValue::new(&odd).u64().unwrap(), (1 << 53) + 1);

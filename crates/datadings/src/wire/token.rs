@@ -122,7 +122,7 @@ impl<'a> Tokens<'a> {
         Ok(token)
     }
 
-    /// Takes the next value if it is a str or a bin of less than 32 bytes in the form that every writer gives it.
+    /// Takes the next value if it is a str of less than 32 bytes, in its shortest form.
     #[inline]
     pub(crate) fn short_str(&mut self) -> Option<&'a [u8]> {
         let (&marker, tail) = self.rest.split_first()?;
