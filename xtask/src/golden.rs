@@ -40,7 +40,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         Some(mlnet) => compare(mlnet, &idv)?,
         None => println!("golden/idv: not made again, ML.NET is not installed (--reference installs it)"),
     }
-    shell::run(shell::cargo(["test", "--quiet", "--package", "wharf-tests", "--test", "idv_golden"]))
+    let tests = ["--test", "idv_golden", "--test", "datadings_golden"];
+    shell::run(shell::cargo(["test", "--quiet", "--package", "wharf-tests"].into_iter().chain(tests)))
 }
 
 /// Every file is in the list of PROVENANCE.md, and everything in the list is there; returns how many that are.

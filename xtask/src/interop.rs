@@ -1,5 +1,6 @@
 //! The references, live: each reads what it and we have to agree on.
 
+mod datadings;
 mod simplebloom;
 mod written;
 
@@ -37,6 +38,8 @@ impl Options {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
+    /// Datasets of msgpack samples, with Python's datadings
+    Datadings,
     /// IDV, with ML.NET
     Idv,
     /// Bloom filters, with Python's simplebloom
@@ -57,6 +60,11 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         && let Some(python) = python_or_skip("live interop with simplebloom")?
     {
         simplebloom::run(&python, options.seed, options.count)?;
+    }
+    if wanted(Format::Datadings)
+        && let Some(python) = python_or_skip("live interop with datadings")?
+    {
+        datadings::run(&python, options.seed, options.count)?;
     }
     Ok(())
 }
