@@ -1,5 +1,6 @@
 //! Benchmarks beside the references and rivals, in one run, as ratios.
 
+mod datadings;
 mod idv;
 mod idv_write;
 mod leb128;
@@ -19,6 +20,8 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 enum Subject {
+    /// Datasets of msgpack samples beside Python's datadings
+    Datadings(datadings::Options),
     /// Reading and writing IDV files beside ML.NET
     Idv(idv::Options),
     /// LEB128 integers beside other crates
@@ -34,6 +37,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             idv::run(&mlnet, options)
         }
         Subject::Leb128(options) => leb128::run(options),
+        Subject::Datadings(options) => {
+            let python = crate::python::Python::install().map_err(|trouble| trouble.to_string())?;
+            datadings::run(&python, options)
+        }
         Subject::Simplebloom(options) => {
             let python = crate::python::Python::install().map_err(|trouble| trouble.to_string())?;
             simplebloom::run(&python, options)
@@ -46,6 +53,9 @@ pub(crate) fn smoke() -> Result<(), String> {
     leb128::smoke()?;
     if let Some(python) = interop::python_or_skip("the benchmark beside simplebloom")? {
         simplebloom::smoke(&python)?;
+    }
+    if let Some(python) = interop::python_or_skip("the benchmark beside datadings")? {
+        datadings::smoke(&python)?;
     }
     match interop::mlnet_or_skip("the benchmark beside ML.NET")? {
         Some(mlnet) => idv::run(&mlnet, &idv::Options::smoke()),

@@ -1,0 +1,265 @@
+//! datadings beside the Python package: `crates/datadings/benches/speed.rs` and a script do the same works on the same files, turn by
+//! turn, and this says what is met.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::table::{self, Row, median};
+use crate::python::Python;
+use crate::shell;
+
+/// How much, and how it is shown.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Rounds in which everybody does every work once, and we each of ours several times
+    #[arg(long, value_name = "R", default_value_t = 3)]
+    rounds: u32,
+    /// Small datasets, one round: for what is asserted, and not for the figures
+    #[arg(long)]
+    quick: bool,
+    /// JSON lines instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Samples of the three datasets: tiny ones, such with an image of 10 KB, and tiny ones to be opened.
+struct Sizes {
+    tiny: u64,
+    large: u64,
+    huge: u64,
+}
+
+const FULL: Sizes = Sizes { tiny: 1_000_000, large: 50_000, huge: 10_000_000 };
+const QUICK: Sizes = Sizes { tiny: 20_000, large: 500, huge: 100_000 };
+
+/// Repetitions of each of our works in a round.
+const REPEATS: &str = "3";
+
+/// Files are made here where that is memory: disks measure themselves.
+const MEMORY: &str = "/dev/shm";
+
+const OURS: &str = "ours";
+const PYTHON: &str = "datadings";
+
+/// A line of the table: our work, and who did which other work, and the least ratio.
+struct Contest {
+    words: &'static str,
+    work: &'static str,
+    beside: &'static str,
+    who: &'static str,
+    theirs: &'static str,
+    target: Option<f64>,
+}
+
+/// Most are beside Python.
+const fn beside_python(words: &'static str, work: &'static str, theirs: &'static str, target: Option<f64>) -> Contest {
+    Contest { words, work, beside: PYTHON, who: PYTHON, theirs, target }
+}
+
+const fn beside(
+    words: &'static str,
+    work: &'static str,
+    beside: &'static str,
+    theirs: &'static str,
+    target: Option<f64>,
+) -> Contest {
+    Contest { words, work, beside, who: OURS, theirs, target }
+}
+
+const CONTESTS: [Contest; 17] = [
+    beside(
+        "iterate, 10 KB samples, every byte read",
+        "iterate",
+        "plain pass over the mapped file",
+        "plain pass",
+        Some(0.9),
+    ),
+    beside_python("iterate, 10 KB samples, heads touched", "touch", "touch", Some(50.0)),
+    Contest {
+        beside: "datadings, copy=False",
+        ..beside_python("iterate, 10 KB samples, heads touched", "touch", "touch views", None)
+    },
+    beside_python("decode tiny samples to structs, one thread", "decode structs", "decode", Some(20.0)),
+    beside_python("decode tiny samples to values, one thread", "decode values", "decode", Some(5.0)),
+    beside_python("decode tiny samples to owned values", "decode owned values", "decode", None),
+    beside_python("one field of tiny samples", "one field", "decode", None),
+    beside_python("100,000 raw samples by index", "get by index", "get by index", Some(50.0)),
+    beside_python("open, 100,000 raw samples by key", "get by key", "get by key", Some(10.0)),
+    beside_python("open, 100,000 raw samples by key, at once", "find many keys", "get by key", None),
+    beside_python("open the largest, one look-up by key", "open huge", "open huge", Some(20.0)),
+    beside_python("write tiny samples", "write tiny", "write tiny", Some(15.0)),
+    beside_python("write 10 KB samples", "write large", "write large", Some(1.3)),
+    beside("write 10 KB samples", "write large", "MD5 of the same bytes, in memory", "md5 stream", Some(0.9)),
+    beside("MD5, one stream", "md5 stream", "md5sum", "md5sum large", None),
+    beside("verify 10 KB samples, data and index", "verify large", "md5sum of the data", "md5sum large", Some(0.8)),
+    beside("verify tiny samples, data and index", "verify tiny", "md5sum of the data", "md5sum tiny", Some(0.8)),
+];
+
+/// Works of different names that come to the same: what one of them gives is what all of them have to give.
+const SAME: [&[&str]; 4] = [
+    &["touch", "touch views"],
+    &["decode", "decode structs", "decode values", "decode owned values"],
+    &["get by key", "find many keys", "get by index"],
+    &["md5 stream", "md5sum large"],
+];
+
+pub(crate) fn run(python: &Python, options: &Options) -> Result<(), String> {
+    let sizes = if options.quick { QUICK } else { FULL };
+    let rounds = if options.quick { 1 } else { options.rounds };
+    let bench = measure(python, &sizes, rounds)?;
+    let rows = CONTESTS.iter().map(|contest| bench.row(contest)).collect::<Result<Vec<_>, _>>()?;
+    if options.quick {
+        println!("every work came to the same wherever it was done ({} figures, which mean nothing here)", rows.len());
+        return Ok(());
+    }
+    if !options.json {
+        let cores = std::thread::available_parallelism().map_or(0, usize::from);
+        let Sizes { tiny, large, huge } = sizes;
+        println!(
+            "{tiny} tiny samples, {large} of 10 KB, {huge} in the largest; {rounds} rounds, {cores} cores; medians; ratio: how many times faster \
+             ours is"
+        );
+    }
+    table::print(&rows, options.json);
+    Ok(())
+}
+
+/// A small round, for what it asserts.
+pub(crate) fn smoke(python: &Python) -> Result<(), String> {
+    run(python, &Options { rounds: 1, quick: true, json: false })
+}
+
+fn measure(python: &Python, sizes: &Sizes, rounds: u32) -> Result<Bench, String> {
+    let program = executable()?;
+    let place = place()?;
+    let directory = place.path();
+    eprintln!("making the datasets in {}", directory.display());
+    let mut make = shell::program(&program);
+    make.arg("make").arg(directory);
+    make.args(["--tiny", &sizes.tiny.to_string(), "--large", &sizes.large.to_string()]);
+    make.args(["--huge", &sizes.huge.to_string()]);
+    shell::run(make)?;
+    let mut bench = Bench::default();
+    for round in 1..=rounds {
+        eprintln!("round {round} of {rounds}");
+        let mut ours = shell::program(&program);
+        ours.arg("run").arg(directory).args(["--repeat", REPEATS]);
+        bench.take(OURS, &shell::text(ours)?)?;
+        bench.take(PYTHON, &shell::text(python.script("datadings_bench.py", [directory]))?)?;
+    }
+    bench.check()?;
+    Ok(bench)
+}
+
+/// A directory in memory where there is such a place, that goes away again; else below the target directory.
+fn place() -> Result<TempDir, String> {
+    let mut parent = PathBuf::from(MEMORY);
+    if !parent.is_dir() {
+        parent = shell::target()?.join("bench/datadings");
+        shell::make_directory(&parent)?;
+    }
+    let made = tempfile::Builder::new().prefix("wharf-bench-").tempdir_in(&parent);
+    made.map_err(|error| format!("cannot make a directory in {}: {error}", parent.display()))
+}
+
+/// Builds the measuring program and says where it is.
+fn executable() -> Result<PathBuf, String> {
+    let mut build = shell::cargo(["bench", "--quiet", "--package", "datadings", "--bench", "speed", "--no-run"]);
+    build.args(["--features", "parallel", "--message-format", "json-render-diagnostics"]);
+    let messages = shell::text(build)?;
+    let found = messages.lines().rev().find_map(|line| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let found = message.get("target")?.get("name")?.as_str()? == "speed";
+        let executable = message.get("executable")?.as_str()?;
+        found.then(|| Path::new(executable).to_owned())
+    });
+    found.ok_or_else(|| "cargo names no executable of the benchmark speed".to_owned())
+}
+
+/// All that was measured, by who did it and the work.
+#[derive(Default)]
+struct Bench {
+    seconds: BTreeMap<(&'static str, String), Vec<f64>>,
+    /// What a work came to, whoever did it.
+    results: BTreeMap<String, Value>,
+}
+
+impl Bench {
+    /// Takes the lines that somebody printed.
+    fn take(&mut self, who: &'static str, lines: &str) -> Result<(), String> {
+        for line in lines.lines() {
+            let wrong = || format!("{who} printed \"{line}\"");
+            let told: Value = serde_json::from_str(line).map_err(|_| wrong())?;
+            let work = told.get("work").and_then(Value::as_str).ok_or_else(wrong)?;
+            let seconds = told.get("seconds").and_then(Value::as_f64).ok_or_else(wrong)?;
+            let result = told.get("result").filter(|result| !result.is_null()).ok_or_else(wrong)?;
+            let first = self.results.entry(work.to_owned()).or_insert_with(|| result.clone());
+            if first != result {
+                return Err(format!("{work}: {who} comes to {result}, and somebody before to {first}"));
+            }
+            self.seconds.entry((who, work.to_owned())).or_default().push(seconds);
+        }
+        Ok(())
+    }
+
+    /// Works that are the same by another name have come to the same.
+    fn check(&self) -> Result<(), String> {
+        for works in SAME {
+            let mut results = works.iter().map(|work| self.results.get(*work));
+            let first = results.next().flatten();
+            if first.is_none() || results.any(|result| result != first) {
+                return Err(format!("not all of {} came to the same", works.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
+    fn median(&self, who: &'static str, work: &str) -> Result<f64, String> {
+        let seconds = self.seconds.get(&(who, work.to_owned()));
+        seconds.and_then(|seconds| median(seconds.clone())).ok_or_else(|| format!("{work} was not measured with {who}"))
+    }
+
+    fn row(&self, contest: &Contest) -> Result<Row, String> {
+        let (theirs, ours) = (self.median(contest.who, contest.theirs)?, self.median(OURS, contest.work)?);
+        let (work, beside) = (contest.words.to_owned(), contest.beside.to_owned());
+        Ok(Row { work, beside, theirs, ours, unit: "s", ratio: theirs / ours, target: contest.target })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(work: &str, seconds: f64, result: u64) -> String {
+        format!("{{\"work\":\"{work}\",\"seconds\":{seconds},\"result\":{result}}}\n")
+    }
+
+    #[test]
+    fn results_have_to_agree() {
+        let mut bench = Bench::default();
+        bench.take(OURS, &line("touch", 1.0, 7)).unwrap();
+        bench.take(PYTHON, &line("touch", 60.0, 7)).unwrap();
+        let told = bench.take(PYTHON, &line("touch", 60.0, 8)).unwrap_err();
+        assert_eq!(told, "touch: datadings comes to 8, and somebody before to 7");
+        assert!(bench.take(PYTHON, "nothing").is_err());
+        assert!(bench.check().is_err(), "works are missing");
+        let row = bench.row(&CONTESTS[1]).unwrap();
+        assert_eq!((row.ratio, row.met()), (60.0, Some(true)));
+        assert!(bench.row(&CONTESTS[0]).is_err());
+    }
+
+    #[test]
+    fn works_of_other_names_have_to_agree() {
+        let mut bench = Bench::default();
+        for works in SAME {
+            works.iter().for_each(|work| bench.take(OURS, &line(work, 1.0, 7)).unwrap());
+        }
+        bench.check().unwrap();
+        bench.results.insert("decode values".to_owned(), 8.into());
+        assert!(bench.check().unwrap_err().contains("decode values"));
+    }
+}
