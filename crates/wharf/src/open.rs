@@ -8,6 +8,8 @@ static FORMATS: &[&dyn Format] = &[
     idv::FORMAT,
     #[cfg(feature = "idv")]
     idv::MODEL_FORMAT,
+    #[cfg(feature = "datadings")]
+    datadings::FORMAT,
 ];
 
 /// The formats that this build knows, in the order in which they are asked whether a file is theirs.

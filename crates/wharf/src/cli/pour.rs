@@ -87,6 +87,9 @@ impl Job<'_> {
     ) -> Result<u64> {
         let mut scan = self.selection.reading.scan();
         scan.columns = select::columns(table, &self.selection.columns)?;
+        if sink.needs_columns() && scan.columns.is_none() {
+            table.survey()?;
+        }
         self.hide(place, table, &mut scan, poured);
         sink.begin(&column_names(table, &scan))?;
         // Where the length is not known, rows are counted by walking over them.
@@ -165,6 +168,10 @@ impl Sink for Counting<'_> {
 
     fn flush(&mut self) -> Result<()> {
         self.sink.flush()
+    }
+
+    fn needs_columns(&self) -> bool {
+        self.sink.needs_columns()
     }
 
     fn losses(&self) -> Vec<Loss> {

@@ -106,7 +106,11 @@ pub(crate) fn table<'c>(container: &'c dyn Container, name: Option<&str>) -> Res
 
 /// Indexes of the columns that were asked for; `None` when none were, which means all.
 pub(crate) fn columns(table: &dyn Table, asked: &[String]) -> Result<Option<Vec<usize>>> {
-    columns_of(table.columns(), asked)
+    columns_of(table.columns(), asked).or_else(|_| {
+        // It may be one that only some rows have.
+        table.survey()?;
+        columns_of(table.columns(), asked)
+    })
 }
 
 /// The same for columns without a table.

@@ -62,7 +62,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let order = if arguments.quasi {
         let buffer = arguments.buffer.unwrap_or(QuasiShuffle::PYTHON_BUFFER);
         let chunk = arguments.chunk.unwrap_or(QuasiShuffle::PYTHON_CHUNK);
-        let quasi = QuasiShuffle::of_len(len, buffer, chunk).map_err(|error| Error::usage(error.detail().to_owned()))?;
+        let quasi =
+            QuasiShuffle::of_len(len, buffer, chunk).map_err(|error| Error::usage(error.detail().to_owned()))?;
         order.quasi_shuffled(quasi, seed)?
     } else {
         order.shuffled(seed)?

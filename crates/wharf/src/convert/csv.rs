@@ -139,6 +139,10 @@ impl<W: Write> Sink for Csv<W> {
         self.out.flush()
     }
 
+    fn needs_columns(&self) -> bool {
+        true
+    }
+
     fn losses(&self) -> Vec<Loss> {
         [&self.lost_null, &self.lost_rows, &self.lost_fields].into_iter().flatten().cloned().collect()
     }

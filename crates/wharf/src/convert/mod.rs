@@ -49,6 +49,12 @@ pub trait Sink {
     /// [`Io`](crate::ErrorKind::Io) of the writer, after which every call fails.
     fn flush(&mut self) -> Result<()>;
 
+    /// True when all columns are laid out before the first row: those of a table that has no schema are surveyed then (see
+    /// [`Table::survey`]), unless they are chosen.
+    fn needs_columns(&self) -> bool {
+        false
+    }
+
     /// What the form could not keep, so far; what the rows themselves could not show is in [`Rows::losses`].
     fn losses(&self) -> Vec<Loss>;
 }
@@ -69,6 +75,9 @@ pub struct Copied {
 /// Of the table (see [`Table::rows`], [`Rows::advance`]) and of the sink. Rows before the failing one have been given to
 /// the sink.
 pub fn copy(table: &dyn Table, scan: &Scan, sink: &mut dyn Sink) -> Result<Copied> {
+    if sink.needs_columns() && scan.columns.is_none() {
+        table.survey()?;
+    }
     let mut rows = table.rows(scan)?;
     sink.begin(&column_names(table, scan))?;
     let count = pour(rows.as_mut(), u64::MAX, sink, None)?;
