@@ -5,7 +5,8 @@ mod compound;
 use container_core::{Error, Result};
 use serde::ser::{self, Serialize};
 
-use crate::de::CodecError;
+pub use crate::de::CodecError;
+
 use crate::numpy::RAW;
 use crate::wire::{
     put_array_header, put_bin, put_bool, put_ext, put_f32, put_f64, put_int, put_map_header, put_nil, put_str, put_uint,

@@ -134,17 +134,6 @@ impl<'a> Tokens<'a> {
         Some(bytes)
     }
 
-    /// Passes over the next value if it is exactly this str (or bin), however it is encoded; stands still otherwise.
-    #[inline]
-    pub(crate) fn skip_name(&mut self, name: &[u8]) -> bool {
-        let mut ahead = *self;
-        let found = matches!(ahead.skip_key(name), Ok(true));
-        if found {
-            *self = ahead;
-        }
-        found
-    }
-
     /// Passes over the next value, which is a key, and tells if it is this str or bin.
     #[inline]
     pub(crate) fn skip_key(&mut self, name: &[u8]) -> Result<bool> {
