@@ -27,7 +27,10 @@ const GENERATED_FILES: u64 = 24;
 const FUZZ_SECONDS: u64 = 5;
 
 /// Crates that have to do without the standard library.
-const WITHOUT_STD: [&str; 2] = ["container-core", "leb128-codec"];
+const WITHOUT_STD: [&str; 3] = ["container-core", "leb128-codec", "simplebloom"];
+
+/// The command with some formats, and with none.
+const COMMANDS: [&str; 3] = ["cli", "cli,idv", "cli,datadings"];
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Step {
@@ -108,6 +111,8 @@ fn clippy() -> Result<(), String> {
     let mut sets = vec![words(&["--all-targets", "--workspace"]), all];
     // The library alone: tests are free to use what it does without.
     sets.extend(WITHOUT_STD.map(|name| words(&["--package", name, "--no-default-features"])));
+    let command = |features| words(&["--package", "wharf", "--no-default-features", "--features", features]);
+    sets.extend(COMMANDS.map(command));
     for set in sets {
         let mut clippy = shell::cargo(["clippy", "--quiet"]);
         clippy.args(&set).args(["--", "-D", "warnings"]);
