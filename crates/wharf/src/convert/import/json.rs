@@ -184,7 +184,8 @@ pub(super) fn end_of_nested(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-#[cfg(all(test, feature = "idv"))]
+#[cfg(feature = "idv")]
+#[cfg(test)]
 mod tests {
     use super::*;
 

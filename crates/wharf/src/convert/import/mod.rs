@@ -59,7 +59,8 @@ mod time;
 #[cfg(feature = "idv")]
 mod typed;
 
-#[cfg(all(test, feature = "idv"))]
+#[cfg(feature = "idv")]
+#[cfg(test)]
 mod tests;
 
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,6 @@
-use container_core::{Error, Position};
+use container_core::Error;
+#[cfg(feature = "idv")]
+use container_core::Position;
 
 /// Where something stands in the inputs. Ordered as they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +28,7 @@ impl Place {
         }
     }
 
+    #[cfg(feature = "idv")]
     pub(super) fn position(self, names: &[String]) -> Position {
         let mut position = Position::at(self.byte);
         position.line = Some(self.line);
@@ -34,6 +37,7 @@ impl Place {
     }
 
     /// `line 3`, or `line 3 of b.jsonl` where there are several inputs.
+    #[cfg(feature = "idv")]
     pub(super) fn said(self, names: &[String]) -> String {
         match names {
             [_, _, ..] => {
@@ -46,6 +50,7 @@ impl Place {
 }
 
 /// The earlier of two.
+#[cfg(feature = "idv")]
 pub(super) fn first(one: Option<Place>, other: Option<Place>) -> Option<Place> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
