@@ -133,20 +133,52 @@ fn what_is_wrong_with_a_record_is_told_with_its_line() {
         .with("empty.csv", "key,a\nx,1\n,2\n")
         .with("twice.csv", "key,a\nx,1\nx,2\n");
     for (arguments, code, said) in [
-        (&["none.jsonl"][..], 1, "none.jsonl: there is no \"key\", and a sample has one: --key takes another column, --number the row's number (byte 12, line 2)"),
+        (
+            &["none.jsonl"][..],
+            1,
+            "none.jsonl: there is no \"key\", and a sample has one: --key takes another column, --number the row's number (byte 12, line 2)",
+        ),
         (&["number.jsonl"], 1, "number.jsonl: 7 where the key, a text, is wanted (byte 26, line 3, column \"key\")"),
-        (&["twice.jsonl"], 1, "twice.jsonl: the key is that of sample 0 already: it was not written again (byte 24, line 3, key \"a\")"),
+        (
+            &["twice.jsonl"],
+            1,
+            "twice.jsonl: the key is that of sample 0 already: it was not written again (byte 24, line 3, key \"a\")",
+        ),
         (&["member.jsonl"], 1, "member.jsonl: the member is there twice (byte 21, line 1, column \"x\")"),
-        (&["wide.jsonl"], 1, "wide.jsonl: integer 18446744073709551616 takes more than 64 bits (byte 18, line 1, column \"x\")"),
-        (&["id.jsonl", "--key", "id"], 1, "id.jsonl: 1.5 where the key, a text or an integer, is wanted (byte 6, line 1, column \"id\")"),
+        (
+            &["wide.jsonl"],
+            1,
+            "wide.jsonl: integer 18446744073709551616 takes more than 64 bits (byte 18, line 1, column \"x\")",
+        ),
+        (
+            &["id.jsonl", "--key", "id"],
+            1,
+            "id.jsonl: 1.5 where the key, a text or an integer, is wanted (byte 6, line 1, column \"id\")",
+        ),
         (&["id.jsonl", "--key", "no"], 1, "id.jsonl: there is no \"no\", which is to be the key (byte 0, line 1)"),
-        (&["two.jsonl", "--key", "id"], 1, "two.jsonl: there is a column \"key\" already, and the key is to come from elsewhere: --columns can leave it out (byte 16, line 1, column \"key\")"),
+        (
+            &["two.jsonl", "--key", "id"],
+            1,
+            "two.jsonl: there is a column \"key\" already, and the key is to come from elsewhere: --columns can leave it out (byte 16, line 1, column \"key\")",
+        ),
         (&["none.jsonl", "--number", "--columns", "no"], 2, "there is no column \"no\""),
-        (&["none.csv"], 1, "none.csv: there is no \"key\", and a sample has one: --key takes another column, --number the row's number"),
+        (
+            &["none.csv"],
+            1,
+            "none.csv: there is no \"key\", and a sample has one: --key takes another column, --number the row's number",
+        ),
         (&["none.csv", "--key", "b"], 2, "none.csv: there is no column \"b\""),
         (&["empty.csv"], 1, "empty.csv: the cell is empty where the key is wanted (byte 10, line 3, column \"key\")"),
-        (&["twice.csv"], 1, "twice.csv: the key is that of sample 0 already: it was not written again (byte 10, line 3, key \"x\")"),
-        (&["empty.csv", "--number"], 1, "empty.csv: there is a column \"key\" already, and the key is to come from elsewhere: --columns can leave it out"),
+        (
+            &["twice.csv"],
+            1,
+            "twice.csv: the key is that of sample 0 already: it was not written again (byte 10, line 3, key \"x\")",
+        ),
+        (
+            &["empty.csv", "--number"],
+            1,
+            "empty.csv: there is a column \"key\" already, and the key is to come from elsewhere: --columns can leave it out",
+        ),
     ] {
         let format = if arguments[0].ends_with("csv") { "csv" } else { "jsonl" };
         let input = format!("@{}", arguments[0]);
@@ -156,14 +188,19 @@ fn what_is_wrong_with_a_record_is_told_with_its_line() {
     }
     let (code, said) = place.said(&["convert", "@bytes.jsonl", "@out.msgpack"]);
     assert_eq!(code, 1);
-    assert!(said.contains("@bytes.jsonl") && said.contains("$bytes") && said.contains("line 1, column \"x\""), "{said}");
+    assert!(
+        said.contains("@bytes.jsonl") && said.contains("$bytes") && said.contains("line 1, column \"x\""),
+        "{said}"
+    );
     assert!(place.files().iter().all(|name| !name.contains("msgpack") && !name.contains("tmp")), "{:?}", place.files());
 }
 
 #[test]
 fn datasets_are_copied_byte_for_byte() {
     let place = Place::new();
-    for name in ["real-iris", "raw-without-key", "raw-long-forms", "values-arrays", "keys-unicode", "size-0", "size-300"] {
+    for name in
+        ["real-iris", "raw-without-key", "raw-long-forms", "values-arrays", "keys-unicode", "size-0", "size-300"]
+    {
         let golden = datadings_place::golden(&format!("{name}.msgpack"));
         let output = format!("@{name}.msgpack");
         place.run(&["convert", &golden, &output]).ok();
@@ -187,10 +224,14 @@ fn datasets_are_copied_byte_for_byte() {
 
 #[test]
 fn fields_and_rows_of_datasets_are_chosen() {
-    let place = Place::new().with("a.jsonl", "{\"key\":\"a\",\"x\":1,\"y\":2}\n{\"y\":3,\"key\":\"b\"}\n{\"key\":\"c\",\"x\":4}\n");
+    let place = Place::new()
+        .with("a.jsonl", "{\"key\":\"a\",\"x\":1,\"y\":2}\n{\"y\":3,\"key\":\"b\"}\n{\"key\":\"c\",\"x\":4}\n");
     place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
     place.run(&["convert", "@a.msgpack", "@b.msgpack", "--columns", "y,x"]).ok();
-    assert_eq!(place.lines("b.msgpack"), [r#"{"key":"a","y":2,"x":1}"#, r#"{"key":"b","y":3}"#, r#"{"key":"c","x":4}"#]);
+    assert_eq!(
+        place.lines("b.msgpack"),
+        [r#"{"key":"a","y":2,"x":1}"#, r#"{"key":"b","y":3}"#, r#"{"key":"c","x":4}"#]
+    );
     place.run(&["convert", "@a.msgpack", "@c.msgpack", "--columns", "x,key", "--rows", "1..", "--no-md5"]).ok();
     assert_eq!(place.lines("c.msgpack"), [r#"{"key":"b"}"#, r#"{"x":4,"key":"c"}"#]);
     assert!(!place.files().contains(&"c.msgpack.md5".to_owned()));
@@ -231,10 +272,16 @@ fn rows_of_idv_become_samples() {
     assert!(said.starts_with("error: @a.idv: there is no \"key\", and a sample has one"), "{said}");
     let (code, said) = place.said(&["convert", "@a.idv", "@d.msgpack", "--key", "x"]);
     assert_eq!(code, 1);
-    assert_eq!(said, "error: @a.idv: a value of the kind float where the key, a text or an integer, is wanted (row 0)\n");
+    assert_eq!(
+        said,
+        "error: @a.idv: a value of the kind float where the key, a text or an integer, is wanted (row 0)\n"
+    );
     let (code, said) = place.said(&["convert", "@a.idv", "@a.jsonl", "@d.msgpack", "--number"]);
     assert_eq!(code, 2);
-    assert_eq!(said, "error: @a.jsonl: it is JSON lines where @a.idv is IDV: inputs of one command must be of one kind\n");
+    assert_eq!(
+        said,
+        "error: @a.jsonl: it is JSON lines where @a.idv is IDV: inputs of one command must be of one kind\n"
+    );
 }
 
 #[test]
@@ -302,7 +349,10 @@ fn options_that_do_not_go_together_are_refused() {
         (&["@a.csv", "@x.msgpack", "--field", "image"], "--field does not go with inputs that are CSV"),
         (&["@a.csv", "@x.msgpack", "--missing-as-null"], "--missing-as-null does not go with inputs that are CSV"),
         (&["@a.csv", "@x.jsonl", "--number"], "--number is for the output datadings, and this one is jsonl"),
-        (&["@a.csv", "@x.jsonl", "--label-names", "x"], "--label-names is for the output datadings, and this one is jsonl"),
+        (
+            &["@a.csv", "@x.jsonl", "--label-names", "x"],
+            "--label-names is for the output datadings, and this one is jsonl",
+        ),
     ] {
         let full = [&["convert"], arguments].concat();
         assert_eq!(place.said(&full), (2, format!("error: {said}\n")), "{arguments:?}");
@@ -315,7 +365,8 @@ fn options_that_do_not_go_together_are_refused() {
         let full = [&["convert"], arguments].concat();
         assert_eq!(place.said(&full), (2, format!("error: {said}\n")), "{arguments:?}");
     }
-    let error = run(place.arguments(&["convert", "@a.csv", "@x.msgpack", "--json", "--text", "--key", "b"])).json_error(2);
+    let error =
+        run(place.arguments(&["convert", "@a.csv", "@x.msgpack", "--json", "--text", "--key", "b"])).json_error(2);
     assert_eq!(error["kind"], "usage");
     assert_eq!(error["file"], place.path("a.csv"));
 }

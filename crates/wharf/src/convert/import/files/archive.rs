@@ -95,6 +95,11 @@ impl Archive {
         }
     }
 
+    /// How it is called in errors.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The content of a file: no more than declared, no more than the limits allow, and its CRC-32 is right.
     pub(super) fn content(&self, path: &str, entry: &Entry, limits: &Limits) -> Result<Vec<u8>> {
         let content = self.content_of(entry, limits);

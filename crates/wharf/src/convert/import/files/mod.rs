@@ -250,7 +250,7 @@ impl FileTable {
             let Some(label) = item.label.map(|label| self.came.name(label)) else { continue };
             if labels.get(label).is_none() {
                 let detail = format!("the label {label:?} is none of the {} in {name}", labels.names().len());
-                return Err(Error::invalid(detail).in_file(self.shown(item)));
+                return Err(self.place(Error::invalid(detail), item));
             }
         }
         Ok(labels)
@@ -310,12 +310,22 @@ impl FileTable {
     #[cold]
     fn refused(&self, error: Error, item: &Item, before: Range<usize>) -> Error {
         let twin = self.items.get(before).unwrap_or_default().iter().find(|other| key_of(other) == key_of(item));
-        let told = match twin {
-            Some(twin) => Error::invalid(format!("the key is that of {} already", self.shown(twin)))
-                .in_key(key_of(item).to_owned()),
-            None => of_input(error),
-        };
-        told.in_file(self.shown(item))
+        match twin {
+            Some(twin) => {
+                let error = Error::invalid(format!("the key is that of {} already", self.shown(twin)));
+                self.place(error.in_key(key_of(item).to_owned()), item)
+            }
+            None => self.place(of_input(error), item),
+        }
+    }
+
+    /// Says of an error which file it is about.
+    #[cold]
+    fn place(&self, error: Error, item: &Item) -> Error {
+        match self.roots.get(item.root) {
+            Some(Root::Archive(archive)) => error.in_file(archive.name().to_owned()).in_key(item.path.clone()),
+            _ => error.in_file(self.shown(item)),
+        }
     }
 
     /// About how large a file is.
@@ -371,7 +381,7 @@ impl FileTable {
             content: &content,
             field: self.options.field.as_deref(),
         };
-        to_vec(&sample).map_err(|error| error.in_file(self.shown(item)))
+        to_vec(&sample).map_err(|error| self.place(error, item))
     }
 }
 
