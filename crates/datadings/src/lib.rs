@@ -20,25 +20,25 @@
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/datadings/iris.msgpack");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/datadings/real-iris.msgpack");
 //! use datadings::Reader;
 //!
 //! #[derive(serde::Deserialize)]
 //! struct Flower<'a> {
 //!     key: &'a str, // borrowed from the mapped file
-//!     label: u8,
+//!     species: &'a str,
 //! }
 //!
 //! let reader = Reader::open(path)?;
 //! for sample in &reader {
 //!     let sample = sample?;
 //!     let flower: Flower = sample.decode()?; // what the type does not name is passed over
-//!     println!("{}: {}", flower.key, flower.label);
+//!     println!("{}: {}", flower.key, flower.species);
 //! }
 //! // Or one sample, and one field of it: nothing else is decoded.
 //! let key = reader.key(7)?;
 //! let sample = reader.get_key(&key)?.ok_or("the key is there")?;
-//! assert_eq!((sample.index(), sample.field("label")?.u64()?), (7, 0));
+//! assert_eq!((sample.index(), sample.field("species")?.str()?), (7, "setosa"));
 //! # Ok(())
 //! # }
 //! ```
