@@ -114,6 +114,14 @@ impl Set {
         self.resum()
     }
 
+    /// Leaves an older index alone, of these bytes.
+    pub fn legacy_of(&self, index: &[u8]) -> &Self {
+        for part in [Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter] {
+            self.remove(part);
+        }
+        self.write(Part::LegacyIndex, index).resum()
+    }
+
     pub fn open(&self) -> Reader {
         Reader::open(&self.path).unwrap()
     }
