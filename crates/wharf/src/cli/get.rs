@@ -140,9 +140,7 @@ const fn kind_name(kind: datadings::Kind) -> &'static str {
 /// The row that is asked for, by number or by key.
 fn row_of(arguments: &Arguments, find: impl FnOnce(&str) -> Result<Option<u64>>) -> Result<u64> {
     match &arguments.key {
-        Some(key) => {
-            find(key)?.ok_or_else(|| Error::usage("there is no record with this key").in_key(key.clone()))
-        }
+        Some(key) => find(key)?.ok_or_else(|| Error::usage("there is no record with this key").in_key(key.clone())),
         None => Ok(arguments.row.unwrap_or(0)),
     }
 }

@@ -18,11 +18,13 @@ use super::report::error_object;
 const EXAMPLES: &str = "\
 Examples:
   wharf info adult.idv
+  wharf info train.msgpack
   wharf info adult.idv --json | jq '.tables[0].columns[].name'";
 
 /// Show what is in files: format, tables, columns with types, metadata
 ///
-/// Only headers and indexes are read, so this is quick for files of any size.
+/// Only headers and indexes are read, so this is quick for files of any size. Columns of a format without a schema (datadings) are looked
+/// for in some thousand rows, or in all of a small file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -163,7 +165,7 @@ fn describe(place: &Place, opened: &Opened, errors: &RefCell<Vec<Error>>, width:
     let mut text = format!("{}: {} {}{size}\n", clean(&place.name()), container.format(), clean(&version));
     for (key, value) in container.details() {
         // The size is said already, and so is a version that is no other.
-        if key != "bytes" && value != *version {
+        if key != "bytes" && value != *version && !OF_THE_WHOLE_FOR_PROGRAMS.contains(&key.as_str()) {
             text.push_str(&format!("{}: {}\n", spaced(&key), brief(&value)));
         }
     }
@@ -176,12 +178,16 @@ fn describe(place: &Place, opened: &Opened, errors: &RefCell<Vec<Error>>, width:
     text
 }
 
+/// Details of a container that say nothing to people, or what its version says already.
+const OF_THE_WHOLE_FOR_PROGRAMS: [&str; 2] = ["salt", "legacy"];
+
 fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option<u16>) -> String {
     let rows = table.len().map_or_else(|| "rows not counted".to_owned(), |rows| counted(rows, "row"));
     let columns = table.columns();
     let mut text = format!("{rows}, {}", counted(columns.len(), "column"));
-    let described: Vec<_> =
+    let mut described: Vec<_> =
         columns.iter().enumerate().map(|(index, column)| Described::new(table, index, column, errors)).collect();
+    text.push_str(&looked_at(&mut described, table.len()));
     let (common, differing) = common(&described);
     let said: Vec<String> = common.iter().map(|(key, value)| format!("{} {}", spaced(key), scalar(value))).collect();
     if !said.is_empty() {
@@ -212,6 +218,24 @@ fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option
         text.push_str(&metadata(&described, width));
     }
     text
+}
+
+/// Where columns were looked for: said unless it is in all rows, as is how many of those have each.
+fn looked_at(described: &mut [Described], rows: Option<u64>) -> String {
+    let Some(of) = described.iter().find_map(|column| column.plain.get("samples_looked_at").cloned()) else {
+        return String::new();
+    };
+    let everywhere = described.iter().all(|column| column.plain.get("samples") == Some(&of));
+    for column in described {
+        column.plain.shift_remove("samples_looked_at");
+        if everywhere {
+            column.plain.shift_remove("samples");
+        }
+    }
+    match of.as_u64() {
+        Some(looked) if rows != Some(looked) => format!(" in the {} looked at", counted(looked, "row")),
+        _ => String::new(),
+    }
 }
 
 /// What is the same for all columns is said once, the rest has a place of its own in the table.
