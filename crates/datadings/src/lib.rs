@@ -129,6 +129,7 @@ pub use container_core::OpenOptions as Options;
 pub use container_core::{Error, ErrorKind, Result};
 
 pub use container::{DatadingsContainer, FORMAT};
+pub use de::Deserializer;
 pub use read::{Keys, Reader, Sample, Samples};
 pub use rebuild::{RebuildOptions, Rebuilt, rebuild_index};
 pub use recover::{RecoverOptions, Recovery, SameKey};
