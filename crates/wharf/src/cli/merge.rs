@@ -8,7 +8,9 @@ mod idv;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use container_core::{Error, Result};
+#[cfg(all(feature = "idv", feature = "datadings"))]
+use container_core::Error;
+use container_core::Result;
 
 use super::Outcome;
 #[cfg(feature = "datadings")]

@@ -129,7 +129,7 @@ enum Verb {
     Cat(cat::Arguments),
     Get(get::Arguments),
     Verify(verify::Arguments),
-    Convert(convert::Arguments),
+    Convert(Box<convert::Arguments>),
     #[cfg(any(feature = "idv", feature = "datadings"))]
     Merge(merge::Arguments),
     #[cfg(any(feature = "idv", feature = "datadings"))]

@@ -1,6 +1,8 @@
 //! The file that a verb writes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(any(feature = "idv", feature = "datadings"))]
+use std::path::PathBuf;
 
 use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Result};
 
@@ -25,6 +27,7 @@ pub(crate) fn create(path: &Path, force: bool, places: &[Place]) -> Result<Outpu
 }
 
 /// The one file that is written, in either of the ways in which people say it.
+#[cfg(any(feature = "idv", feature = "datadings"))]
 #[derive(Debug, Clone, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct OneOutput {
@@ -37,6 +40,7 @@ pub(crate) struct OneOutput {
     option: Option<PathBuf>,
 }
 
+#[cfg(any(feature = "idv", feature = "datadings"))]
 impl OneOutput {
     pub(crate) fn path(&self) -> Result<&Path> {
         let path = self.positional.as_deref().or(self.option.as_deref());
