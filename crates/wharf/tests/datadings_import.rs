@@ -370,3 +370,51 @@ fn options_that_do_not_go_together_are_refused() {
     assert_eq!(error["kind"], "usage");
     assert_eq!(error["file"], place.path("a.csv"));
 }
+
+#[cfg(feature = "idv")]
+#[test]
+fn samples_become_rows_of_idv() {
+    let place = Place::new();
+    let cat = |name: &str| {
+        let ran = place.run(&["cat", &format!("@{name}"), "--json"]);
+        ran.ok().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let types = |name: &str| -> Vec<String> {
+        let info = place.run(&["info", &format!("@{name}"), "--json"]).lines().remove(0);
+        let columns = info["tables"][0]["columns"].as_array().unwrap();
+        columns
+            .iter()
+            .map(|column| format!("{}: {}", column["name"].as_str().unwrap(), column["type"].as_str().unwrap()))
+            .collect()
+    };
+    place.run(&["convert", &datadings_place::golden("real-iris.msgpack"), "@iris.idv", "--json"]);
+    assert_eq!(
+        types("iris.idv"),
+        ["key: Text", "sepal: Vector<Double, 2>", "petal: Vector<Double, 2>", "species: Text"]
+    );
+    // There and back again.
+    place.run(&["convert", "@iris.idv", "@iris.msgpack"]).ok();
+    assert_eq!(place.lines("iris.msgpack"), cat("iris.idv"));
+    // Arrays of numpy become vectors with their dimensions.
+    let digits = datadings_place::golden("real-digits.msgpack");
+    place.run(&["convert", &digits, "@digits.idv", "--columns", "label,image", "-n", "3", "--json"]);
+    assert_eq!(types("digits.idv"), ["label: Int64", "image: Vector<Int64, 8, 8>"]);
+    let rows = cat("digits.idv");
+    let reader = Reader::open(&digits).unwrap();
+    assert_eq!(rows.len(), 3);
+    for (row, sample) in rows.iter().zip(&reader) {
+        let row: serde_json::Value = serde_json::from_str(row).unwrap();
+        let image: Vec<Vec<i64>> = sample.unwrap().field("image").unwrap().decode().unwrap();
+        assert_eq!(row["image"], json!(image.concat()));
+    }
+    let place = place.with("a.jsonl", "{\"key\":\"a\",\"image\":{\"$bytes\":\"AAEC\"},\"n\":1}\n");
+    place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
+    let (code, said) = place.said(&["convert", "@a.msgpack", "@a.idv"]);
+    assert_eq!(code, 1);
+    assert!(said.starts_with("error: jsonl: @a.msgpack: an object where a value is wanted"), "{said}");
+    assert!(said.ends_with("line 1, column \"image\")\n"), "{said}");
+    place.run(&["convert", "@a.msgpack", "@a.idv", "--columns", "n", "--json"]);
+    assert_eq!(types("a.idv"), ["n: Int64"]);
+    let (code, said) = place.said(&["convert", "@a.msgpack", "@b.idv", "--columns", "no"]);
+    assert_eq!((code, said.contains("there is no column \"no\"")), (2, true), "{said}");
+}

@@ -8,6 +8,8 @@ mod idv;
 mod source;
 #[cfg(any(feature = "idv", feature = "datadings"))]
 mod text;
+#[cfg(all(feature = "idv", feature = "datadings"))]
+mod unpack;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -23,6 +25,8 @@ use super::human::counted;
 use super::inputs;
 use super::output;
 use super::pour::{Job, Poured};
+#[cfg(feature = "datadings")]
+use super::select;
 use super::select::Selection;
 
 const EXAMPLES: &str = "\
@@ -209,4 +213,19 @@ fn wanted(selection: &Selection) -> std::ops::Range<u64> {
     let rows = selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
     let end = selection.limit.map_or(rows.end, |limit| rows.start.saturating_add(limit).min(rows.end));
     rows.start..end
+}
+
+/// Columns by name, where the input does not say beforehand which there are.
+#[cfg(feature = "datadings")]
+fn columns(asked: &[String]) -> Result<Option<Vec<String>>> {
+    let mut names: Vec<String> = Vec::new();
+    for argument in asked {
+        for name in select::split(argument)? {
+            if names.contains(&name) {
+                return Err(Error::usage(format!("the column {name:?} is chosen twice")));
+            }
+            names.push(name);
+        }
+    }
+    Ok(Some(names).filter(|names| !names.is_empty()))
 }

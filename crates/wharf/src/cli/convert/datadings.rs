@@ -21,7 +21,7 @@ use super::super::report::Lost;
 use super::super::select;
 use super::source::{self, Kind, Opened};
 use super::text::{does_not_go, together};
-use super::{Arguments, Form, refuse, wanted};
+use super::{Arguments, Form, columns, refuse, wanted};
 
 /// Columns beyond this are not told one by one.
 const MOST_LINES: usize = 20;
@@ -253,20 +253,6 @@ fn write(
 fn options(arguments: &Arguments) -> SampleOptions {
     let options = SampleOptions::default().with_keys(arguments.datadings.keys());
     options.with_rows(wanted(&arguments.selection)).with_only_text(arguments.datadings.text)
-}
-
-/// Columns by name, where the input does not say beforehand which there are.
-fn columns(asked: &[String]) -> Result<Option<Vec<String>>> {
-    let mut names: Vec<String> = Vec::new();
-    for argument in asked {
-        for name in select::split(argument)? {
-            if names.contains(&name) {
-                return Err(Error::usage(format!("the column {name:?} is chosen twice")));
-            }
-            names.push(name);
-        }
-    }
-    Ok(Some(names).filter(|names| !names.is_empty()))
 }
 
 fn check_rows(arguments: &Arguments, sampled_to: u64) -> Result<()> {

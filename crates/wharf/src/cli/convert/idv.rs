@@ -155,6 +155,10 @@ fn write<W: Write + Seek + Send>(
     let bar = Arc::new(Bar::new(env.report.terminal && env.stdout.terminal.is_none_or(|_| arguments.output != "-")));
     let outcome = match kind {
         Kind::Idv => idvs(arguments, places, &inputs, sink, &bar, done),
+        #[cfg(feature = "datadings")]
+        Kind::Datadings => super::columns(&arguments.selection.columns)
+            .and_then(|columns| super::unpack::lines(inputs, columns.as_deref(), env.opener.access, &bar))
+            .and_then(|lines| texts(arguments, Kind::Jsonl, lines, sink, env, &bar, done)),
         text => texts(arguments, text, inputs, sink, env, &bar, done),
     };
     bar.clear();
