@@ -374,7 +374,7 @@ fn options_that_do_not_go_together_are_refused() {
 #[cfg(feature = "idv")]
 #[test]
 fn samples_become_rows_of_idv() {
-    let place = Place::new();
+    let place = Place::new().with("a.jsonl", "{\"key\":\"a\",\"image\":{\"$bytes\":\"AAEC\"},\"n\":1}\n");
     let cat = |name: &str| {
         let ran = place.run(&["cat", &format!("@{name}"), "--json"]);
         ran.ok().lines().map(str::to_owned).collect::<Vec<_>>()
@@ -407,7 +407,6 @@ fn samples_become_rows_of_idv() {
         let image: Vec<Vec<i64>> = sample.unwrap().field("image").unwrap().decode().unwrap();
         assert_eq!(row["image"], json!(image.concat()));
     }
-    let place = place.with("a.jsonl", "{\"key\":\"a\",\"image\":{\"$bytes\":\"AAEC\"},\"n\":1}\n");
     place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
     let (code, said) = place.said(&["convert", "@a.msgpack", "@a.idv"]);
     assert_eq!(code, 1);
