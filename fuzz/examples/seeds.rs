@@ -82,7 +82,10 @@ fn main() {
             .collect();
         put("idv_forged", &format!("decisions-{index:02}"), &decisions);
         put("idv_written", &format!("decisions-{index:02}"), &decisions);
+        put("datadings_written", &format!("decisions-{index:02}"), &decisions);
     }
+
+    datasets(root, &put);
 
     for which in 0..12u8 {
         let edges: [&[u8]; 6] = [
@@ -114,6 +117,34 @@ fn filters(put: impl Fn(&str, &str, &[u8])) {
         put("simplebloom_filter", &format!("{name}-cut"), &file[..file.len() - 1]);
         file[15] ^= 1;
         put("simplebloom_filter", &format!("{name}-length"), &file);
+    }
+}
+
+/// Whole sets as targets take them, and data alone, some of them damaged.
+fn datasets(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
+    let folders = ["datadings", "datadings-files"].map(|name| root.join("../tests/golden").join(name));
+    let files = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|name| name == "msgpack")).collect();
+    files.sort();
+    for path in files {
+        let data = fs::read(&path).unwrap();
+        if data.len() > MOST {
+            continue;
+        }
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let mut set = Vec::new();
+        for suffix in [".index", ".md5", ".filter", ".key_hashes", ".keys", ".offsets"] {
+            let part = fs::read(format!("{}{suffix}", path.display()));
+            let bytes = part.as_deref().unwrap_or_default();
+            set.push(u8::from(part.is_ok()));
+            set.extend(u16::try_from(bytes.len()).unwrap().to_be_bytes());
+            set.extend(bytes);
+        }
+        put("datadings_index", name, &[&set[..], &[1, 0, 0], &data].concat());
+        put("datadings_index", &format!("{name}-alone"), &[&[0; 18][..], &[1, 0, 0], &data].concat());
+        put("datadings_recover", name, &data);
+        let half = data.len() / 2;
+        put("datadings_recover", &format!("{name}-torn"), &[&data[..half], &data[(half + 7).min(data.len())..]].concat());
     }
 }
 

@@ -19,6 +19,7 @@ mod table;
 mod values;
 
 mod bloom;
+mod dataset;
 mod deflate;
 mod dice;
 mod forged;
@@ -33,6 +34,7 @@ mod wire;
 mod written;
 
 pub use bloom::simplebloom_filter;
+pub use dataset::{datadings_index, datadings_recover, datadings_written};
 pub use deflate::idv_deflate;
 pub use forged::idv_forged;
 pub use inflate::idv_inflate;

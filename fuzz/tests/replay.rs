@@ -5,9 +5,12 @@ use std::path::Path;
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 11] = [
+const TARGETS: [Target; 14] = [
+    ("datadings_index", wharf_fuzz::datadings_index),
     ("datadings_numpy", wharf_fuzz::datadings_numpy),
+    ("datadings_recover", wharf_fuzz::datadings_recover),
     ("datadings_sample", wharf_fuzz::datadings_sample),
+    ("datadings_written", wharf_fuzz::datadings_written),
     ("idv_deflate", wharf_fuzz::idv_deflate),
     ("idv_forged", wharf_fuzz::idv_forged),
     ("idv_inflate", wharf_fuzz::idv_inflate),

@@ -1,0 +1,214 @@
+//! Datasets of several files, made of what the fuzzer gives.
+
+use std::io;
+use std::path::Path;
+
+use container_core::{Access, OpenOptions, OutputOptions, Overwrite, ReadAt, Severity, Source, Sync, VerifyOptions};
+use datadings::{Part, Reader, RebuildOptions, RecoverOptions, Recovery, SameKey, Writer, WriterOptions, rebuild_index};
+
+use crate::dice::Dice;
+
+const PARTS: [Part; 7] =
+    [Part::Data, Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5, Part::LegacyIndex];
+
+fn options() -> WriterOptions {
+    let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+    WriterOptions::default().with_output(output).with_threads(1)
+}
+
+fn path_of(folder: &Path, part: Part) -> std::path::PathBuf {
+    folder.join(format!("d{}", part.suffix()))
+}
+
+/// What verifying finds: errors, and all.
+fn verified(reader: &Reader) -> (Vec<String>, usize) {
+    let (mut errors, mut all) = (Vec::new(), 0);
+    let verified = reader.verify(&VerifyOptions::default().with_threads(1), &mut |finding| {
+        all += 1;
+        if finding.severity == Severity::Error {
+            errors.push(finding.error.to_string());
+        }
+    });
+    assert!(verified.is_ok(), "verify itself failed");
+    (errors, all)
+}
+
+/// Errors that are in a sample by itself, and that a new index does not take away.
+fn is_of_sample(text: &str) -> bool {
+    let is_of_index = [".offsets: ", ".keys: ", ".key_hashes: ", ".filter: ", ".md5: ", ".index: "];
+    !is_of_index.iter().any(|name| text.contains(name))
+        && !text.contains("the key is that of sample")
+        && !text.contains("not one whole message")
+        && !text.contains("MD5")
+}
+
+/// Every file of a set: a byte that says whether it is there, two for its length, its bytes; the data last, up to the end.
+pub fn datadings_index(data: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rest = data;
+    for part in PARTS.into_iter().rev() {
+        let is_data = part == Part::Data;
+        let Some((&[there, high, low], after)) = rest.split_first_chunk::<3>() else { break };
+        let len = if is_data { after.len() } else { usize::from(u16::from_be_bytes([high, low])).min(after.len()) };
+        let (bytes, after) = after.split_at(len);
+        if there & 1 != 0 || is_data {
+            std::fs::write(path_of(folder.path(), part), bytes).unwrap();
+        }
+        rest = after;
+    }
+    let path = path_of(folder.path(), Part::Data);
+    if !path.exists() {
+        return;
+    }
+    let mut seen = Vec::new();
+    for access in [Access::Auto, Access::Positional] {
+        let Ok(reader) = Reader::open_with(&path, OpenOptions::default().with_access(access)) else {
+            seen.push(None);
+            continue;
+        };
+        let verified = verified(&reader);
+        for row in 0..reader.len().min(50) {
+            let key = reader.key(row).map(|key| key.into_owned());
+            if let Ok(key) = key {
+                // An index that lies finds nothing, or what has this key.
+                if let Ok(Some(found)) = reader.find(&key) {
+                    assert!(found < reader.len());
+                    let _ = reader.get(found).map(|sample| sample.value().map(drop));
+                }
+                let _ = (reader.contains(&key), reader.find_many(&[key.as_str(), "stranger"]));
+            }
+        }
+        seen.push(Some((reader.len(), verified)));
+    }
+    assert_eq!(seen.first(), seen.last(), "mapped and by position");
+
+    let recovery = Recovery::survey(&path, &RecoverOptions::default()).unwrap();
+    let _ = (recovery.lost_rows(10), recovery.listed_key(0));
+    checked(&recovery, &folder.path().join("out"));
+
+    let rebuild = RebuildOptions::default().with_sync(Sync::Never).with_threads(1).with_truncate(data.len() % 2 == 0);
+    if let Ok(rebuilt) = rebuild_index(&path, &rebuild) {
+        let reader = Reader::open(&path).unwrap();
+        assert_eq!((reader.len(), reader.trailing_bytes()), (rebuilt.samples, 0));
+        let (errors, _) = verified(&reader);
+        // Keys may be those of a list that the samples do not know.
+        let other = |text: &String| !is_of_sample(text) && !text.contains("in the list of keys");
+        assert_eq!(errors.iter().find(|text| other(text)), None);
+    }
+}
+
+/// What was recovered must be a sound dataset of as many samples, but for those with the key of another.
+fn checked(recovery: &Recovery, out: &Path) {
+    match recovery.write(out, options()) {
+        Ok((written, _)) => {
+            assert!(written.samples <= recovery.len());
+            let reader = Reader::open(out).unwrap();
+            assert_eq!(reader.len(), written.samples);
+            let (errors, _) = verified(&reader);
+            assert_eq!(errors.iter().find(|text| !is_of_sample(text)), None);
+        }
+        Err(error) => assert!(recovery.is_empty(), "{error}"),
+    }
+}
+
+/// Bytes that are not in memory, as far as a reader can tell.
+struct Far(Vec<u8>);
+
+impl ReadAt for Far {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let start = usize::try_from(offset).map_err(io::Error::other)?;
+        let bytes = self.0.get(start..start + buffer.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
+        buffer.copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Any bytes as damaged data without an index.
+pub fn datadings_recover(data: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = RecoverOptions::default().with_same_key(if data.len() % 2 == 0 { SameKey::Drop } else { SameKey::Rename });
+    let recovery = Recovery::survey_source(Source::from(data.to_vec()), &options).unwrap();
+    let mut parts: Vec<_> = recovery.whole().chain(recovery.lost().iter().cloned()).collect();
+    parts.sort_by_key(|range| range.start);
+    let end = parts.iter().fold(0, |end, range| {
+        assert!(range.start == end && range.end > end, "{parts:?}");
+        range.end
+    });
+    assert_eq!(end, data.len() as u64, "every byte is whole or lost");
+    let far = Recovery::survey_source(Source::new(Far(data.to_vec())), &options).unwrap();
+    assert_eq!((far.len(), far.lost()), (recovery.len(), recovery.lost()), "in memory and by position");
+    if !recovery.is_empty() || data.is_empty() {
+        checked(&recovery, &folder.path().join("out"));
+    }
+}
+
+/// Samples made by decisions: what is written is read, verified, found by key, appended to, indexed anew and recovered.
+pub fn datadings_written(data: &[u8]) {
+    let mut dice = Dice::new(data);
+    let folder = tempfile::tempdir().unwrap();
+    let path = path_of(folder.path(), Part::Data);
+    let mut samples: Vec<(String, Vec<u8>)> = Vec::new();
+    let cut = dice.below(20);
+    while !dice.is_empty() && samples.len() < 300 {
+        let key: String = match dice.below(4) {
+            0 => format!("{}", samples.len()),
+            1 => "ä".repeat(dice.below(200)),
+            2 => format!("{:>1$}", samples.len(), dice.below(120)),
+            _ => char::from(dice.byte()).to_string(),
+        };
+        let value = match dice.below(5) {
+            0 => rmpv::Value::Binary((0..dice.below(256)).map(|_| dice.byte()).collect()),
+            1 => rmpv::Value::from(dice.word()),
+            2 => rmpv::Value::Array((0..dice.below(20)).map(|n| rmpv::Value::from(n as u64)).collect()),
+            3 => rmpv::Value::F64(f64::from_bits(dice.word())),
+            _ => rmpv::Value::Nil,
+        };
+        let mut fields = vec![("key".into(), key.as_str().into()), ("x".into(), value)];
+        if dice.below(2) == 1 {
+            fields.reverse();
+        }
+        let mut message = Vec::new();
+        datadings::ser::from_rmpv(&mut message, &rmpv::Value::Map(fields)).unwrap();
+        samples.push((key, message));
+    }
+    let mut known = std::collections::HashMap::new();
+    let mut kept = Vec::new();
+    let mut writer = Writer::create(&path, options()).unwrap();
+    for (key, message) in &samples {
+        let new = !known.contains_key(key);
+        assert_eq!(writer.append_message(message).is_ok(), new, "{key:?}");
+        if new {
+            known.insert(key, kept.len() as u64);
+            kept.push(message);
+        }
+        if kept.len() == cut {
+            // Finished and gone on with, it is the same in the end.
+            writer.finish().unwrap();
+            writer = Writer::append_to(&path, options()).unwrap();
+        }
+    }
+    assert_eq!(writer.finish().unwrap().samples, kept.len() as u64);
+    let all = || PARTS.map(|part| std::fs::read(path_of(folder.path(), part)).ok());
+    let written = all();
+
+    let reader = Reader::open(&path).unwrap();
+    let (errors, count) = verified(&reader);
+    assert_eq!((errors.first(), count), (None, 0));
+    for (key, row) in &known {
+        assert_eq!(reader.find(key).unwrap(), Some(*row));
+        assert!(reader.contains(key).unwrap());
+        assert_eq!(reader.get(*row).unwrap().as_bytes(), kept[usize::try_from(*row).unwrap()].as_slice());
+    }
+    let recovery = Recovery::survey(&path, &RecoverOptions::default()).unwrap();
+    assert_eq!((recovery.len(), recovery.lost().len()), (reader.len(), 0));
+    drop(reader);
+    for part in &PARTS[1..] {
+        let _ = std::fs::remove_file(path_of(folder.path(), *part));
+    }
+    rebuild_index(&path, &RebuildOptions::default().with_sync(Sync::Never).with_threads(1)).unwrap();
+    assert!(all() == written, "the index made anew is another");
+}
