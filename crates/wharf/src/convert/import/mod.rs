@@ -1,8 +1,20 @@
-//! Text tables, JSON lines and CSV, into IDV files (feature `idv`).
+//! Text tables, JSON lines and CSV, into IDV files (feature `idv`) and into datadings datasets (feature `datadings`); what other
+//! containers and files hold into datadings datasets.
 //!
-//! A text table has no types. Either a [`Schema`] gives them, or they are [inferred](TextTable::infer) from all records
-//! of all inputs, never from the first lines alone: the input is read twice then. Memory grows with a record, and with the
-//! columns there are, not with the input.
+//! | you have | you want | take |
+//! |---|---|---|
+//! | JSON lines, CSV | IDV | [`TextTable`], `TextTable::infer`, `TextTable::write_to` |
+//! | JSON lines, CSV | datadings | [`TextTable`], `TextTable::write_samples` |
+//! | rows of any container | datadings | `write_rows` |
+//! | a dataset | some of its fields and samples in another | `copy_samples` |
+//! | a folder, a ZIP archive | datadings | `FileTable` |
+//!
+//! Memory grows with a record, and with the columns there are (for files, with their names), not with the input.
+//!
+//! # IDV
+//!
+//! A text table has no types. Either a schema gives them, or they are inferred from all records of all inputs, never from the first
+//! lines alone: the input is read twice then.
 //!
 //! | seen in a column | becomes |
 //! |---|---|
@@ -21,6 +33,8 @@
 //! missing or, among texts, an empty text.
 //!
 //! ```no_run
+//! # #[cfg(feature = "idv")]
+//! # fn main() -> wharf::Result<()> {
 //! use wharf::convert::import::{Take, TextTable};
 //! use wharf::{Output, OutputOptions, Source};
 //!
@@ -33,7 +47,35 @@
 //! let imported = table.write_to(&mut writer, &Take::default(), None)?;
 //! writer.finish()?.finish()?;
 //! println!("{} rows", imported.rows);
-//! # Ok::<(), wharf::Error>(())
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "idv"))]
+//! # fn main() {}
+//! ```
+//!
+//! # datadings
+//!
+//! A sample has a key. It is the column `key`, or another one, or the row's number: see `SampleOptions`.
+//!
+//! ```no_run
+//! # #[cfg(feature = "datadings")]
+//! # fn main() -> wharf::Result<()> {
+//! use datadings::{Writer, WriterOptions};
+//! use wharf::convert::import::{FileOptions, FileTable};
+//!
+//! // photos/cat/1.jpg becomes {"key": "cat/1.jpg", "image": ..., "label": 0}.
+//! let mut options = FileOptions::default();
+//! options.field = Some("image".to_owned());
+//! let mut files = FileTable::new(options);
+//! files.push_folder("photos")?;
+//! let mut writer = Writer::create("photos.msgpack", WriterOptions::default())?;
+//! files.write_to(&mut writer, 0..u64::MAX, 0, None)?;
+//! writer.finish()?;
+//! println!("{:?}", files.label_names()?);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "datadings"))]
+//! # fn main() {}
 //! ```
 
 mod chunk;

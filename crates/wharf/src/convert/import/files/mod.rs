@@ -5,9 +5,7 @@ mod archive;
 mod folder;
 mod glob;
 mod labels;
-
-#[cfg(test)]
-mod tests;
+mod sample;
 
 use std::fs::File;
 use std::io::Read;
@@ -17,12 +15,12 @@ use std::path::PathBuf;
 use container_core::{Error, ErrorKind, Limits, Loss, Position, Progress, Result, Source, Unit};
 use datadings::Writer;
 use datadings::ser::to_vec;
-use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::samples::of_input;
 use archive::{Archive, Entry};
 use glob::{Name, Pattern};
 use labels::Labels;
+use sample::Sample;
 
 /// Which files become samples, and what of them.
 ///
@@ -420,49 +418,5 @@ impl folder::Found for Collect<'_> {
             };
             self.table.left_out.push(left_out(why, &full));
         }
-    }
-}
-
-/// A file as a sample.
-struct Sample<'a> {
-    key: &'a str,
-    path: &'a str,
-    label: Option<&'a str>,
-    /// The label's number, where that is wanted.
-    number: Option<usize>,
-    more: &'a [String],
-    content: &'a [u8],
-    field: Option<&'a str>,
-}
-
-impl Serialize for Sample<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("key", self.key)?;
-        if let Some(field) = self.field {
-            map.serialize_entry(field, &Bytes(self.content))?;
-        }
-        match (self.number, self.label) {
-            (Some(number), _) => map.serialize_entry("label", &number)?,
-            (None, Some(label)) => map.serialize_entry("label", label)?,
-            (None, None) => {}
-        }
-        if self.field.is_none() {
-            map.serialize_entry("path", self.path)?;
-            map.serialize_entry("_additional_info", self.more)?;
-            if let (Some(_), Some(label)) = (self.number, self.label) {
-                map.serialize_entry("_label", label)?;
-            }
-            map.serialize_entry("data", &Bytes(self.content))?;
-        }
-        map.end()
-    }
-}
-
-struct Bytes<'a>(&'a [u8]);
-
-impl Serialize for Bytes<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(self.0)
     }
 }

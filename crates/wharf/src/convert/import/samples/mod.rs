@@ -5,8 +5,6 @@ mod copy;
 mod lines;
 mod message;
 mod rows;
-#[cfg(test)]
-mod tests;
 mod words;
 
 use std::ops::Range;
