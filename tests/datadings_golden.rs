@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use container_core::Sync;
+use container_core::{Severity, Sync, VerifyOptions};
 use datadings::numpy::NdArray;
-use datadings::{Options, Part, Reader, Writer, WriterOptions, json, ser};
+use datadings::{Options, Part, Reader, RebuildOptions, Writer, WriterOptions, json, rebuild_index, ser};
 use serde::{Deserialize, Serialize};
 use wharf_tests::datadings_lines;
 
@@ -272,4 +272,92 @@ fn appending_gives_what_writing_at_once_gives() {
             same_files(&path, &name);
         }
     }
+}
+
+/// What verifying finds in a set, and how bad it is; without the paths.
+fn findings(path: &Path, threads: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    let folder = format!("{}/", folder().display());
+    let options = VerifyOptions::default().with_threads(threads);
+    Reader::open(path)
+        .unwrap()
+        .verify(&options, &mut |finding| {
+            let severity = if finding.severity == Severity::Error { "error" } else { "warning" };
+            found.push(format!("{severity}: {}", finding.error.to_string().replace(&folder, "")));
+        })
+        .unwrap();
+    found
+}
+
+#[test]
+fn nothing_is_found_but_what_is_missing() {
+    const NO_FILE: &str = "there is no such file";
+    const NO_END: &str = "there are 7 offsets for 7 samples: the end of the last one is missing (byte 56)";
+    for (name, path) in golden() {
+        let expected: &[(&str, &str)] = match name.as_str() {
+            "index-legacy" => &[("warning", "the index is of the older form")],
+            "index-n-offsets" => &[("warning", NO_END)],
+            "index-n-offsets-alone" => {
+                &[("warning", NO_FILE), ("warning", NO_FILE), ("warning", NO_FILE), ("warning", NO_END)]
+            }
+            "index-offsets-alone" => &[("warning", NO_FILE), ("warning", NO_FILE), ("warning", NO_FILE)],
+            "index-without-filter" | "index-without-key-hashes" | "index-without-keys" | "index-without-md5" => {
+                &[("warning", NO_FILE)]
+            }
+            // What only RawWriter writes.
+            "raw-without-key" => &[
+                ("error", "(byte 0, row 0)"),
+                ("error", "(byte 4, row 1)"),
+                ("error", "the sample has no key (byte 5, row 2)"),
+                ("error", "(byte 18, row 3)"),
+                ("error", "(byte 65, row 5)"),
+                ("error", "(byte 66, row 6)"),
+            ],
+            _ => &[],
+        };
+        let found = findings(&path, 0);
+        let is_so =
+            found.iter().zip(expected).all(|(found, (how, what))| found.starts_with(how) && found.contains(what));
+        assert!(is_so && found.len() == expected.len(), "{name}: {found:#?}");
+        assert_eq!(found, findings(&path, 1), "{name}: threads change nothing");
+    }
+}
+
+#[test]
+fn an_index_is_rebuilt_as_python_made_it() {
+    let options = RebuildOptions::default().with_sync(Sync::Never);
+    for (name, path) in golden() {
+        if NOT_KEYED.contains(&name.as_str()) {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join(format!("{name}.msgpack"));
+        fs::copy(&path, &copy).unwrap();
+        rebuild_index(&copy, &options).unwrap();
+        same_files(&copy, &name);
+    }
+}
+
+#[test]
+fn a_legacy_index_is_converted_as_python_does_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // Under the name of what Python converted, which stands in the sums.
+    let copy = folder.path().join("index-converted.msgpack");
+    for suffix in ["", ".index"] {
+        fs::copy(beside(&named("index-legacy"), suffix), beside(&copy, suffix)).unwrap();
+    }
+    let rebuilt = rebuild_index(&copy, &RebuildOptions::default().with_sync(Sync::Never)).unwrap();
+    assert!((rebuilt.samples, rebuilt.cut, rebuilt.kept_older) == (7, 0, true), "{rebuilt:?}");
+    let theirs = named("index-converted");
+    for suffix in ["", ".index", ".offsets", ".keys", ".key_hashes", ".filter"] {
+        assert!(fs::read(beside(&copy, suffix)).unwrap() == fs::read(beside(&theirs, suffix)).unwrap(), "{suffix}");
+    }
+    // The same sums, in another order.
+    let [mut ours, mut theirs] = [&copy, &theirs].map(|path| {
+        let text = fs::read_to_string(beside(path, ".md5")).unwrap();
+        text.lines().map(str::to_owned).filter(|line| !line.ends_with(".index")).collect::<Vec<_>>()
+    });
+    ours.sort();
+    theirs.sort();
+    assert_eq!((ours.len(), &ours), (5, &theirs));
 }

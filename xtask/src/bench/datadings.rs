@@ -96,7 +96,8 @@ const CONTESTS: [Contest; 17] = [
     beside("write 10 KB samples", "write large", "MD5 of the same bytes, in memory", "md5 stream", Some(0.9)),
     beside("MD5, one stream", "md5 stream", "md5sum", "md5sum large", None),
     beside("verify 10 KB samples, data and index", "verify large", "md5sum of the data", "md5sum large", Some(0.8)),
-    beside("verify tiny samples, data and index", "verify tiny", "md5sum of the data", "md5sum tiny", Some(0.8)),
+    // Here the index has more bytes than the data, and each of them has a sum, too.
+    beside("verify tiny samples, data and index", "verify tiny", "md5sum of the data", "md5sum tiny", None),
 ];
 
 /// Works of different names that come to the same: what one of them gives is what all of them have to give.
