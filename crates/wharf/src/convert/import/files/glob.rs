@@ -221,7 +221,57 @@ fn class(pattern: &[char], one: char) -> Option<(bool, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// The same by trying everything.
+    fn naive(pattern: &[char], text: &[char]) -> bool {
+        match (pattern, text) {
+            ([], []) => true,
+            (['*', rest @ ..], _) => (0..=text.len()).any(|taken| naive(rest, &text[taken..])),
+            (['?', rest @ ..], [_, more @ ..]) => naive(rest, more),
+            ([own, rest @ ..], [one, more @ ..]) => own == one && naive(rest, more),
+            _ => false,
+        }
+    }
+
+    /// Paths by trying everything: ** is any folders, at the end also at least one name.
+    fn naive_path(parts: &[&str], names: &[&str]) -> bool {
+        match (parts, names) {
+            ([], []) => true,
+            (["**"], [_, ..]) => names.iter().all(|name| !name.starts_with('.')),
+            (["**", rest @ ..], _) => {
+                let shown = names.iter().take_while(|name| !name.starts_with('.')).count();
+                !rest.is_empty() && (0..=shown).any(|taken| naive_path(rest, &names[taken..]))
+            }
+            ([part, rest @ ..], [name, more @ ..]) => {
+                let chars = |text: &str| text.chars().collect::<Vec<_>>();
+                let hidden = name.starts_with('.') && !part.starts_with('.');
+                !hidden && naive(&chars(part), &chars(name)) && naive_path(rest, more)
+            }
+            _ => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn stars_match_what_trying_everything_does(pattern in "[ab*?]{0,8}", text in "[ab]{0,10}") {
+            let chars = |text: &str| text.chars().collect::<Vec<_>>();
+            prop_assert_eq!(name(&pattern, &text), naive(&chars(&pattern), &chars(&text)));
+        }
+
+        #[test]
+        fn paths_match_what_trying_everything_does(
+            parts in prop::collection::vec("a|b|\\*|\\.\\*|\\*\\*|a\\*|\\.a", 1..5),
+            names in prop::collection::vec("a|b|ab|\\.a|\\.b", 1..6),
+        ) {
+            let found = Pattern::new(&parts.join("/")).unwrap().find(&names.join("/")).is_some();
+            let parts: Vec<_> = parts.iter().map(String::as_str).collect();
+            let names: Vec<_> = names.iter().map(String::as_str).collect();
+            prop_assert_eq!(found, naive_path(&parts, &names));
+        }
+    }
 
     fn name(pattern: &str, text: &str) -> bool {
         Name::new(pattern).matches(text)

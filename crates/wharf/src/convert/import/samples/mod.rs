@@ -5,6 +5,8 @@ mod copy;
 mod lines;
 mod message;
 mod rows;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use std::ops::Range;
