@@ -290,6 +290,10 @@ fn inputs_of_two_formats_and_options_of_the_other_are_refused() {
     assert!(refused(&["shuffle", &iris, &out, "--buffer", "3"]).contains("--quasi"));
     assert!(refused(&["shuffle", &iris, &out, "--quasi", "--chunk", "0"]).contains("chunks of 0"));
     assert!(refused(&["shuffle", &iris, &folder.path("")]).contains("the output is a directory"));
+    for verb in [&["shuffle", &iris][..], &["merge", &iris], &["split", &iris, "--parts", "1"], &["recover", &iris]] {
+        assert!(refused(&[verb, &["-o", "-"]].concat()).contains("standard output cannot take it"), "{verb:?}");
+    }
+    assert!(refused(&["recover", &folder.path(""), &out]).contains("a directory cannot be recovered"));
     assert!(refused(&["sample", &iris, &out]).contains("--number"));
     assert!(refused(&["split", &iris]).contains("--parts"));
     assert!(refused(&["split", &iris, "--parts", "2", "--every", "2"]).contains("cannot be used with"));
@@ -342,6 +346,11 @@ fn standard_input_is_a_dataset_too() {
     };
     from_stdin(&["sample", "-", &out, "-n", "150", "--sequential"]);
     same_set(&out, &iris);
+    // So are data without an index.
+    folder.copy("size-300.msgpack", &[""]);
+    let bare = folder.path("size-300.msgpack");
+    assert_eq!(run(["shuffle", &bare, &folder.path("s.msgpack"), "--seed", "1"]).code(), 0);
+    assert_eq!(keys(&folder.path("s.msgpack")).len(), 300);
     from_stdin(&["merge", &golden("size-0.msgpack"), "-", "-o", &out, "--force"]);
     same_set(&out, &iris);
 }

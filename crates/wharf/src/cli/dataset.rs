@@ -83,6 +83,10 @@ impl Dataset {
         check_format(&input, opener, verb).map_err(named)?;
         let options = OpenOptions::default().with_access(opener.access);
         let reader = match (place, input.source()) {
+            // Without an index the data are walked over, as other verbs do; what may be anything is not.
+            (Place::Path(path), Some(source)) if !has_index(path) && is_dataset(&input, opener) => {
+                Reader::walk(source.clone(), options)
+            }
             (Place::Path(path), Some(_)) => Reader::open_with(path, options),
             (Place::Stdin, Some(source)) => Reader::walk(source.clone(), options),
             (_, None) => Err(Error::usage("a directory is no datadings dataset")),
@@ -185,10 +189,13 @@ fn other_format(input: &Input, opener: &Opener<'_>) -> Result<Option<&'static st
 pub(crate) fn is_dataset(input: &Input, opener: &Opener<'_>) -> bool {
     match container_core::detect(opener.formats, input) {
         Ok(format) => format.name() == NAME,
-        Err(_) => input.path().is_some_and(|path| {
-            [Part::Offsets, Part::LegacyIndex].iter().any(|&part| member(&data_of(path), part).is_file())
-        }),
+        Err(_) => input.path().is_some_and(has_index),
     }
+}
+
+/// True when an index stands beside the data to which a path leads.
+fn has_index(path: &Path) -> bool {
+    [Part::Offsets, Part::LegacyIndex].iter().any(|&part| member(&data_of(path), part).is_file())
 }
 
 /// A file of the set whose data file this is.
@@ -215,6 +222,9 @@ pub(crate) fn data_of(path: &Path) -> PathBuf {
 
 /// Refuses an output that would take the place of a file of an input, whatever the flags, or without `force` that of any file.
 pub(crate) fn refuse(output: &Path, force: bool, inputs: &[Place]) -> Result<()> {
+    if output == Path::new("-") {
+        return Err(Error::usage("a datadings dataset is a set of files: standard output cannot take it"));
+    }
     let parts = PARTS.map(|part| member(output, part));
     for place in inputs {
         let members: Vec<Place> = match place {

@@ -83,6 +83,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     };
     let out = arguments.output.path()?;
     let input = place.input(&mut env.opener).map_err(|error| error.in_file(place.name()))?;
+    if input.source().is_none() {
+        return Err(Error::usage("a directory cannot be recovered").in_file(place.name()));
+    }
     #[cfg(feature = "datadings")]
     if cfg!(not(feature = "idv")) || is_dataset(&input, &env.opener) {
         #[cfg(feature = "idv")]
