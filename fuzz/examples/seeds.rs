@@ -123,7 +123,8 @@ fn filters(put: impl Fn(&str, &str, &[u8])) {
 /// Whole sets as targets take them, and data alone, some of them damaged.
 fn datasets(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     let folders = ["datadings", "datadings-files"].map(|name| root.join("../tests/golden").join(name));
-    let files = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().map(|entry| entry.unwrap().path());
+    let files =
+        folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|name| name == "msgpack")).collect();
     files.sort();
     for path in files {
@@ -144,7 +145,11 @@ fn datasets(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
         put("datadings_index", &format!("{name}-alone"), &[&[0; 18][..], &[1, 0, 0], &data].concat());
         put("datadings_recover", name, &data);
         let half = data.len() / 2;
-        put("datadings_recover", &format!("{name}-torn"), &[&data[..half], &data[(half + 7).min(data.len())..]].concat());
+        put(
+            "datadings_recover",
+            &format!("{name}-torn"),
+            &[&data[..half], &data[(half + 7).min(data.len())..]].concat(),
+        );
     }
 }
 

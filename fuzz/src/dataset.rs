@@ -4,7 +4,9 @@ use std::io;
 use std::path::Path;
 
 use container_core::{Access, OpenOptions, OutputOptions, Overwrite, ReadAt, Severity, Source, Sync, VerifyOptions};
-use datadings::{Part, Reader, RebuildOptions, RecoverOptions, Recovery, SameKey, Writer, WriterOptions, rebuild_index};
+use datadings::{
+    Part, Reader, RebuildOptions, RecoverOptions, Recovery, SameKey, Writer, WriterOptions, rebuild_index,
+};
 
 use crate::dice::Dice;
 
@@ -130,7 +132,8 @@ impl ReadAt for Far {
 /// Any bytes as damaged data without an index.
 pub fn datadings_recover(data: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
-    let options = RecoverOptions::default().with_same_key(if data.len() % 2 == 0 { SameKey::Drop } else { SameKey::Rename });
+    let options =
+        RecoverOptions::default().with_same_key(if data.len() % 2 == 0 { SameKey::Drop } else { SameKey::Rename });
     let recovery = Recovery::survey_source(Source::from(data.to_vec()), &options).unwrap();
     let mut parts: Vec<_> = recovery.whole().chain(recovery.lost().iter().cloned()).collect();
     parts.sort_by_key(|range| range.start);

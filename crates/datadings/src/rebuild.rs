@@ -140,9 +140,10 @@ struct Rebuild<'o> {
     /// Held, so that nobody appends meanwhile.
     _lock: File,
     options: &'o RebuildOptions,
-    /// Keys that are listed, and with an older index the offsets.
-    listed: Option<KeyList>,
-    starts: Option<Vec<u64>>,
+    /// Keys that are listed.
+    keys: Option<KeyList>,
+    /// The older index: keys and offsets.
+    older: Option<(KeyList, Vec<u64>)>,
 }
 
 /// What a walk over the data gathers.
@@ -182,12 +183,7 @@ impl<'o> Rebuild<'o> {
         };
         let keys = read(Part::Keys).and_then(|bytes| KeyList::parse(bytes).ok());
         let older = read(Part::LegacyIndex).and_then(|bytes| KeyList::parse_legacy(bytes).ok());
-        let (listed, starts) = match (keys, older) {
-            (Some(keys), older) => (Some(keys), older.map(|(_, starts)| starts)),
-            (None, Some((keys, starts))) => (Some(keys), Some(starts)),
-            (None, None) => (None, None),
-        };
-        Ok(Self { set, data, _lock: lock, options, listed, starts })
+        Ok(Self { set, data, _lock: lock, options, keys, older })
     }
 
     fn run(self) -> Result<Rebuilt> {
@@ -199,7 +195,8 @@ impl<'o> Rebuild<'o> {
             Ok(walked) => walked,
             Err(Stopped::Failed(error)) => return Err(error),
             Err(Stopped::NoKey(error)) => {
-                let Some(listed) = &self.listed else { return Err(error) };
+                let listed = self.keys.as_ref().or(self.older.as_ref().map(|(keys, _)| keys));
+                let Some(listed) = listed else { return Err(error) };
                 match self.walk(Some(listed)) {
                     Ok(walked) if u64::from(walked.keys.len()) == listed.len() => walked,
                     // As many keys as samples, or they are of something else.
@@ -211,7 +208,7 @@ impl<'o> Rebuild<'o> {
         let Walked { offsets, keys, end, sum, agrees } = walked;
         let samples = keys.len().into();
         let cut = self.data.len() - end;
-        let keeps = options.keep_older && agrees && self.starts.is_some();
+        let keeps = options.keep_older && agrees;
         let older = if keeps { Older::Keep } else { Older::Remove };
         let files = IndexFiles::make(&self.set, offsets, keys, sum, options.threads, older)?;
         if cut > 0 {
@@ -231,7 +228,8 @@ impl<'o> Rebuild<'o> {
         let mut sum = if options.md5 && options.threads != 1 { Sum::of_grown(self.set.data(), 0)? } else { Sum::None };
         let mut window = Window::new(&self.data, options.open.limits);
         let mut given: Option<KeyIter<'_>> = listed.map(|listed| listed.starting(0));
-        let (mut agrees, mut at, mut told) = (true, 0, 0);
+        let mut older = self.older.as_ref().map(|(keys, starts)| keys.starting(0).zip(starts));
+        let (mut agrees, mut at, mut told) = (older.is_some(), 0, 0);
         while at < self.data.len() {
             let row = keys.len();
             let place = |error: Error| error.at(at).in_row(row.into());
@@ -260,7 +258,7 @@ impl<'o> Rebuild<'o> {
                 let error = Error::invalid(format!("the key is that of sample {first} too"));
                 return Err(place(error).in_key(key.to_owned()).into());
             }
-            agrees &= self.is_older(row.into(), at);
+            agrees &= matches!(older.as_mut().and_then(Iterator::next), Some((Ok(known), start)) if known == key && *start == at);
             let end = at + message.bytes.len() as u64;
             offsets.put(&end.to_be_bytes())?;
             keys.push(key)?;
@@ -277,7 +275,7 @@ impl<'o> Rebuild<'o> {
             true => Some(self.sum(at)?),
             false => sum.finish()?,
         };
-        agrees &= self.starts.as_ref().is_none_or(|starts| starts.len() as u64 == u64::from(keys.len()));
+        agrees &= older.is_some_and(|mut older| older.next().is_none());
         Ok(Walked { offsets, keys, end: at, sum, agrees })
     }
 
@@ -285,12 +283,6 @@ impl<'o> Rebuild<'o> {
         if let Some(progress) = &self.options.progress {
             progress.advance(bytes);
         }
-    }
-
-    /// Whether the older index, if there is one, has a sample where it begins.
-    fn is_older(&self, row: u64, at: u64) -> bool {
-        let Some(starts) = &self.starts else { return true };
-        usize::try_from(row).ok().and_then(|row| starts.get(row)) == Some(&at)
     }
 
     fn sum(&self, end: u64) -> Result<[u8; 16]> {
@@ -326,7 +318,7 @@ impl<'o> Rebuild<'o> {
             last.first_chunk::<8>().map(|last| u64::from_be_bytes(*last))
         });
         // Of the older index the last sample's end is not known: it begins there at least.
-        last.or_else(|| self.starts.as_ref()?.last().map(|last| last + 1))
+        last.or_else(|| self.older.as_ref()?.1.last().map(|last| last.saturating_add(1)))
     }
 
     fn cut(&self, end: u64) -> Result<()> {

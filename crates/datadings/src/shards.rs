@@ -7,9 +7,9 @@ use std::path::Path;
 use container_core::{Error, Finding, OpenOptions, Result};
 
 use crate::FORMAT_NAME;
-use crate::read::{Keys, Reader, Sample, Samples};
 #[cfg(feature = "glob")]
 use crate::read::set_of;
+use crate::read::{Keys, Reader, Sample, Samples};
 
 /// Datasets one behind the other: the samples of the first, then those of the second, and so on, under one count.
 ///
@@ -60,12 +60,13 @@ impl Shards {
         let mut how = glob::MatchOptions::new();
         how.require_literal_leading_dot = true;
         how.require_literal_separator = true;
-        let found = glob::glob_with(pattern, how).map_err(|error| usage(format!("{pattern:?} is no pattern: {error}")))?;
+        let found =
+            glob::glob_with(pattern, how).map_err(|error| usage(format!("{pattern:?} is no pattern: {error}")))?;
         let mut paths = Vec::new();
         for path in found {
             let path = path.map_err(|error| {
                 let path = error.path().display().to_string();
-                Error::io("cannot look into the folder", error.into_error()).in_format(FORMAT_NAME).in_file(path)
+                Error::io("cannot look into the folder", error.into()).in_format(FORMAT_NAME).in_file(path)
             })?;
             // What stands beside the data of one that is there is no dataset by itself.
             if set_of(&path).data() == path {
@@ -89,7 +90,8 @@ impl Shards {
         let mut total = 0u64;
         for reader in &readers {
             let more = total.checked_add(reader.len());
-            total = more.ok_or_else(|| Error::usage("the datasets have more than 2^64 - 1 samples").in_format(FORMAT_NAME))?;
+            total = more
+                .ok_or_else(|| Error::usage("the datasets have more than 2^64 - 1 samples").in_format(FORMAT_NAME))?;
             starts.push(total);
         }
         Ok(Self { readers, starts })

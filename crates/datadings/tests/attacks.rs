@@ -33,7 +33,8 @@ fn a_pickle_that_would_run_a_command() {
     let folder = tempfile::tempdir().unwrap();
     let proof = folder.path().join("run");
     let pickle = format!("cposix\nsystem\n(S'touch {}'\ntR.", proof.display());
-    let mut value = b"\x85\xc4\x02nd\xc3\xc4\x04type\xa1O\xc4\x04kind\xc4\x01O\xc4\x05shape\x91\x01\xc4\x04data\xc4".to_vec();
+    let mut value =
+        b"\x85\xc4\x02nd\xc3\xc4\x04type\xa1O\xc4\x04kind\xc4\x01O\xc4\x05shape\x91\x01\xc4\x04data\xc4".to_vec();
     value.push(pickle.len() as u8);
     value.extend(pickle.bytes());
     let set = one_sample(&with_value(&value));
@@ -100,7 +101,9 @@ fn a_text_of_4_gib_that_is_not_there() {
     let text = "a str: needs 4294967295 bytes, 0 available (byte 14, row 0)";
     assert_eq!(sample.field("x").unwrap_err().to_string(), format!("datadings: {text}"));
     assert_eq!(set.findings(), [format!("error: datadings: d.msgpack: {text}")]);
-    for header in [&b"\xdd\xff\xff\xff\xff"[..], b"\xdf\xff\xff\xff\xff", b"\xc6\xff\xff\xff\xff", b"\xc9\xff\xff\xff\xff\x01"] {
+    for header in
+        [&b"\xdd\xff\xff\xff\xff"[..], b"\xdf\xff\xff\xff\xff", b"\xc6\xff\xff\xff\xff", b"\xc9\xff\xff\xff\xff\x01"]
+    {
         let set = one_sample(&with_value(header));
         assert!(set.open().get(0).unwrap().value().is_err());
         assert_eq!(set.findings().len(), 1);
@@ -109,16 +112,24 @@ fn a_text_of_4_gib_that_is_not_there() {
 
 #[test]
 fn an_array_that_is_not_as_long_as_it_says() {
-    for (shape, size) in [(&b"\x91\x03"[..], "3"), (b"\x92\xcf\xff\xff\xff\xff\xff\xff\xff\xff\xcf\xff\xff\xff\xff\xff\xff\xff\xff", "")] {
+    for (shape, size) in
+        [(&b"\x91\x03"[..], "3"), (b"\x92\xcf\xff\xff\xff\xff\xff\xff\xff\xff\xcf\xff\xff\xff\xff\xff\xff\xff\xff", "")]
+    {
         let mut value = b"\x85\xc4\x02nd\xc3\xc4\x04type\xa3<i2\xc4\x04kind\xc4\0\xc4\x05shape".to_vec();
         value.extend(shape);
         value.extend(b"\xc4\x04data\xc4\x04\x01\x02\x03\x04");
         let set = one_sample(&with_value(&value));
         let error = set.open().get(0).unwrap().field("x").unwrap().ndarray().unwrap_err();
         if !size.is_empty() {
-            assert_eq!(error.to_string(), "an array of shape (3,) and dtype <i2, 2 bytes an element, takes 6 bytes where the data has 4 (byte 9)");
+            assert_eq!(
+                error.to_string(),
+                "an array of shape (3,) and dtype <i2, 2 bytes an element, takes 6 bytes where the data has 4 (byte 9)"
+            );
         }
-        assert_eq!(set.findings(), [format!("error: datadings: d.msgpack: {error}").replace("(byte 9)", "(byte 9, row 0)")]);
+        assert_eq!(
+            set.findings(),
+            [format!("error: datadings: d.msgpack: {error}").replace("(byte 9)", "(byte 9, row 0)")]
+        );
     }
 }
 
@@ -135,7 +146,8 @@ fn a_foreign_key_whose_hash_is_in_the_file() {
     assert_eq!(found.len(), 1, "{found:?}");
     let stored: String = foreign.iter().map(|byte| format!("{byte:02x}")).collect();
     let real: String = Set::letters(3).read(Part::KeyHashes)[16..24].iter().map(|byte| format!("{byte:02x}")).collect();
-    let wanted = format!("error: datadings: d.msgpack.key_hashes: the hash is {stored} where that of the key is {real}");
+    let wanted =
+        format!("error: datadings: d.msgpack.key_hashes: the hash is {stored} where that of the key is {real}");
     assert_eq!(found[0], format!(r#"{wanted} (byte 16, row 1, key "b")"#));
 }
 
@@ -285,7 +297,8 @@ fn every_bit_flipped() {
             assert_eq!(silent, [], "with sums nothing is silent");
         } else {
             // The name and the value of the field x: other names of one byte, other small numbers, nil, bools.
-            let places: std::collections::BTreeSet<_> = silent.iter().map(|(part, byte, _)| (*part, byte % 10)).collect();
+            let places: std::collections::BTreeSet<_> =
+                silent.iter().map(|(part, byte, _)| (*part, byte % 10)).collect();
             assert_eq!(places.into_iter().collect::<Vec<_>>(), [(Part::Data, 8), (Part::Data, 9)]);
         }
     }

@@ -6,9 +6,7 @@ mod set;
 
 use std::path::Path;
 
-use container_core::{
-    Access, Container, Input, Limits, OpenOptions, Probe, Recognition, Scan, Source, Table, detect,
-};
+use container_core::{Access, Container, Input, Limits, OpenOptions, Probe, Recognition, Scan, Source, Table, detect};
 use datadings::{DatadingsContainer, FORMAT, Part, Reader, Writer};
 use set::{Set, options, sample};
 
@@ -148,7 +146,9 @@ fn various() -> Set {
         out.extend(data);
         out
     };
-    let with = |key: u8, rest: &[&[u8]]| [&[0x80 | (1 + rest.len() as u8), 0xa3][..], b"key\xa1", &[key], &rest.concat()].concat();
+    let with = |key: u8, rest: &[&[u8]]| {
+        [&[0x80 | (1 + rest.len() as u8), 0xa3][..], b"key\xa1", &[key], &rest.concat()].concat()
+    };
     let samples = [
         with(b'a', &[b"\xa1n\x01", &[b"\xa1v", &array(&[2, 3], &[0; 6])[..]].concat(), b"\xa1b\xc4\x01x"]),
         with(b'b', &[b"\xa1n\xc0", &[b"\xa1v", &array(&[4, 3], &[1; 12])[..]].concat()]),
@@ -195,11 +195,14 @@ fn rows_whole_and_of_some_columns() {
         assert_eq!(rows(table, &Scan::default().with_rows(1..3)), all[1..3]);
         // In the order asked for; what a sample has not is not there.
         let some = rows(table, &Scan::default().with_columns([1, 0]));
-        assert_eq!(some, [r#"{"n":1,"key":"a"}"#, r#"{"n":null,"key":"b"}"#, r#"{"key":"c"}"#, r#"{"n":1.5,"key":"d"}"#]);
-        assert_eq!(rows(table, &Scan::default().with_columns([7, 6, 5]).with_rows(2..9)), [
-            r#"{"{\"$bytes\":\"Nw==\"}":2,"7#2":1,"7":42}"#,
-            "{}"
-        ]);
+        assert_eq!(
+            some,
+            [r#"{"n":1,"key":"a"}"#, r#"{"n":null,"key":"b"}"#, r#"{"key":"c"}"#, r#"{"n":1.5,"key":"d"}"#]
+        );
+        assert_eq!(
+            rows(table, &Scan::default().with_columns([7, 6, 5]).with_rows(2..9)),
+            [r#"{"{\"$bytes\":\"Nw==\"}":2,"7#2":1,"7":42}"#, "{}"]
+        );
         let many: Vec<usize> = (0..9).rev().chain([0]).collect();
         let text = rows(table, &Scan::default().with_columns(many).with_rows(3..4));
         assert_eq!(text, [r#"{"c":{"$complex":[1.0,1.0]},"n":1.5,"key":"d","key":"d"}"#]);

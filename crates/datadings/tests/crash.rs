@@ -84,7 +84,10 @@ fn sound(path: &Path, grows: bool) -> (u64, bool) {
     let found: Vec<String> = findings(&reader, 2)
         .into_iter()
         // Bytes that a killed append has left, and so the sum of the data.
-        .filter(|text| !(grows && (text.contains("bytes stand behind the last sample") || text.contains("d.msgpack: the MD5 sum is"))))
+        .filter(|text| {
+            !(grows
+                && (text.contains("bytes stand behind the last sample") || text.contains("d.msgpack: the MD5 sum is")))
+        })
         .collect();
     assert_eq!(found, [""; 0]);
     let mut row = 0;

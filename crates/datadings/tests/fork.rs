@@ -77,7 +77,8 @@ fn both_processes_read_right() {
             let mut samples = reader.iter();
             assert_eq!(samples.nth(99).unwrap().unwrap().key().unwrap(), key(99));
             let (theirs, mine) = forking::in_both(|seed| {
-                let goes_on = samples.clone().take(50).zip(100..).all(|(sample, row)| sample.unwrap().key().unwrap() == key(row));
+                let goes_on =
+                    samples.clone().take(50).zip(100..).all(|(sample, row)| sample.unwrap().key().unwrap() == key(row));
                 goes_on && reads_right(&reader, seed)
             });
             assert!(theirs, "the child reads wrong: {access:?}, {looked_up_before} look-ups before");

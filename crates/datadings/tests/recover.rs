@@ -1,6 +1,7 @@
 //! What is left of damaged data, and indexes made anew.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test code fails by panicking")]
 #![allow(clippy::cast_possible_truncation, reason = "tests make their data with casts")]
+#![allow(clippy::single_range_in_vec_init, reason = "one range is lost")]
 
 mod set;
 
@@ -71,6 +72,15 @@ fn an_older_index_becomes_one_of_today() {
     set.write(Part::LegacyIndex, two.read(Part::LegacyIndex));
     assert!(!rebuild_index(&set.path, &rebuild()).unwrap().kept_older);
     assert_eq!(all(&set), all(&wanted));
+    // Nor one with another key, or one more or less.
+    let other_key = [&older[..5], b"\xa1z", &older[7..]].concat();
+    let less = [&[0xdf, 0, 0, 0, 19], &older[5..older.len() - 11]].concat();
+    let more = [&[0xdf, 0, 0, 0, 21], &older[5..], b"\xa1z\xcc\xff"].concat();
+    for index in [other_key, less, more] {
+        set.write(Part::LegacyIndex, index);
+        assert!(!rebuild_index(&set.path, &rebuild()).unwrap().kept_older);
+        assert!(!set.part(Part::LegacyIndex).exists());
+    }
 }
 
 #[test]
@@ -198,7 +208,7 @@ fn what_is_lost_is_told() {
     let set = Set::letters(9);
     set.patch(Part::Data, |bytes| bytes[30..50].fill(0xc1));
     let recovery = Recovery::survey(&set.path, &RecoverOptions::default()).unwrap();
-    assert_eq!(recovery.lost(), [30..50]);
+    assert_eq!(recovery.lost(), &[30..50][..]);
     assert_eq!(recovery.whole().collect::<Vec<_>>(), [0..30, 50..90]);
     assert_eq!((recovery.len(), recovery.samples_declared()), (7, Some(9)));
     assert_eq!(recovery.lost_rows(10).unwrap(), [3, 4]);

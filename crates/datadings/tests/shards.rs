@@ -52,7 +52,8 @@ fn many_are_one() {
                     shards.samples(range.clone()).unwrap().map(|s| s.unwrap().key().unwrap().to_owned()).collect();
                 assert_eq!(samples, wanted);
                 assert_eq!(shards.samples(range.clone()).unwrap().size_hint(), (wanted.len(), Some(wanted.len())));
-                let listed: Vec<String> = shards.keys(range.clone()).unwrap().map(|k| k.unwrap().into_owned()).collect();
+                let listed: Vec<String> =
+                    shards.keys(range.clone()).unwrap().map(|k| k.unwrap().into_owned()).collect();
                 assert_eq!(listed, wanted);
                 for n in 0..4 {
                     let mut samples = shards.samples(range.clone()).unwrap();

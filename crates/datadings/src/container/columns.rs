@@ -217,7 +217,8 @@ impl Fields {
             _ => (name.as_bytes(), false),
         };
         // Samples mostly have the same fields in the same order.
-        let guess = self.fields.get(position).is_some_and(|field| field.name.text == text && *field.name.bytes == *bytes);
+        let guess =
+            self.fields.get(position).is_some_and(|field| field.name.text == text && *field.name.bytes == *bytes);
         if guess {
             return Ok(position);
         }

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use container_core::{
-    ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, OpenOptions, Probe, Recognition, Result, Rows, Scan, Source,
-    Table, VerifyOptions,
+    ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, OpenOptions, Probe, Recognition, Result, Rows,
+    Scan, Source, Table, VerifyOptions,
 };
 use serde_json::{Map, Value};
 
@@ -146,7 +146,6 @@ pub struct DatadingsContainer {
     some_columns: OnceLock<Vec<ColumnInfo>>,
     all_columns: OnceLock<Vec<ColumnInfo>>,
 }
-
 
 impl DatadingsContainer {
     /// The container of a reader.

@@ -85,6 +85,7 @@ impl KeyHashes {
     }
 
     /// The hash of a sample's key.
+    #[cfg(test)]
     pub(crate) fn get(&self, row: u64) -> Option<u64> {
         hash_at(self.as_bytes(), usize::try_from(row).ok()?)
     }

@@ -102,13 +102,16 @@ impl Anchors {
     pub(super) fn rows_in(&self, ranges: &[Range<u64>], data: u64, most: usize) -> Result<Vec<u64>> {
         let mut rows = Vec::new();
         let Some(samples) = self.samples() else { return Ok(rows) };
-        for range in ranges.iter().cloned().chain([data..u64::MAX]) {
+        let behind = data..u64::MAX;
+        for range in ranges.iter().chain(std::iter::once(&behind)) {
             // The one before may reach into it.
             let mut row = self.from(range.start).saturating_sub(1);
             while row < samples && rows.len() < most {
                 match (self.get(row), self.get(row + 1)) {
                     (Some(start), _) if start >= range.end => break,
-                    (Some(start), Some(end)) if end > range.start && start < end && rows.last() < Some(&row) => rows.push(row),
+                    (Some(start), Some(end)) if end > range.start && start < end && rows.last() < Some(&row) => {
+                        rows.push(row)
+                    }
                     _ => {}
                 }
                 row += 1;

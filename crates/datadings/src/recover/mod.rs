@@ -290,7 +290,8 @@ impl Recovery {
             Some(value) => {
                 let start = usize::try_from(value.offset() - at).unwrap_or(usize::MAX);
                 let mut copy = message.bytes.get(..start).unwrap_or_default().to_vec();
-                put_str(&mut copy, &renamed).map_err(|len| Error::limit("the length of a key", len, u32::MAX.into()))?;
+                put_str(&mut copy, &renamed)
+                    .map_err(|len| Error::limit("the length of a key", len, u32::MAX.into()))?;
                 copy.extend_from_slice(message.bytes.get(start + value.as_bytes().len()..).unwrap_or_default());
                 writer.append_raw(&renamed, &copy)
             }

@@ -25,7 +25,7 @@ const LEAST: u64 = 128;
 const CHUNK: u64 = 1 << 20;
 
 /// Samples that are looked at to know whether they state their keys.
-const LOOKED_AT: u64 = 32;
+const LOOKED_AT: usize = 32;
 
 /// Sets of fields that are remembered.
 const FIELDS: usize = 1024;
@@ -119,10 +119,12 @@ impl<'a> Scanner<'a> {
     /// Whether samples state their keys, by some of them.
     fn states_keys(&mut self) -> Result<bool> {
         let samples = self.anchors.samples().unwrap_or(0);
-        let step = usize::try_from(samples / LOOKED_AT).unwrap_or(usize::MAX).max(1);
+        let step = (usize::try_from(samples).unwrap_or(usize::MAX) / LOOKED_AT).max(1);
         let (mut with, mut without) = (0, 0);
-        for row in (0..samples).step_by(step).take(2 * LOOKED_AT as usize) {
-            let Some(extent) = self.anchors.extent(row).filter(|extent| extent.end <= self.window.len()) else { continue };
+        for row in (0..samples).step_by(step).take(2 * LOOKED_AT) {
+            let Some(extent) = self.anchors.extent(row).filter(|extent| extent.end <= self.window.len()) else {
+                continue;
+            };
             match self.whole(extent.start)? {
                 Some(whole) if whole.has_key => with += 1,
                 Some(whole) if whole.end == extent.end => without += 1,
@@ -141,7 +143,7 @@ impl<'a> Scanner<'a> {
     /// The message at a place, if it is whole, and a map without flaws that matter.
     fn whole(&mut self, at: u64) -> Result<Option<Whole>> {
         let fuel = self.budget.max(LEAST);
-        let mut allowance = Allowance { depth: self.depth, fuel };
+        let mut allowance = Allowance { depth: self.depth, fuel, names: true };
         let mut sound = true;
         let mut flaw = |flaw, _| sound &= !matches!(flaw, Flaw::NameTwice | Flaw::OddName);
         let whole = unless_io(self.window.message(at, &mut allowance, &mut flaw))?.map(|message| Whole {
@@ -160,7 +162,7 @@ impl<'a> Scanner<'a> {
         let Some(whole) = self.whole(at)? else { return Ok(None) };
         let indexed = self.indexed(at);
         let as_indexed = indexed.as_ref().is_some_and(|extent| extent.end == whole.end);
-        if !whole.has_key && !(self.listed && as_indexed) {
+        if !(whole.has_key || self.listed && as_indexed) {
             return Ok(None);
         }
         // It ends elsewhere than the index says, and the index is right about the next one: it has swallowed some of that.
@@ -296,9 +298,5 @@ impl<'a> Scanner<'a> {
 
 /// Whether two bytes may be the first of a sample: a map, whose first name is a text or whose length follows.
 fn begins(pair: &[u8]) -> bool {
-    match pair {
-        [0x81..=0x8f, 0xa0..=0xbf | 0xd9..=0xdb] => true,
-        [0xde | 0xdf, _] => true,
-        _ => false,
-    }
+    matches!(pair, [0x81..=0x8f, 0xa0..=0xbf | 0xd9..=0xdb] | [0xde | 0xdf, _])
 }

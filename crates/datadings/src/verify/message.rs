@@ -34,7 +34,7 @@ pub(crate) struct Message<'a> {
     pub(crate) key: Option<&'a str>,
     /// The value of the field `key`, whatever it is.
     pub(crate) key_value: Option<RawValue<'a>>,
-    /// Of the names of its fields, in their order.
+    /// A hash of the names of its fields in their order, where it is wanted.
     pub(crate) names: u64,
 }
 
@@ -45,11 +45,13 @@ pub(crate) struct Allowance {
     pub(crate) depth: u32,
     /// Values, and texts by their length.
     pub(crate) fuel: u64,
+    /// Whether [`Message::names`] is wanted.
+    pub(crate) names: bool,
 }
 
 impl Allowance {
     pub(crate) const fn unbounded(depth: u32) -> Self {
-        Self { depth, fuel: u64::MAX }
+        Self { depth, fuel: u64::MAX, names: false }
     }
 
     #[inline]
@@ -90,7 +92,7 @@ pub(crate) fn inspect<'a>(
     if allowance.depth == 0 {
         return Err(too_deep(1, 0, at));
     }
-    let mut names = Names::default();
+    let mut names = Names { hashed: allowance.names, ..Names::default() };
     let (mut key, mut key_value, mut inside) = (None, None, Inside::default());
     for _ in 0..count {
         let here = *tokens;
@@ -198,6 +200,10 @@ fn pass(tokens: &mut Tokens<'_>, level: u32, allowance: &mut Allowance, inside: 
     allowance.spend(1)?;
     if let Some(bytes) = tokens.short_str() {
         return text(bytes, tokens);
+    }
+    // Most others are passed over by their lengths.
+    if !matches!(tokens.peek(), Some(0x80..=0x9f | 0xd9..=0xdf)) {
+        return tokens.skip().map(drop);
     }
     let at = tokens.offset();
     match tokens.next()? {
@@ -319,6 +325,7 @@ struct Names<'a> {
     len: usize,
     /// All of them, once they are many.
     all: Vec<Name<'a>>,
+    hashed: bool,
     hash: u64,
     /// One of them is a bin, as those of numpy are.
     binary: bool,
@@ -328,10 +335,12 @@ impl<'a> Names<'a> {
     /// Takes a name; false when it is known already. Of many names nothing is known before the end.
     #[inline]
     fn is_new(&mut self, name: Name<'a>) -> bool {
-        for byte in name.bytes.iter().take(32) {
-            self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        if self.hashed {
+            for byte in name.bytes.iter().take(32) {
+                self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+            self.hash = (self.hash ^ name.bytes.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         }
-        self.hash = (self.hash ^ name.bytes.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         self.binary |= !name.text;
         if let Some(place) = self.first.get_mut(self.len) {
             *place = name;
@@ -437,7 +446,7 @@ mod tests {
     #[test]
     fn work_is_bounded() {
         let bytes = [&[0xdd, 0, 0, 0x10, 0][..], &[1; 0x1000]].concat();
-        let mut allowance = Allowance { depth: 9, fuel: 100 };
+        let mut allowance = Allowance { depth: 9, fuel: 100, names: true };
         let error = inspect(&mut Tokens::at(&bytes, 0), &mut allowance, &mut |_, _| {}).unwrap_err();
         assert_eq!(error.to_string(), "the work for a message 1 exceeds the limit 0");
     }

@@ -58,6 +58,7 @@ impl FileSet {
     }
 
     /// The set that a file belongs to: its data file, or one of those beside it.
+    #[cfg(test)]
     pub(crate) fn of(member: &Path) -> Self {
         Self::beside(member).unwrap_or_else(|| Self::new(member))
     }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use container_core::{Error, Result, Source, Sync};
+use container_core::{Error, Result, Source};
 
 use crate::index::KeyList;
 use crate::wire::md5_file::put_md5_line;
@@ -68,7 +68,8 @@ impl IndexFiles {
             md5 = Some(spool);
         }
         let has_md5 = md5.is_some();
-        let mut files = Self { offsets, others: [keys, hashes, filter].into_iter().chain(md5).collect(), md5: has_md5, older };
+        let mut files =
+            Self { offsets, others: [keys, hashes, filter].into_iter().chain(md5).collect(), md5: has_md5, older };
         files.others.iter_mut().try_for_each(Spool::ready)?;
         files.offsets.ready()?;
         Ok(files)

@@ -15,8 +15,8 @@ mod writer;
 
 pub(crate) use commit::{IndexFiles, Older};
 pub(crate) use keys::KeysFile;
-pub(crate) use spool::Spool;
-pub(crate) use seen::SeenKeys;
-pub(crate) use sum::{Sum, sum_of};
 pub use options::WriterOptions;
-pub use writer::{Written, Writer};
+pub(crate) use seen::SeenKeys;
+pub(crate) use spool::Spool;
+pub(crate) use sum::Sum;
+pub use writer::{Writer, Written};

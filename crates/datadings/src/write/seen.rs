@@ -38,7 +38,12 @@ impl SeenKeys {
     /// Adds a key as that of `row`, unless it is there: then its row is given. `is` tells whether a row has the key; it is
     /// asked for the rows with the same hash.
     #[inline]
-    pub(crate) fn claim(&mut self, key: &str, row: u32, mut is: impl FnMut(u32) -> Result<bool>) -> Result<Option<u32>> {
+    pub(crate) fn claim(
+        &mut self,
+        key: &str,
+        row: u32,
+        mut is: impl FnMut(u32) -> Result<bool>,
+    ) -> Result<Option<u32>> {
         if self.len >= self.slots.len() / 4 * 3 {
             self.grow();
         }

@@ -77,7 +77,8 @@ impl Writer {
 
     fn create_in(set: FileSet, options: WriterOptions) -> Result<Self> {
         if options.output.overwrite == Overwrite::Refuse
-            && let Some(there) = Part::BESIDE.iter().map(|part| set.path(*part)).find(|path| path.symlink_metadata().is_ok())
+            && let Some(there) =
+                Part::BESIDE.iter().map(|part| set.path(*part)).find(|path| path.symlink_metadata().is_ok())
         {
             let detail = "the output exists (a file of another dataset of this name)";
             return Err(Error::usage(detail).in_file(there.display().to_string()));
@@ -92,7 +93,17 @@ impl Writer {
         let mut offsets = Spool::create(&set.path(Part::Offsets), sync)?;
         offsets.put(&0u64.to_be_bytes())?;
         let keys = KeysFile::create(&set.path(Part::Keys), sync)?;
-        Ok(Self { set, options, data, offsets, keys, seen: SeenKeys::new(), scratch: Vec::new(), old_end: 0, poisoned: false })
+        Ok(Self {
+            set,
+            options,
+            data,
+            offsets,
+            keys,
+            seen: SeenKeys::new(),
+            scratch: Vec::new(),
+            old_end: 0,
+            poisoned: false,
+        })
     }
 
     /// Samples so far.
@@ -220,10 +231,7 @@ impl Writer {
 
 impl std::fmt::Debug for Writer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Writer")
-            .field("data", &self.set.data())
-            .field("len", &self.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Writer").field("data", &self.set.data()).field("len", &self.len()).finish_non_exhaustive()
     }
 }
 

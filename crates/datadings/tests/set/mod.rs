@@ -1,5 +1,7 @@
 //! A small dataset on disk, and what can be done to it.
 #![allow(dead_code, reason = "every test file uses a part of it")]
+#![allow(unreachable_pub, reason = "it is a module of several tests")]
+#![allow(clippy::cast_possible_truncation, reason = "tests make their data with casts")]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
