@@ -6,6 +6,7 @@
 //! | see what is in it | [`Container::tables`], [`Table::columns`], [`Container::details`] |
 //! | walk over rows, some columns of them, a range of them | [`Table::rows`], [`Scan`] |
 //! | write rows as JSON lines or CSV | [`convert::JsonLines`], [`convert::Csv`], [`convert::copy`] |
+//! | write text, rows or files into a container | `convert::import` |
 //! | check a file | [`Container::verify`] |
 //! | know the formats | [`formats`] |
 //!
@@ -57,7 +58,7 @@
 //! |---|---|
 //! | `cli` (default) | the command `wharf`, with the crates a command needs; off for the library alone |
 //! | `parallel` (default) | formats decode with all cores |
-//! | `datadings` (default) | [datadings](::datadings), datasets of msgpack samples |
+//! | `datadings` (default) | [datadings](mod@datadings), datasets of msgpack samples; with it `convert::import`: text, rows and files into datasets |
 //! | `idv` (default) | [IDV](::idv), the format of ML.NET; with it `convert::import`, text tables into IDV files |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

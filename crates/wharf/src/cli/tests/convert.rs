@@ -84,6 +84,46 @@ fn other_formats_are_no_idv_so_far() {
     assert_eq!(place.files(), ["in"]);
 }
 
+#[cfg(feature = "datadings")]
+#[test]
+fn rows_of_any_format_become_samples() {
+    let place = place();
+    let samples = |name: &str| {
+        let reader = datadings::Reader::open(place.path(name)).unwrap();
+        let all = reader.iter().map(|sample| sample.unwrap().as_bytes().to_vec());
+        all.collect::<Vec<_>>()
+    };
+    let ran = place.wharf(&["convert", "@in", "@in", "@out.msgpack", "--number", "--json"]);
+    assert_eq!(ran.json(), json!({"file": "@out.msgpack", "to": "datadings", "rows": 4, "bytes": 90}));
+    let written = samples("out.msgpack");
+    assert_eq!(written[1], b"\x83\xa3key\xaa0000000001\xa1a\x02\xa1b\xc0");
+    assert_eq!(written[2], b"\x83\xa3key\xaa0000000002\xa1a\x01\xa1b\xa1x");
+    assert_eq!(
+        place.wharf(&["convert", "@in", "@a.msgpack", "--key", "a", "--columns", "b", "--rows", "1.."]).ok(),
+        ""
+    );
+    assert_eq!(samples("a.msgpack"), [b"\x82\xa3key\xa12\xa1b\xc0"]);
+    let error = place.wharf(&["convert", "@in", "@b.msgpack", "--key", "b"]).failed(1);
+    assert_eq!(error, "error: @in: a value of the kind nil where the key, a text or an integer, is wanted (row 1)");
+    let error = place.wharf(&["convert", "@in", "@b.msgpack", "--key", "c"]).failed(2);
+    assert_eq!(error, "error: @in: there is no column \"c\"");
+    let error = place.wharf(&["convert", "@in", "@in", "@b.msgpack", "--key", "a"]).failed(1);
+    assert!(error.starts_with("error: @in: the key is that of sample 0 already"), "{error}");
+    let error = place.wharf(&["convert", "@in", "@b.msgpack", "--number", "--rows", "3"]).failed(2);
+    assert_eq!(error, "error: there is no row 3: the input has 2 rows, counted from 0");
+    assert!(place.files().iter().all(|name| !name.starts_with("b.")));
+}
+
+#[cfg(feature = "datadings")]
+#[test]
+fn an_error_of_a_row_leaves_no_dataset() {
+    let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
+    let place = Place::new().with_document("bad", &json!({"tables": [table]}));
+    let error = place.wharf(&["convert", "@bad", "@out.msgpack", "--number"]).failed(1);
+    assert_eq!(error, "error: mock: @bad: the block is damaged (row 1)");
+    assert_eq!(place.files(), ["bad"]);
+}
+
 #[cfg(feature = "idv")]
 #[test]
 fn idv_is_not_for_terminals() {
