@@ -138,6 +138,12 @@ fn an_append_that_died_is_taken_in_or_cut_off() {
     let rebuilt = rebuild_index(&set.path, &rebuild().with_truncate(true)).unwrap();
     assert_eq!((rebuilt.samples, rebuilt.cut), (4, 4));
     assert_eq!(all(&set), all(&four));
+    // A sample that the index has is not cut away: no append has left it so.
+    let lost = Set::letters(3);
+    lost.patch(Part::Data, |bytes| bytes.truncate(25));
+    let error = rebuild_index(&lost.path, &rebuild().with_truncate(true)).unwrap_err();
+    assert!(error.to_string().contains("the sample is not whole: the others can be recovered"), "{error}");
+    assert_eq!(lost.read(Part::Data).len(), 25);
     // A length that was damaged is no sample cut off: others stand behind it.
     for part in &PARTS[1..] {
         set.remove(*part);

@@ -66,7 +66,7 @@ impl Reader {
     /// in it, the offsets, every key and hash and the filter against the samples, every line of `.md5`. All findings are told, of
     /// each kind the first hundred and how many more there are.
     ///
-    /// The sum of the data is what takes longest; everything else is done beside it. Memory: 8 bytes a sample, and the filter.
+    /// The sum of the data is what takes longest; everything else is done beside it. Memory: some 20 bytes a sample, and the filter.
     ///
     /// # Errors
     /// [`Io`](ErrorKind::Io) when a file cannot be read; everything that is wrong with them goes to `report`.
