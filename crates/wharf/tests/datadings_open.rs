@@ -120,6 +120,10 @@ fn a_field_of_one_sample_is_a_column_where_that_matters() {
         "{\"rare\":\"here\",\"key\":\"k4321\"}"
     );
     assert_eq!(header(&["cat", &path, "--columns", "rare,key", "--rows", "7"]), "{\"key\":\"k7\"}");
+    // A record for people has all of its own fields.
+    let record = run(["get", &path, "k4321", "--pretty"]).ok().to_owned();
+    assert!(record.lines().any(|line| line.starts_with("rare ") && line.ends_with(" here")), "{record}");
+    assert!(!run(["get", &path, "k4320", "--pretty"]).ok().contains("rare"));
     let csv = folder.path("rare.csv");
     assert_eq!(run(["convert", &path, &csv, "--columns", "key,rare"]).code(), 0);
     let text = fs::read_to_string(&csv).unwrap();

@@ -39,6 +39,12 @@ fn parts_of_a_dataset_joined_again_are_that_dataset() {
         [line(0, "1 sample"), line(1, "49 samples"), line(2, "99 samples"), line(3, "1 sample")].concat()
     );
     assert_eq!(keys(&folder.path("part-1.msgpack")), keys(&iris)[1..50]);
+    // Nothing stays of a set that is replaced.
+    fs::write(folder.path("part-0.msgpack.index"), "of before").unwrap();
+    assert_eq!(run(["split", &iris, "--parts", "1", "-o", &pattern, "--force", "--no-md5"]).code(), 0);
+    let left: Vec<_> = folder.files().into_iter().filter(|name| name.starts_with("part-0")).collect();
+    let expected = ["", ".filter", ".key_hashes", ".keys", ".offsets"].map(|part| format!("part-0.msgpack{part}"));
+    assert_eq!(left, expected);
     assert!(folder.files().iter().all(|name| !name.contains("wharf")), "nothing is left behind");
 }
 
@@ -233,6 +239,17 @@ fn datasets_are_mixed_at_random_and_keep_their_order() {
             all
         });
     }
+    // Datasets of one length come in orders of their own.
+    let numbers = |name: char| (0..30).map(|number| format!("{name}{number}")).collect::<Vec<_>>();
+    let [a, b] = ['a', 'b'].map(|name| {
+        let samples = numbers(name);
+        let samples: Vec<_> = samples.iter().map(|key| (key.as_str(), 0)).collect();
+        folder.write(&format!("{name}.msgpack"), &samples)
+    });
+    assert_eq!(run(["merge", &a, &b, "-o", &out, "--force", "--shuffle", "--seed", "7"]).code(), 0);
+    let found = keys(&out);
+    let order = |keys: &[String]| keys.iter().map(|key| key[1..].to_owned()).collect::<Vec<_>>();
+    assert_ne!(order(&found[..30]), order(&found[30..]));
     let ran = run(["merge", &iris, &digits, "-o", &out, "--force", "--strategy", "random", "--json"]);
     let done = ran.lines().remove(0);
     assert_eq!((&done["rows"], &done["inputs"]), (&json!(i.len() + d.len()), &json!(2)));

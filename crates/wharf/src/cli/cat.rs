@@ -109,8 +109,14 @@ fn table(job: &mut Job<'_>, terminal: Option<u16>, env: &mut Env<'_>) -> Result<
     job.most_columns = sink.most_columns();
     let outcome = run_and_flush(job, &mut sink, &mut env.opener, &mut poured);
     let hidden = poured.hidden + sink.hidden();
+    let unknown = sink.unknown();
     if hidden > 0 && !env.stdout.closed {
         env.report.note(format!("{} not shown for lack of room: choose with --columns", counted(hidden, "column")));
+    }
+    if unknown > 0 && !env.stdout.closed {
+        let values = counted(unknown, "value");
+        env.report
+            .note(format!("{values} not shown of columns that few rows have: choose them with --columns, or --json"));
     }
     finish(outcome, &poured, env)
 }

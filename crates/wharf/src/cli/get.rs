@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use container_core::{Error, Result, Table};
+use container_core::{Error, Result, Rows, Table};
 use wharf::convert::{Cells, column_names};
 
 use super::Outcome;
@@ -137,6 +137,15 @@ const fn kind_name(kind: datadings::Kind) -> &'static str {
     }
 }
 
+/// The names of a row's fields.
+fn fields(rows: &dyn Rows) -> Result<Vec<String>> {
+    let mut line = Vec::new();
+    rows.json(&mut line)?;
+    let object: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(&line).map_err(|cause| Error::invalid("the row's JSON is no map").caused_by(cause))?;
+    Ok(object.into_iter().map(|(name, _)| name).collect())
+}
+
 /// The row that is asked for, by number or by key.
 fn row_of(arguments: &Arguments, find: impl FnOnce(&str) -> Result<Option<u64>>) -> Result<u64> {
     match &arguments.key {
@@ -158,9 +167,19 @@ fn record(arguments: &Arguments, place: &Place, table: &dyn Table, env: &mut Env
         return Err(Error::usage(format!("there is no row {row}")));
     }
     let text = if arguments.pretty || (env.stdout.terminal.is_some() && !env.json()) {
-        let names = column_names(table, &scan);
-        let mut cells = Cells::new(&names).with_limit(human::RECORD_CELL);
-        cells.fill(rows.row())?;
+        let known = column_names(table, &scan);
+        let mut cells = Cells::new(&known).with_limit(human::RECORD_CELL);
+        let own = match cells.fill(rows.row())? {
+            0 => Vec::new(),
+            // A table without a schema, whose columns are not all known: the record knows its own.
+            _ => fields(rows.as_ref())?,
+        };
+        let mut names = known;
+        if !own.is_empty() {
+            names = own.iter().map(String::as_str).collect();
+            cells = Cells::new(&names).with_limit(human::RECORD_CELL);
+            cells.fill(rows.row())?;
+        }
         let kind = |name: &str| table.columns().iter().find(|column| column.name == name).map_or("", |c| &c.kind);
         let lines = names.iter().zip(cells.iter()).map(|(name, cell)| (*name, kind(name), cell));
         human::record(lines, env.stdout.terminal)

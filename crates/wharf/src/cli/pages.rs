@@ -30,6 +30,8 @@ pub(crate) struct Pages<W> {
     /// How many columns fit, decided by the first page.
     fit: Option<usize>,
     failed: bool,
+    /// Fields of rows that are none of the columns.
+    unknown: u64,
 }
 
 struct Shown {
@@ -39,7 +41,7 @@ struct Shown {
 
 impl<W: Write> Pages<W> {
     pub(crate) fn new(out: W, width: Option<u16>) -> Self {
-        Self { out, width, cells: None, page: Vec::new(), bytes: 0, fit: None, failed: false }
+        Self { out, width, cells: None, page: Vec::new(), bytes: 0, fit: None, failed: false, unknown: 0 }
     }
 
     /// No more columns than this can be seen.
@@ -51,6 +53,11 @@ impl<W: Write> Pages<W> {
     pub(crate) fn hidden(&self) -> usize {
         let all = self.cells.as_ref().map_or(0, Cells::len);
         self.fit.map_or(0, |fit| all.saturating_sub(fit))
+    }
+
+    /// How many values of the rows stood in no column.
+    pub(crate) fn unknown(&self) -> u64 {
+        self.unknown
     }
 
     fn print(&mut self) -> Result<()> {
@@ -131,7 +138,7 @@ impl<W: Write> Sink for Pages<W> {
 
     fn write(&mut self, rows: &dyn Rows) -> Result<()> {
         let cells = self.cells.as_mut().ok_or_else(|| Error::usage("a row was written before the table began"))?;
-        cells.fill(rows.row()).map_err(|error| error.in_row(rows.index()))?;
+        self.unknown += cells.fill(rows.row()).map_err(|error| error.in_row(rows.index()))?;
         let number = Shown { text: rows.index().to_string(), number: true };
         let shown = cells.iter().map(|cell| Shown { text: human::shown(&cell), number: human::is_number(&cell) });
         let row: Vec<Shown> = std::iter::once(number).chain(shown).collect();
