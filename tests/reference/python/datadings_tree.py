@@ -15,7 +15,7 @@ from datadings.writer import FileWriter
 
 OUT = Path(sys.argv[1]).resolve()
 
-LABELS = ["cat", "dog9", "dog10", "\u00e9t\u00e9", "Zoo"]
+LABELS = ["cat", "dog9", "dog10", "\u00e9t\u00e9", "fox", "Zoo"]
 NAMES = {
     "1.jpg": "one",
     "10.jpg": "ten" * 100,
@@ -30,7 +30,7 @@ TREE = {f"{label}/{name}": f"{content}{label if content else ''}" for label in L
 TREE |= {"top.jpg": "no label", ".hidden/1.jpg": "hidden", "cat/.hidden.jpg": "hidden too", "dog9/long.bin": "long" * 20_000}
 
 LIST = "cat/1.jpg\tb2\tmore\tand more\ndog9/1.jpg\tb10\ncat/sub/1.jpg\tb2\t\n"
-ORDER = "Zoo\n\u00e9t\u00e9\ndog10\ndog9\ncat\n"
+ORDER = "Zoo\nfox\n\u00e9t\u00e9\ndog10\ndog9\ncat\n"
 
 
 def save(name, reader, order=None):

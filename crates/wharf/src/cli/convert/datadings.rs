@@ -6,7 +6,7 @@ use std::sync::Arc;
 use container_core::{Error, ErrorKind, OpenOptions, OutputOptions, Overwrite, Progress, Result, Unit};
 use datadings::{Reader, Writer, WriterOptions, Written};
 use serde_json::{Map, Value};
-use wharf::convert::import::{FileOptions, FileTable, Keys, SampleOptions, Sampled, copy_samples, write_rows};
+use wharf::convert::import::{FileOptions, FileTable, Keys, SampleOptions, copy_samples, write_rows};
 use wharf::open_among;
 
 use super::super::Outcome;
@@ -326,11 +326,9 @@ fn tables(
                 .collect(),
         );
         bar.begin(Unit::Rows, table.len());
-        let mut losses = Vec::new();
         let samples = self::options(arguments).with_columns(names);
-        let sampled: Sampled =
-            write_rows(table, &scan, writer, &samples, before, Some(bar.as_ref()), &mut losses).map_err(named)?;
-        done.poured.lost.extend(losses.into_iter().map(|loss| Lost { file: Some(input.name.clone()), loss }));
+        let sampled = write_rows(table, &scan, writer, &samples, before, Some(bar.as_ref())).map_err(named)?;
+        done.poured.lost.extend(sampled.losses.into_iter().map(|loss| Lost { file: Some(input.name.clone()), loss }));
         done.poured.rows += sampled.rows;
         before = sampled.passed;
     }

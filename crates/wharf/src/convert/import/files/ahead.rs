@@ -33,7 +33,7 @@ pub(super) fn each<T: Send>(
                 rest.start = batch.end;
                 let loaded = side_by_side(batch, threads, &load);
                 let failed = loaded.last().is_some_and(Result::is_err);
-                // Nobody takes it when writing has failed.
+                // Nobody takes it when writing has failed; what follows an error would be loaded for nothing.
                 if give.send(loaded).is_err() || failed {
                     break;
                 }

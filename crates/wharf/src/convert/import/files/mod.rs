@@ -263,7 +263,7 @@ impl FileTable {
     }
 
     /// Writes a sample for each file of a range, in order; the next ones are read meanwhile, by `threads` threads (0 for as many as the machine
-    /// has; feature `parallel`), into memory that is bounded but for one that holds the largest file. Returns how many there are.
+    /// has; feature `parallel`). That takes some 100 MB, and a few times the largest file. Returns how many there are.
     ///
     /// # Errors
     /// [`Io`](ErrorKind::Io) of a file that cannot be read, or is gone; what is wrong with an archive;

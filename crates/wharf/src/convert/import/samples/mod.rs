@@ -11,7 +11,7 @@ mod words;
 
 use std::ops::Range;
 
-use container_core::{Error, ErrorKind, Progress, Result};
+use container_core::{Error, ErrorKind, Loss, Progress, Result};
 use datadings::Writer;
 
 use super::chunk::{Cutter, part};
@@ -113,7 +113,7 @@ impl SampleOptions {
     }
 }
 
-/// What [`TextTable::write_samples`] did.
+/// What [`TextTable::write_samples`], [`write_rows`] or [`copy_samples`] did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sampled {
@@ -123,6 +123,8 @@ pub struct Sampled {
     pub passed: u64,
     /// Of CSV the columns that were written and what their cells became: `int`, `float`, `bool`, `str`, `JSON` or `nil`.
     pub kinds: Vec<(String, &'static str)>,
+    /// What the rows of a table could not show as they are.
+    pub losses: Vec<Loss>,
 }
 
 impl TextTable {

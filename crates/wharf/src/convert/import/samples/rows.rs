@@ -12,7 +12,6 @@ const STRIDE: u64 = 256;
 
 /// Writes rows of a table as samples, in their order: floats stay floats of their size, texts and numbers are what they are, times and row
 /// ids become texts. `before` is the number of rows in the inputs before this one; [`SampleOptions::rows`] counts them too.
-/// What the table could not show is in `losses`.
 ///
 /// # Errors
 /// Of the table and of the writer; a row without a key or with one that is no text, with its number;
@@ -24,7 +23,6 @@ pub fn write_rows(
     options: &SampleOptions,
     before: u64,
     progress: Option<&dyn Progress>,
-    losses: &mut Vec<container_core::Loss>,
 ) -> Result<Sampled> {
     let names: Vec<&str> = table.columns().iter().map(|column| column.name.as_str()).collect();
     let find = |name: &str| names.iter().position(|known| *known == name);
@@ -86,7 +84,7 @@ pub fn write_rows(
     if let Some(len) = table.len() {
         sampled.passed = before.saturating_add(len);
     }
-    losses.extend(rows.losses());
+    sampled.losses = rows.losses();
     Ok(sampled)
 }
 

@@ -46,7 +46,10 @@ impl Seen {
         if text.is_empty() || self.texts {
             return;
         }
-        if is_number(text) {
+        if text == "-0" {
+            // No integer has that sign.
+            self.floats = true;
+        } else if is_number(text) {
             match number(text) {
                 Number::Integer { value, exact } => {
                     self.integers = true;
@@ -226,6 +229,7 @@ mod tests {
         assert_eq!(word(&["9007199254740993", "2"]), "int");
         assert_eq!(word(&["NaN", "Infinity"]), "str");
         assert_eq!(word(&["1e400"]), "str");
+        assert_eq!(word(&["-0", "1"]), "float");
         assert_eq!(word(&["true", "FALSE", ""]), "bool");
         assert_eq!(word(&["true", "1"]), "str");
         assert_eq!(word(&["007", "1"]), "str");
