@@ -368,7 +368,8 @@ fn csv_in_all_its_forms() {
     assert_eq!(place.cat("d.idv"), [r#"{"c0":1,"c1":"x"}"#, r#"{"c0":2,"c1":"y"}"#]);
     let (code, said) = place.said(&["convert", "@d.data", "@none.idv"]);
     assert_eq!(code, 2);
-    let known = if cfg!(feature = "datadings") { "jsonl, csv, tsv, idv, datadings or zip" } else { "jsonl, csv, tsv or idv" };
+    let known =
+        if cfg!(feature = "datadings") { "jsonl, csv, tsv, idv, datadings or zip" } else { "jsonl, csv, tsv or idv" };
     assert_eq!(said, format!("error: @d.data: what it is cannot be told: say --from {known}\n"));
     let (code, said) = place.said(&["convert", "@a.csv", "@c.tsv", "@none.idv"]);
     assert_eq!(code, 2);
