@@ -215,6 +215,15 @@ fn rows_whole_and_of_some_columns() {
 }
 
 #[test]
+fn of_a_field_that_is_there_twice_the_first_counts() {
+    let set = Set::of(&[("a", b"\x84\xa3key\xa1a\xa1x\x01\xa1x\x02\xa1y\x03")]);
+    let container = open(&set.path);
+    let table = container.tables()[0];
+    assert_eq!(table.columns()[1].details["samples"], 1);
+    assert_eq!(rows(table, &Scan::default().with_columns([1, 2])), [r#"{"x":1,"y":3}"#]);
+}
+
+#[test]
 fn rows_that_are_wrong() {
     let set = Set::letters(3);
     set.patch(Part::Data, |bytes| bytes[17] = 0xc1); // in the second sample
@@ -243,10 +252,13 @@ fn a_survey_finds_what_a_glance_does_not() {
     let path = folder.path().join("d.msgpack");
     let mut writer = Writer::create(&path, options().with_md5(false)).unwrap();
     for n in 0..70_000u32 {
-        let mut message = vec![if n == 33_333 { 0x83 } else { 0x82 }, 0xa3, b'k', b'e', b'y', 0xa6];
+        let more = n == 33_333 || n >= 60_000;
+        let mut message = vec![if more { 0x83 } else { 0x82 }, 0xa3, b'k', b'e', b'y', 0xa6];
         message.extend(format!("{n:06}").bytes());
         if n == 33_333 {
             message.extend(b"\xa4rare\xc3");
+        } else if more {
+            message.extend(b"\xa4late\xc0");
         }
         message.extend(b"\xa1x\xc5\x04\x00");
         message.resize(message.len() + 1024, 0);
@@ -254,17 +266,18 @@ fn a_survey_finds_what_a_glance_does_not() {
     }
     writer.finish().unwrap();
     let container = DatadingsContainer::new(Reader::open(&path).unwrap());
-    assert_eq!(columns(&container), ["key: str", "x: bytes"]);
+    assert_eq!(columns(&container), ["key: str", "x: bytes", "late: nil"]);
     assert!(container.columns()[0].details["samples_looked_at"].as_u64().unwrap() < 5000);
     container.survey().unwrap();
-    assert_eq!(columns(&container), ["key: str", "x: bytes", "rare: bool"]);
+    // Those that were known keep their places, although one of them comes later.
+    assert_eq!(columns(&container), ["key: str", "x: bytes", "late: nil", "rare: bool"]);
     assert_eq!(container.columns()[0].details["samples"], 70_000);
-    let scan = Scan::default().with_columns([2, 0]).with_rows(33_332..33_334);
+    let scan = Scan::default().with_columns([3, 0]).with_rows(33_332..33_334);
     assert_eq!(rows(&container, &scan), [r#"{"key":"033332"}"#, r#"{"rare":true,"key":"033333"}"#]);
-    let limits = Limits::default().with_columns(2);
+    let limits = Limits::default().with_columns(3);
     let reader = Reader::open_with(&path, OpenOptions::default().with_limits(limits)).unwrap();
     let container = DatadingsContainer::new(reader);
     let error = container.survey().unwrap_err();
-    assert!(error.to_string().contains("the number of columns 3 exceeds the limit 2"), "{error}");
+    assert!(error.to_string().contains("the number of columns 4 exceeds the limit 3"), "{error}");
     assert!(error.to_string().contains("row 33333"), "{error}");
 }

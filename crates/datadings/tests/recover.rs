@@ -313,8 +313,8 @@ fn damaged_data_are_never_replaced() {
 /// Data that are meant to take long: everything looks like the beginning of something.
 #[test]
 fn hostile_data_take_time_in_proportion() {
-    // A map of very many that ends nowhere, its header again and again in what is a value to the one before.
-    let flat = b"\xdf\x00\x0f\xff\xff\xa1a\xc4\x05".repeat(60_000);
+    // A map of 65,535 pairs, whose header stands again and again in what is a value to the one before.
+    let flat = b"\xde\xff\xff\xa1a\xc4\x05".repeat(300_000);
     let nested = b"\x81\xa1a".repeat(200_000);
     let arrays = vec![0x9f; 500_000];
     let long_texts = [b"\x81\xdb\x00\x07\x00\x00".repeat(80_000), vec![b'a'; 400_000]].concat();
@@ -378,4 +378,30 @@ fn a_large_dataset_with_some_damage() {
         let left = left.len() + damaged.len();
         assert!(if with_index { left == 5000 } else { (4990..=5000).contains(&left) }, "{left}, index {with_index}");
     }
+}
+
+#[test]
+fn samples_larger_than_what_is_read_at_once() {
+    let large = |key: u8, len: u32| {
+        let mut message = [&b"\x82\xa3key\xa1"[..], &[key], b"\xa1x\x92\xc6", &len.to_be_bytes()].concat();
+        message.resize(message.len() + len as usize, key);
+        message.push(7);
+        message
+    };
+    let messages = [large(b'a', 5000), large(b'b', 3_000_000), large(b'c', 4090), large(b'd', 70_000)];
+    let set = Set::of(&["a", "b", "c", "d"].into_iter().zip(&messages).collect::<Vec<_>>());
+    let before = all(&set);
+    set.remove(Part::Offsets);
+    assert_eq!(recovered(&set, &RecoverOptions::default()), (keys("abcd"), vec![]));
+    let positional = OpenOptions::default().with_access(Access::Positional);
+    rebuild_index(&set.path, &rebuild().with_open(positional)).unwrap();
+    assert!(all(&set) == before);
+    // The head of the large one is gone: all of it is, and nothing else.
+    set.remove(Part::Offsets).patch(Part::Data, |bytes| bytes[messages[0].len()] = 0xc1);
+    assert_eq!(recovered(&set, &RecoverOptions::default()).0, keys("acd"));
+    // More than a sample may have.
+    let limits = positional.with_limits(container_core::Limits::default().with_block_bytes(1_000_000));
+    set.write(Part::Data, &before[0]);
+    let error = rebuild_index(&set.path, &rebuild().with_open(limits)).unwrap_err();
+    assert!(error.to_string().contains("the length of a sample"), "{error}");
 }

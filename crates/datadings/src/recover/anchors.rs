@@ -120,3 +120,42 @@ impl Anchors {
         Ok(rows)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(starts: &[u64], end: u64) -> Anchors {
+        Anchors::Held(starts.to_vec(), end)
+    }
+
+    fn file(offsets: &[u64], data: u64, keys: Option<u64>) -> Anchors {
+        let bytes: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_be_bytes()).collect();
+        Anchors::of_file(Source::from(bytes), data, keys)
+    }
+
+    #[test]
+    fn offsets_of_all_forms_say_the_same() {
+        let forms = [held(&[0, 10, 30], 60), file(&[0, 10, 30, 60], 60, None), file(&[0, 10, 30], 60, Some(3))];
+        for anchors in forms {
+            assert_eq!(anchors.samples(), Some(3));
+            assert_eq!([0, 1, 2, 3].map(|row| anchors.extent(row)), [Some(0..10), Some(10..30), Some(30..60), None]);
+            assert_eq!([0, 1, 10, 11, 30, 31].map(|at| anchors.from(at)), [0, 1, 1, 2, 2, 3]);
+            assert_eq!([0, 1, 30, 60].map(|at| anchors.row_at(at)), [Some(0), None, Some(2), None]);
+        }
+        assert_eq!(Anchors::None.samples(), None);
+    }
+
+    #[test]
+    fn samples_that_ranges_touch() {
+        let anchors = held(&[0, 10, 30, 35], 60);
+        let rows = |ranges: &[Range<u64>], data| anchors.rows_in(ranges, data, 9).unwrap();
+        assert_eq!(rows(&[], 60), [0; 0]);
+        assert_eq!(rows(&[10..30, 59..60], 60), [1, 3]);
+        assert_eq!(rows(&[9..10, 12..13, 14..31], 60), [0, 1, 2]);
+        let one = 11..12;
+        assert_eq!(rows(std::slice::from_ref(&one), 33), [1, 2, 3]);
+        let all = 0..60;
+        assert_eq!(anchors.rows_in(std::slice::from_ref(&all), 60, 2).unwrap(), [0, 1]);
+    }
+}
