@@ -3,6 +3,8 @@
 mod cat;
 mod convert;
 mod info;
+#[cfg(feature = "datadings")]
+mod raw;
 mod usage;
 mod verify;
 
