@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use container_core::{Overwrite, VerifyOptions};
+use container_core::VerifyOptions;
 use datadings::{Reader, Writer, WriterOptions};
 
 use crate::Clock;
@@ -14,19 +14,18 @@ use crate::samples::{self, Blob, LARGE, Large, TINY, Tiny};
 /// Writes into a folder of its own, so that the files have the names of those that are read.
 fn write(clock: &Clock<'_>, name: &str, mut put: impl FnMut(&mut Writer)) {
     let folder = clock.path("ours");
-    std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join(name);
-    let mut options = WriterOptions::default();
-    options.output.overwrite = Overwrite::Replace;
     for _ in 0..clock.repeat {
+        // Anew each time: taking the place of an old file is to free its memory, too.
+        std::fs::create_dir(&folder).unwrap();
         let begin = Instant::now();
-        let mut writer = Writer::create(&path, options.clone()).unwrap();
+        let mut writer = Writer::create(&path, WriterOptions::default()).unwrap();
         put(&mut writer);
         writer.finish().unwrap();
         let seconds = begin.elapsed().as_secs_f64();
         clock.took(seconds, sums(&path));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// The text of `.md5`: the sums of five files.
