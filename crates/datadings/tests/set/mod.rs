@@ -138,11 +138,11 @@ impl Set {
         found[0].iter().map(|text| text.replace(&folder, "")).collect()
     }
 
-    /// The same of a dataset that cannot be opened: why not.
+    /// The same with one thread alone; of a dataset that cannot be opened: why not.
     pub fn outcome(&self) -> Vec<String> {
         let folder = format!("{}/", self.folder.path().display());
         match Reader::open(&self.path) {
-            Ok(_) => self.findings(),
+            Ok(reader) => findings(&reader, 1).iter().map(|text| text.replace(&folder, "")).collect(),
             Err(error) => vec![format!("open: {error}").replace(&folder, "")],
         }
     }
