@@ -100,7 +100,8 @@ impl KeyHashes {
         let (hashes, _) = bytes.as_chunks::<8>();
         let mut before = start;
         for block in hashes.chunks(BLOCK) {
-            let any = block.iter().fold(false, |any, hash| any | (u64::from_ne_bytes(*hash) == u64::from_ne_bytes(wanted)));
+            let any =
+                block.iter().fold(false, |any, hash| any | (u64::from_ne_bytes(*hash) == u64::from_ne_bytes(wanted)));
             if any {
                 let place = block.iter().position(|hash| *hash == wanted)?;
                 return Some((before + place) as u64);

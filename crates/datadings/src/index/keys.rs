@@ -133,7 +133,11 @@ impl<'a> Iterator for KeyIter<'a> {
 /// Every key takes a byte at least.
 fn check_count(count: u32, tokens: &Tokens<'_>) -> Result<()> {
     let left = tokens.rest().len() as u64;
-    if u64::from(count) <= left { Ok(()) } else { Err(Error::truncated("the keys", count.into(), left).at(tokens.offset())) }
+    if u64::from(count) <= left {
+        Ok(())
+    } else {
+        Err(Error::truncated("the keys", count.into(), left).at(tokens.offset()))
+    }
 }
 
 fn finish(tokens: &Tokens<'_>, what: &str) -> Result<()> {

@@ -69,7 +69,9 @@ impl KeyTable {
         let mut entries = vec![Entry { low: 0, row: 0 }; rows];
         // Every thread reads all hashes, which is cheap, and writes the buckets of its share alone.
         if let Some((_, counts)) = starts.split_first_mut() {
-            in_parallel(counts.chunks_mut(share).enumerate(), |(part, counts)| count(hashes, bits, part * share, counts));
+            in_parallel(counts.chunks_mut(share).enumerate(), |(part, counts)| {
+                count(hashes, bits, part * share, counts)
+            });
         }
         let mut total = 0u32;
         for end in &mut starts {
@@ -146,7 +148,8 @@ fn in_parallel<P: Send, R: Send>(mut parts: impl ExactSizeIterator<Item = P>, wo
     let work = &work;
     thread::scope(|scope| {
         let handles: Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
-        let joined = handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let joined =
+            handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         joined.collect()
     })
 }
@@ -202,7 +205,8 @@ fn fill(hashes: &[u8], bits: u32, first: usize, bounds: &[u32], entries: &mut [E
 
 #[cold]
 pub(crate) fn same_hash(one: u64, other: u64) -> Error {
-    let detail = format!("the samples {one} and {other} have the same key hash: the index is damaged and can be rebuilt");
+    let detail =
+        format!("the samples {one} and {other} have the same key hash: the index is damaged and can be rebuilt");
     Error::invalid(detail).at(8 + 8 * other).in_row(other)
 }
 

@@ -26,7 +26,9 @@ pub(crate) fn next_entry<'a>(tokens: &mut Tokens<'a>) -> Result<(&'a str, u64)> 
     let at = tokens.offset();
     match tokens.next()? {
         Token::Unsigned(offset) => Ok((key, offset)),
-        Token::Negative(offset) => Err(Error::invalid(format!("the offset {offset} is negative")).at(at).in_key(key.to_owned())),
+        Token::Negative(offset) => {
+            Err(Error::invalid(format!("the offset {offset} is negative")).at(at).in_key(key.to_owned()))
+        }
         other => {
             let detail = format!("{} stands where an offset is expected", other.name());
             Err(Error::invalid(detail).at(at).in_key(key.to_owned()))

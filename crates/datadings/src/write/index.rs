@@ -77,7 +77,8 @@ pub(crate) fn hash_all(keys: &KeyList, salt: Salt, threads: usize) -> Result<Vec
     let fill = &fill;
     thread::scope(|scope| {
         let handles: Vec<_> = parts.map(|(part, out)| scope.spawn(move || fill(part * share, out))).collect();
-        let mut results = handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let mut results =
+            handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         results.try_for_each(|result| result)
     })?;
     Ok(hashes)

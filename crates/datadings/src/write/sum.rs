@@ -87,8 +87,7 @@ impl Sum {
         let (tasks, received) = sync_channel(PLACES);
         let vain = Vain(Arc::default());
         let stop = Arc::clone(&vain.0);
-        let spawned =
-            thread::Builder::new().name("md5".to_owned()).spawn(move || follow(file, old, &received, &stop));
+        let spawned = thread::Builder::new().name("md5".to_owned()).spawn(move || follow(file, old, &received, &stop));
         let thread = spawned.map_err(failed)?;
         Ok(Self::Beside(Beside { tasks, thread, vain }))
     }

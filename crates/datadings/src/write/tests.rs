@@ -31,7 +31,8 @@ fn options() -> WriterOptions {
 }
 
 fn replacing() -> WriterOptions {
-    WriterOptions::default().with_output(OutputOptions::default().with_sync(Sync::Never).with_overwrite(Overwrite::Replace))
+    WriterOptions::default()
+        .with_output(OutputOptions::default().with_sync(Sync::Never).with_overwrite(Overwrite::Replace))
 }
 
 fn message(key: &str, label: u8) -> Vec<u8> {
@@ -66,20 +67,26 @@ fn a_small_dataset_is_as_the_format_page_has_it() {
     assert_eq!(files(folder.path()).len(), 3, "temporary files alone");
     assert_eq!(writer.finish().unwrap(), Written { samples: 2, bytes: 21 });
     let files = files(folder.path());
-    assert_eq!(files.keys().map(String::as_str).collect::<Vec<_>>(), [
-        "d.msgpack",
-        "d.msgpack.filter",
-        "d.msgpack.key_hashes",
-        "d.msgpack.keys",
-        "d.msgpack.md5",
-        "d.msgpack.offsets"
-    ]);
+    assert_eq!(
+        files.keys().map(String::as_str).collect::<Vec<_>>(),
+        [
+            "d.msgpack",
+            "d.msgpack.filter",
+            "d.msgpack.key_hashes",
+            "d.msgpack.keys",
+            "d.msgpack.md5",
+            "d.msgpack.offsets"
+        ]
+    );
     assert_eq!(files["d.msgpack"], b"\x81\xa3key\xa1a\x82\xa3key\xa1b\xa5label\x07");
     assert_eq!(files["d.msgpack.offsets"], [0u64, 7, 21].map(u64::to_be_bytes).concat());
     assert_eq!(files["d.msgpack.keys"], b"\x92\xa1a\xa1b");
     assert_eq!(files["d.msgpack.key_hashes"][..8], *b"\x65\x2E\x53\x0E\xDE\xE5\x89\x3B");
     let names: Vec<_> = std::str::from_utf8(&files["d.msgpack.md5"]).unwrap().lines().map(|line| &line[32..]).collect();
-    assert_eq!(names, ["  d.msgpack", "  d.msgpack.offsets", "  d.msgpack.keys", "  d.msgpack.key_hashes", "  d.msgpack.filter"]);
+    assert_eq!(
+        names,
+        ["  d.msgpack", "  d.msgpack.offsets", "  d.msgpack.keys", "  d.msgpack.key_hashes", "  d.msgpack.filter"]
+    );
 }
 
 #[test]
@@ -111,7 +118,10 @@ fn what_is_refused_leaves_the_writer_usable() {
     );
     assert_eq!(refused(b"\x81\xa3kay\xa1b"), "datadings: the sample has no key (row 1)");
     assert_eq!(refused(b"\x81\xa3key\x07"), "datadings: the sample's key is an integer and no str (byte 5, row 1)");
-    assert_eq!(refused(b"\x07"), "datadings: the sample is no map: an integer stands where a map is expected (byte 0) (row 1)");
+    assert_eq!(
+        refused(b"\x07"),
+        "datadings: the sample is no map: an integer stands where a map is expected (byte 0) (row 1)"
+    );
     assert_eq!(refused(b""), "datadings: a value: needs 1 byte, 0 available (byte 0, row 1)");
     assert_eq!(refused(b"\x81\xa3key\xa1b\xc0"), "datadings: the message is followed by 1 more bytes (byte 7, row 1)");
     let mut deep = b"\x82\xa3key\xa1b\xa1x".to_vec();
@@ -206,7 +216,11 @@ fn an_append_that_is_dropped_leaves_all_as_it_was() {
     drop(writer);
     assert!(files(folder.path()) == before);
     // What a killed one leaves has to be dealt with first.
-    fs::OpenOptions::new().append(true).open(&path).and_then(|mut file| std::io::Write::write_all(&mut file, b"\x81")).unwrap();
+    fs::OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, b"\x81"))
+        .unwrap();
     let error = Writer::append_to(&path, options()).unwrap_err();
     assert!(error.to_string().contains("an append did not come to its end"), "{error}");
 }
