@@ -96,12 +96,14 @@ fn leb128() {
     replay("leb128", leb::leb128);
 }
 
-/// No target is left out, but for the one that takes a module of this crate by itself, tests and all: `cargo xtask fuzz` replays it.
+/// No target is left out, but for the one that takes a module of this crate by itself, tests and all, which `cargo xtask fuzz` replays,
+/// and those of other formats, which are replayed beside them.
 #[test]
 fn all_targets_are_replayed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/fuzz_targets");
     let names = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path().file_stem().unwrap().to_owned());
     let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+    names.retain(|name| !name.starts_with("datadings") && !name.starts_with("simplebloom"));
     names.sort();
     assert_eq!(
         names,

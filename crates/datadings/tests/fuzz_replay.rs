@@ -1,0 +1,68 @@
+//! Every seed of the fuzz targets, and every input that once failed, in the bodies of the targets: no fuzzer needed.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "test code fails by panicking"
+)]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "tests make their data with casts"
+)]
+#![allow(dead_code, reason = "shared with the fuzz targets")]
+#![allow(unexpected_cfgs, reason = "the fuzzer's builds have a cfg of their own")]
+#![allow(unreachable_pub, reason = "shared with the fuzz targets")]
+
+#[path = "../../../fuzz/src/bloom.rs"]
+mod bloom;
+#[path = "../../../fuzz/src/dataset.rs"]
+mod dataset;
+#[path = "../../../fuzz/src/dice.rs"]
+mod dice;
+#[path = "../../../fuzz/src/numpy.rs"]
+mod numpy;
+#[path = "../../../fuzz/src/sample.rs"]
+mod sample;
+
+use std::fs;
+use std::path::Path;
+
+type Target = (&'static str, fn(&[u8]));
+
+const TARGETS: [Target; 6] = [
+    ("datadings_index", dataset::datadings_index),
+    ("datadings_numpy", numpy::datadings_numpy),
+    ("datadings_recover", dataset::datadings_recover),
+    ("datadings_sample", sample::datadings_sample),
+    ("datadings_written", dataset::datadings_written),
+    ("simplebloom_filter", bloom::simplebloom_filter),
+];
+
+#[test]
+fn seeds_and_regressions_pass() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let names = fs::read_dir(root.join("fuzz_targets")).unwrap();
+    let names = names.map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned());
+    let ours = |name: &String| name.starts_with("datadings") || name.starts_with("simplebloom");
+    let mut names: Vec<String> = names.filter(ours).collect();
+    names.sort();
+    assert_eq!(names, TARGETS.map(|(name, _)| name), "no target is left out");
+    for (name, run) in TARGETS {
+        let mut count = 0;
+        for directory in ["seeds", "regressions"] {
+            let Ok(entries) = fs::read_dir(root.join(directory).join(name)) else { continue };
+            for entry in entries {
+                let path = entry.unwrap().path();
+                // Shown when the test fails.
+                println!("{}", path.display());
+                run(&fs::read(path).unwrap());
+                count += 1;
+            }
+        }
+        assert!(count > 0, "no input for {name}");
+    }
+}
