@@ -74,7 +74,7 @@ pub use container::{ColumnInfo, Container, Finding, Loss, Rows, Scan, Severity, 
 #[cfg(feature = "std")]
 pub use detect::{Format, Input, OpenOptions, Probe, Recognition, detect};
 #[cfg(feature = "std")]
-pub use output::{Output, OutputOptions, Overwrite, Sync};
+pub use output::{Output, OutputOptions, Overwrite, Sync, sync_directory_of};
 #[cfg(feature = "std")]
 pub use progress::{Progress, Unit};
 #[cfg(feature = "std")]

@@ -214,6 +214,13 @@ fn directory(target: &Path) -> &Path {
     target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Syncs the directory that a file stands in, so that its name, or that it is gone, outlasts a power cut.
+///
+/// An [`Output`] does it by itself. Some file systems cannot: that is no error.
+pub fn sync_directory_of(file: &Path) {
+    sync_directory(directory(file));
+}
+
 /// The rename is durable once the directory is. Some file systems cannot sync one; the rename itself has happened.
 fn sync_directory(directory: &Path) {
     if cfg!(unix) {
