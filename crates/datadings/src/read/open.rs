@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use container_core::{Bytes, Error, OpenOptions, Result, Source};
+use container_core::{Bytes, Error, ErrorKind, OpenOptions, Result, Source};
 
 use crate::FORMAT_NAME;
 use crate::index::{KeyList, stated_count};
 use crate::read::offsets::{Offsets, one};
 use crate::read::parts::Parts;
 use crate::read::reader::Reader;
+use crate::recover::Window;
+use crate::verify::message::Allowance;
 use crate::wire::offsets::{WIDTH, count};
 use crate::wire::{FileSet, Part, Tokens};
 
@@ -99,9 +101,7 @@ impl Reader {
             return Err(Error::truncated(detail, last, data).at((count - 1) * WIDTH));
         }
         let open_end = last < data && self.ends_open(count, last)?;
-        if !open_end {
-            self.data_end = last;
-        }
+        self.data_end = if open_end { self.end_of_last(last)? } else { last };
         self.len = if open_end { count } else { count - 1 };
         self.offsets = Offsets::File { source, open_end };
         Ok(())
@@ -126,6 +126,17 @@ impl Reader {
         Ok(tokens.skip().is_ok() && tokens.is_empty())
     }
 
+    /// Where the last sample ends, of which the index says no more than where it begins: with its message. What an append may
+    /// have left behind that is no part of it. Data that hold no whole message there are its own to their end.
+    fn end_of_last(&self, last: u64) -> Result<u64> {
+        let mut allowance = Allowance::unbounded(self.options.limits.depth);
+        match Window::new(&self.data, self.options.limits).message(last, &mut allowance, &mut |_, _| {}) {
+            Ok(message) => Ok(last + message.bytes.len() as u64),
+            Err(error) if error.kind() == ErrorKind::Io => Err(self.in_data(error)),
+            Err(_) => Ok(self.data.len()),
+        }
+    }
+
     /// Takes a legacy index.
     fn use_legacy(&mut self, bytes: Bytes) -> Result<()> {
         let (keys, starts) = KeyList::parse_legacy(bytes)?;
@@ -143,9 +154,10 @@ impl Reader {
             return Err(Error::invalid(detail).in_row(starts.len() as u64 - 1));
         }
         self.len = starts.len() as u64;
-        if self.len == 0 {
-            self.data_end = 0;
-        }
+        self.data_end = match starts.last() {
+            Some(last) => self.end_of_last(*last)?,
+            None => 0,
+        };
         self.offsets = Offsets::Held(starts);
         self.legacy = true;
         let _ = self.parts.keys.set(Some(keys)); // nothing was there before

@@ -81,6 +81,11 @@ impl FileSet {
         self.data.with_file_name(name)
     }
 
+    /// The first of the files beside the data that is there.
+    pub(crate) fn any_beside(&self) -> Option<PathBuf> {
+        Part::BESIDE.into_iter().map(|part| self.path(part)).find(|path| path.symlink_metadata().is_ok())
+    }
+
     /// A part's name without its folder, as the .md5 file lists it.
     pub(crate) fn name(&self, part: Part) -> String {
         self.path(part).file_name().unwrap_or_default().to_string_lossy().into_owned()

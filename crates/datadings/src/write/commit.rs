@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use container_core::{Error, Result, Source};
+use container_core::{Error, Result, Source, Sync, sync_directory_of};
 
 use crate::index::KeyList;
 use crate::wire::md5_file::put_md5_line;
@@ -79,8 +79,18 @@ impl IndexFiles {
     ///
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io). What is in place then is described above.
-    pub(crate) fn commit(self, set: &FileSet, data: Option<DataFile>) -> Result<()> {
+    pub(crate) fn commit(self, set: &FileSet, mut data: Option<DataFile>) -> Result<()> {
         let mut steps = Steps::new();
+        if let Some(data) = &data {
+            data.check_name()?;
+        }
+        // Of two who write a dataset that was not there, the first has its data in place, and the other takes nothing away.
+        if let Some(data) = data.take_if(|data| data.is_first()) {
+            if let Some(there) = set.any_beside() {
+                return Err(Error::usage("the output exists").in_file(there.display().to_string()));
+            }
+            data.finish()?;
+        }
         // From here on no reader opens what is there.
         steps.step()?;
         remove(&set.path(Part::Offsets))?;
@@ -91,10 +101,13 @@ impl IndexFiles {
         if !self.md5 {
             remove(&set.path(Part::Md5))?;
         }
-        steps.step()?;
-        if let Some(data) = data {
-            data.finish()?;
+        if self.offsets.sync() == Sync::Disk {
+            // What is gone must be so before other data are there.
+            sync_directory_of(&set.path(Part::Offsets));
         }
+        steps.step()?;
+        // A file that grew stays locked to the end.
+        let _grown = data.map(DataFile::finish).transpose()?;
         for file in self.others {
             steps.step()?;
             file.finish()?;

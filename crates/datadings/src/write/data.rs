@@ -6,7 +6,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Output, OutputOptions, Result, Sync};
+use container_core::{Error, Output, OutputOptions, Overwrite, Result, Sync};
 
 use crate::write::sum::Sum;
 
@@ -15,6 +15,8 @@ const BLOCK: usize = 1 << 20;
 
 pub(crate) struct DataFile {
     target: Target,
+    /// A new file that takes no other's place.
+    first: bool,
     block: Vec<u8>,
     /// Bytes of the whole file, with those in the block.
     position: u64,
@@ -28,8 +30,8 @@ enum Target {
     Grown(Grown),
 }
 
-/// A file that is appended to in place: cut back to its old length unless all goes well.
-struct Grown {
+/// A file that is appended to in place: cut back to its old length unless all goes well, and locked as long as this lives.
+pub(crate) struct Grown {
     file: File,
     path: PathBuf,
     old: u64,
@@ -49,7 +51,8 @@ impl DataFile {
     pub(crate) fn create(path: &Path, options: OutputOptions, md5: bool, threads: usize) -> Result<Self> {
         let output = Output::create(path, options)?;
         let sum = if md5 { Sum::of_new(threads) } else { Sum::None };
-        Ok(Self { target: Target::New(output), block: Vec::new(), position: 0, sum, lent: VecDeque::new() })
+        let first = options.overwrite == Overwrite::Refuse;
+        Ok(Self { target: Target::New(output), first, block: Vec::new(), position: 0, sum, lent: VecDeque::new() })
     }
 
     /// A file that is there and `old` bytes long; it is locked against others who would append.
@@ -75,7 +78,7 @@ impl DataFile {
         file.seek(SeekFrom::End(0)).map_err(failed("cannot append"))?;
         let sum = if md5 { Sum::of_grown(path, old)? } else { Sum::None };
         let target = Target::Grown(Grown { file, path: path.to_owned(), old, keep: false });
-        Ok(Self { target, block: Vec::new(), position: old, sum, lent: VecDeque::new() })
+        Ok(Self { target, first: false, block: Vec::new(), position: old, sum, lent: VecDeque::new() })
     }
 
     /// Bytes of the file so far.
@@ -85,13 +88,23 @@ impl DataFile {
 
     /// Appends bytes.
     #[inline]
-    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.block.len() + bytes.len() > self.block.capacity() {
+    pub(crate) fn put(&mut self, mut bytes: &[u8]) -> Result<()> {
+        // What does not fit goes through in pieces: a block stays as small as it is, however large a sample.
+        while let Some((piece, rest)) = bytes.split_at_checked(self.block.capacity() - self.block.len()) {
+            self.block.extend_from_slice(piece);
+            self.position += piece.len() as u64;
             self.flush()?;
+            bytes = rest;
         }
         self.block.extend_from_slice(bytes);
         self.position += bytes.len() as u64;
         Ok(())
+    }
+
+    /// Bytes that are gathered at most before they are written.
+    #[cfg(test)]
+    pub(crate) fn block_bytes(&self) -> usize {
+        self.block.capacity()
     }
 
     /// Writes the block, and has it hashed.
@@ -146,14 +159,46 @@ impl DataFile {
         }
     }
 
-    /// Gives a new file its name.
-    pub(crate) fn finish(mut self) -> Result<()> {
-        self.keep();
-        match self.target {
-            Target::New(output) => output.finish(),
-            Target::Grown(_) => Ok(()),
+    /// True for a new file that may not replace another.
+    pub(crate) fn is_first(&self) -> bool {
+        self.first
+    }
+
+    /// A file that grows still has its name.
+    ///
+    /// # Errors
+    /// When somebody has put another in its place meanwhile: an index of this one would be beside that one's data.
+    pub(crate) fn check_name(&self) -> Result<()> {
+        let Target::Grown(Grown { file, path, .. }) = &self.target else { return Ok(()) };
+        match has_name(file, path) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(named(path, Error::usage("somebody else has replaced the file that was appended to"))),
+            Err(cause) => Err(named(path, Error::io("cannot look at the file that was appended to", cause))),
         }
     }
+
+    /// Gives a new file its name. One that grew is given back: nobody else should append before its index is there.
+    pub(crate) fn finish(mut self) -> Result<Option<Grown>> {
+        self.keep();
+        match self.target {
+            Target::New(output) => output.finish().map(|()| None),
+            Target::Grown(grown) => Ok(Some(grown)),
+        }
+    }
+}
+
+/// Is this open file the one of that name?
+#[cfg(unix)]
+fn has_name(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (ours, there) = (file.metadata()?, std::fs::metadata(path)?);
+    Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
+}
+
+/// Elsewhere no file takes the place of one that is open.
+#[cfg(not(unix))]
+fn has_name(_: &File, path: &Path) -> io::Result<bool> {
+    path.try_exists()
 }
 
 fn named(path: &Path, error: Error) -> Error {

@@ -2,9 +2,9 @@
 
 use std::thread;
 
-use container_core::{Result, Sync};
-use simplebloom::BloomFilter;
+use container_core::{Limits, Result, Sync};
 use simplebloom::digest::{Digest, Salt};
+use simplebloom::{BloomFilter, Shape};
 
 use crate::index::{KeyList, KeyTable, choose_salt};
 use crate::wire::{FileSet, Part};
@@ -85,7 +85,9 @@ pub(crate) fn hash_all(keys: &KeyList, salt: Salt, threads: usize) -> Result<Vec
 }
 
 fn write_filter(set: &FileSet, keys: &KeyList, sync: Sync, threads: usize) -> Result<Spool> {
-    let mut filter = BloomFilter::new(keys.len().max(2))?;
+    // However many keys there are: they are there, so the filter grows with what was written and no more.
+    let limits = Limits::default().with_block_bytes(u64::MAX);
+    let mut filter = BloomFilter::with_limits(Shape::with_default_probability(keys.len().max(2))?, &limits)?;
     fill(&mut filter, keys, threads)?;
     let mut spool = Spool::create(&set.path(Part::Filter), sync)?;
     spool.put(filter.as_bytes())?;

@@ -8,7 +8,8 @@ use container_core::{Limits, OutputOptions};
 pub struct WriterOptions {
     /// Whether an existing dataset is replaced, and whether to wait for the disk.
     pub output: OutputOptions,
-    /// Threads that may work at once; 0 for as many as the machine has. With one, the sum of the data is not computed beside writing.
+    /// Threads that may work at once; 0 for as many as the machine has. With one, the sum of new data is not computed beside writing;
+    /// that of data that grow always is.
     pub threads: usize,
     /// Compute the MD5 sums and write `.md5`. Appending without it saves reading the old data once, and removes the file.
     pub md5: bool,

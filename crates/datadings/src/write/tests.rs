@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use container_core::{Error, OutputOptions, Overwrite, Result, Sync};
 
@@ -9,13 +9,25 @@ use super::*;
 use crate::read::Reader;
 use crate::wire::{FileSet, Part};
 
+mod others;
+
 thread_local! {
     /// Steps of a commit until one fails; none fails at first.
     static STEPS: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
+thread_local! {
+    /// A data file that is locked at every step of a commit, and how many there were.
+    static WATCH: Cell<Option<(PathBuf, u32)>> = const { Cell::new(None) };
+}
+
 /// One step of a commit: fails when a test has said so.
 pub(super) fn step() -> Result<()> {
+    if let Some((path, steps)) = WATCH.take() {
+        let other = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        assert!(other.try_lock().is_err(), "not locked after {steps} steps");
+        WATCH.set(Some((path, steps + 1)));
+    }
     match STEPS.get() {
         None => Ok(()),
         Some(0) => Err(Error::usage("the test ends here")),
@@ -223,6 +235,53 @@ fn an_append_that_is_dropped_leaves_all_as_it_was() {
         .unwrap();
     let error = Writer::append_to(&path, options()).unwrap_err();
     assert!(error.to_string().contains("an append did not come to its end"), "{error}");
+}
+
+#[test]
+fn a_sample_larger_than_a_block_leaves_the_blocks_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.msgpack");
+    let large = |key: &str, len: usize| {
+        let mut out = vec![0x82, 0xa3, b'k', b'e', b'y'];
+        crate::wire::put_str(&mut out, key).unwrap();
+        out.extend_from_slice(b"\xa1x");
+        crate::wire::put_bin(&mut out, &(0..len).map(|n| (n % 251) as u8).collect::<Vec<_>>()).unwrap();
+        out
+    };
+    let mut expected = Vec::new();
+    let mut writer = Writer::create(&path, options()).unwrap();
+    for (at, len) in [3, (1 << 20) - 30, 5 << 20, 1 << 20, 0, 7 << 20].into_iter().enumerate() {
+        let message = large(&at.to_string(), len);
+        writer.append_message(&message).unwrap();
+        expected.extend(message);
+        assert_eq!(writer.bytes(), expected.len() as u64);
+        assert!(writer.data.block_bytes() <= 1 << 20, "{} after {len}", writer.data.block_bytes());
+    }
+    writer.finish().unwrap();
+    assert!(fs::read(&path).unwrap() == expected);
+    let mut writer = Writer::append_to(&path, options()).unwrap();
+    let message = large("grown", 6 << 20);
+    writer.append_message(&message).unwrap();
+    expected.extend(message);
+    writer.finish().unwrap();
+    let sums = fs::read_to_string(folder.path().join("d.msgpack.md5")).unwrap();
+    let sum: String = crate::md5::Md5::digest(&expected).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(sums.starts_with(&format!("{sum}  d.msgpack\n")), "{sums}");
+}
+
+#[test]
+fn what_is_refused_names_its_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = container_core::Limits::default().with_block_bytes(20);
+    let options = options().with_any_message(true).with_limits(limits);
+    let mut writer = Writer::create(folder.path().join("d.msgpack"), options).unwrap();
+    writer.append_raw("a", &[7]).unwrap();
+    let error = writer.append_raw(&"k".repeat(21), &[7]).unwrap_err().to_string();
+    assert!(error.starts_with("datadings: the length of a key 21 exceeds the limit 20 (row 1"), "{error}");
+    let error = writer.append(&i128::MAX).unwrap_err().to_string();
+    assert!(error.starts_with("datadings: ") && error.contains("row 1"), "{error}");
+    writer.append_raw(&"k".repeat(20), &[7]).unwrap();
+    assert_eq!(writer.finish().unwrap().samples, 2);
 }
 
 #[test]

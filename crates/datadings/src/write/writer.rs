@@ -77,8 +77,7 @@ impl Writer {
 
     fn create_in(set: FileSet, options: WriterOptions) -> Result<Self> {
         if options.output.overwrite == Overwrite::Refuse
-            && let Some(there) =
-                Part::BESIDE.iter().map(|part| set.path(*part)).find(|path| path.symlink_metadata().is_ok())
+            && let Some(there) = set.any_beside()
         {
             let detail = "the output exists (a file of another dataset of this name)";
             return Err(Error::usage(detail).in_file(there.display().to_string()));
@@ -133,9 +132,12 @@ impl Writer {
     pub fn append<T: Serialize + ?Sized>(&mut self, sample: &T) -> Result<()> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
-        let done = ser::extend(&mut scratch, sample).and_then(|()| self.append_message(&scratch));
+        let done = match ser::extend(&mut scratch, sample) {
+            Ok(()) => self.append_message(&scratch),
+            Err(error) => Err(self.refused(error)),
+        };
         self.scratch = scratch;
-        done.map_err(|error| error.in_format(FORMAT_NAME))
+        done
     }
 
     /// Appends a sample that is a msgpack message already; its key is the one in it.
@@ -158,7 +160,8 @@ impl Writer {
     /// As [`append_message`](Self::append_message).
     pub fn append_raw(&mut self, key: &str, message: &[u8]) -> Result<()> {
         let checked = self.check_message(message).and_then(|()| match self.options.any_message {
-            true => Ok(()),
+            // It is in no message that would bound its length.
+            true => self.options.limits.check_block("the length of a key", key.len() as u64),
             false => same_key(key, key_of(message)?),
         });
         match checked {

@@ -1,0 +1,119 @@
+//! Others who read, append to or replace a dataset while it is written.
+
+use super::*;
+
+/// A dataset with an index that does not say where its last sample ends: of the older form, or without the last offset.
+fn with_open_end(path: &Path, older: bool) {
+    write(path, options(), 0..10, 3).unwrap();
+    let part = |part| FileSet::new(path).path(part);
+    let offsets = fs::read(part(Part::Offsets)).unwrap();
+    let starts = &offsets[..offsets.len() - 8];
+    if !older {
+        return fs::write(part(Part::Offsets), starts).unwrap();
+    }
+    let mut index = Vec::new();
+    crate::wire::put_map_header(&mut index, 10);
+    for (row, start) in starts.as_chunks::<8>().0.iter().enumerate() {
+        crate::wire::put_str(&mut index, &format!("k{row}")).unwrap();
+        crate::wire::put_uint(&mut index, u64::from_be_bytes(*start));
+    }
+    fs::write(part(Part::LegacyIndex), index).unwrap();
+    Part::BESIDE
+        .iter()
+        .filter(|part| **part != Part::LegacyIndex)
+        .for_each(|other| fs::remove_file(part(*other)).unwrap());
+}
+
+/// The last sample ends with its message, whatever an append adds or has left behind it.
+#[test]
+fn an_append_behind_an_open_end_is_no_part_of_the_last_sample() {
+    for older in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.msgpack");
+        with_open_end(&path, older);
+        let whole = fs::read(&path).unwrap();
+        let mut writer = Writer::append_to(&path, options()).unwrap();
+        for row in 0..100_000 {
+            writer.append_message(&message(&format!("new {row}"), 3)).unwrap();
+        }
+        assert!(fs::metadata(&path).unwrap().len() > whole.len() as u64);
+        for access in [container_core::Access::Auto, container_core::Access::Positional] {
+            let reader = Reader::open_with(&path, container_core::OpenOptions::default().with_access(access)).unwrap();
+            assert_eq!((reader.len(), reader.is_legacy()), (10, older));
+            assert_eq!(reader.get(9).unwrap().as_bytes(), message("k9", 3));
+            assert_eq!(reader.trailing_bytes(), reader.source().len() - whole.len() as u64);
+        }
+        drop(writer);
+        assert_eq!(fs::read(&path).unwrap(), whole);
+        // As one leaves it that is killed.
+        fs::write(&path, [&whole[..], b"\x81\xa3k"].concat()).unwrap();
+        let error = Writer::append_to(&path, options()).unwrap_err();
+        assert!(error.to_string().contains("an append did not come to its end"), "{older} {error}");
+        fs::write(&path, &whole).unwrap();
+        let mut writer = Writer::append_to(&path, options()).unwrap();
+        writer.append_message(&message("new", 3)).unwrap();
+        assert_eq!(writer.finish().unwrap().samples, 11);
+        let reader = Reader::open(&path).unwrap();
+        assert_eq!(
+            (reader.is_legacy(), reader.trailing_bytes(), reader.get(9).unwrap().as_bytes().len()),
+            (false, 0, 15)
+        );
+    }
+}
+
+#[test]
+fn of_two_who_may_not_replace_the_second_takes_nothing_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.msgpack");
+    let mut writers = [1, 2].map(|_| Writer::create(&path, options()).unwrap());
+    for (writer, key) in writers.iter_mut().zip(["a", "b"]) {
+        writer.append_message(&message(key, 1)).unwrap();
+    }
+    let [first, second] = writers;
+    first.finish().unwrap();
+    let mut before = files(folder.path());
+    before.retain(|name, _| name.starts_with("d.msgpack"));
+    let error = second.finish().unwrap_err();
+    assert!(error.to_string().ends_with("the output exists"), "{error}");
+    assert!(files(folder.path()) == before);
+    // Nor when there are no data as yet, or no more.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.msgpack");
+    let writer = Writer::create(&path, options()).unwrap();
+    fs::write(folder.path().join("d.msgpack.md5"), "mine").unwrap();
+    let error = writer.finish().unwrap_err();
+    assert!(error.to_string().ends_with("d.msgpack.md5: the output exists"), "{error}");
+    assert_eq!(files(folder.path()).len(), 1);
+}
+
+#[test]
+#[cfg(unix)]
+fn an_append_to_data_that_others_have_replaced_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.msgpack");
+    write(&path, options(), 0..10, 3).unwrap();
+    let mut writer = Writer::append_to(&path, options()).unwrap();
+    writer.append_message(&message("x", 1)).unwrap();
+    write(&path, replacing(), 0..5, 4).unwrap();
+    let mut before = files(folder.path());
+    before.retain(|name, _| name.starts_with("d.msgpack"));
+    let error = writer.finish().unwrap_err();
+    assert!(error.to_string().contains("somebody else has replaced the file"), "{error}");
+    assert_eq!(before.len(), 6);
+    assert!(files(folder.path()) == before);
+}
+
+#[test]
+fn nobody_appends_before_the_index_is_in_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.msgpack");
+    write(&path, options(), 0..3, 1).unwrap();
+    let lock = || fs::OpenOptions::new().write(true).open(&path).unwrap().try_lock().is_ok();
+    let mut writer = Writer::append_to(&path, options()).unwrap();
+    writer.append_message(&message("x", 1)).unwrap();
+    WATCH.set(Some((path.clone(), 0)));
+    writer.finish().unwrap();
+    let (_, steps) = WATCH.take().unwrap();
+    assert!(steps >= 8, "{steps} steps");
+    assert!(lock());
+}
