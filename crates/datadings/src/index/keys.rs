@@ -46,7 +46,7 @@ impl KeyList {
         let (count, mut tokens) = legacy_header(&bytes)?;
         check_count(count, &tokens)?;
         let mut marks = Vec::new();
-        let mut offsets = Vec::with_capacity(usize::try_from(count).unwrap_or(0));
+        let mut offsets = Vec::new(); // the count is that of bytes at most, and these are eight each
         for row in 0..u64::from(count) {
             if row % STRIDE == 0 {
                 marks.push(tokens.offset());

@@ -118,7 +118,18 @@ impl Reader {
             batch.finish(|[hash, _]| hashes.push(hash));
             let mut sorted = hashes.clone();
             sorted.sort_unstable();
-            Ok(sorted.windows(2).all(|pair| pair.first() != pair.last()).then_some(hashes))
+            let twice = sorted.windows(2).find(|pair| pair.first() == pair.last()).and_then(<[u64]>::first);
+            let Some(twice) = twice else { return Ok(Some(hashes)) };
+            // Two keys may have the same hash, and with another salt not; the same key has it with every salt.
+            let mut rows = (0u64..).zip(&hashes).filter(|(_, hash)| *hash == twice).map(|(row, _)| row);
+            if let (Some(one), Some(other)) = (rows.next(), rows.next()) {
+                let key = self.key(other)?;
+                if self.key(one)? == key {
+                    let detail = format!("the key is that of sample {one} too");
+                    return Err(self.in_data(Error::invalid(detail).in_row(other).in_key(key.into_owned())));
+                }
+            }
+            Ok(None)
         })?;
         Ok(KeyHashes::computed(salt, &hashes))
     }
@@ -147,5 +158,26 @@ impl Reader {
             None => Ok(Some(row)),
             Some(other) => Err(self.in_part(Part::KeyHashes, crate::index::same_hash(row, other))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    /// No salt parts two samples of the same key: it is named, and not looked for a thousand times.
+    #[test]
+    fn a_key_that_is_there_twice_is_named_at_once() {
+        let mut data = Vec::new();
+        for row in 0..20_000 {
+            data.extend_from_slice(b"\x81\xa3key");
+            crate::wire::put_str(&mut data, &format!("k{}", if row == 19_990 { 7 } else { row })).unwrap();
+        }
+        let reader = Reader::walk(Source::from(data), container_core::OpenOptions::default()).unwrap();
+        let start = Instant::now();
+        let error = reader.find("k5").unwrap_err().to_string();
+        assert_eq!(error, r#"datadings: the key is that of sample 7 too (row 19990, key "k7")"#);
+        assert!(start.elapsed().as_secs() < 3, "a thousand attempts take longer");
     }
 }

@@ -146,19 +146,11 @@ impl<'a> Iterator for Keys<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let Some(listed) = &mut self.listed else {
             let sample = self.samples.next()?;
-            return Some(sample.and_then(|sample| match sample.borrowed() {
-                // Borrowed from the reader for as long as it lives.
-                Some(raw) => own_key(&Sample::lent(raw.as_bytes(), sample.index(), sample.offset())),
-                None => own_key(&sample),
-            }));
+            return Some(sample.and_then(|sample| sample.key().map(|key| Cow::Owned(key.to_owned()))));
         };
         self.samples.range.next()?;
         Some(listed.next()?.map(Cow::Borrowed).map_err(|error| self.samples.reader.in_part(crate::Part::Keys, error)))
     }
-}
-
-fn own_key<'a>(sample: &Sample<'_>) -> Result<Cow<'a, str>> {
-    sample.key().map(|key| Cow::Owned(key.to_owned()))
 }
 
 impl std::fmt::Debug for Keys<'_> {

@@ -23,7 +23,7 @@ fn one(line: &[u8], number: u64) -> Result<Md5Line<'_>> {
     let line = std::str::from_utf8(line).map_err(|_| wrong("the line is not UTF-8".to_owned()))?;
     let line = line.strip_suffix('\r').unwrap_or(line);
     // A star instead of the second space marks "binary" in what md5sum -b writes.
-    let split = line.split_once("  ").or_else(|| line.split_once(" *"));
+    let split = line.split_once(' ').and_then(|(digits, name)| Some((digits, name.strip_prefix([' ', '*'])?)));
     let Some((digits, name)) = split else {
         return Err(wrong(format!("{line:?} is no sum, two spaces and a file name")));
     };
@@ -77,5 +77,11 @@ mod tests {
         assert_eq!(lines[0], Err(r#""nonsense" is no sum, two spaces and a file name (line 1)"#.to_owned()));
         assert_eq!(lines[1].as_ref().unwrap().name, "b");
         assert!(lines[2].as_ref().unwrap_err().contains("is no MD5 sum"));
+        for name in ["two  spaces", " first", "*", "a *b"] {
+            for mark in [' ', '*'] {
+                let text = format!("00112233445566778899aabbccddeeff {mark}{name}");
+                assert_eq!(md5_lines(text.as_bytes()).next().unwrap().unwrap().name, name);
+            }
+        }
     }
 }
