@@ -66,18 +66,32 @@ impl Reader {
 
     /// Reads samples that stand in `data` without any index: walks over all of them once, to know where each begins.
     ///
-    /// Keys are those that the samples state.
+    /// Keys are those that the samples state. Takes 8 bytes of memory for each sample, and where data are read by position as much
+    /// again as the largest.
     ///
     /// # Errors
-    /// At the first byte that belongs to no whole message.
+    /// At the first byte that belongs to no whole message; [`Limit`](container_core::ErrorKind::Limit) for one that is too large to be
+    /// read into memory.
     pub fn walk(data: Source, options: OpenOptions) -> Result<Self> {
         let mut starts = Vec::new();
-        let bytes = data.read(0..data.len())?;
-        let mut tokens = Tokens::at(&bytes, 0);
-        while !tokens.is_empty() {
-            let row = starts.len() as u64;
-            starts.push(tokens.offset());
-            tokens.skip().map_err(|error| error.in_format(FORMAT_NAME).in_row(row))?;
+        let mut window = Window::new(&data, options.limits);
+        let (mut at, mut want) = (0, 1);
+        while at < data.len() {
+            let place = |error: Error| error.in_format(FORMAT_NAME).in_row(starts.len() as u64);
+            let bytes = window.from(at, want).map_err(place)?;
+            let (begin, held) = (at, bytes.len() as u64);
+            let mut tokens = Tokens::at(bytes, at);
+            while !tokens.is_empty() {
+                match tokens.skip() {
+                    Ok(_) => starts.push(std::mem::replace(&mut at, tokens.offset())),
+                    // There is more of it than is at hand.
+                    Err(error) if begin + held < data.len() && matches!(error.kind(), ErrorKind::Truncated { .. }) => {
+                        break;
+                    }
+                    Err(error) => return Err(error.in_format(FORMAT_NAME).in_row(starts.len() as u64)),
+                }
+            }
+            want = if at == begin { held.saturating_mul(2).max(1) } else { 1 };
         }
         Ok(Self {
             data_end: data.len(),
@@ -171,5 +185,58 @@ pub(crate) fn set_of(path: &Path) -> FileSet {
         // A data file may be called `x.index`: then it is not one beside `x`, unless that is there too.
         Some(set) if set.data().is_file() || !path.is_file() => set,
         _ => FileSet::new(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use container_core::ReadAt;
+
+    /// Data that are read by position; tells when much is read at once.
+    struct Positional(Vec<u8>, usize);
+
+    impl ReadAt for Positional {
+        fn len(&self) -> u64 {
+            self.0.len() as u64
+        }
+
+        fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+            assert!(buffer.len() <= self.1, "{} bytes at once", buffer.len());
+            buffer.copy_from_slice(&self.0[offset as usize..][..buffer.len()]);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_walk_is_the_same_in_memory_and_by_position() {
+        let mut data = Vec::new();
+        // Small ones, such as end where a window does, and some larger than any window; then many that are nested.
+        for len in [0, 1, 300, 1 << 20, (1 << 20) - 5, 7, 5 << 20, 2, 3 << 20].into_iter().chain(std::iter::repeat_n(100, 30_000)) {
+            crate::wire::put_bin(&mut data, &vec![7; len]).unwrap();
+        }
+        data.extend([0xdd, 0, 0x20, 0, 0]);
+        data.resize(data.len() + 0x20_0000, 0xc0);
+        for cut in [0, 1, 0x1f_ffff, 0x20_0001, 0x20_0006] {
+            let data = &data[..data.len() - cut];
+            let [one, other] = [Source::from(data.to_vec()), Source::new(Positional(data.to_vec(), 11 << 20))]
+                .map(|source| Reader::walk(source, OpenOptions::default()));
+            match (one, other) {
+                (Ok(one), Ok(other)) => {
+                    let extents = |reader: &Reader| -> Vec<_> {
+                        (0..reader.len()).map(|row| reader.extent(row).unwrap()).collect()
+                    };
+                    assert!(cut == 0 && one.len() == 30_010 && extents(&one) == extents(&other));
+                }
+                (Err(one), Err(other)) => {
+                    assert!(cut > 0 && one.to_string() == other.to_string(), "{cut}: {one}; {other}")
+                }
+                _ => panic!("{cut}: only one of both can be walked over"),
+            }
+        }
+        let limits = container_core::Limits::default().with_block_bytes(2 << 20);
+        let source = Source::new(Positional(data, 2 << 20));
+        let error = Reader::walk(source, OpenOptions::default().with_limits(limits)).unwrap_err().to_string();
+        assert!(error.starts_with("datadings: the length of a sample") && error.contains("row 6"), "{error}");
     }
 }
