@@ -94,8 +94,10 @@
 //! | feature | what |
 //! |---|---|
 //! | `glob` | shards by a pattern; brings `glob` |
+//! | `parallel` | filters are filled by all cores, where one does it without; brings `rayon` |
 //!
-//! Work that is worth it is done by several threads of the standard library, which live as long as it takes: opening a reader starts none.
+//! Work that is worth it is done by several threads of the standard library, which live as long as it takes, and by those of `rayon` with
+//! its feature: opening a reader starts none.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
