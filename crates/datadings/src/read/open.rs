@@ -212,7 +212,10 @@ mod tests {
     fn a_walk_is_the_same_in_memory_and_by_position() {
         let mut data = Vec::new();
         // Small ones, such as end where a window does, and some larger than any window; then many that are nested.
-        for len in [0, 1, 300, 1 << 20, (1 << 20) - 5, 7, 5 << 20, 2, 3 << 20].into_iter().chain(std::iter::repeat_n(100, 30_000)) {
+        for len in [0, 1, 300, 1 << 20, (1 << 20) - 5, 7, 5 << 20, 2, 3 << 20]
+            .into_iter()
+            .chain(std::iter::repeat_n(100, 30_000))
+        {
             crate::wire::put_bin(&mut data, &vec![7; len]).unwrap();
         }
         data.extend([0xdd, 0, 0x20, 0, 0]);
