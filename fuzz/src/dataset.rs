@@ -88,7 +88,8 @@ pub fn datadings_index(data: &[u8]) {
     let _ = (recovery.lost_rows(10), recovery.listed_key(0));
     checked(&recovery, &folder.path().join("out"));
 
-    let rebuild = RebuildOptions::default().with_sync(Sync::Never).with_threads(1).with_truncate(data.len().is_multiple_of(2));
+    let rebuild =
+        RebuildOptions::default().with_sync(Sync::Never).with_threads(1).with_truncate(data.len().is_multiple_of(2));
     if let Ok(rebuilt) = rebuild_index(&path, &rebuild) {
         let reader = Reader::open(&path).unwrap();
         assert_eq!((reader.len(), reader.trailing_bytes()), (rebuilt.samples, 0));
@@ -132,8 +133,11 @@ impl ReadAt for Far {
 /// Any bytes as damaged data without an index.
 pub fn datadings_recover(data: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
-    let options =
-        RecoverOptions::default().with_same_key(if data.len().is_multiple_of(2) { SameKey::Drop } else { SameKey::Rename });
+    let options = RecoverOptions::default().with_same_key(if data.len().is_multiple_of(2) {
+        SameKey::Drop
+    } else {
+        SameKey::Rename
+    });
     let recovery = Recovery::survey_source(Source::from(data.to_vec()), &options).unwrap();
     let mut parts: Vec<_> = recovery.whole().chain(recovery.lost().iter().cloned()).collect();
     parts.sort_by_key(|range| range.start);
