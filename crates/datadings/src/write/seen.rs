@@ -10,19 +10,31 @@ const FIRST: usize = 1 << 10;
 /// No row: the format does not allow so many.
 const FREE: u64 = u64::MAX;
 
+/// Marks for each slot.
+const MARKS: usize = 4;
+
+/// So many keys wait to be put into their slots.
+const WAITING: usize = 32;
+
 /// A set of keys, each kept as 32 bits of its hash and the number of its sample.
 ///
-/// The hash is keyed anew for every set, so that no input can make it slow.
+/// The hash is keyed anew for every set, so that no input can make it slow. Nearly every key is new, and its slot is not in the cache:
+/// a bit that is tells so, and the slots of many keys are then filled at once, so that the processor waits for all of them together.
 pub(crate) struct SeenKeys {
     hasher: RandomState,
     /// Powers of two in number: the upper half is hash bits, the lower the row.
     slots: Vec<u64>,
+    /// A bit for the first bits of a hash: not set where no key begins so.
+    marks: Vec<u64>,
+    /// Entries that are marked and have no slot yet.
+    waiting: Vec<u64>,
     len: usize,
 }
 
 impl SeenKeys {
     pub(crate) fn new() -> Self {
-        Self { hasher: RandomState::new(), slots: vec![FREE; FIRST], len: 0 }
+        let (slots, marks) = (vec![FREE; FIRST], vec![0; FIRST * MARKS / 64]);
+        Self { hasher: RandomState::new(), slots, marks, waiting: Vec::with_capacity(WAITING), len: 0 }
     }
 
     fn tag(&self, key: &str) -> u64 {
@@ -31,64 +43,86 @@ impl SeenKeys {
 
     /// The slot where a search for these hash bits begins: their first bits.
     fn home(&self, tag: u64) -> usize {
-        let bits = self.slots.len().trailing_zeros(); // 10 to 33
-        usize::try_from(tag.rotate_left(bits) & (self.slots.len() as u64 - 1)).unwrap_or(0)
+        first_bits(tag, self.slots.len())
+    }
+
+    /// Sets the mark of these hash bits; true when it was set already.
+    fn mark(&mut self, tag: u64) -> bool {
+        let place = first_bits(tag, self.slots.len() * MARKS);
+        let bit = 1 << (place % 64);
+        let Some(word) = self.marks.get_mut(place / 64) else { return true };
+        let was = *word & bit != 0;
+        *word |= bit;
+        was
     }
 
     /// Adds a key as that of `row`, unless it is there: then its row is given. `is` tells whether a row has the key; it is
     /// asked for the rows with the same hash.
     #[inline]
-    pub(crate) fn claim(
-        &mut self,
-        key: &str,
-        row: u32,
-        mut is: impl FnMut(u32) -> Result<bool>,
-    ) -> Result<Option<u32>> {
-        if self.len >= self.slots.len() / 4 * 3 {
-            self.grow();
-        }
+    pub(crate) fn claim(&mut self, key: &str, row: u32, is: impl FnMut(u32) -> Result<bool>) -> Result<Option<u32>> {
         let tag = self.tag(key);
-        let mask = self.slots.len() - 1;
-        let mut at = self.home(tag);
-        while let Some(slot) = self.slots.get_mut(at) {
-            if *slot == FREE {
-                *slot = tag | u64::from(row);
-                self.len += 1;
-                break;
-            }
-            if *slot & !u64::from(u32::MAX) == tag {
-                let known = u32::try_from(*slot & u64::from(u32::MAX)).unwrap_or(u32::MAX);
-                if is(known)? {
-                    return Ok(Some(known));
-                }
-            }
-            at = (at + 1) & mask;
+        if self.mark(tag)
+            && let Some(known) = self.search(tag, is)?
+        {
+            return Ok(Some(known));
+        }
+        self.waiting.push(tag | u64::from(row));
+        if self.waiting.len() >= WAITING {
+            self.settle();
         }
         Ok(None)
     }
 
     /// The row of this key, if it is there; `is` as for [`claim`](Self::claim).
-    pub(crate) fn find(&self, key: &str, mut is: impl FnMut(u32) -> Result<bool>) -> Result<Option<u32>> {
-        let tag = self.tag(key);
+    pub(crate) fn find(&self, key: &str, is: impl FnMut(u32) -> Result<bool>) -> Result<Option<u32>> {
+        self.search(self.tag(key), is)
+    }
+
+    fn search(&self, tag: u64, mut is: impl FnMut(u32) -> Result<bool>) -> Result<Option<u32>> {
+        let mut same = |entry: u64| -> Result<Option<u32>> {
+            let row = u32::try_from(entry & u64::from(u32::MAX)).unwrap_or(u32::MAX);
+            Ok((entry & !u64::from(u32::MAX) == tag && is(row)?).then_some(row))
+        };
         let mask = self.slots.len() - 1;
         let mut at = self.home(tag);
         while let Some(slot) = self.slots.get(at).filter(|slot| **slot != FREE) {
-            let row = u32::try_from(slot & u64::from(u32::MAX)).unwrap_or(u32::MAX);
-            if slot & !u64::from(u32::MAX) == tag && is(row)? {
+            if let Some(row) = same(*slot)? {
                 return Ok(Some(row));
             }
             at = (at + 1) & mask;
         }
+        for entry in &self.waiting {
+            if let Some(row) = same(*entry)? {
+                return Ok(Some(row));
+            }
+        }
         Ok(None)
+    }
+
+    /// Puts those that wait into their slots.
+    fn settle(&mut self) {
+        if self.len + self.waiting.len() > self.slots.len() / 4 * 3 {
+            self.grow();
+        }
+        self.len += self.waiting.len();
+        let waiting = std::mem::take(&mut self.waiting);
+        waiting.iter().for_each(|entry| self.place(*entry));
+        self.waiting = waiting;
+        self.waiting.clear();
     }
 
     #[cold]
     fn grow(&mut self) {
-        let slots = vec![FREE; self.slots.len() * 2];
-        for slot in std::mem::replace(&mut self.slots, slots) {
-            if slot != FREE {
-                self.place(slot);
-            }
+        let len = self.slots.len() * 2;
+        let old = std::mem::replace(&mut self.slots, vec![FREE; len]);
+        self.marks = vec![0; len * MARKS / 64];
+        for entry in old.into_iter().filter(|slot| *slot != FREE) {
+            self.mark(entry);
+            self.place(entry);
+        }
+        for at in 0..self.waiting.len() {
+            let entry = self.waiting.get(at).copied().unwrap_or(FREE);
+            self.mark(entry);
         }
     }
 
@@ -103,6 +137,11 @@ impl SeenKeys {
             at = (at + 1) & mask;
         }
     }
+}
+
+/// A place among so many, a power of two, that the first bits of a hash say.
+fn first_bits(hash: u64, places: usize) -> usize {
+    usize::try_from(hash >> (64 - places.trailing_zeros())).unwrap_or(0) // 2^10 places at least
 }
 
 #[cfg(test)]
@@ -123,7 +162,7 @@ mod tests {
             assert_eq!(seen.claim(&key, 99_999, |other| Ok(other == row)).unwrap(), Some(row));
         }
         assert!(seen.claim("key 7", 1, |_| Err(container_core::Error::usage("no"))).is_err());
-        assert!(seen.slots.len() * size_of::<u64>() < 20_000 * 22);
+        assert!(seen.slots.len() * size_of::<u64>() + seen.marks.len() * size_of::<u64>() < 20_000 * 23);
         assert_eq!(seen.claim("key 7", 20_000, |_| Ok(false)).unwrap(), None, "rows that are not it are passed");
         assert_eq!(seen.claim("key 7", 1, |other| Ok(other == 20_000)).unwrap(), Some(20_000));
     }
