@@ -79,6 +79,8 @@ pub struct Output {
     named: PathBuf,
     target: PathBuf,
     options: OutputOptions,
+    /// The mode of the file that is replaced.
+    replaced: Option<u32>,
     failed: bool,
 }
 
@@ -105,19 +107,26 @@ impl Output {
         if let Ok(real) = target.canonicalize() {
             target = real;
         }
+        #[cfg(not(unix))]
+        let replaced = None;
+        #[cfg(unix)]
+        let replaced = {
+            use std::os::unix::fs::PermissionsExt;
+            fs::metadata(&target).ok().map(|metadata| metadata.permissions().mode() & 0o777)
+        };
         let mut builder = tempfile::Builder::new();
         builder.prefix(".wharf-").suffix(".tmp");
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // What a plain create gives: the process's mask takes its part. A replaced file keeps its mode.
-            let mode = fs::metadata(&target).map_or(0o666, |metadata| metadata.permissions().mode() & 0o777);
-            builder.permissions(fs::Permissions::from_mode(mode));
+            // What a plain create gives: the process's mask takes its part. A replaced file keeps its mode; until then it is ours
+            // to be read back, even where nobody may write the old one.
+            builder.permissions(fs::Permissions::from_mode(replaced.map_or(0o666, |mode| mode | 0o600)));
         }
         let temporary = builder
             .tempfile_in(directory(&target))
             .map_err(|cause| Error::io("cannot create the output", cause).in_file(named.display().to_string()))?;
-        Ok(Self { temporary, named, target, options, failed: false })
+        Ok(Self { temporary, named, target, options, replaced, failed: false })
     }
 
     /// Where the file will appear, as it was named.
@@ -156,11 +165,19 @@ impl Output {
     /// [`Io`](crate::ErrorKind::Io), and [`Usage`](crate::ErrorKind::Usage) when a write failed before or when the target has
     /// come into being meanwhile and may not be replaced. After an error the old file is as it was.
     pub fn finish(self) -> Result<()> {
-        let Self { temporary, named, target, options, failed } = self;
+        let Self { temporary, named, target, options, replaced, failed } = self;
         let name = || named.display().to_string();
         if failed {
             return Err(Error::usage("the output is not whole: a write to it failed before").in_file(name()));
         }
+        #[cfg(unix)]
+        if let Some(mode) = replaced {
+            use std::os::unix::fs::PermissionsExt;
+            // Some file systems have no such modes: what is written is whole all the same.
+            let _ = temporary.as_file().set_permissions(fs::Permissions::from_mode(mode));
+        }
+        #[cfg(not(unix))]
+        let _: Option<u32> = replaced;
         if options.sync == Sync::Disk {
             temporary
                 .as_file()
@@ -310,5 +327,14 @@ mod tests {
         output.finish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&ours).unwrap(), b"through");
+        // Whatever the mask would make of it; and what nobody may write is ours while it is written.
+        for wanted in [0o666, 0o600, 0o444] {
+            fs::set_permissions(&ours, fs::Permissions::from_mode(wanted)).unwrap();
+            let output = Output::create(&ours, options).unwrap();
+            let meanwhile = output.file().metadata().unwrap().permissions().mode();
+            assert_eq!((meanwhile & 0o600, meanwhile & 0o177 & !wanted), (0o600, 0), "{wanted:o}");
+            output.finish().unwrap();
+            assert_eq!(mode(&ours) & 0o777, wanted);
+        }
     }
 }
