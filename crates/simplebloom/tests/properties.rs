@@ -111,6 +111,34 @@ fn numbered(from: u64, to: u64) -> Vec<String> {
     (from..to).map(|i| format!("{i}-{}", i * i)).collect()
 }
 
+/// Filters that are nearly full hold some of the first bits of an absent key, and not the last of many: all of them have to be asked.
+#[test]
+fn the_last_of_many_bits_tells_too() {
+    let absent = numbered(1 << 30, (1 << 30) + 300);
+    for hashes in [1, 2, 3, 4, 31, 32, 33, 34, 50, 64, 65, 72, 100] {
+        // Near, and large enough to be asked ahead.
+        for (elements, most) in [(8, 120), (60_000, 5)] {
+            if elements * hashes > 60_000 * 40 {
+                continue;
+            }
+            let mut filter =
+                BloomFilter::with_probability(elements, 2_f64.powi(-i32::try_from(hashes).unwrap())).unwrap();
+            let (mut yes, mut no) = (0, 0);
+            for step in 0..most {
+                let many = if most == 5 { 100_000 } else { 1 };
+                filter.insert_many(&numbered(step * many, (step + 1) * many));
+                let expected: Vec<bool> = absent.iter().map(|key| filter.contains(key)).collect();
+                let mut found = vec![false; absent.len()];
+                filter.contains_many(&absent, &mut found).unwrap();
+                assert!(found == expected, "{:?} after {step} steps", filter.shape());
+                yes += found.iter().filter(|found| **found).count();
+                no += found.iter().filter(|found| !**found).count();
+            }
+            assert!(yes > 100 && no > 100, "{:?}: {yes} and {no}", filter.shape());
+        }
+    }
+}
+
 #[test]
 fn wrong_about_as_often_as_it_may_be() {
     for p in [0.1, 0.01, 0.001] {
