@@ -215,8 +215,11 @@ impl Writer {
     /// Makes the index and the sums, and puts all files in place.
     ///
     /// # Errors
-    /// [`Io`](container_core::ErrorKind::Io), and [`Usage`](container_core::ErrorKind::Usage) when a write failed before. Unless the last
+    /// [`Io`](container_core::ErrorKind::Io), and [`Usage`](container_core::ErrorKind::Usage) when a write failed before, when data that
+    /// may not be replaced have come into being meanwhile, or others stand in the place of those that were appended to. Unless the last
     /// steps failed, which only rename, what was there before is as it was.
+    ///
+    /// Two that replace the same dataset must not finish at the same moment: nothing keeps their files apart then. `verify` sees it.
     pub fn finish(self) -> Result<Written> {
         let Self { set, options, mut data, offsets, keys, poisoned, .. } = self;
         if poisoned {
