@@ -285,6 +285,33 @@ fn what_is_refused_names_its_row() {
 }
 
 #[test]
+fn what_is_damaged_is_not_appended_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.msgpack");
+    write(&path, options(), 0..2, 3).unwrap();
+    let before = files(folder.path());
+    let refused = |part, bytes: &[u8]| {
+        let name = FileSet::new(&path).path(part);
+        let old = fs::read(&name).unwrap();
+        fs::write(&name, bytes).unwrap();
+        let error = Writer::append_to(&path, options()).unwrap_err().to_string();
+        fs::write(&name, old).unwrap();
+        assert!(files(folder.path()) == before, "{error}");
+        error
+    };
+    let end = before["d.msgpack"].len() as u64;
+    let error = refused(Part::Offsets, &[1, 15, end].map(u64::to_be_bytes).concat());
+    assert!(error.contains("the sample begins at 1 where the one before ends at 0 (row 0"), "{error}");
+    let error = refused(Part::Keys, b"\x92\xa2k1\xa2k1");
+    assert!(
+        error.contains(r#"the key is that of sample 0 too: the dataset has to be repaired first (row 1, key "k1")"#),
+        "{error}"
+    );
+    let error = refused(Part::Offsets, &[0, 15, end - 1].map(u64::to_be_bytes).concat());
+    assert!(error.contains(&format!("it is {end} bytes long, its index ends at {}", end - 1)), "{error}");
+}
+
+#[test]
 fn an_append_without_sums_takes_them_away() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
