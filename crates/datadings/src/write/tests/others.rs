@@ -117,3 +117,31 @@ fn nobody_appends_before_the_index_is_in_place() {
     assert!(steps >= 8, "{steps} steps");
     assert!(lock());
 }
+
+/// Where nothing was: nothing, the whole dataset, or data without an index.
+#[test]
+fn a_crash_of_one_that_replaces_nothing_is_seen() {
+    let mut seen = [0; 3];
+    for steps in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.msgpack");
+        STEPS.set(Some(steps));
+        let result = write(&path, options(), 0..3, 2);
+        STEPS.set(None);
+        match Reader::open(&path) {
+            Ok(reader) => {
+                assert_eq!((reader.len(), reader.missing_parts().len()), (3, 0));
+                seen[0] += 1;
+            }
+            Err(error) if error.to_string().contains("there is no index") => seen[1] += 1,
+            Err(_) => {
+                assert!(files(folder.path()).is_empty());
+                seen[2] += 1;
+            }
+        }
+        if result.is_ok() {
+            break;
+        }
+    }
+    assert_eq!(seen, [2, 8, 0], "new, without an index, nothing");
+}
