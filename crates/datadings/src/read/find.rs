@@ -129,3 +129,33 @@ impl Reader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{FileSet, Part};
+
+    /// Where no keys are listed the samples are asked: one that states another key is not the one, one that states none may be.
+    #[test]
+    fn without_listed_keys_the_samples_are_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let set = FileSet::new(folder.path().join("d.msgpack"));
+        std::fs::write(set.data(), b"\x81\xa3key\xa1a\xc0\x81\xa3key\xa1c").unwrap();
+        std::fs::write(set.path(Part::Offsets), [0u64, 7, 8, 15].map(u64::to_be_bytes).concat()).unwrap();
+        // The first hash is that of a foreign key.
+        let hashes = ["b", "nil", "c"].map(|key| hash_key(key, digest::Salt::NONE));
+        std::fs::write(set.path(Part::KeyHashes), [0, hashes[0], hashes[1], hashes[2]].map(u64::to_be_bytes).concat())
+            .unwrap();
+        let reader = Reader::open(set.data()).unwrap();
+        let expected = [("a", None), ("b", None), ("nil", Some(1)), ("c", Some(2)), ("x", None)];
+        // Going through all hashes, and by the table.
+        for _ in 0..3 {
+            for (key, row) in expected {
+                assert_eq!((reader.find(key).unwrap(), reader.contains(key).unwrap()), (row, row.is_some()), "{key}");
+            }
+        }
+        let keys = expected.map(|(key, _)| key).repeat(10);
+        let rows = expected.map(|(_, row)| row).repeat(10);
+        assert_eq!(reader.find_many(&keys).unwrap(), rows);
+    }
+}

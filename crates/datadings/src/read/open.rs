@@ -242,4 +242,40 @@ mod tests {
         let error = Reader::walk(source, OpenOptions::default().with_limits(limits)).unwrap_err().to_string();
         assert!(error.starts_with("datadings: the length of a sample") && error.contains("row 6"), "{error}");
     }
+
+    /// A set with these files beside data of these bytes.
+    fn open(data: &[u8], parts: &[(Part, &[u8])]) -> Result<Reader> {
+        let folder = tempfile::tempdir().unwrap();
+        let set = FileSet::new(folder.path().join("d.msgpack"));
+        std::fs::write(set.data(), data).unwrap();
+        parts.iter().for_each(|(part, bytes)| std::fs::write(set.path(*part), bytes).unwrap());
+        Reader::open(set.data())
+    }
+
+    #[test]
+    fn the_last_sample_of_an_older_index_begins_inside_the_data() {
+        let data = b"\x81\xa3key\xa1a";
+        let index = |start| [0x81, 0xa1, b'a', start];
+        assert_eq!(open(data, &[(Part::LegacyIndex, &index(0))]).unwrap().extent(0).unwrap(), 0..7);
+        assert_eq!(open(data, &[(Part::LegacyIndex, &index(6))]).unwrap().extent(0).unwrap(), 6..7);
+        let error = open(data, &[(Part::LegacyIndex, &index(7))]).unwrap_err().to_string();
+        assert!(
+            error.contains("the last sample begins at 7, at or past the end of the 7 bytes of data (row 0)"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn only_as_many_keys_as_offsets_make_the_last_one_a_beginning() {
+        let data = b"\x81\xa3key\xa1a\x81\xa3key\xa1b\xc0";
+        let offsets = [0u64, 7].map(u64::to_be_bytes).concat();
+        for (stated, len) in [(1, 1), (2, 2), (3, 1), (9, 1)] {
+            let keys = [0x90 | stated];
+            let reader = open(data, &[(Part::Offsets, &offsets), (Part::Keys, &keys)]).unwrap();
+            assert_eq!((reader.len(), reader.trailing_bytes()), (len, if len == 2 { 1 } else { 8 }), "{stated} keys");
+            let hashes = vec![0; 8 + 8 * usize::from(stated)];
+            let reader = open(data, &[(Part::Offsets, &offsets), (Part::KeyHashes, &hashes)]).unwrap();
+            assert_eq!(reader.len(), len, "{stated} hashes");
+        }
+    }
 }
