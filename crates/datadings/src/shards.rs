@@ -315,7 +315,10 @@ impl<'a> Iterator for ShardKeys<'a> {
         }
         self.range.start = match key {
             Some(Ok(_)) => self.range.start + 1,
-            _ => self.range.end,
+            _ => {
+                self.current = None;
+                self.range.end
+            }
         };
         key
     }

@@ -281,3 +281,26 @@ fn a_survey_finds_what_a_glance_does_not() {
     assert!(error.to_string().contains("the number of columns 4 exceeds the limit 3"), "{error}");
     assert!(error.to_string().contains("row 33333"), "{error}");
 }
+
+#[test]
+fn names_that_look_alike_are_told_apart_in_one_go() {
+    // Three bytes that are no UTF-8 look like any others.
+    let count = 60_000_u32;
+    let mut message = b"\xdf\0\0\0\0\xa3key\xa1a".to_vec();
+    message[1..5].copy_from_slice(&(count + 1).to_be_bytes());
+    for number in 0..count {
+        message.push(0xa3);
+        message.extend([12, 6, 0].map(|shift| 0x80 | (number >> shift & 0x3f) as u8));
+        message.push(1);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.msgpack");
+    std::fs::write(&path, message).unwrap();
+    let start = std::time::Instant::now();
+    let container = open(&path);
+    let names: std::collections::HashSet<_> = container.tables()[0].columns().iter().map(|c| c.name.clone()).collect();
+    assert_eq!(names.len(), count as usize + 1);
+    assert!(names.contains("\u{fffd}\u{fffd}\u{fffd}#60000"));
+    // A minute, where each is numbered from 2 again.
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+}

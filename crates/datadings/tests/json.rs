@@ -318,3 +318,16 @@ fn values() -> impl Strategy<Value = rmpv::Value> {
         ]
     })
 }
+
+#[test]
+fn elements_take_no_more_than_their_room() {
+    let of = |dtype: &str| format!(r#"{{"$ndarray":{{"dtype":"{dtype}","shape":[1],"data":["a"]}}}}"#);
+    let error = |text: &str| read(text).unwrap_err().to_string();
+    let told = error(&of("|S4000000000"));
+    assert!(told.contains("elements of dtype |S4000000000 would take 4000000000 bytes, 1073741824 are left"), "{told}");
+    assert!(error(&of("<U268435457")).contains("would take 1073741828 bytes"));
+    // Of all arrays together.
+    let told = error(&format!("[{},{}]", of("|S16777216"), of("|S1057000000")));
+    assert!(told.contains("would take 1057000000 bytes, 1056964608 are left"), "{told}");
+    assert_eq!(written(&read(&of("|S3")).unwrap()), of("|S3"));
+}

@@ -225,7 +225,7 @@ fn what_is_lost_is_told() {
     assert_eq!(
         losses,
         [
-            "bytes that belong to no whole sample (20 times, first byte 30)",
+            "20 bytes of no whole sample (byte 30)",
             r#"samples that the index has and that are not whole (2 times, first row 3, key "d")"#
         ]
     );
@@ -237,6 +237,21 @@ fn what_is_lost_is_told() {
     assert_eq!(recovery.lost_rows(10).unwrap(), [4, 5, 6, 7, 8]);
     assert_eq!(recovery.findings().len(), 1);
     assert!(recovery.findings()[0].to_string().ends_with("the last sample ends at 90, the data end at 47 (byte 72)"));
+}
+
+#[test]
+fn many_samples_of_one_key_are_numbered_in_one_go() {
+    let set = Set::letters(0);
+    let count = 30_000;
+    set.patch(Part::Data, |bytes| *bytes = sample("a", 1).repeat(count));
+    let start = Instant::now();
+    let recovery = Recovery::survey(&set.path, &RecoverOptions::default().with_same_key(SameKey::Rename)).unwrap();
+    let out = set.folder.path().join("out.msgpack");
+    assert_eq!(recovery.write(&out, options()).unwrap().0.samples, count as u64);
+    let reader = Reader::open(&out).unwrap();
+    assert_eq!((&*reader.key(1).unwrap(), &*reader.key(count as u64 - 1).unwrap()), ("a#2", "a#30000"));
+    // Seconds, where each counts from 2 again; some milliseconds otherwise.
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
 #[test]

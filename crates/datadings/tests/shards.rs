@@ -129,3 +129,14 @@ fn patterns_give_names_in_the_order_of_python() {
     let error = Shards::glob("[", OpenOptions::default()).unwrap_err();
     assert!(error.to_string().starts_with(r#"datadings: "[" is no pattern"#), "{error}");
 }
+
+#[test]
+fn keys_end_after_an_error() {
+    let set = set::Set::of(&[("a", sample("a", 1)), ("b", b"\x81\xa1x\x01".to_vec()), ("c", sample("c", 1))]);
+    std::fs::remove_file(set.part(datadings::Part::Keys)).unwrap();
+    let shards = Shards::open([&set.path, &set.path]).unwrap();
+    let mut keys = shards.keys(0..6).unwrap();
+    assert_eq!(keys.next().unwrap().unwrap(), "a");
+    assert!(keys.next().unwrap().is_err());
+    assert!(keys.next().is_none() && keys.next().is_none());
+}

@@ -284,6 +284,12 @@ fn a_key_that_two_datasets_have_is_named_or_handled() {
     let renamed = [("x", 1), ("ü", 2), ("ü#2", 3), ("x#2", 4), ("y", 5), ("x#2#2", 6), ("x#3", 7)];
     assert_eq!(folder.labels(&out), renamed.map(|(key, label)| (key.to_owned(), label)));
     assert_eq!(keys(&out), renamed.map(|(key, _)| key.to_owned()), "in the index too");
+    // The number goes on where it was, however often a key comes.
+    let copies = vec![a.as_str(); 200];
+    let ran = run([&["merge", "-o", &out, "--on-duplicate", "rename", "--force"], copies.as_slice()].concat());
+    assert_eq!(ran.code(), 3);
+    let all = keys(&out);
+    assert_eq!((all.len(), &*all[2], &*all[398], &*all[399]), (400, "x#2", "x#200", "ü#200"));
     // A dataset with itself.
     let ran = run(["merge", &a, &a, "-o", &out, "--force"]);
     assert!(ran.err().contains(&format!("{a}: {a} has the same key")), "{}", ran.err());
@@ -405,4 +411,17 @@ fn bytes_come_out_as_they_lie() {
         error(&["get", &file, "--row", "2", "--raw"]),
         "error: @a.msgpack: there is no row 2: the input has 2 rows, counted from 0\n"
     );
+}
+
+#[test]
+fn help_says_in_before_out() {
+    for (verb, usage) in [
+        ("recover", "[OPTIONS] <IN> <OUT>\n"),
+        ("shuffle", "[OPTIONS] <IN> <OUT>\n"),
+        ("sample", "[OPTIONS] -n <N> <IN> <OUT>\n"),
+        ("convert", "[OPTIONS] <IN>... <OUT>\n"),
+    ] {
+        let help = run([verb, "-h"]).ok().to_owned();
+        assert!(help.contains(&format!("\nUsage: wharf {verb} {usage}")), "{help}");
+    }
 }

@@ -240,19 +240,21 @@ impl Fields {
     /// The fields, under names of which no two are the same.
     pub(super) fn finish(mut self) -> Vec<Field> {
         let mut taken: HashSet<String> = HashSet::new();
+        // Where the numbers for a name go on, or a million fields of the same name would be counted through again and again.
+        let mut numbers: HashMap<String, u64> = HashMap::new();
         for field in &mut self.fields {
             field.of = self.looked;
             if taken.insert(field.unique.clone()) {
                 continue;
             }
-            let mut number = 2u64;
+            let number = numbers.entry(field.unique.clone()).or_insert(2);
             loop {
                 let unique = format!("{}#{number}", field.unique);
+                *number += 1;
                 if taken.insert(unique.clone()) {
                     field.unique = unique;
                     break;
                 }
-                number += 1;
             }
         }
         self.fields

@@ -4,7 +4,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use container_core::{Error, Result};
+use container_core::{Error, Limits, Result};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 use super::{BYTES, COMPLEX, ESCAPE, EXT, NDARRAY, PICKLE};
@@ -25,14 +25,14 @@ const MAX_NESTING: u64 = 127;
 ///
 /// # Errors
 /// JSON that is none, with the byte; nesting deeper than 127; integers beyond 64 bits; an object of ours, such as `$ndarray`,
-/// whose content is wrong.
+/// whose content is wrong; elements of arrays that take more than 1 GiB together.
 pub fn to_msgpack(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
-    let mut large = false;
+    let mut seen = Seen { large: false, room: Limits::default().block_bytes };
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let put = Put { out: &mut *out, large: &mut large, is_escaped: false };
+    let put = Put { out: &mut *out, seen: &mut seen, is_escaped: false };
     let result = put.deserialize(&mut reader).and_then(|()| reader.end());
-    let result = result.map_err(|cause| refused(text, cause)).and_then(|()| match large {
+    let result = result.map_err(|cause| refused(text, cause)).and_then(|()| match seen.large {
         true => whole_numbers_fit(text),
         false => Ok(()),
     });
@@ -113,18 +113,25 @@ fn whole_numbers_fit(text: &[u8]) -> Result<()> {
     }
 }
 
+/// What is known of the values that came.
+struct Seen {
+    /// Whether a number came that may have been an integer too large.
+    large: bool,
+    /// Bytes that are left for elements of arrays: a dtype such as `<U999999999` makes many of a short text.
+    room: u64,
+}
+
 /// Puts the value that comes.
 struct Put<'o> {
     out: &'o mut Vec<u8>,
-    /// Whether a number came that may have been an integer too large.
-    large: &'o mut bool,
+    seen: &'o mut Seen,
     /// Whether an object is to be taken as it is, whatever its name.
     is_escaped: bool,
 }
 
 impl Put<'_> {
     fn again(&mut self, is_escaped: bool) -> Put<'_> {
-        Put { out: self.out, large: self.large, is_escaped }
+        Put { out: self.out, seen: self.seen, is_escaped }
     }
 }
 
@@ -169,7 +176,7 @@ impl<'de> Visitor<'de> for Put<'_> {
 
     fn visit_f64<E>(self, value: f64) -> Result<(), E> {
         // From 2^63 on.
-        *self.large |= value.abs() >= 9.2e18;
+        self.seen.large |= value.abs() >= 9.2e18;
         put_f64(self.out, value);
         Ok(())
     }
@@ -208,7 +215,7 @@ impl<'de> Visitor<'de> for Put<'_> {
             Some((tag, value)) if count == 1 => {
                 let bytes = self.out.split_off(value);
                 self.out.truncate(start);
-                convert(tag, &bytes, self.out)
+                convert(tag, &bytes, self.out, &mut self.seen.room)
                     .map_err(|error| A::Error::custom(format_args!("{tag}: {}", error.detail())))
             }
             _ => head(self.out, start, count, put_map_header).map_err(long),
@@ -256,7 +263,7 @@ impl<'de> Visitor<'de> for Name<'_> {
 }
 
 /// From the content of an object of ours, as it was put, to what it means.
-fn convert(tag: &str, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+fn convert(tag: &str, bytes: &[u8], out: &mut Vec<u8>, room: &mut u64) -> Result<()> {
     let value = RawValue::new(bytes);
     let long = |len| Error::limit("the length of bytes", len, u32::MAX.into());
     match tag {
@@ -272,7 +279,7 @@ fn convert(tag: &str, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
             extend(out, &Complex { re, im })
         }
         PICKLE => extend(out, &Pickle::new(&[], &base64(value)?)),
-        NDARRAY => array(value, out),
+        NDARRAY => array(value, out, room),
         _ => match value.kind()? {
             crate::Kind::Map => {
                 out.extend_from_slice(bytes);
@@ -309,12 +316,17 @@ fn pair(value: RawValue<'_>) -> Result<[f64; 2]> {
     }
 }
 
-fn array(value: RawValue<'_>, out: &mut Vec<u8>) -> Result<()> {
+fn array(value: RawValue<'_>, out: &mut Vec<u8>, room: &mut u64) -> Result<()> {
     let dtype = dtype_of(member(value, "dtype")?)?;
     let shape: Vec<usize> = member(value, "shape")?.decode()?;
     let data = member(value, "data")?;
     let bytes = match (data.kind()?, &dtype) {
         (crate::Kind::Array, Dtype::Primitive(of)) => {
+            let Token::Array(count) = data.tokens().next()? else { return Err(Error::invalid("data is no array")) };
+            let asked = u64::from(count).saturating_mul(of.size() as u64);
+            let left = room.checked_sub(asked);
+            let detail = || format!("elements of dtype {of} would take {asked} bytes, {room} are left to a value");
+            *room = left.ok_or_else(|| Error::invalid(detail()))?;
             let mut bytes = Vec::new();
             for item in data.items()? {
                 element(*of, item?, &mut bytes)?;

@@ -4,6 +4,7 @@ mod anchors;
 mod scan;
 mod window;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -240,6 +241,7 @@ impl Recovery {
         options.any_message |= self.keys.is_some();
         let mut writer = Writer::create(path, options)?;
         let mut same = Vec::new();
+        let mut numbers = HashMap::new();
         let mut losses = self.losses()?;
         let mut window = Window::new(&self.data, self.options.open.limits);
         for run in &self.scan.runs {
@@ -247,7 +249,7 @@ impl Recovery {
             while at < run.bytes.end {
                 let mut allowance = Allowance::unbounded(self.options.open.limits.depth);
                 let message = window.message(at, &mut allowance, &mut |_, _| {})?;
-                self.copy(at, &message, &mut writer, &mut same)?;
+                self.copy(at, &message, &mut writer, &mut same, &mut numbers)?;
                 at += message.bytes.len() as u64;
             }
             if let Some(progress) = &self.options.progress {
@@ -266,8 +268,16 @@ impl Recovery {
         Ok((writer.finish()?, losses))
     }
 
-    /// Takes a sample that is whole. `same` are the places of those with the key of another.
-    fn copy(&self, at: u64, message: &Message<'_>, writer: &mut Writer, same: &mut Vec<u64>) -> Result<()> {
+    /// Takes a sample that is whole. `same` are the places of those with the key of another, `numbers` where the
+    /// numbers go on that are appended to a key: all samples may have the same.
+    fn copy(
+        &self,
+        at: u64,
+        message: &Message<'_>,
+        writer: &mut Writer,
+        same: &mut Vec<u64>,
+        numbers: &mut HashMap<Box<str>, u64>,
+    ) -> Result<()> {
         let listed = || self.anchors.row_at(at).and_then(|row| self.listed_key(row));
         // No sample is taken that has neither.
         let Some(key) = message.key.or_else(listed) else { return Ok(()) };
@@ -278,13 +288,13 @@ impl Recovery {
         if self.options.same_key == SameKey::Drop {
             return Ok(());
         }
-        let mut number = 2u64;
+        let number = numbers.entry(key.into()).or_insert(2);
         let renamed = loop {
             let renamed = format!("{key}#{number}");
+            *number += 1;
             if writer.row_of(&renamed)?.is_none() {
                 break renamed;
             }
-            number += 1;
         };
         match message.key_value {
             Some(value) => {
@@ -310,7 +320,8 @@ impl Recovery {
         if let Some(first) = self.scan.lost.first() {
             let mut position = Position::at(first.start);
             position.file = self.file();
-            losses.push(Loss::new("bytes that belong to no whole sample", bytes, position));
+            let what = format!("{bytes} byte{} of no whole sample", if bytes == 1 { "" } else { "s" });
+            losses.push(Loss::new(what, self.scan.lost.len() as u64, position));
         }
         let missing = self.samples_declared().map_or(0, |declared| declared.saturating_sub(self.len()));
         if missing > 0 {

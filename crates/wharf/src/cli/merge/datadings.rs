@@ -1,6 +1,7 @@
 //! datadings datasets into one.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -96,7 +97,8 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
     let total = inputs.iter().map(|input| input.reader.len()).fold(0, u64::saturating_add);
     bar.begin(Unit::Rows, Some(total));
     let on_duplicate = options.on_duplicate.unwrap_or(OnDuplicate::Error);
-    let mut merge = Merge { inputs: &inputs, writer, bar: &bar, on_duplicate, lost: Vec::new() };
+    let mut merge =
+        Merge { inputs: &inputs, writer, bar: &bar, on_duplicate, lost: Vec::new(), numbers: HashMap::new() };
     match seed {
         None => (0..inputs.len()).try_for_each(|number| merge.whole(number))?,
         Some(seed) if random => merge.random(total, seed, options.shuffle)?,
@@ -138,6 +140,8 @@ struct Merge<'a> {
     on_duplicate: OnDuplicate,
     /// Samples that could not be kept as they were, by dataset.
     lost: Vec<Lost>,
+    /// Where the numbers go on that are appended to a key that comes again: all samples may have the same.
+    numbers: HashMap<Box<str>, u64>,
 }
 
 impl<'a> Merge<'a> {
@@ -251,15 +255,16 @@ impl<'a> Merge<'a> {
 
     /// Writes a sample under a key that is free.
     fn rename(&mut self, input: &Dataset, key: &str, sample: &Sample<'_>) -> Result<()> {
-        for number in 2_u64.. {
+        let number = self.numbers.entry(key.into()).or_insert(2);
+        loop {
             let new = format!("{key}#{number}");
+            *number += 1;
             let message = with_key(sample, &new).map_err(|error| input.of_message(error, sample))?;
             match self.writer.append_raw(&new, &message) {
                 Err(error) if is_duplicate(&error) => {}
                 other => return other.map_err(|error| input.of_message(error, sample)),
             }
         }
-        Ok(())
     }
 }
 
