@@ -11,7 +11,7 @@ mod text;
 #[cfg(all(feature = "idv", feature = "datadings"))]
 mod unpack;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -39,21 +39,29 @@ Examples:
   wharf convert people.jsonl people.msgpack --key id         samples of datadings
   wharf convert photos/ photos.msgpack --field image         a sample for each photos/LABEL/FILE";
 
+/// The help of clap, with the arguments as people think of them.
+const TEMPLATE: &str = "\
+{before-help}{about-with-newline}
+{usage-heading} {usage}
+
+Arguments:
+  <IN>...  Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
+  <OUT>    The file to write; its extension says the form: .jsonl .ndjson .json, .csv, .tsv, .idv,
+           .msgpack; - is standard output
+
+{all-args}{after-help}";
+
 /// Convert rows into a file of another form
 ///
 /// The output appears when it is whole, or not at all. With --json, what was done is one object on standard output.
 /// IDV is written from IDV, from datadings, and from text: JSON lines, CSV, TSV. datadings is written from any format, from text, and from
 /// files: a folder or a ZIP archive becomes a dataset of them, with their folders as labels.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, help_template = TEMPLATE, override_usage = "wharf convert [OPTIONS] <IN>... <OUT>")]
 pub(crate) struct Arguments {
-    /// Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
-    #[arg(value_name = "IN", required = true)]
-    inputs: Vec<OsString>,
-
-    /// The file to write; its extension says the form: .jsonl .ndjson .json, .csv, .tsv, .idv, .msgpack; - is standard output
-    #[arg(value_name = "OUT", required = true)]
-    output: OsString,
+    // One list, the last of which is the output: of two clap would give the second what stands before an option. The template tells of both.
+    #[arg(value_name = "IN", required = true, hide = true)]
+    names: Vec<OsString>,
 
     /// The form, whatever the extension
     #[arg(long, value_enum, value_name = "FORM")]
@@ -96,13 +104,27 @@ enum Form {
     Datadings,
 }
 
+impl Arguments {
+    /// The file to write.
+    fn output(&self) -> &OsStr {
+        self.names.last().map_or(OsStr::new(""), OsString::as_os_str)
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let places = inputs::expand(&arguments.inputs)?;
-    let stdout = arguments.output == "-";
+    let inputs = match arguments.names.split_last() {
+        Some((_, inputs)) if !inputs.is_empty() => inputs,
+        _ => {
+            let detail = format!("there is one name, {:?}: needed are <IN>... <OUT>", arguments.output().display());
+            return Err(Error::usage(detail));
+        }
+    };
+    let places = inputs::expand(inputs)?;
+    let stdout = arguments.output() == "-";
     let form = match arguments.to {
         Some(form) => form,
         None if stdout => Form::Jsonl,
-        None => by_extension(Path::new(&arguments.output))?,
+        None => by_extension(Path::new(arguments.output()))?,
     };
     let to = match form {
         Form::Jsonl => To::Jsonl,
@@ -133,7 +155,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         job.progress &= env.stdout.terminal.is_none();
         cat::stream(&job, to, env)
     } else {
-        output::create(Path::new(&arguments.output), arguments.force, &places)
+        output::create(Path::new(arguments.output()), arguments.force, &places)
             .and_then(|output| write(&job, to, output, env))
     };
     #[cfg(any(feature = "idv", feature = "datadings"))]

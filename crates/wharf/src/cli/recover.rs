@@ -37,7 +37,7 @@ Examples:
 ///
 /// Exit code 3 when anything was lost; the warnings say what. With --json, what was done is one object on standard output.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "wharf recover [OPTIONS] <IN> <OUT>")]
 pub(crate) struct Arguments {
     /// The damaged file; - is standard input
     #[arg(value_name = "IN")]

@@ -23,7 +23,7 @@ Examples:
 /// Messages are copied byte for byte. The same seed chooses the same samples, on every machine and in every later version; without
 /// --seed one is chosen and told.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "wharf sample [OPTIONS] -n <N> <IN> <OUT>")]
 pub(crate) struct Arguments {
     /// The dataset; - is standard input
     #[arg(value_name = "IN")]

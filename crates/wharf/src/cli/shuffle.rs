@@ -23,7 +23,7 @@ Examples:
 /// --seed one is chosen and told. --quasi shuffles chunks of neighbours and mixes the samples of some chunks with each other, which
 /// reads the data in long stretches.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "wharf shuffle [OPTIONS] <IN> <OUT>")]
 pub(crate) struct Arguments {
     /// The dataset; - is standard input
     #[arg(value_name = "IN")]

@@ -184,10 +184,10 @@ struct Done {
 }
 
 pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) -> Result<Outcome> {
-    if arguments.output == "-" {
+    if arguments.output() == "-" {
         return Err(Error::usage("a dataset is a set of files, which standard output is not: give a file"));
     }
-    let path = Path::new(&arguments.output);
+    let path = Path::new(arguments.output());
     dataset::refuse(path, arguments.force, places)?;
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
     let options = WriterOptions::default()
@@ -387,7 +387,7 @@ fn files(
         let detail = "there is no file that matches: --pattern, --list, --include and --exclude say which do";
         return Err(Error::usage(detail).in_file(file));
     }
-    let output = Path::new(&arguments.output);
+    let output = Path::new(arguments.output());
     for path in table.paths() {
         let member = dataset::members(output)
             .find(|member| member.file_name() == path.file_name() && Place::Path(path.clone()).is_same_file(member));

@@ -86,8 +86,8 @@ struct Done {
 }
 
 pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) -> Result<Outcome> {
-    if arguments.output != "-" {
-        let output = output::create(Path::new(&arguments.output), arguments.force, places)?;
+    if arguments.output() != "-" {
+        let output = output::create(Path::new(arguments.output()), arguments.force, places)?;
         let name = output.path().display().to_string();
         let mut done = Done::default();
         let outcome = write(arguments, places, output, env, &mut done).map_err(|error| match error.kind() {
@@ -152,7 +152,7 @@ fn write<W: Write + Seek + Send>(
         Some(input) if error.kind() == ErrorKind::Unsupported => error.in_file(input.name.clone()),
         _ => error,
     })?;
-    let bar = Arc::new(Bar::new(env.report.terminal && env.stdout.terminal.is_none_or(|_| arguments.output != "-")));
+    let bar = Arc::new(Bar::new(env.report.terminal && env.stdout.terminal.is_none_or(|_| arguments.output() != "-")));
     let outcome = match kind {
         Kind::Idv => idvs(arguments, places, &inputs, sink, &bar, done),
         #[cfg(feature = "datadings")]

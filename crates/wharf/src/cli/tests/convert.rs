@@ -160,3 +160,31 @@ fn programs_are_told_what_was_done() {
     let ran = Place::new().with("in", &["a"], &json!([[1]])).on_terminal(80).wharf(&["convert", "@in", "@out.jsonl"]);
     assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "note: @out.jsonl: 1 row\n"));
 }
+
+#[test]
+fn names_stand_wherever_options_do() {
+    let csv = "a,b\n1,x\n2,\n1,x\n2,\n";
+    for arguments in [
+        &["convert", "@in", "@in", "@out.csv", "--limit", "9"][..],
+        &["convert", "@in", "--limit", "9", "@in", "@out.csv"],
+        &["convert", "@in", "@in", "--limit", "9", "@out.csv"],
+        &["convert", "--limit", "9", "@in", "--force", "@in", "--columns", "a,b", "@out.csv"],
+        &["convert", "@in", "--limit", "9", "--", "@in", "@out.csv"],
+    ] {
+        let place = place();
+        assert_eq!(place.wharf(arguments).ok(), "", "{arguments:?}");
+        assert_eq!(place.read("out.csv"), csv);
+    }
+    let place = place();
+    let error = place.wharf(&["convert", "@in", "--force"]).failed(2);
+    assert_eq!(error, "error: there is one name, \"@in\": needed are <IN>... <OUT>");
+    assert_eq!(place.files(), ["in"]);
+    for help in ["-h", "--help"] {
+        let help = place.wharf(&["convert", help]).ok();
+        for part in
+            ["Usage: wharf convert [OPTIONS] <IN>... <OUT>\n\nArguments:\n  <IN>...  Files", "\n  <OUT>    The file"]
+        {
+            assert!(help.contains(part), "{help}");
+        }
+    }
+}
