@@ -157,5 +157,11 @@ mod tests {
         let keys = expected.map(|(key, _)| key).repeat(10);
         let rows = expected.map(|(_, row)| row).repeat(10);
         assert_eq!(reader.find_many(&keys).unwrap(), rows);
+        // Hashes of something else are not asked.
+        for count in [2, 4] {
+            std::fs::write(set.path(Part::KeyHashes), vec![0; 8 + 8 * count]).unwrap();
+            let error = Reader::open(set.data()).unwrap().find("c").unwrap_err().to_string();
+            assert!(error.ends_with(&format!("there are {count} key hashes for 3 samples")), "{error}");
+        }
     }
 }
