@@ -278,4 +278,14 @@ mod tests {
             assert_eq!(reader.len(), len, "{stated} hashes");
         }
     }
+
+    #[test]
+    fn what_is_read_by_position_is_no_larger_than_the_limit() {
+        let mut reader = Reader::walk(Source::new(Positional(vec![0xa3, 1, 2, 3], 4)), OpenOptions::default()).unwrap();
+        assert_eq!(reader.get(0).unwrap().as_bytes().len(), 4);
+        reader.options.limits = reader.options.limits.with_block_bytes(3);
+        let error = reader.get(0).unwrap_err().to_string();
+        assert_eq!(error, "datadings: the length of a sample 4 exceeds the limit 3 (byte 0, row 0)");
+        assert!(reader.iter().next().unwrap().is_err());
+    }
 }
