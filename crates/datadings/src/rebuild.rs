@@ -13,7 +13,7 @@ use crate::read::set_of;
 use crate::recover::{Recovery, Window};
 use crate::verify::message::Allowance;
 use crate::wire::{FileSet, Part};
-use crate::write::{IndexFiles, KeysFile, Older, SeenKeys, Spool, Sum};
+use crate::write::{IndexFiles, KeysFile, Older, SeenKeys, Spool, Sum, has_name};
 
 /// Bytes after which the sum is told how far the data are walked over.
 const STEP: u64 = 1 << 20;
@@ -138,7 +138,7 @@ struct Rebuild<'o> {
     set: FileSet,
     data: Source,
     /// Held, so that nobody appends meanwhile.
-    _lock: File,
+    lock: File,
     options: &'o RebuildOptions,
     /// Keys that are listed.
     keys: Option<KeyList>,
@@ -183,7 +183,7 @@ impl<'o> Rebuild<'o> {
         };
         let keys = read(Part::Keys).and_then(|bytes| KeyList::parse(bytes).ok());
         let older = read(Part::LegacyIndex).and_then(|bytes| KeyList::parse_legacy(bytes).ok());
-        Ok(Self { set, data, _lock: lock, options, keys, older })
+        Ok(Self { set, data, lock, options, keys, older })
     }
 
     fn run(self) -> Result<Rebuilt> {
@@ -211,6 +211,9 @@ impl<'o> Rebuild<'o> {
         let keeps = options.keep_older && agrees;
         let older = if keeps { Older::Keep } else { Older::Remove };
         let files = IndexFiles::make(&self.set, offsets, keys, sum, options.threads, older)?;
+        if !has_name(&self.lock, self.set.data()).map_err(|cause| Error::io("cannot look at the data again", cause))? {
+            return Err(Error::usage("somebody else has replaced the data meanwhile"));
+        }
         if cut > 0 {
             self.cut(end)?;
         }
@@ -329,5 +332,24 @@ impl<'o> Rebuild<'o> {
             file.sync_all().map_err(failed)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_that_are_replaced_meanwhile_get_no_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("d.msgpack"), folder.path().join("other"));
+        std::fs::write(&path, b"\x81\xa3key\xa1a").unwrap();
+        std::fs::write(&other, b"\x81\xa3key\xa1b").unwrap();
+        let options = RebuildOptions::default();
+        let rebuild = Rebuild::new(FileSet::new(&path), &options).unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        let error = rebuild.run().unwrap_err();
+        assert!(error.to_string().contains("somebody else has replaced the data meanwhile"), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no index, no temporary file");
     }
 }

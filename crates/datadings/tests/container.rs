@@ -304,3 +304,21 @@ fn names_that_look_alike_are_told_apart_in_one_go() {
     // A minute, where each is numbered from 2 again.
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
 }
+
+#[test]
+fn a_number_and_the_text_of_its_bytes_are_two_fields() {
+    let set = Set::of(&[("a", b"\x82\xa3key\xa1a\x01\xc0".as_slice()), ("b", b"\x82\xa3key\xa1b\xa1\x01\x07")]);
+    let container = open(&set.path);
+    assert_eq!(columns(container.tables()[0]), ["key: str", "1: nil", "\u{1}: int"]);
+}
+
+#[test]
+fn a_file_named_index_beside_text_makes_no_dataset_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.jsonl");
+    std::fs::write(&path, "{\"a\":1}\n").unwrap();
+    std::fs::write(folder.path().join("d.jsonl.index"), "of something else").unwrap();
+    assert_eq!(recognized(b"{\"a\":1}\n", Some(&path)), Recognition::No);
+    // Samples that begin with anything else than their key are still theirs.
+    assert_eq!(recognized(b"\x82\xa1x\x01\xa3key\xa1a", Some(&path)), Recognition::Content);
+}

@@ -32,6 +32,9 @@ impl Writer {
             return Err(name(Error::usage("there is no file to append to")));
         };
         let data = DataFile::append(set.data(), reader.data_end, options.md5).map_err(name)?;
+        if reader.len() > u32::MAX.into() {
+            return Err(name(Error::limit("the number of samples", reader.len(), u32::MAX.into())));
+        }
         let mut writer = Self::start(set, options, data).map_err(name)?;
         let mut keys = reader.keys(0..reader.len())?;
         for row in 0..reader.len() {

@@ -189,7 +189,7 @@ impl DataFile {
 
 /// Is this open file the one of that name?
 #[cfg(unix)]
-fn has_name(file: &File, path: &Path) -> io::Result<bool> {
+pub(crate) fn has_name(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let (ours, there) = (file.metadata()?, std::fs::metadata(path)?);
     Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
@@ -197,7 +197,7 @@ fn has_name(file: &File, path: &Path) -> io::Result<bool> {
 
 /// Elsewhere no file takes the place of one that is open.
 #[cfg(not(unix))]
-fn has_name(_: &File, path: &Path) -> io::Result<bool> {
+pub(crate) fn has_name(_: &File, path: &Path) -> io::Result<bool> {
     path.try_exists()
 }
 

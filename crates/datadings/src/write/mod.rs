@@ -14,6 +14,7 @@ mod tests;
 mod writer;
 
 pub(crate) use commit::{IndexFiles, Older};
+pub(crate) use data::has_name;
 pub(crate) use keys::KeysFile;
 pub use options::WriterOptions;
 pub(crate) use seen::SeenKeys;

@@ -18,7 +18,8 @@ use crate::write::spool::Spool;
 
 /// Writes a dataset: its data, the four files of the index and the sums, byte for byte as Python's `FileWriter` and `RawWriter` do.
 ///
-/// Nothing appears before [`finish`](Self::finish); a writer that is dropped leaves what was there before. Memory grows by 11 to 22
+/// Nothing appears before [`finish`](Self::finish); a writer that is dropped leaves what was there before. (In a process
+/// that was forked off meanwhile, too: let it `exec` or leave without dropping the writer.) Memory grows by 11 to 22
 /// bytes for each sample (by some 20 more while `finish` makes the index), and by no sample's own.
 ///
 /// ```
