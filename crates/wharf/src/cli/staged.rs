@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, Result};
+use container_core::{Error, Result, sync_directory_of};
 use datadings::Part;
 use tempfile::TempDir;
 
@@ -50,20 +50,32 @@ impl Staged {
                 dataset::refuse(to, false, &[])?;
             }
         }
-        for (from, to) in &self.moves {
-            let failed = |cause| named("cannot put the output in place", cause, to);
+        let failed = |cause, to: &Path| named("cannot put the output in place", cause, to);
+        for (_, to) in &self.moves {
             for part in [Part::Offsets, Part::LegacyIndex, Part::Md5] {
-                absent(fs::remove_file(dataset::member(to, part))).map_err(failed)?;
-            }
-            for part in [Part::Data, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5, Part::Offsets] {
-                absent(fs::rename(dataset::member(from, part), dataset::member(to, part))).map_err(failed)?;
+                absent(fs::remove_file(dataset::member(to, part))).map_err(|cause| failed(cause, to))?;
             }
         }
-        for folder in self.folders.keys() {
-            // The renames are durable once the folder is; some file systems cannot sync one.
-            let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
+        // What is gone must be so before other data are there, and those before their index: after a power failure too.
+        self.sync();
+        let beside = [Part::Data, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5];
+        for parts in [&beside[..], &[Part::Offsets]] {
+            for (from, to) in &self.moves {
+                for &part in parts {
+                    let moved = fs::rename(dataset::member(from, part), dataset::member(to, part));
+                    absent(moved).map_err(|cause| failed(cause, to))?;
+                }
+            }
+            self.sync();
         }
         Ok(())
+    }
+
+    /// Waits until the folders that outputs go to are on the disk.
+    fn sync(&self) {
+        for folder in self.folders.keys() {
+            sync_directory_of(&folder.join("any"));
+        }
     }
 }
 
@@ -77,4 +89,31 @@ fn absent(outcome: io::Result<()>) -> io::Result<()> {
 
 fn named(doing: &'static str, cause: io::Error, path: &Path) -> Error {
     Error::io(doing, cause).in_file(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_appears_meanwhile_is_left_alone_unless_forced() {
+        let place = tempfile::tempdir().unwrap();
+        let to = place.path().join("d.msgpack");
+        for force in [false, true] {
+            let mut staged = Staged::new(force);
+            let path = staged.path(&to).unwrap();
+            for part in [Part::Data, Part::Offsets] {
+                fs::write(dataset::member(&path, part), "new").unwrap();
+            }
+            for part in [Part::Data, Part::Offsets, Part::LegacyIndex] {
+                fs::write(dataset::member(&to, part), "of somebody else").unwrap();
+            }
+            assert_eq!(staged.commit().is_ok(), force);
+            let there = |part| fs::read_to_string(dataset::member(&to, part)).unwrap_or_default();
+            let expected = if force { ["new", "new", ""] } else { ["of somebody else"; 3] };
+            assert_eq!([Part::Data, Part::Offsets, Part::LegacyIndex].map(there), expected);
+            let left = fs::read_dir(place.path()).unwrap().count();
+            assert_eq!(left, if force { 2 } else { 3 }, "no folder stays");
+        }
+    }
 }
