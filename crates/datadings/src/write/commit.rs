@@ -11,7 +11,7 @@ use crate::index::KeyList;
 use crate::wire::md5_file::put_md5_line;
 use crate::wire::{FileSet, Part};
 use crate::write::data::DataFile;
-use crate::write::index::derive;
+use crate::write::index::{Derived, derive};
 use crate::write::keys::KeysFile;
 use crate::write::spool::Spool;
 use crate::write::sum::sum_of;
@@ -46,11 +46,10 @@ impl IndexFiles {
     ) -> Result<Self> {
         let sync = offsets.sync();
         let (mut keys, list): (Spool, KeyList) = keys.finish()?;
-        let (mut hashes, mut filter) = derive(set, &list, sync, threads)?;
+        let Derived { hashes, filter, sums } = derive(set, [&mut offsets, &mut keys], &list, threads, sum.is_some())?;
         let mut md5 = None;
         if let Some(sum) = sum {
-            let files = [&mut offsets, &mut keys, &mut hashes, &mut filter];
-            let mut lines: Vec<_> = Part::INDEX.into_iter().zip(sums(files, threads)?).collect();
+            let mut lines: Vec<_> = Part::INDEX.into_iter().zip(sums.into_iter().flatten()).collect();
             if older == Older::Keep {
                 // The order of Python's conversion: the offsets come last.
                 lines.rotate_left(1);
@@ -116,22 +115,6 @@ impl IndexFiles {
         self.offsets.finish()?;
         steps.step()
     }
-}
-
-/// The sums of the index files, computed side by side.
-fn sums(files: [&mut Spool; 4], threads: usize) -> Result<Vec<[u8; 16]>> {
-    let sources = files.into_iter().map(Spool::read_all).collect::<Result<Vec<_>>>()?;
-    let bytes: u64 = sources.iter().map(container_core::Source::len).sum();
-    if threads == 1 || bytes < 1 << 20 {
-        return sources.iter().map(sum_of).collect();
-    }
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = sources.iter().map(|source| scope.spawn(|| sum_of(source))).collect();
-        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-            handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        handles.into_iter().map(join).collect()
-    })
 }
 
 /// Removes a file that may be there.

@@ -9,6 +9,7 @@ use simplebloom::{BloomFilter, Shape};
 use crate::index::{KeyList, KeyTable, choose_salt};
 use crate::wire::{FileSet, Part};
 use crate::write::spool::Spool;
+use crate::write::sum::sum_of;
 
 /// Fewer keys than this are not worth a thread.
 const SMALL: u64 = 1 << 14;
@@ -20,24 +21,63 @@ const DIGESTS: usize = 1 << 12;
 #[cfg(feature = "parallel")]
 const DIGESTS_OF_ALL: usize = 1 << 18;
 
-/// Writes `.key_hashes` and `.filter`.
-pub(crate) fn derive(set: &FileSet, keys: &KeyList, sync: Sync, threads: usize) -> Result<(Spool, Spool)> {
+/// The index files that are derived.
+pub(crate) struct Derived {
+    pub(crate) hashes: Spool,
+    pub(crate) filter: Spool,
+    /// The sums of all four index files, in the order of [`Part::INDEX`]; none where none are wanted.
+    pub(crate) sums: [Option<[u8; 16]>; 4],
+}
+
+/// Writes `.key_hashes` and `.filter`, and sums them and the two that are there.
+pub(crate) fn derive(
+    set: &FileSet,
+    [offsets, keys]: [&mut Spool; 2],
+    list: &KeyList,
+    threads: usize,
+    sums: bool,
+) -> Result<Derived> {
+    let sync = offsets.sync();
     let threads = match threads {
-        _ if keys.len() < SMALL => 1,
+        _ if list.len() < SMALL => 1,
         0 => thread::available_parallelism().map_or(1, Into::into),
         some => some,
     };
-    if threads == 1 || cfg!(feature = "parallel") {
-        return Ok((write_hashes(set, keys, sync, threads)?, write_filter(set, keys, sync, threads)?));
+    let sum = |spool: &mut Spool| match sums {
+        true => sum_of(&spool.read_all()?).map(Some),
+        false => Ok(None),
+    };
+    let with_sum = |mut spool: Spool| {
+        let sum = sum(&mut spool)?;
+        Ok((spool, sum))
+    };
+    let hashes = || write_hashes(set, list, sync, threads).and_then(with_sum);
+    let filter = || write_filter(set, list, sync, threads).and_then(with_sum);
+    if threads == 1 {
+        let first = [sum(offsets)?, sum(keys)?];
+        return Ok(Derived::of(first, hashes()?, filter()?));
     }
-    // Without the feature the filter is filled by one thread.
-    let filter = || write_filter(set, keys, sync, 1);
+    // Each has a part that one thread does: side by side they keep the others busy.
     thread::scope(|scope| {
-        let filter = scope.spawn(filter);
-        let hashes = write_hashes(set, keys, sync, threads - 1);
-        let filter = filter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok((hashes?, filter?))
+        let (filter, hashes) = (scope.spawn(filter), scope.spawn(hashes));
+        let offsets = scope.spawn(|| sum(offsets));
+        let keys = sum(keys);
+        let (filter, hashes, offsets) = (joined(filter), joined(hashes), joined(offsets));
+        Ok(Derived::of([offsets?, keys?], hashes?, filter?))
     })
+}
+
+/// An index file and its sum.
+type Summed = (Spool, Option<[u8; 16]>);
+
+impl Derived {
+    fn of([offsets, keys]: [Option<[u8; 16]>; 2], (hashes, third): Summed, (filter, fourth): Summed) -> Self {
+        Self { hashes, filter, sums: [offsets, keys, third, fourth] }
+    }
+}
+
+fn joined<T>(handle: thread::ScopedJoinHandle<'_, T>) -> T {
+    handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn write_hashes(set: &FileSet, keys: &KeyList, sync: Sync, threads: usize) -> Result<Spool> {
