@@ -54,6 +54,8 @@ mod map;
 #[cfg(feature = "std")]
 mod output;
 #[cfg(feature = "std")]
+mod pages;
+#[cfg(feature = "std")]
 mod progress;
 #[cfg(feature = "std")]
 mod source;
@@ -75,6 +77,8 @@ pub use container::{ColumnInfo, Container, Finding, Loss, Rows, Scan, Severity, 
 pub use detect::{Format, Input, OpenOptions, Probe, Recognition, detect};
 #[cfg(feature = "std")]
 pub use output::{Output, OutputOptions, Overwrite, Sync, sync_directory_of};
+#[cfg(feature = "std")]
+pub use pages::Pages;
 #[cfg(feature = "std")]
 pub use progress::{Progress, Unit};
 #[cfg(feature = "std")]

@@ -6,7 +6,7 @@
 
 use std::thread;
 
-use container_core::{Error, Result};
+use container_core::{Error, Pages, Result};
 
 use crate::index::hashes::hash_at;
 
@@ -19,19 +19,15 @@ const SMALL: usize = 1 << 16;
 /// Up to here a bucket is searched from its beginning.
 const SHORT: usize = 16;
 
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    /// The last bits of the hash.
-    low: u32,
-    row: u32,
-}
+/// The last bits of a hash, and the row.
+type Entry = [u32; 2];
 
 pub(crate) struct KeyTable {
     /// How many first bits of a hash choose the bucket.
     bits: u32,
     /// Where each bucket begins, and where the last one ends.
-    starts: Vec<u32>,
-    entries: Vec<Entry>,
+    starts: Pages<u32>,
+    entries: Pages<Entry>,
 }
 
 /// The bucket of a hash.
@@ -65,8 +61,8 @@ impl KeyTable {
             some => some,
         };
         let share = buckets.div_ceil(threads.clamp(1, 64));
-        let mut starts = vec![0u32; buckets + 1];
-        let mut entries = vec![Entry { low: 0, row: 0 }; rows];
+        let mut starts: Pages<u32> = Pages::zeroed(buckets + 1);
+        let mut entries: Pages<Entry> = Pages::zeroed(rows);
         // Every thread reads all hashes, which is cheap, and writes the buckets of its share alone.
         if let Some((_, counts)) = starts.split_first_mut() {
             in_parallel(counts.chunks_mut(share).enumerate(), |(part, counts)| {
@@ -74,11 +70,11 @@ impl KeyTable {
             });
         }
         let mut total = 0u32;
-        for end in &mut starts {
+        for end in starts.iter_mut() {
             total += *end; // at most `rows`
             *end = total;
         }
-        let mut rest = entries.as_mut_slice();
+        let mut rest = &mut *entries;
         let mut parts = Vec::new();
         for first in (0..buckets).step_by(share) {
             let last = (first + share).min(buckets);
@@ -104,7 +100,7 @@ impl KeyTable {
         if entries.len() > SHORT {
             return find_in_long(entries, hashes, hash);
         }
-        let mut same = entries.iter().filter(|entry| entry.low == wanted).map(|entry| entry.row);
+        let mut same = entries.iter().filter(|entry| entry[0] == wanted).map(|entry| entry[1]);
         same.find(|&row| sure(row) || hash_at(hashes, row as usize) == Some(hash))
     }
 
@@ -112,7 +108,7 @@ impl KeyTable {
     #[inline]
     pub(crate) fn guess(&self, hash: u64) -> Option<u32> {
         let wanted = low(hash);
-        self.bucket(hash)?.iter().take(SHORT).find(|entry| entry.low == wanted).map(|entry| entry.row)
+        self.bucket(hash)?.iter().take(SHORT).find(|entry| entry[0] == wanted).map(|entry| entry[1])
     }
 
     #[inline]
@@ -125,7 +121,7 @@ impl KeyTable {
     /// The bytes it takes.
     #[cfg(test)]
     fn bytes(&self) -> usize {
-        size_of_val(self.starts.as_slice()) + size_of_val(self.entries.as_slice())
+        size_of_val(&*self.starts) + size_of_val(&*self.entries)
     }
 }
 
@@ -133,11 +129,11 @@ impl KeyTable {
 #[cold]
 fn find_in_long(entries: &[Entry], hashes: &[u8], hash: u64) -> Option<u32> {
     let wanted = low(hash);
-    let first = entries.partition_point(|entry| entry.low < wanted);
-    let last = entries.partition_point(|entry| entry.low <= wanted);
+    let first = entries.partition_point(|entry| entry[0] < wanted);
+    let last = entries.partition_point(|entry| entry[0] <= wanted);
     let same = entries.get(first..last)?;
-    let place = same.binary_search_by_key(&Some(hash), |entry| hash_at(hashes, entry.row as usize)).ok()?;
-    same.get(place).map(|entry| entry.row)
+    let place = same.binary_search_by_key(&Some(hash), |entry| hash_at(hashes, entry[1] as usize)).ok()?;
+    same.get(place).map(|entry| entry[1])
 }
 
 /// Does each piece of work on a thread of its own, the only one on this thread.
@@ -175,12 +171,12 @@ fn fill(hashes: &[u8], bits: u32, first: usize, bounds: &[u32], entries: &mut [E
         let hash = u64::from_be_bytes(*hash);
         if let Some(place) = next.get_mut(bucket(hash, bits).wrapping_sub(first)) {
             if let Some(entry) = entries.get_mut(*place as usize) {
-                *entry = Entry { low: low(hash), row };
+                *entry = [low(hash), row];
             }
             *place += 1;
         }
     }
-    let hash_of = |entry: &Entry| hash_at(hashes, entry.row as usize);
+    let hash_of = |entry: &Entry| hash_at(hashes, entry[1] as usize);
     let mut twice = None;
     for pair in bounds.windows(2) {
         let [start, end] = pair else { continue };
@@ -189,13 +185,13 @@ fn fill(hashes: &[u8], bits: u32, first: usize, bounds: &[u32], entries: &mut [E
             continue;
         }
         // The file is only asked where the bits at hand are the same.
-        bucket.sort_unstable_by(|a, b| a.low.cmp(&b.low).then_with(|| hash_of(a).cmp(&hash_of(b))));
+        bucket.sort_unstable_by(|a, b| a[0].cmp(&b[0]).then_with(|| hash_of(a).cmp(&hash_of(b))));
         for pair in bucket.windows(2) {
             if let [a, b] = pair
-                && a.low == b.low
+                && a[0] == b[0]
                 && hash_of(a) == hash_of(b)
             {
-                let found = (a.row.min(b.row), a.row.max(b.row));
+                let found = (a[1].min(b[1]), a[1].max(b[1]));
                 twice = Some(twice.map_or(found, |known| found.min(known)));
             }
         }

@@ -2,13 +2,13 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use container_core::Result;
+use container_core::{Pages, Result};
 
 /// Slots in the beginning.
 const FIRST: usize = 1 << 10;
 
-/// No row: the format does not allow so many.
-const FREE: u64 = u64::MAX;
+/// No entry: rows are counted from 1 here.
+const FREE: u64 = 0;
 
 /// Marks for each slot.
 const MARKS: usize = 4;
@@ -22,10 +22,10 @@ const WAITING: usize = 32;
 /// a bit that is tells so, and the slots of many keys are then filled at once, so that the processor waits for all of them together.
 pub(crate) struct SeenKeys {
     hasher: RandomState,
-    /// Powers of two in number: the upper half is hash bits, the lower the row.
-    slots: Vec<u64>,
+    /// Powers of two in number: the upper half is hash bits, the lower the row, from 1.
+    slots: Pages<u64>,
     /// A bit for the first bits of a hash: not set where no key begins so.
-    marks: Vec<u64>,
+    marks: Pages<u64>,
     /// Entries that are marked and have no slot yet.
     waiting: Vec<u64>,
     len: usize,
@@ -33,7 +33,7 @@ pub(crate) struct SeenKeys {
 
 impl SeenKeys {
     pub(crate) fn new() -> Self {
-        let (slots, marks) = (vec![FREE; FIRST], vec![0; FIRST * MARKS / 64]);
+        let (slots, marks) = (Pages::zeroed(FIRST), Pages::zeroed(FIRST * MARKS / 64));
         Self { hasher: RandomState::new(), slots, marks, waiting: Vec::with_capacity(WAITING), len: 0 }
     }
 
@@ -66,7 +66,7 @@ impl SeenKeys {
         {
             return Ok(Some(known));
         }
-        self.waiting.push(tag | u64::from(row));
+        self.waiting.push(tag | (u64::from(row) + 1)); // a row is below 2^32 - 1
         if self.waiting.len() >= WAITING {
             self.settle();
         }
@@ -80,7 +80,7 @@ impl SeenKeys {
 
     fn search(&self, tag: u64, mut is: impl FnMut(u32) -> Result<bool>) -> Result<Option<u32>> {
         let mut same = |entry: u64| -> Result<Option<u32>> {
-            let row = u32::try_from(entry & u64::from(u32::MAX)).unwrap_or(u32::MAX);
+            let row = u32::try_from((entry & u64::from(u32::MAX)).saturating_sub(1)).unwrap_or(u32::MAX);
             Ok((entry & !u64::from(u32::MAX) == tag && is(row)?).then_some(row))
         };
         let mask = self.slots.len() - 1;
@@ -114,9 +114,9 @@ impl SeenKeys {
     #[cold]
     fn grow(&mut self) {
         let len = self.slots.len() * 2;
-        let old = std::mem::replace(&mut self.slots, vec![FREE; len]);
-        self.marks = vec![0; len * MARKS / 64];
-        for entry in old.into_iter().filter(|slot| *slot != FREE) {
+        let old = std::mem::replace(&mut self.slots, Pages::zeroed(len));
+        self.marks = Pages::zeroed(len * MARKS / 64);
+        for &entry in old.iter().filter(|slot| **slot != FREE) {
             self.mark(entry);
             self.place(entry);
         }
