@@ -335,7 +335,8 @@ impl<'o> Rebuild<'o> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -164,4 +164,21 @@ mod tests {
             assert!(error.ends_with(&format!("there are {count} key hashes for 3 samples")), "{error}");
         }
     }
+
+    /// Hashes of which two are the same are found out once, and said at every look-up.
+    #[test]
+    fn damaged_hashes_are_not_gone_through_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let set = FileSet::new(folder.path().join("d.msgpack"));
+        std::fs::write(set.data(), b"\xc0\xc0").unwrap();
+        std::fs::write(set.path(Part::Offsets), [0u64, 1, 2].map(u64::to_be_bytes).concat()).unwrap();
+        std::fs::write(set.path(Part::KeyHashes), [0u64, 5, 5].map(u64::to_be_bytes).concat()).unwrap();
+        let reader = Reader::open(set.data()).unwrap();
+        let said: Vec<String> = (0..3).map(|_| reader.find_many(&["x"; MANY]).unwrap_err().to_string()).collect();
+        assert!(reader.parts.damage.get().is_some());
+        assert!(said[0].contains("d.msgpack.key_hashes: the samples 0 and 1 have the same key hash"), "{}", said[0]);
+        assert!(said[0].ends_with("(byte 16, row 1)"), "{}", said[0]);
+        assert!(said.iter().all(|text| *text == said[0]), "{said:?}");
+        assert_eq!(reader.find("x").unwrap_err().to_string(), said[0]);
+    }
 }

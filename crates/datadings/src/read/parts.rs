@@ -22,6 +22,8 @@ pub(crate) struct Parts {
     pub(crate) hashes: OnceLock<Option<KeyHashes>>,
     pub(crate) filter: OnceLock<Option<BloomFilter<Bytes>>>,
     table: OnceLock<KeyTable>,
+    /// Why there is no table and never will be: said again at every look-up, without building it again.
+    pub(crate) damage: OnceLock<Error>,
     /// Held by the one thread that builds the table. Nobody waits for it.
     building: Mutex<()>,
     scans: AtomicU32,
@@ -34,6 +36,19 @@ fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
     }
     let made = make()?;
     Ok(cell.get_or_init(|| made))
+}
+
+/// The same error once more.
+fn again(error: &Error) -> Error {
+    let position = error.position();
+    let mut again = Error::new(error.kind(), error.detail().to_owned());
+    if let Some(byte) = position.byte {
+        again = again.at(byte);
+    }
+    if let Some(row) = position.row {
+        again = again.in_row(row);
+    }
+    again
 }
 
 impl Reader {
@@ -140,15 +155,21 @@ impl Reader {
         if let Some(table) = parts.table.get() {
             return Ok(Some(table));
         }
+        if let Some(error) = parts.damage.get() {
+            return Err(self.in_part(Part::KeyHashes, again(error)));
+        }
         if !many && parts.scans.fetch_add(1, Ordering::Relaxed) < SCANS {
             return Ok(None);
         }
         // Whoever finds another thread at it scans: waiting would hang in a process that was forked meanwhile.
         let Ok(_building) = parts.building.try_lock() else { return Ok(None) };
-        let table = once(&parts.table, || {
-            KeyTable::build(hashes.as_bytes(), 0).map_err(|error| self.in_part(Part::KeyHashes, error))
-        })?;
-        Ok(Some(table))
+        if let Some(table) = parts.table.get() {
+            return Ok(Some(table));
+        }
+        match KeyTable::build(hashes.as_bytes(), 0) {
+            Ok(table) => Ok(Some(parts.table.get_or_init(|| table))),
+            Err(error) => Err(self.in_part(Part::KeyHashes, again(parts.damage.get_or_init(|| error)))),
+        }
     }
 
     /// The row of a hash, found by looking at one hash after another.
