@@ -69,15 +69,19 @@ impl Spool {
         done.map(drop).map_err(|cause| failed(&self.output, cause))
     }
 
-    /// Bytes that were put before, wherever they are now.
+    /// Bytes that were put before, wherever they are now: in the file, in the buffer, or begun there and ended here.
     pub(crate) fn read(&self, at: u64, len: usize) -> Result<Bytes> {
-        if let Some(start) = at.checked_sub(self.written) {
-            let start = usize::try_from(start).unwrap_or(usize::MAX);
-            let bytes = self.buffer.get(start..start.saturating_add(len).min(self.buffer.len()));
-            return Ok(Bytes::copy_from_slice(bytes.unwrap_or_default()));
+        let end = at.saturating_add(len as u64).min(self.len());
+        let in_buffer = |place: u64| usize::try_from(place.saturating_sub(self.written)).unwrap_or(usize::MAX);
+        let buffered = self.buffer.get(in_buffer(at)..in_buffer(end)).unwrap_or_default();
+        if at >= self.written {
+            return Ok(Bytes::copy_from_slice(buffered));
         }
-        let len = len.min(usize::try_from(self.written - at).unwrap_or(usize::MAX));
-        self.output.read_back()?.read(at..at + len as u64)
+        let filed = self.output.read_back()?.read(at..end.min(self.written))?;
+        match buffered {
+            [] => Ok(filed),
+            _ => Ok(Bytes::from([&filed, buffered].concat())),
+        }
     }
 
     /// Everything that was put so far, mapped where that goes. It must not be patched any more.
@@ -146,6 +150,14 @@ mod tests {
         assert_eq!(spool.len(), 1_000_004);
         assert_eq!(spool.read(5, 10).unwrap(), all[5..15]);
         assert_eq!(spool.read(1_000_000, 100).unwrap(), &b"tail"[..]);
+        assert_eq!(spool.read(1_000_004, 1).unwrap(), &b""[..]);
+        let flushed = spool.written;
+        assert!((1..1_000_004).contains(&flushed), "some are in the file, some in the buffer: {flushed}");
+        let whole = [&all[..], &all[..300_000], b"tail"].concat();
+        for before in [0, 1, 7, 500] {
+            let at = usize::try_from(flushed).unwrap() - before;
+            assert_eq!(spool.read(at as u64, 600).unwrap(), whole[at..whole.len().min(at + 600)], "{before} in the file");
+        }
         spool.patch(3, &[7, 7]).unwrap();
         spool.put(b"!").unwrap();
         assert_eq!(spool.read_all().unwrap().len(), 1_000_005);
