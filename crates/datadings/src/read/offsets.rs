@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use container_core::{Error, Result, Source};
+use container_core::{Bytes, Error, Result, Source};
 
 use crate::wire::offsets::{WIDTH, extent, offset_at, pair_at};
 
@@ -16,6 +16,33 @@ pub(crate) enum Offsets {
     },
     /// Beginnings that were read from a legacy index or found by a walk; the last sample ends at the end of the data.
     Held(Vec<u64>),
+}
+
+/// The index and the data, where both lie in memory: the short way to a sample, which is what many look-ups in no order are to take.
+/// The fewer steps there are in it, the more of them the processor has under way while it waits for memory.
+#[derive(Default)]
+pub(crate) struct InMemory {
+    offsets: Bytes,
+    /// Up to the end of the last sample.
+    data: Bytes,
+}
+
+impl InMemory {
+    /// Both, if they lie in memory; else nothing is ever found here.
+    pub(crate) fn new(offsets: &Source, data: &Source, data_end: u64) -> Result<Self> {
+        if offsets.as_slice().is_none() || data.as_slice().is_none() {
+            return Ok(Self::default());
+        }
+        Ok(Self { offsets: offsets.read(0..offsets.len())?, data: data.read(0..data_end)? })
+    }
+
+    /// The message of a sample, and where it begins. `None` says nothing: the long way has to be gone.
+    #[inline]
+    pub(crate) fn message(&self, index: u64) -> Option<(u64, &[u8])> {
+        let (start, end) = pair_at(&self.offsets, usize::try_from(index).ok()?)?;
+        let message = self.data.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)?;
+        Some((start, message))
+    }
 }
 
 impl Offsets {

@@ -6,7 +6,7 @@ use container_core::{Bytes, Error, ErrorKind, OpenOptions, Result, Source};
 
 use crate::FORMAT_NAME;
 use crate::index::{KeyList, stated_count};
-use crate::read::offsets::{Offsets, one};
+use crate::read::offsets::{InMemory, Offsets, one};
 use crate::read::parts::Parts;
 use crate::read::reader::Reader;
 use crate::recover::Window;
@@ -47,6 +47,7 @@ impl Reader {
             options,
             data,
             offsets: Offsets::Held(Vec::new()),
+            in_memory: InMemory::default(),
             len: 0,
             legacy: false,
             parts: Parts::default(),
@@ -100,6 +101,7 @@ impl Reader {
             data,
             len: starts.len() as u64,
             offsets: Offsets::Held(starts),
+            in_memory: InMemory::default(),
             legacy: false,
             parts: Parts::default(),
         })
@@ -117,6 +119,7 @@ impl Reader {
         let open_end = last < data && self.ends_open(count, last)?;
         self.data_end = if open_end { self.end_of_last(last)? } else { last };
         self.len = if open_end { count } else { count - 1 };
+        self.in_memory = InMemory::new(&source, &self.data, self.data_end)?;
         self.offsets = Offsets::File { source, open_end };
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use container_core::{Error, OpenOptions, Result, Source};
 
 use crate::FORMAT_NAME;
-use crate::read::offsets::Offsets;
+use crate::read::offsets::{InMemory, Offsets};
 use crate::read::parts::Parts;
 use crate::read::sample::Sample;
 use crate::wire::{FileSet, Part};
@@ -21,6 +21,7 @@ pub struct Reader {
     /// Where the last sample ends: the end of the data, unless there is more behind it.
     pub(crate) data_end: u64,
     pub(crate) offsets: Offsets,
+    pub(crate) in_memory: InMemory,
     pub(crate) len: u64,
     pub(crate) legacy: bool,
     pub(crate) parts: Parts,
@@ -94,6 +95,15 @@ impl Reader {
     /// As [`extent`](Self::extent); [`Io`](container_core::ErrorKind::Io) of reading.
     #[inline]
     pub fn get(&self, index: u64) -> Result<Sample<'_>> {
+        match self.in_memory.message(index) {
+            Some((start, bytes)) => Ok(Sample::lent(bytes, index, start)),
+            None => self.get_slowly(index),
+        }
+    }
+
+    /// A sample that is read by position, whose index is no file, or that does not exist.
+    #[inline(never)]
+    fn get_slowly(&self, index: u64) -> Result<Sample<'_>> {
         let range = self.extent(index)?;
         let start = range.start;
         if let Some(bytes) = self.lend(&range) {

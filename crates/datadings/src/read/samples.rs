@@ -90,7 +90,17 @@ impl<'a> Samples<'a> {
         self.range.start
     }
 
+    #[inline]
     fn read(&mut self, index: u64) -> Result<Sample<'a>> {
+        match self.reader.in_memory.message(index) {
+            Some((start, bytes)) => Ok(Sample::lent(bytes, index, start)),
+            None => self.read_slowly(index),
+        }
+    }
+
+    /// As the reader's `get`, with a window behind it.
+    #[inline(never)]
+    fn read_slowly(&mut self, index: u64) -> Result<Sample<'a>> {
         let reader = self.reader;
         let extent = reader.extent(index)?;
         if let Some(bytes) = reader.lend(&extent) {

@@ -8,9 +8,8 @@ pub(crate) const WIDTH: u64 = 8;
 /// The two offsets that stand at `index` and after it, from the bytes of a file.
 #[inline]
 pub(crate) fn pair_at(bytes: &[u8], index: usize) -> Option<(u64, u64)> {
-    let at = index.checked_mul(8)?;
-    let (first, rest) = bytes.get(at..)?.split_first_chunk::<8>()?;
-    let second = rest.first_chunk::<8>()?;
+    let (offsets, _) = bytes.as_chunks::<8>();
+    let (first, second) = (offsets.get(index)?, offsets.get(index.wrapping_add(1))?);
     Some((u64::from_be_bytes(*first), u64::from_be_bytes(*second)))
 }
 
