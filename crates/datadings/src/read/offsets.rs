@@ -70,6 +70,15 @@ impl Offsets {
         extent(index, start, end, data).map(Some)
     }
 
+    /// Where a sample begins, if that can be told without reading.
+    #[inline]
+    pub(crate) fn start(&self, index: u32) -> Option<u64> {
+        match self {
+            Self::File { source, .. } => offset_at(source.as_slice()?, usize::try_from(index).ok()?),
+            Self::Held(starts) => starts.get(usize::try_from(index).ok()?).copied(),
+        }
+    }
+
     /// Where the first sample begins, or the data end that has none; `None` where that cannot be told.
     ///
     /// # Errors

@@ -166,7 +166,7 @@ impl Reader {
         if let Some(table) = parts.table.get() {
             return Ok(Some(table));
         }
-        match KeyTable::build(hashes.as_bytes(), 0) {
+        match KeyTable::build(hashes.as_bytes(), |row| self.offsets.start(row).unwrap_or(u64::MAX), 0) {
             Ok(table) => Ok(Some(parts.table.get_or_init(|| table))),
             Err(error) => Err(self.in_part(Part::KeyHashes, again(parts.damage.get_or_init(|| error)))),
         }

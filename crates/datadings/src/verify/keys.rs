@@ -50,13 +50,13 @@ impl Plan<'_> {
     /// Samples with the same key, and hashes that are the same. `hashes` are those of all keys.
     pub(super) fn same_keys(&self, hashes: &[u8], threads: usize) -> Result<Batch> {
         let mut findings = Batch::default();
-        if KeyTable::build(hashes, threads).is_err() {
+        if KeyTable::build(hashes, |_| 0, threads).is_err() {
             self.equal(hashes, &mut findings);
         }
         // What was not computed from the keys has its own.
         if let Some(stored) = &self.hashes
             && stored.as_bytes() != hashes
-            && let Err(error) = KeyTable::build(stored.as_bytes(), threads)
+            && let Err(error) = KeyTable::build(stored.as_bytes(), |_| 0, threads)
         {
             findings.push(What::SameHash, || self.reader.in_part(Part::KeyHashes, error));
         }

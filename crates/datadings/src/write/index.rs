@@ -84,7 +84,7 @@ fn write_hashes(set: &FileSet, keys: &KeyList, sync: Sync, threads: usize) -> Re
     let (salt, hashes) = choose_salt(|salt| {
         let hashes = hash_all(keys, Salt::new(salt), threads)?;
         // The table knows whether two are the same: the one thing that it can find wrong.
-        Ok(KeyTable::build(&hashes, threads).is_ok().then_some(hashes))
+        Ok(KeyTable::build(&hashes, |_| 0, threads).is_ok().then_some(hashes))
     })?;
     let mut spool = Spool::create(&set.path(Part::KeyHashes), sync)?;
     spool.put(&salt)?;
