@@ -20,6 +20,9 @@ const SMALL: usize = 1 << 16;
 /// Rows of a part, which a thread builds in memory that is near, on average and at most.
 const PART: usize = 1 << 13;
 
+/// Bytes of the smallest pages.
+const PAGE: usize = 4096;
+
 /// More parts than two to this power are not filled at once.
 const PART_BITS: u32 = 11;
 
@@ -87,8 +90,11 @@ impl KeyTable {
         let mut entries: Pages<Entry> = Pages::zeroed(rows);
 
         // First every thread has a share of the rows, and puts them into the parts that they belong to.
-        let shares = || all.chunks(rows.div_ceil(threads).max(1));
-        let counts = in_parallel(shares(), |share| {
+        let share = rows.div_ceil(threads).max(1);
+        let shares = || all.chunks(share);
+        let counts = in_parallel(shares().zip(entries.chunks_mut(share)), |(share, entries)| {
+            // New memory is had here, by each thread a part of its own: in the next step all would ask for the same.
+            entries.iter_mut().step_by(PAGE / size_of::<Entry>()).for_each(|entry| *entry = [1; 4]);
             let mut counts = vec![0usize; 1 << part_bits];
             share.iter().for_each(|hash| {
                 if let Some(count) = counts.get_mut(first_bits(u64::from_be_bytes(*hash), part_bits)) {
@@ -98,7 +104,8 @@ impl KeyTable {
             counts
         });
         let mut rest = &mut *entries;
-        let mut places: Vec<Vec<IterMut<'_, Entry>>> = counts.iter().map(|_| Vec::with_capacity(1 << part_bits)).collect();
+        let mut places: Vec<Vec<IterMut<'_, Entry>>> =
+            counts.iter().map(|_| Vec::with_capacity(1 << part_bits)).collect();
         let mut sizes = vec![0; 1 << part_bits];
         for (part, size) in sizes.iter_mut().enumerate() {
             for (counts, places) in counts.iter().zip(&mut places) {
@@ -248,9 +255,9 @@ impl PartOf<'_> {
     }
 }
 
-/// Sorts a bucket; gives two rows of the same hash.
+/// Sorts a bucket that is searched as a sorted one; gives two rows of the same hash.
 fn sort(bucket: &mut [Entry], hashes: &[u8]) -> Option<(u32, u32)> {
-    if bucket.len() < 2 {
+    if bucket.len() <= SHORT && !any_twice(bucket) {
         return None;
     }
     // The file is only asked where the bits at hand are the same.
@@ -262,6 +269,16 @@ fn sort(bucket: &mut [Entry], hashes: &[u8]) -> Option<(u32, u32)> {
         _ => None,
     });
     pairs.min()
+}
+
+/// Are the bits at hand of any two the same?
+fn any_twice(mut bucket: &[Entry]) -> bool {
+    let mut any = false;
+    while let Some((one, others)) = bucket.split_first() {
+        bucket = others;
+        any |= others.iter().fold(false, |any, other| any | (one[0] == other[0]));
+    }
+    any
 }
 
 /// Does each piece of work on a thread of its own, the only one on this thread.

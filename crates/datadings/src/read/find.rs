@@ -39,7 +39,10 @@ impl Reader {
                     sure
                 })
                 .map(u64::from),
-            None => self.scan(hashes, hash)?,
+            None => self.scan(hashes, hash, |row| {
+                sure = self.states(row, key) == Some(true);
+                sure
+            })?,
         };
         match row {
             Some(row) if sure || self.has_key(row, key)? => Ok(Some(row)),

@@ -172,9 +172,13 @@ impl Reader {
         }
     }
 
-    /// The row of a hash, found by looking at one hash after another.
-    pub(crate) fn scan(&self, hashes: &KeyHashes, hash: u64) -> Result<Option<u64>> {
+    /// The row of a hash, found by looking at one hash after another. Where `sure` says of the first that it is the one, those behind it
+    /// are not looked at.
+    pub(crate) fn scan(&self, hashes: &KeyHashes, hash: u64, sure: impl FnOnce(u64) -> bool) -> Result<Option<u64>> {
         let Some(row) = hashes.scan(hash, 0) else { return Ok(None) };
+        if sure(row) {
+            return Ok(Some(row));
+        }
         match hashes.scan(hash, row + 1) {
             None => Ok(Some(row)),
             Some(other) => Err(self.in_part(Part::KeyHashes, crate::index::same_hash(row, other))),

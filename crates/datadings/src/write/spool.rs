@@ -156,7 +156,11 @@ mod tests {
         let whole = [&all[..], &all[..300_000], b"tail"].concat();
         for before in [0, 1, 7, 500] {
             let at = usize::try_from(flushed).unwrap() - before;
-            assert_eq!(spool.read(at as u64, 600).unwrap(), whole[at..whole.len().min(at + 600)], "{before} in the file");
+            assert_eq!(
+                spool.read(at as u64, 600).unwrap(),
+                whole[at..whole.len().min(at + 600)],
+                "{before} in the file"
+            );
         }
         spool.patch(3, &[7, 7]).unwrap();
         spool.put(b"!").unwrap();
