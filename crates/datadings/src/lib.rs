@@ -76,7 +76,7 @@
 //! | you want | take | cost |
 //! |---|---|---|
 //! | a sample by its number, in your type or field by field | [`Reader::get`] | two offsets and what you look at |
-//! | a sample by its key; many keys | [`Reader::get_key`], [`Reader::find_many`] | a table of 18 bytes a sample, built at the fifth look-up |
+//! | a sample by its key; many keys | [`Reader::get_key`], [`Reader::find_many`] | a table of 17 bytes a sample, built at the fifth look-up |
 //! | all samples, or a range, in order | [`Reader::samples`], `for sample in &reader` | a pass over the data |
 //! | samples in random order, for one of many workers, from any position on | [`order::Order`] | some nanoseconds a position |
 //! | many datasets as one | `Shards` | those of each |

@@ -1,5 +1,7 @@
 //! The keys of a dataset where they lie in `.keys` or a legacy `.index`: found by position without a string of ours.
 
+use std::ops::Range;
+
 use container_core::{Bytes, Error, Result};
 
 use crate::wire::keys::{keys_header, next_key, skip_key};
@@ -7,7 +9,7 @@ use crate::wire::legacy::{legacy_header, next_entry};
 use crate::wire::{Token, Tokens};
 
 /// Every how many keys a place is remembered.
-const STRIDE: u64 = 64;
+pub(crate) const STRIDE: u32 = 64;
 
 /// Keys in sample order, and every 64th one's place.
 pub(crate) struct KeyList {
@@ -27,15 +29,20 @@ impl KeyList {
     pub(crate) fn parse(bytes: Bytes) -> Result<Self> {
         let (count, mut tokens) = keys_header(&bytes)?;
         check_count(count, &tokens)?;
-        let mut marks = Vec::with_capacity(usize::try_from(u64::from(count) / STRIDE).unwrap_or(0) + 1);
+        let mut marks = Vec::with_capacity(usize::try_from(count / STRIDE).unwrap_or(0) + 1);
         for row in 0..u64::from(count) {
-            if row % STRIDE == 0 {
+            if row % u64::from(STRIDE) == 0 {
                 marks.push(tokens.offset());
             }
             skip_key(&mut tokens).map_err(|error| error.in_row(row))?;
         }
         finish(&tokens, "the array of keys")?;
         Ok(Self { count: count.into(), marks, pairs: false, bytes })
+    }
+
+    /// A `.keys` file that was written by us a moment ago, and the places that were remembered.
+    pub(crate) fn written(bytes: Bytes, count: u64, marks: Vec<u64>) -> Self {
+        Self { bytes, count, marks, pairs: false }
     }
 
     /// Walks over a legacy `.index` file; gives the offsets too.
@@ -48,7 +55,7 @@ impl KeyList {
         let mut marks = Vec::new();
         let mut offsets = Vec::new(); // the count is that of bytes at most, and these are eight each
         for row in 0..u64::from(count) {
-            if row % STRIDE == 0 {
+            if row % u64::from(STRIDE) == 0 {
                 marks.push(tokens.offset());
             }
             let (_, offset) = next_entry(&mut tokens).map_err(|error| error.in_row(row))?;
@@ -71,16 +78,21 @@ impl KeyList {
         self.starting(row).next().transpose()
     }
 
+    /// The keys of some samples.
+    pub(crate) fn range(&self, rows: Range<u64>) -> impl Iterator<Item = Result<&str>> {
+        self.starting(rows.start).take(usize::try_from(rows.end.saturating_sub(rows.start)).unwrap_or(usize::MAX))
+    }
+
     /// The keys from a sample on.
     pub(crate) fn starting(&self, row: u64) -> KeyIter<'_> {
-        let mark = usize::try_from(row / STRIDE).ok().and_then(|mark| self.marks.get(mark)).copied();
+        let mark = usize::try_from(row / u64::from(STRIDE)).ok().and_then(|mark| self.marks.get(mark)).copied();
         let start = mark.and_then(|mark| usize::try_from(mark).ok());
         let (Some(start), Some(left)) = (start, self.count.checked_sub(row)) else {
             return KeyIter { tokens: Tokens::at(&[], 0), row, left: 0, pairs: self.pairs };
         };
         let tokens = Tokens::at(self.bytes.get(start..).unwrap_or_default(), start as u64);
         let mut iter = KeyIter { tokens, row, left, pairs: self.pairs };
-        for _ in 0..row % STRIDE {
+        for _ in 0..row % u64::from(STRIDE) {
             // The walk at the beginning has seen that these are whole.
             if iter.pass().is_err() {
                 iter.left = 0;

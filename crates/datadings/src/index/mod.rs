@@ -7,5 +7,5 @@ mod table;
 
 pub(crate) use batch::KeyBatch;
 pub(crate) use hashes::{KeyHashes, choose_salt, hash_key, salt_of_attempt};
-pub(crate) use keys::{KeyIter, KeyList, stated_count};
-pub(crate) use table::{KeyTable, same_hash};
+pub(crate) use keys::{KeyIter, KeyList, STRIDE, stated_count};
+pub(crate) use table::{KeyTable, in_parallel, same_hash};

@@ -282,7 +282,10 @@ fn any_twice(mut bucket: &[Entry]) -> bool {
 }
 
 /// Does each piece of work on a thread of its own, the only one on this thread.
-fn in_parallel<P: Send, R: Send>(mut parts: impl ExactSizeIterator<Item = P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
+pub(crate) fn in_parallel<P: Send, R: Send>(
+    mut parts: impl ExactSizeIterator<Item = P>,
+    work: impl Fn(P) -> R + Sync,
+) -> Vec<R> {
     if parts.len() <= 1 {
         return parts.next().map(work).into_iter().collect();
     }

@@ -7,6 +7,7 @@ use crate::index::{KeyHashes, hash_key};
 use crate::read::reader::Reader;
 use crate::read::sample::Sample;
 use crate::value::RawValue;
+use crate::wire::keys::opening_key;
 
 /// So many look-ups build the table at once.
 const MANY: usize = 16;
@@ -17,7 +18,7 @@ const BATCH: usize = 32;
 impl Reader {
     /// The number of the sample that has this key, `None` where none has it.
     ///
-    /// The first few look-ups go through all hashes (8 bytes a sample); then a table is built once, by several threads, of 17 to 18 bytes a
+    /// The first few look-ups go through all hashes (8 bytes a sample); then a table is built once, by several threads, of 17 bytes a
     /// sample. The key that was found is compared with the real one: a foreign key with the same hash is not found.
     ///
     /// # Errors
@@ -117,7 +118,7 @@ impl Reader {
     #[inline]
     fn begins_with_key(&self, start: u64, key: &str) -> Option<bool> {
         let bytes = self.from(start)?;
-        if opens_with_key(bytes, key) {
+        if opening_key(bytes) == Some(key.as_bytes()) {
             return Some(true);
         }
         let stated = RawValue::at(bytes, start).get("key").ok().flatten();
@@ -128,7 +129,7 @@ impl Reader {
     #[inline]
     fn states(&self, row: u64, key: &str) -> Option<bool> {
         let sample = self.get(row).ok()?;
-        if opens_with_key(sample.as_bytes(), key) {
+        if opening_key(sample.as_bytes()) == Some(key.as_bytes()) {
             return Some(true);
         }
         sample.key().ok().map(|stated| stated == key)
@@ -147,18 +148,6 @@ impl Reader {
             None => Ok(stated.is_none()),
         }
     }
-}
-
-/// Is this a message that begins with this key, as most do? False says nothing. A few steps, so that the processor sees past them while
-/// it waits for the message.
-#[inline]
-fn opens_with_key(message: &[u8], key: &str) -> bool {
-    let Some((&[map, b0, b1, b2, b3], text)) = message.split_first_chunk() else { return false };
-    if !(0x81..=0x8f).contains(&map) || [b0, b1, b2, b3] != *b"\xa3key" {
-        return false;
-    }
-    let (Ok(len), Some((head, text))) = (u8::try_from(key.len()), text.split_first()) else { return false };
-    len < 32 && *head == 0xa0 | len && text.get(..key.len()) == Some(key.as_bytes())
 }
 
 #[cfg(test)]

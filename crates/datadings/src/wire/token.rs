@@ -289,7 +289,12 @@ impl<'a> Tokens<'a> {
             }
             pending -= 1;
             if let Some(bytes) = self.short_str() {
-                utf8(bytes, self.offset())?;
+                if !bytes.is_ascii() {
+                    utf8(bytes, self.offset())?;
+                }
+                continue;
+            }
+            if self.short_unsigned().is_some() {
                 continue;
             }
             let at = self.offset();

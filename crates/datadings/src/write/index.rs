@@ -2,11 +2,12 @@
 
 use std::thread;
 
-use container_core::{Limits, Result, Sync};
+use container_core::{Limits, Pages, Result, Sync};
 use simplebloom::digest::{Digest, Salt};
 use simplebloom::{BloomFilter, Shape};
 
-use crate::index::{KeyList, KeyTable, choose_salt};
+use crate::index::{KeyList, KeyTable, choose_salt, in_parallel, salt_of_attempt};
+use crate::md5::Md5;
 use crate::wire::{FileSet, Part};
 use crate::write::spool::Spool;
 use crate::write::sum::sum_of;
@@ -17,9 +18,12 @@ const SMALL: u64 = 1 << 14;
 /// Keys that are hashed at once.
 const DIGESTS: usize = 1 << 12;
 
-/// And by all threads.
+/// Filters of up to so many bytes together are filled one by each thread. (Less in tests, which come to both ways then.)
+const COPIES: u64 = if cfg!(test) { 1 << 20 } else { 16 << 20 };
+
+/// Keys whose texts are held at once, where all threads fill one filter.
 #[cfg(feature = "parallel")]
-const DIGESTS_OF_ALL: usize = 1 << 18;
+const TEXTS: usize = 1 << 18;
 
 /// The index files that are derived.
 pub(crate) struct Derived {
@@ -29,6 +33,9 @@ pub(crate) struct Derived {
     pub(crate) sums: [Option<[u8; 16]>; 4],
 }
 
+/// An index file and its sum.
+type Summed = (Spool, Option<[u8; 16]>);
+
 /// Writes `.key_hashes` and `.filter`, and sums them and the two that are there.
 pub(crate) fn derive(
     set: &FileSet,
@@ -37,112 +44,144 @@ pub(crate) fn derive(
     threads: usize,
     sums: bool,
 ) -> Result<Derived> {
-    let sync = offsets.sync();
-    let threads = match threads {
-        _ if list.len() < SMALL => 1,
-        0 => thread::available_parallelism().map_or(1, Into::into),
-        some => some,
-    };
+    let work = Work { set, list, sync: offsets.sync(), threads: threads_for(list, threads), sums };
     let sum = |spool: &mut Spool| match sums {
         true => sum_of(&spool.read_all()?).map(Some),
         false => Ok(None),
     };
-    let with_sum = |mut spool: Spool| {
-        let sum = sum(&mut spool)?;
-        Ok((spool, sum))
-    };
-    let hashes = || write_hashes(set, list, sync, threads).and_then(with_sum);
-    let filter = || write_filter(set, list, sync, threads).and_then(with_sum);
-    if threads == 1 {
-        let first = [sum(offsets)?, sum(keys)?];
-        return Ok(Derived::of(first, hashes()?, filter()?));
-    }
-    // Each has a part that one thread does: side by side they keep the others busy.
-    thread::scope(|scope| {
-        let (filter, hashes) = (scope.spawn(filter), scope.spawn(hashes));
-        let offsets = scope.spawn(|| sum(offsets));
-        let keys = sum(keys);
-        let (filter, hashes, offsets) = (joined(filter), joined(hashes), joined(offsets));
-        Ok(Derived::of([offsets?, keys?], hashes?, filter?))
-    })
+    let (offsets, keys, (hashes, filter)) =
+        work.beside(|| sum(offsets), || work.beside(|| sum(keys), || work.derive())).map(|(a, (b, c))| (a, b, c))?;
+    Ok(Derived { sums: [offsets, keys, hashes.1, filter.1], hashes: hashes.0, filter: filter.0 })
 }
 
-/// An index file and its sum.
-type Summed = (Spool, Option<[u8; 16]>);
-
-impl Derived {
-    fn of([offsets, keys]: [Option<[u8; 16]>; 2], (hashes, third): Summed, (filter, fourth): Summed) -> Self {
-        Self { hashes, filter, sums: [offsets, keys, third, fourth] }
+fn threads_for(list: &KeyList, asked: usize) -> usize {
+    match asked {
+        _ if list.len() < SMALL => 1,
+        0 => thread::available_parallelism().map_or(1, Into::into),
+        some => some,
     }
 }
 
-fn joined<T>(handle: thread::ScopedJoinHandle<'_, T>) -> T {
-    handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    set: &'a FileSet,
+    list: &'a KeyList,
+    sync: Sync,
+    threads: usize,
+    sums: bool,
 }
 
-fn write_hashes(set: &FileSet, keys: &KeyList, sync: Sync, threads: usize) -> Result<Spool> {
-    let (salt, hashes) = choose_salt(|salt| {
-        let hashes = hash_all(keys, Salt::new(salt), threads)?;
-        // The table knows whether two are the same: the one thing that it can find wrong.
-        Ok(KeyTable::build(&hashes, |_| 0, threads).is_ok().then_some(hashes))
-    })?;
-    let mut spool = Spool::create(&set.path(Part::KeyHashes), sync)?;
-    spool.put(&salt)?;
-    spool.put(&hashes)?;
-    Ok(spool)
-}
-
-/// The hashes of all keys as they stand in the file.
-pub(crate) fn hash_all(keys: &KeyList, salt: Salt, threads: usize) -> Result<Vec<u8>> {
-    let len = usize::try_from(keys.len()).unwrap_or(usize::MAX); // keys are held in memory or mapped: they fit
-    let mut hashes = vec![0; len.saturating_mul(8)];
-    let share = len.div_ceil(threads.max(1)).max(1);
-    let fill = |first: usize, out: &mut [u8]| {
-        let (out, _) = out.as_chunks_mut::<8>();
-        let mut places = out.iter_mut();
-        each_digest(keys.starting(first as u64).take(places.len()), salt, |digests| {
-            for ([hash, _], place) in digests.iter().zip(&mut places) {
-                *place = hash.to_be_bytes();
-            }
-            Ok(())
-        })
-    };
-    let parts = hashes.chunks_mut(share.saturating_mul(8)).enumerate();
-    if threads <= 1 || len <= share {
-        for (part, out) in parts {
-            fill(part * share, out)?;
+impl Work<'_> {
+    /// Does one thing beside another, unless there is to be one thread.
+    fn beside<A: Send, B>(
+        &self,
+        one: impl FnOnce() -> Result<A> + Send,
+        other: impl FnOnce() -> Result<B>,
+    ) -> Result<(A, B)> {
+        if self.threads == 1 {
+            return Ok((one()?, other()?));
         }
-        return Ok(hashes);
+        thread::scope(|scope| {
+            let handle = scope.spawn(one);
+            let other = other();
+            let one = handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok((one?, other?))
+        })
     }
-    let fill = &fill;
-    thread::scope(|scope| {
-        let handles: Vec<_> = parts.map(|(part, out)| scope.spawn(move || fill(part * share, out))).collect();
-        let mut results =
-            handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        results.try_for_each(|result| result)
-    })?;
-    Ok(hashes)
+
+    fn derive(&self) -> Result<(Summed, Summed)> {
+        let shape = Shape::with_default_probability(self.list.len().max(2))?;
+        // The first salt nearly always is the one.
+        let mut hashes = Some(self.hash(Salt::new(salt_of_attempt(0)))?);
+        // All the others keep the processors busy beside what is done one byte after the other: the sums.
+        let filter_file = || self.file(Part::Filter, [self.filter(shape)?.as_bytes(), &[]]);
+        let hashes_file = || {
+            let (_, written) = choose_salt(|salt| {
+                let hashes = match hashes.take() {
+                    Some(hashes) => hashes,
+                    None => self.hash(Salt::new(salt))?,
+                };
+                let file = || self.file(Part::KeyHashes, [&salt, hashes.as_flattened()]);
+                // The table knows whether two are the same: the one thing that it can find wrong.
+                let distinct = || Ok(KeyTable::build(hashes.as_flattened(), |_| 0, self.threads).is_ok());
+                let (written, distinct) = self.beside(file, distinct)?;
+                Ok(distinct.then_some(written))
+            })?;
+            Ok(written)
+        };
+        self.beside(filter_file, hashes_file).map(|(filter, hashes)| (hashes, filter))
+    }
+
+    /// A file of these bytes.
+    fn file(&self, part: Part, bytes: [&[u8]; 2]) -> Result<Summed> {
+        let mut spool = Spool::create(&self.set.path(part), self.sync)?;
+        let mut sum = self.sums.then(Md5::new);
+        for bytes in bytes {
+            spool.put(bytes)?;
+            if let Some(sum) = &mut sum {
+                sum.update(bytes);
+            }
+        }
+        Ok((spool, sum.map(Md5::finish)))
+    }
+
+    /// All keys in a filter.
+    fn filter(&self, shape: Shape) -> Result<BloomFilter> {
+        if self.threads > 1 && shape.file_bytes().saturating_mul(self.threads as u64) > COPIES {
+            let mut filter = new_filter(shape)?;
+            fill(&mut filter, self.list, self.threads)?;
+            return Ok(filter);
+        }
+        let len = self.list.len();
+        let share = len.div_ceil(self.threads as u64).max(1);
+        let firsts: Vec<u64> = (0..len).step_by(usize::try_from(share).unwrap_or(usize::MAX)).collect();
+        let filters = in_parallel(firsts.into_iter(), |first| {
+            let mut filter = new_filter(shape)?;
+            each_digest(self.list.range(first..len.min(first + share)), Salt::NONE, |digests| {
+                filter.insert_digests(digests);
+            })?;
+            Ok(filter)
+        });
+        let mut filters = filters.into_iter();
+        let mut filter = filters.next().unwrap_or_else(|| new_filter(shape))?;
+        filters.try_for_each(|part| filter.union(&part?))?;
+        Ok(filter)
+    }
+
+    /// The hashes of all keys as they stand in the file.
+    fn hash(&self, salt: Salt) -> Result<Pages<[u8; 8]>> {
+        let len = usize::try_from(self.list.len()).unwrap_or(usize::MAX); // keys are held in memory or mapped: they fit
+        let mut hashes: Pages<[u8; 8]> = Pages::zeroed(len);
+        let share = len.div_ceil(self.threads).max(1);
+        let done = in_parallel(hashes.chunks_mut(share).enumerate(), |(part, out)| {
+            let first = (part * share) as u64; // below the number of hashes
+            let keys = self.list.range(first..first + out.len() as u64);
+            let mut places = out.iter_mut();
+            each_digest(keys, salt, |digests| {
+                for ([hash, _], place) in digests.iter().zip(&mut places) {
+                    *place = hash.to_be_bytes();
+                }
+            })
+        });
+        done.into_iter().collect::<Result<()>>()?;
+        Ok(hashes)
+    }
 }
 
-fn write_filter(set: &FileSet, keys: &KeyList, sync: Sync, threads: usize) -> Result<Spool> {
+fn new_filter(shape: Shape) -> Result<BloomFilter> {
     // However many keys there are: they are there, so the filter grows with what was written and no more.
-    let limits = Limits::default().with_block_bytes(u64::MAX);
-    let mut filter = BloomFilter::with_limits(Shape::with_default_probability(keys.len().max(2))?, &limits)?;
-    fill(&mut filter, keys, threads)?;
-    let mut spool = Spool::create(&set.path(Part::Filter), sync)?;
-    spool.put(filter.as_bytes())?;
-    Ok(spool)
+    BloomFilter::with_limits(shape, &Limits::default().with_block_bytes(u64::MAX))
 }
 
 /// Puts all keys into a filter.
-pub(crate) fn fill(filter: &mut BloomFilter, keys: &KeyList, threads: usize) -> Result<()> {
+fn fill(filter: &mut BloomFilter, keys: &KeyList, threads: usize) -> Result<()> {
     #[cfg(feature = "parallel")]
     if threads > 1 {
         let mut texts: Vec<&str> = Vec::new();
         let mut rest = keys.starting(0);
         loop {
             texts.clear();
-            for key in rest.by_ref().take(DIGESTS_OF_ALL) {
+            for key in rest.by_ref().take(TEXTS) {
                 texts.push(key?);
             }
             if texts.is_empty() {
@@ -153,25 +192,23 @@ pub(crate) fn fill(filter: &mut BloomFilter, keys: &KeyList, threads: usize) -> 
     }
     #[cfg(not(feature = "parallel"))]
     let _ = threads; // one fills it
-    each_digest(keys.starting(0), Salt::NONE, |digests| {
-        filter.insert_digests(digests);
-        Ok(())
-    })
+    each_digest(keys.starting(0), Salt::NONE, |digests| filter.insert_digests(digests))
 }
 
 /// Hashes keys many at once and hands their digests on, in order.
-pub(crate) fn each_digest<'a>(
+fn each_digest<'a>(
     keys: impl Iterator<Item = Result<&'a str>>,
     salt: Salt,
-    mut each: impl FnMut(&[Digest]) -> Result<()>,
+    mut each: impl FnMut(&[Digest]),
 ) -> Result<()> {
     let mut texts: Vec<&str> = Vec::with_capacity(DIGESTS);
     let mut digests = vec![[0; 2]; DIGESTS];
     let mut hash = |texts: &mut Vec<&str>| -> Result<()> {
         let digests = digests.get_mut(..texts.len()).unwrap_or_default();
         simplebloom::digest::digest_many(texts, salt, digests)?;
+        each(digests);
         texts.clear();
-        each(digests)
+        Ok(())
     };
     for key in keys {
         texts.push(key?);

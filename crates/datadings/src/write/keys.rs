@@ -5,13 +5,10 @@ use std::path::Path;
 
 use container_core::{Error, Result, Source, Sync};
 
-use crate::index::KeyList;
+use crate::index::{KeyList, STRIDE};
 use crate::wire::emit;
 use crate::wire::{Token, Tokens};
 use crate::write::spool::Spool;
-
-/// Every how many keys a place is remembered.
-const STRIDE: u32 = 64;
 
 /// Room for the longest head of an array: five bytes.
 const HEAD: u64 = 5;
@@ -42,10 +39,12 @@ impl KeysFile {
         if self.len.is_multiple_of(STRIDE) {
             self.marks.push(self.spool.len());
         }
+        let len = u32::try_from(key.len());
+        let len = len.map_err(|_| Error::limit("the length of a key", key.len() as u64, u32::MAX.into()))?;
         self.scratch.clear();
-        emit::put_str(&mut self.scratch, key)
-            .map_err(|len| Error::limit("the length of a key", len, u32::MAX.into()))?;
+        emit::put_str_header(&mut self.scratch, len);
         self.spool.put(&self.scratch)?;
+        self.spool.put(key.as_bytes())?;
         self.len += 1;
         Ok(())
     }
@@ -77,9 +76,12 @@ impl KeysFile {
             let all = self.spool.read_all()?;
             moved.put_all(&mut Rest { source: &all, at: HEAD })?;
             self.spool = moved;
+            let source = self.spool.read_all()?;
+            let list = KeyList::parse(source.read(0..source.len())?)?;
+            return Ok((self.spool, list));
         }
         let source = self.spool.read_all()?;
-        let list = KeyList::parse(source.read(0..source.len())?)?;
+        let list = KeyList::written(source.read(0..source.len())?, self.len.into(), self.marks);
         Ok((self.spool, list))
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::FORMAT_NAME;
 use crate::ser;
 use crate::value::RawValue;
+use crate::wire::keys::opening_key;
 use crate::wire::{FileSet, Part, Token, Tokens};
 use crate::write::commit::{IndexFiles, Older};
 use crate::write::data::DataFile;
@@ -244,6 +245,9 @@ impl std::fmt::Debug for Writer {
 
 /// The key in a message.
 fn key_of(message: &[u8]) -> Result<&str> {
+    if let Some(Ok(key)) = opening_key(message).map(std::str::from_utf8) {
+        return Ok(key);
+    }
     let raw = RawValue::new(message);
     match raw.get("key") {
         Ok(Some(key)) => match key.tokens().next()? {

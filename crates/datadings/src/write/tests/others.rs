@@ -145,3 +145,23 @@ fn a_crash_of_one_that_replaces_nothing_is_seen() {
     }
     assert_eq!(seen, [2, 8, 0], "new, without an index, nothing");
 }
+
+/// A key is found again wherever it is: in the file of keys, in what waits to be written to it, or at the place where the
+/// one ends and the other begins.
+#[test]
+fn a_key_is_refused_again_wherever_it_is_held() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::create(folder.path().join("d.msgpack"), options().with_md5(false)).unwrap();
+    let key = |row: u32| format!("key {row:07}");
+    // 12 bytes each: the buffer of 256 KiB is written after 21,845 of them.
+    for row in 0..21_950 {
+        writer.append_message(&message(&key(row), 7)).unwrap();
+        for back in [1, 30, 63, 64, 100].into_iter().filter(|_| row > 21_700) {
+            let again = row - back;
+            let error = writer.append_message(&message(&key(again), 7)).unwrap_err();
+            let said = format!("the key is that of sample {again} already: it was not written again");
+            assert!(error.to_string().contains(&said), "{error}");
+        }
+    }
+    assert_eq!(writer.finish().unwrap().samples, 21_950);
+}
