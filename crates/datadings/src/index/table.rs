@@ -51,7 +51,6 @@ fn first_bits(hash: u64, bits: u32) -> usize {
 
 /// The 32 bits of a hash that follow the first ones.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "32 bits are what is wanted")]
 fn tag(hash: u64, part_bits: u32) -> u32 {
     (hash << part_bits >> 32) as u32
 }
