@@ -1,0 +1,121 @@
+//! Which elements of an array are missing.
+
+use std::borrow::Cow;
+
+use container_core::{Error, Result};
+
+/// A bit for each element in C order, the most significant of a byte first, as in the file: set where the element is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mask<'a> {
+    bits: Cow<'a, [u8]>,
+    len: usize,
+}
+
+impl<'a> Mask<'a> {
+    /// The mask of `len` elements in these bytes. Bits behind the last element count as zeros.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) when there are more or fewer bytes than `len` bits take.
+    pub fn from_bits(bits: impl Into<Cow<'a, [u8]>>, len: usize) -> Result<Self> {
+        let mut bits = bits.into();
+        if bits.len() != len.div_ceil(8) {
+            return Err(Error::usage(format!(
+                "a mask of {len} elements takes {} bytes, not {}",
+                len.div_ceil(8),
+                bits.len()
+            )));
+        }
+        let unused = 0xff_u8.checked_shr(u32::try_from(len % 8).unwrap_or(0)).unwrap_or(0);
+        if !len.is_multiple_of(8) && bits.last().is_some_and(|last| last & unused != 0) {
+            // A mask that somebody padded with ones is a copy.
+            if let Some(last) = bits.to_mut().last_mut() {
+                *last &= !unused;
+            }
+        }
+        Ok(Self { bits, len })
+    }
+
+    /// The mask of elements of which these are missing.
+    pub fn from_bools(missing: impl IntoIterator<Item = bool>) -> Mask<'static> {
+        let (mut bits, mut len) = (Vec::new(), 0);
+        for missing in missing {
+            if len % 8 == 0 {
+                bits.push(0);
+            }
+            if let Some(last) = bits.last_mut() {
+                *last |= u8::from(missing) << (7 - len % 8);
+            }
+            len += 1;
+        }
+        Mask { bits: Cow::Owned(bits), len }
+    }
+
+    /// Elements, missing or not.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True for no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Is this element missing? False past the last.
+    #[inline]
+    #[must_use]
+    pub fn is_missing(&self, index: usize) -> bool {
+        self.bits.get(index / 8).is_some_and(|byte| byte << (index % 8) & 0x80 != 0)
+    }
+
+    /// How many are missing.
+    #[must_use]
+    pub fn missing(&self) -> usize {
+        let (words, rest) = self.bits.as_chunks::<8>();
+        let ones = |all: usize, ones: u32| all + ones as usize;
+        let words = words.iter().map(|word| u64::from_ne_bytes(*word).count_ones()).fold(0, ones);
+        rest.iter().map(|byte| byte.count_ones()).fold(words, ones)
+    }
+
+    /// Each element: is it missing?
+    pub fn iter(&self) -> impl Iterator<Item = bool> + '_ {
+        (0..self.len).map(|index| self.is_missing(index))
+    }
+
+    /// The bytes, as they stand in a file: bits behind the last element are zeros.
+    #[must_use]
+    pub fn as_bits(&self) -> &[u8] {
+        &self.bits
+    }
+
+    /// The same in memory of its own.
+    #[must_use]
+    pub fn into_owned(self) -> Mask<'static> {
+        Mask { bits: Cow::Owned(self.bits.into_owned()), len: self.len }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_element_is_the_most_significant_bit() {
+        for len in 0..40usize {
+            let missing: Vec<bool> = (0..len).map(|n| n * n % 3 == 1).collect();
+            let mask = Mask::from_bools(missing.clone());
+            assert_eq!(mask.iter().collect::<Vec<_>>(), missing);
+            assert_eq!(mask.missing(), missing.iter().filter(|missing| **missing).count());
+            let mut padded = mask.as_bits().to_vec();
+            if len % 8 > 0 {
+                *padded.last_mut().unwrap() |= (1 << (8 - len % 8)) - 1;
+            }
+            assert_eq!(Mask::from_bits(padded, len).unwrap(), mask, "{len}");
+            assert!(!mask.is_missing(len) && !mask.is_missing(len + 100));
+        }
+        assert_eq!(Mask::from_bools([false, true]).as_bits(), [0x40]);
+        let error = Mask::from_bits(vec![0], 9).unwrap_err().to_string();
+        assert_eq!(error, "a mask of 9 elements takes 2 bytes, not 1");
+    }
+}

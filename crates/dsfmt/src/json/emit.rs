@@ -1,0 +1,78 @@
+//! JSON as Python's `json.dumps` writes it, with its default settings.
+
+use std::fmt::Write;
+
+/// A text in quotes: ASCII, everything else as `\uXXXX`, beyond 16 bits as two surrogates.
+pub(crate) fn put_str(out: &mut String, text: &str) {
+    out.push('"');
+    for found in text.chars() {
+        match found {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            ' '..='~' => out.push(found),
+            _ => {
+                for unit in found.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}"); // a String takes everything
+                }
+            }
+        }
+    }
+    out.push('"');
+}
+
+/// A float by its shortest digits in Python's form: a point always, an exponent from 1e16 on and below 1e-4.
+pub(crate) fn put_f64(out: &mut String, number: f64) {
+    if number.is_nan() {
+        return out.push_str("NaN");
+    }
+    if number.is_infinite() {
+        return out.push_str(if number > 0.0 { "Infinity" } else { "-Infinity" });
+    }
+    let digits = format!("{number:e}");
+    let (digits, exponent) = digits.split_once('e').unwrap_or((&digits, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..16).contains(&exponent) {
+        let _ = write!(out, "{number:?}"); // here the two languages agree
+        return;
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    let _ = write!(out, "{digits}e{sign}{:02}", exponent.unsigned_abs());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_and_floats_are_those_of_python() {
+        let mut out = String::new();
+        put_str(&mut out, "a\"\\\n\t\u{8}\u{c}\r\u{1}\u{7f}\u{fc}\u{1f600}/");
+        assert_eq!(out, r#""a\"\\\n\t\b\f\r\u0001\u007f\u00fc\ud83d\ude00/""#);
+        for (number, wanted) in [
+            (0.0, "0.0"),
+            (-0.0, "-0.0"),
+            (1.0, "1.0"),
+            (1e15, "1000000000000000.0"),
+            (1e16, "1e+16"),
+            (1.5e300, "1.5e+300"),
+            (123_456_789_012_345_680.0, "1.2345678901234568e+17"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (1.25e-7, "1.25e-07"),
+            (5e-324, "5e-324"),
+            (0.1, "0.1"),
+            (f64::from(1e20f32), "1.0000000200408773e+20"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-Infinity"),
+        ] {
+            let mut out = String::new();
+            put_f64(&mut out, number);
+            assert_eq!(out, wanted);
+        }
+    }
+}

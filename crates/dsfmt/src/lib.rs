@@ -1,0 +1,31 @@
+//! ds, the n-dimensional array format of the Python package `ds-format` (`.ds`).
+#![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::unwrap_used,
+        reason = "tests make their data with casts and fail by panicking"
+    )
+)]
+
+mod array;
+mod json;
+mod read;
+mod types;
+mod wire;
+
+pub use array::{Array, Mask, Strings, Values};
+pub use container_core::{Error, Result};
+pub use json::{Items, Json, JsonKind, Members};
+pub use read::{Attributes, Dimension, Reader, Variable};
+pub use types::{DataType, Element, Endian};
+
+/// What the format is called in errors and in `wharf`.
+pub const FORMAT_NAME: &str = "ds";

@@ -1,0 +1,195 @@
+//! A file, opened.
+
+use std::path::Path;
+
+use container_core::{Bytes, Error, OpenOptions, Result, Source};
+
+use crate::FORMAT_NAME;
+use crate::read::variable::{Attributes, Variable};
+use crate::wire::{Header, MAGIC, VERSION};
+
+/// Bytes that are looked through at once for the end of the header.
+const STEP: u64 = 64 << 10;
+
+/// A ds file, opened for reading: its header is parsed, of its body nothing was touched.
+///
+/// It takes `&self` for everything and holds no seek position: share it among threads, or open it and `fork`.
+pub struct Reader {
+    pub(crate) source: Source,
+    pub(crate) options: OpenOptions,
+    pub(crate) header: Header,
+    /// Where the body begins in the file.
+    pub(crate) body: u64,
+}
+
+/// A dimension: its name, and the size that the variables along it have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Dimension {
+    /// Its name.
+    pub name: String,
+    /// Elements along it.
+    pub size: u64,
+}
+
+impl Reader {
+    /// Opens a file with default options.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io); [`Unsupported`](container_core::ErrorKind::Unsupported) for another version;
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for what is no ds file, or has a header that is no JSON;
+    /// [`Limit`](container_core::ErrorKind::Limit) for a header longer than the limits allow.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, OpenOptions::default())
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let source = Source::open_with(path, options.access).map_err(|error| error.in_format(FORMAT_NAME))?;
+        Self::from_source(source, options).map_err(|error| error.in_file(path.display().to_string()))
+    }
+
+    /// Opens bytes, wherever they are.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_source(source: Source, options: OpenOptions) -> Result<Self> {
+        Self::parse(source, options).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    fn parse(source: Source, options: OpenOptions) -> Result<Self> {
+        let len = source.len();
+        // The version line is a few bytes; of anything else no more is looked at.
+        let head = source.read(0..len.min(32))?;
+        let Some(rest) = head.strip_prefix(MAGIC) else {
+            return Err(Error::invalid("it does not begin with \"ds-\" and a version").at(0));
+        };
+        let end = rest.iter().position(|byte| *byte == b'\n');
+        let found = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+        if found != VERSION.as_bytes() {
+            let found = String::from_utf8_lossy(found);
+            return Err(
+                Error::unsupported(format!("the version is {found:?}; {VERSION} is read")).at(MAGIC.len() as u64)
+            );
+        }
+        if end.is_none() {
+            return Err(Error::truncated("the line of the version", 1, 0).at(len));
+        }
+        let start = (MAGIC.len() + VERSION.len() + 1) as u64;
+        let line = line(&source, start, options.limits.metadata_bytes)?;
+        let body = len.min(start + line.len() as u64 + 1);
+        let header = Header::parse(line, start, len - body, &options.limits)?;
+        Ok(Self { source, options, header, body })
+    }
+
+    /// The version of the format that the file states.
+    #[must_use]
+    pub fn version(&self) -> &'static str {
+        VERSION
+    }
+
+    /// The file's bytes.
+    #[must_use]
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Where the body begins in the file, in bytes: [`Variable::offset`] counts from there.
+    #[must_use]
+    pub fn body(&self) -> u64 {
+        self.body
+    }
+
+    /// The number of variables, those that cannot be read among them.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.header.entries.len()
+    }
+
+    /// True for a dataset without variables.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All variables, in the order of the header.
+    pub fn variables(&self) -> impl ExactSizeIterator<Item = Variable<'_>> {
+        self.header.entries.iter().map(|entry| Variable::new(self, entry))
+    }
+
+    /// The variable of this name.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) when there is none.
+    pub fn variable(&self, name: &str) -> Result<Variable<'_>> {
+        let found = self.header.find(name).and_then(|index| self.header.entries.get(index));
+        found.map(|entry| Variable::new(self, entry)).ok_or_else(|| {
+            let detail = format!("there is no variable {name:?}: there are {}", self.names());
+            Error::usage(detail).in_format(FORMAT_NAME)
+        })
+    }
+
+    /// Some names for an error.
+    fn names(&self) -> String {
+        const MOST: usize = 20;
+        let mut names: Vec<String> =
+            self.variables().take(MOST).map(|variable| format!("{:?}", variable.name())).collect();
+        match self.len() {
+            0 => return "none".to_owned(),
+            len if len > MOST => names.push(format!("and {} more", len - MOST)),
+            _ => {}
+        }
+        names.join(", ")
+    }
+
+    /// The dataset's attributes, in the order of the header.
+    #[must_use]
+    pub fn attributes(&self) -> Attributes<'_> {
+        Attributes::new(self.header.attributes(), false)
+    }
+
+    /// All dimensions, in the order in which variables name them. Of one on whose size variables disagree the first is given;
+    /// [`verify`](crate::Reader::verify) tells.
+    #[must_use]
+    pub fn dimensions(&self) -> Vec<Dimension> {
+        let mut all: Vec<Dimension> = Vec::new();
+        let mut known = std::collections::HashSet::new();
+        for variable in self.variables().filter(|variable| variable.problem().is_none()) {
+            for (name, size) in variable.dimensions().iter().zip(variable.shape().unwrap_or_default()) {
+                if known.insert(name) {
+                    all.push(Dimension { name: name.clone(), size: *size });
+                }
+            }
+        }
+        all
+    }
+}
+
+/// The bytes up to the next line feed, or to the end where there is none.
+fn line(source: &Source, start: u64, most: u64) -> Result<Bytes> {
+    let len = source.len();
+    let mut at = start;
+    let mut buffer = Vec::new();
+    loop {
+        let end = len.min(at.saturating_add(STEP));
+        let found = source.view(at..end, &mut buffer)?.iter().position(|byte| *byte == b'\n');
+        let end = found.map_or(end, |found| at + found as u64);
+        if end - start > most {
+            return Err(Error::limit("the length of the header", end - start, most).at(start));
+        }
+        if found.is_some() || end == len {
+            return source.read(start..end);
+        }
+        at = end;
+    }
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("source", &self.source).field("variables", &self.len()).finish_non_exhaustive()
+    }
+}

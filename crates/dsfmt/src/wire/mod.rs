@@ -1,0 +1,11 @@
+//! The file as it lies on disk: parsed, no I/O.
+
+pub(crate) mod header;
+
+pub(crate) use header::{Entry, Header};
+
+/// What every file begins with, up to the version.
+pub(crate) const MAGIC: &[u8] = b"ds-";
+
+/// The version that is read and written.
+pub(crate) const VERSION: &str = "1.0";
