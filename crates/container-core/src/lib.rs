@@ -59,6 +59,8 @@ mod pages;
 mod progress;
 #[cfg(feature = "std")]
 mod source;
+#[cfg(feature = "std")]
+mod unfinished;
 
 #[cfg(feature = "testkit")]
 pub mod testkit;
@@ -83,3 +85,5 @@ pub use pages::Pages;
 pub use progress::{Progress, Unit};
 #[cfg(feature = "std")]
 pub use source::{Access, ReadAt, Source};
+#[cfg(feature = "std")]
+pub use unfinished::{Unfinished, remove_unfinished};

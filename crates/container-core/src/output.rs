@@ -6,6 +6,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 use crate::source::Access;
+use crate::unfinished::Unfinished;
 
 /// What happens when the output already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -82,6 +83,7 @@ pub struct Output {
     /// The mode of the file that is replaced.
     replaced: Option<u32>,
     failed: bool,
+    unfinished: Unfinished,
 }
 
 impl Output {
@@ -123,10 +125,11 @@ impl Output {
             // to be read back, even where nobody may write the old one.
             builder.permissions(fs::Permissions::from_mode(replaced.map_or(0o666, |mode| mode | 0o600)));
         }
-        let temporary = builder
-            .tempfile_in(directory(&target))
-            .map_err(|cause| Error::io("cannot create the output", cause).in_file(named.display().to_string()))?;
-        Ok(Self { temporary, named, target, options, replaced, failed: false })
+        let temporary = builder.tempfile_in(directory(&target)).map_err(|cause| {
+            Error::io("cannot create the output", plain(cause, directory(&target))).in_file(named.display().to_string())
+        })?;
+        let unfinished = Unfinished::new(temporary.path());
+        Ok(Self { temporary, named, target, options, replaced, failed: false, unfinished })
     }
 
     /// Where the file will appear, as it was named.
@@ -165,7 +168,7 @@ impl Output {
     /// [`Io`](crate::ErrorKind::Io), and [`Usage`](crate::ErrorKind::Usage) when a write failed before or when the target has
     /// come into being meanwhile and may not be replaced. After an error the old file is as it was.
     pub fn finish(self) -> Result<()> {
-        let Self { temporary, named, target, options, replaced, failed } = self;
+        let Self { temporary, named, target, options, replaced, failed, unfinished: _unfinished } = self;
         let name = || named.display().to_string();
         if failed {
             return Err(Error::usage("the output is not whole: a write to it failed before").in_file(name()));
@@ -223,6 +226,15 @@ impl Seek for Output {
     }
 }
 
+/// Why no temporary file can be made, without its name, which means nothing to anybody.
+fn plain(cause: io::Error, folder: &Path) -> io::Error {
+    match (fs::metadata(folder), cause.kind()) {
+        (Err(missing), _) => missing,
+        (Ok(_), io::ErrorKind::Other) => cause,
+        (Ok(_), kind) => io::Error::from(kind),
+    }
+}
+
 fn exists(target: &Path) -> Error {
     Error::usage("the output exists").in_file(target.display().to_string())
 }
@@ -251,6 +263,15 @@ mod tests {
 
     fn leftovers(directory: &Path) -> usize {
         fs::read_dir(directory).unwrap().count()
+    }
+
+    #[test]
+    fn a_folder_that_is_missing_is_said_in_a_few_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("no/such.txt");
+        let error = Output::create(&path, OutputOptions::default()).unwrap_err().to_string();
+        let wanted = format!("{}: cannot create the output: No such file or directory (os error 2)", path.display());
+        assert!(error == wanted || cfg!(not(unix)), "{error}");
     }
 
     #[test]

@@ -100,3 +100,30 @@ fn nothing_but_text_goes_into_a_pipe() {
         assert!(!all.is_empty() && !all.contains('\u{1b}'), "{arguments:?}: {all}");
     }
 }
+
+/// What is under way has a temporary file beside its place: it goes with the process that is told to end.
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_no_temporary_files() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::time::{Duration, Instant};
+
+    let many: Vec<String> = (0..5000).map(|_| golden("block-default.idv")).collect(); // it takes seconds
+    for (name, number) in [("TERM", 15), ("INT", 2)] {
+        let folder = tempfile::tempdir().unwrap();
+        let count = || std::fs::read_dir(&folder).unwrap().count();
+        let out = folder.path().join("out.csv");
+        let out = out.to_str().unwrap();
+        let arguments = ["convert"].into_iter().chain(many.iter().map(String::as_str)).chain([out]);
+        let mut child = wharf(arguments).spawn().unwrap();
+        let start = Instant::now();
+        while count() == 0 && start.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(count(), 1, "one file is under way");
+        let told = std::process::Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status();
+        assert!(told.unwrap().success());
+        assert_eq!(child.wait().unwrap().signal(), Some(number));
+        assert_eq!(count(), 0, "a file is left");
+    }
+}

@@ -146,8 +146,25 @@ enum Verb {
 
 /// Runs the command on this process's arguments and streams.
 pub(crate) fn main() -> Outcome {
+    #[cfg(unix)]
+    tidy_up_at_the_end();
     let mut env = Env::of_the_process();
     run(std::env::args_os(), &mut env)
+}
+
+/// Who ends the command by a signal (a key press, a scheduler) finds no temporary files of it afterwards.
+#[cfg(unix)]
+fn tidy_up_at_the_end() {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    // Where there are no signals to be had, none will come.
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            container_core::remove_unfinished();
+            // The process ends as if nobody had asked.
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    });
 }
 
 /// Runs the command: everything it reads, writes and knows is in `env`.

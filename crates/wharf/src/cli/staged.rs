@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, Result, sync_directory_of};
+use container_core::{Error, Result, Unfinished, sync_directory_of};
 use datadings::Part;
 use tempfile::TempDir;
 
@@ -17,7 +17,7 @@ use super::dataset;
 pub(crate) struct Staged {
     force: bool,
     /// A folder for each one that outputs go to.
-    folders: HashMap<PathBuf, TempDir>,
+    folders: HashMap<PathBuf, (TempDir, Unfinished)>,
     moves: Vec<(PathBuf, PathBuf)>,
 }
 
@@ -32,10 +32,11 @@ impl Staged {
         if !self.folders.contains_key(folder) {
             let made = tempfile::Builder::new().prefix(".wharf-").suffix(".tmp").tempdir_in(folder);
             let made = made.map_err(|cause| named("cannot create the output", cause, path))?;
-            self.folders.insert(folder.to_owned(), made);
+            let unfinished = Unfinished::new(made.path());
+            self.folders.insert(folder.to_owned(), (made, unfinished));
         }
         // Outputs of one folder have different names, and folders of different spellings have folders of their own.
-        let staged = self.folders.get(folder).map(TempDir::path).unwrap_or(folder);
+        let staged = self.folders.get(folder).map_or(folder, |(staged, _)| staged.path());
         let staged = staged.join(path.file_name().unwrap_or_default());
         self.moves.push((staged.clone(), path.to_owned()));
         Ok(staged)
