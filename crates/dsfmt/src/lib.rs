@@ -18,6 +18,7 @@
 mod array;
 mod json;
 mod read;
+pub mod time;
 mod types;
 mod wire;
 
