@@ -1,14 +1,10 @@
 //! datadings beside the Python package: `crates/datadings/benches/speed.rs` and a script do the same works on the same files, turn by
 //! turn, and this says what is met.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
 use clap::Args;
-use serde_json::Value;
-use tempfile::TempDir;
 
-use super::table::{self, Row, median};
+use super::contest::{Bench, Contest, OURS, executable, place};
+use super::table;
 use crate::python::Python;
 use crate::shell;
 
@@ -39,21 +35,7 @@ const QUICK: Sizes = Sizes { tiny: 20_000, large: 500, huge: 100_000 };
 /// Repetitions of each of our works in a round.
 const REPEATS: &str = "3";
 
-/// Files are made here where that is memory: disks measure themselves.
-const MEMORY: &str = "/dev/shm";
-
-const OURS: &str = "ours";
 const PYTHON: &str = "datadings";
-
-/// A line of the table: our work, and who did which other work, and the least ratio.
-struct Contest {
-    words: &'static str,
-    work: &'static str,
-    beside: &'static str,
-    who: &'static str,
-    theirs: &'static str,
-    target: Option<f64>,
-}
 
 /// Most are beside Python.
 const fn beside_python(words: &'static str, work: &'static str, theirs: &'static str, target: Option<f64>) -> Contest {
@@ -101,7 +83,7 @@ const CONTESTS: [Contest; 17] = [
 ];
 
 /// Works of different names that come to the same: what one of them gives is what all of them have to give.
-const SAME: [&[&str]; 4] = [
+const SAME: &[&[&str]] = &[
     &["touch", "touch views"],
     &["decode", "decode structs", "decode values", "decode owned values"],
     &["get by key", "find many keys", "get by index"],
@@ -135,8 +117,8 @@ pub(crate) fn smoke(python: &Python) -> Result<(), String> {
 }
 
 fn measure(python: &Python, sizes: &Sizes, rounds: u32) -> Result<Bench, String> {
-    let program = executable()?;
-    let place = place()?;
+    let program = executable(PYTHON)?;
+    let place = place(PYTHON)?;
     let directory = place.path();
     eprintln!("making the datasets in {}", directory.display());
     let mut make = shell::program(&program);
@@ -152,115 +134,6 @@ fn measure(python: &Python, sizes: &Sizes, rounds: u32) -> Result<Bench, String>
         bench.take(OURS, &shell::text(ours)?)?;
         bench.take(PYTHON, &shell::text(python.script("datadings_bench.py", [directory]))?)?;
     }
-    bench.check()?;
+    bench.check(SAME)?;
     Ok(bench)
-}
-
-/// A directory in memory where there is such a place, that goes away again; else below the target directory.
-fn place() -> Result<TempDir, String> {
-    let mut parent = PathBuf::from(MEMORY);
-    if !parent.is_dir() {
-        parent = shell::target()?.join("bench/datadings");
-        shell::make_directory(&parent)?;
-    }
-    let made = tempfile::Builder::new().prefix("wharf-bench-").tempdir_in(&parent);
-    made.map_err(|error| format!("cannot make a directory in {}: {error}", parent.display()))
-}
-
-/// Builds the measuring program and says where it is.
-fn executable() -> Result<PathBuf, String> {
-    let mut build = shell::cargo(["bench", "--quiet", "--package", "datadings", "--bench", "speed", "--no-run"]);
-    build.args(["--features", "parallel", "--message-format", "json-render-diagnostics"]);
-    let messages = shell::text(build)?;
-    let found = messages.lines().rev().find_map(|line| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        let found = message.get("target")?.get("name")?.as_str()? == "speed";
-        let executable = message.get("executable")?.as_str()?;
-        found.then(|| Path::new(executable).to_owned())
-    });
-    found.ok_or_else(|| "cargo names no executable of the benchmark speed".to_owned())
-}
-
-/// All that was measured, by who did it and the work.
-#[derive(Default)]
-struct Bench {
-    seconds: BTreeMap<(&'static str, String), Vec<f64>>,
-    /// What a work came to, whoever did it.
-    results: BTreeMap<String, Value>,
-}
-
-impl Bench {
-    /// Takes the lines that somebody printed.
-    fn take(&mut self, who: &'static str, lines: &str) -> Result<(), String> {
-        for line in lines.lines() {
-            let wrong = || format!("{who} printed \"{line}\"");
-            let told: Value = serde_json::from_str(line).map_err(|_| wrong())?;
-            let work = told.get("work").and_then(Value::as_str).ok_or_else(wrong)?;
-            let seconds = told.get("seconds").and_then(Value::as_f64).ok_or_else(wrong)?;
-            let result = told.get("result").filter(|result| !result.is_null()).ok_or_else(wrong)?;
-            let first = self.results.entry(work.to_owned()).or_insert_with(|| result.clone());
-            if first != result {
-                return Err(format!("{work}: {who} comes to {result}, and somebody before to {first}"));
-            }
-            self.seconds.entry((who, work.to_owned())).or_default().push(seconds);
-        }
-        Ok(())
-    }
-
-    /// Works that are the same by another name have come to the same.
-    fn check(&self) -> Result<(), String> {
-        for works in SAME {
-            let mut results = works.iter().map(|work| self.results.get(*work));
-            let first = results.next().flatten();
-            if first.is_none() || results.any(|result| result != first) {
-                return Err(format!("not all of {} came to the same", works.join(", ")));
-            }
-        }
-        Ok(())
-    }
-
-    fn median(&self, who: &'static str, work: &str) -> Result<f64, String> {
-        let seconds = self.seconds.get(&(who, work.to_owned()));
-        seconds.and_then(|seconds| median(seconds.clone())).ok_or_else(|| format!("{work} was not measured with {who}"))
-    }
-
-    fn row(&self, contest: &Contest) -> Result<Row, String> {
-        let (theirs, ours) = (self.median(contest.who, contest.theirs)?, self.median(OURS, contest.work)?);
-        let (work, beside) = (contest.words.to_owned(), contest.beside.to_owned());
-        Ok(Row { work, beside, theirs, ours, unit: "s", ratio: theirs / ours, target: contest.target })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(work: &str, seconds: f64, result: u64) -> String {
-        format!("{{\"work\":\"{work}\",\"seconds\":{seconds},\"result\":{result}}}\n")
-    }
-
-    #[test]
-    fn results_have_to_agree() {
-        let mut bench = Bench::default();
-        bench.take(OURS, &line("touch", 1.0, 7)).unwrap();
-        bench.take(PYTHON, &line("touch", 60.0, 7)).unwrap();
-        let told = bench.take(PYTHON, &line("touch", 60.0, 8)).unwrap_err();
-        assert_eq!(told, "touch: datadings comes to 8, and somebody before to 7");
-        assert!(bench.take(PYTHON, "nothing").is_err());
-        assert!(bench.check().is_err(), "works are missing");
-        let row = bench.row(&CONTESTS[1]).unwrap();
-        assert_eq!((row.ratio, row.met()), (60.0, Some(true)));
-        assert!(bench.row(&CONTESTS[0]).is_err());
-    }
-
-    #[test]
-    fn works_of_other_names_have_to_agree() {
-        let mut bench = Bench::default();
-        for works in SAME {
-            works.iter().for_each(|work| bench.take(OURS, &line(work, 1.0, 7)).unwrap());
-        }
-        bench.check().unwrap();
-        bench.results.insert("decode values".to_owned(), 8.into());
-        assert!(bench.check().unwrap_err().contains("decode values"));
-    }
 }

@@ -1,5 +1,6 @@
 //! Benchmarks beside the references and rivals, in one run, as ratios.
 
+mod contest;
 mod datadings;
 mod idv;
 mod idv_write;
