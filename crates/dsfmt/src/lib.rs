@@ -17,6 +17,7 @@
 
 mod array;
 mod json;
+mod kernel;
 mod read;
 pub mod time;
 mod types;

@@ -228,6 +228,11 @@ impl<'a> Array<'a> {
         Ok(Self { shape, values, mask: None })
     }
 
+    /// An array whose parts are known to fit together, and whose texts are UTF-8.
+    pub(crate) fn checked(shape: Vec<u64>, values: Values<'a>, mask: Option<Mask<'a>>) -> Self {
+        Self { shape, values, mask }
+    }
+
     /// The same with elements that are missing.
     ///
     /// # Errors

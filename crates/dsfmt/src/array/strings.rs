@@ -32,6 +32,11 @@ impl<'a> Strings<'a> {
         }
     }
 
+    /// Strings that stand in `bytes` one behind the other and end there: `ends` do not fall, and the last is the length of `bytes`.
+    pub(crate) fn from_ends(bytes: Cow<'a, [u8]>, ends: Vec<usize>) -> Self {
+        Self { bytes, ends }
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {

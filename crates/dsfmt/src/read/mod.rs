@@ -1,6 +1,9 @@
 //! The reader: the header once, then every variable by itself.
 
+mod index;
 mod reader;
+mod strings;
+mod values;
 mod variable;
 
 pub use reader::{Dimension, Reader};

@@ -5,6 +5,7 @@ use std::path::Path;
 use container_core::{Bytes, Error, OpenOptions, Result, Source};
 
 use crate::FORMAT_NAME;
+use crate::read::index::Index;
 use crate::read::variable::{Attributes, Variable};
 use crate::wire::{Header, MAGIC, VERSION};
 
@@ -20,6 +21,8 @@ pub struct Reader {
     pub(crate) header: Header,
     /// Where the body begins in the file.
     pub(crate) body: u64,
+    /// One for each variable.
+    indexes: Vec<Index>,
 }
 
 /// A dimension: its name, and the size that the variables along it have.
@@ -83,7 +86,8 @@ impl Reader {
         let line = line(&source, start, options.limits.metadata_bytes)?;
         let body = len.min(start + line.len() as u64 + 1);
         let header = Header::parse(line, start, len - body, &options.limits)?;
-        Ok(Self { source, options, header, body })
+        let indexes = header.entries.iter().map(|_| Index::default()).collect();
+        Ok(Self { source, options, header, body, indexes })
     }
 
     /// The version of the format that the file states.
@@ -118,7 +122,7 @@ impl Reader {
 
     /// All variables, in the order of the header.
     pub fn variables(&self) -> impl ExactSizeIterator<Item = Variable<'_>> {
-        self.header.entries.iter().map(|entry| Variable::new(self, entry))
+        self.header.entries.iter().zip(&self.indexes).map(|(entry, index)| Variable::new(self, entry, index))
     }
 
     /// The variable of this name.
@@ -126,8 +130,9 @@ impl Reader {
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) when there is none.
     pub fn variable(&self, name: &str) -> Result<Variable<'_>> {
-        let found = self.header.find(name).and_then(|index| self.header.entries.get(index));
-        found.map(|entry| Variable::new(self, entry)).ok_or_else(|| {
+        let found =
+            self.header.find(name).and_then(|place| Some((self.header.entries.get(place)?, self.indexes.get(place)?)));
+        found.map(|(entry, index)| Variable::new(self, entry, index)).ok_or_else(|| {
             let detail = format!("there is no variable {name:?}: there are {}", self.names());
             Error::usage(detail).in_format(FORMAT_NAME)
         })

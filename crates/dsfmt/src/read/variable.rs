@@ -4,6 +4,7 @@ use container_core::{Error, Result};
 
 use crate::FORMAT_NAME;
 use crate::json::{Json, Members, name_of};
+use crate::read::index::Index;
 use crate::read::reader::Reader;
 use crate::types::{DataType, Endian};
 use crate::wire::Entry;
@@ -13,11 +14,12 @@ use crate::wire::Entry;
 pub struct Variable<'r> {
     pub(crate) reader: &'r Reader,
     pub(crate) entry: &'r Entry,
+    pub(crate) index: &'r Index,
 }
 
 impl<'r> Variable<'r> {
-    pub(crate) fn new(reader: &'r Reader, entry: &'r Entry) -> Self {
-        Self { reader, entry }
+    pub(crate) fn new(reader: &'r Reader, entry: &'r Entry, index: &'r Index) -> Self {
+        Self { reader, entry, index }
     }
 
     /// Its name.

@@ -38,6 +38,8 @@ pub(crate) struct Entry {
     /// Where it begins in the body, and its bytes there. With a problem: nothing.
     pub(crate) offset: u64,
     pub(crate) len: u64,
+    /// Its bytes as the file states them. Only of masked texts this may be more than `len`: where it runs past the end.
+    pub(crate) stated: u64,
     /// What is wrong with it: then nothing else but the name is to be relied on.
     pub(crate) problem: Option<String>,
 }
@@ -137,6 +139,7 @@ impl Entry {
             time: false,
             offset: 0,
             len: 0,
+            stated: 0,
             problem: None,
         };
         if let Err(problem) = entry.fill(json, body) {
@@ -212,10 +215,18 @@ impl Entry {
                 _ => Err(format!("it has {count} elements and no type")),
             };
         };
-        self.len = self.checked_len(data_type, count, len)?;
-        match self.offset.checked_add(self.len) {
-            Some(end) if end <= body => Ok(()),
-            _ => Err(format!("it takes {} bytes from {} of the body on, which has {body}", self.len, self.offset)),
+        self.stated = self.checked_len(data_type, count, len)?;
+        self.len = self.stated;
+        // Python's writer states two bytes too many for each missing text. What is really there is seen when they are read.
+        let spare = if self.masked && data_type.is_text() { count.saturating_mul(2) } else { 0 };
+        let room = body.checked_sub(self.offset);
+        match room {
+            Some(room) if self.stated <= room => Ok(()),
+            Some(room) if self.stated - room <= spare && self.mask_len() <= room => {
+                self.len = room;
+                Ok(())
+            }
+            _ => Err(format!("it takes {} bytes from {} of the body on, which has {body}", self.stated, self.offset)),
         }
     }
 

@@ -1,0 +1,130 @@
+//! Strings: their lengths one after the other, then their bytes.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use container_core::{Error, Result};
+
+use crate::array::{Mask, Strings};
+use crate::read::index::{TEXT_BLOCK, TextIndex, add, length};
+use crate::read::values::{Layout, room, slice};
+use crate::read::variable::Variable;
+use crate::types::DataType;
+
+/// Lengths that are looked at at once.
+const CHUNK: usize = 32 << 10;
+
+impl<'r> Variable<'r> {
+    /// Values that are stored.
+    pub(crate) fn stored(&self, layout: &Layout) -> Result<u64> {
+        match &layout.mask {
+            Some(_) => Ok(self.mask_index(layout)?.stored),
+            None => Ok(layout.count),
+        }
+    }
+
+    /// The sums over the lengths of its strings, checked against the bytes that the variable is said to take.
+    pub(crate) fn text_index(&self, layout: &Layout) -> Result<&'r TextIndex> {
+        let known = &self.index.text;
+        if let Some(index) = known.get() {
+            return Ok(index);
+        }
+        let stored = self.stored(layout)?;
+        let start = layout.data.start;
+        // There are 8 bytes for each: that was checked when it was opened, or when the mask was counted.
+        let most = (layout.data.end - start).saturating_sub(stored * 8);
+        let index = TextIndex::new(&self.reader.source, start..start + stored * 8, layout.endian, most)?;
+        self.check_bytes(layout, stored, index.bytes)?;
+        Ok(known.get_or_init(|| index))
+    }
+
+    /// Do so many strings of so many bytes take what the variable is said to take?
+    fn check_bytes(&self, layout: &Layout, stored: u64, bytes: u64) -> Result<()> {
+        let said = self.entry.stated - self.entry.mask_len();
+        let found = stored * 8 + bytes;
+        // Python's writer counts two bytes for each missing text (the hyphens that it prints for one), which it does not store.
+        let hyphens = (layout.count - stored) * 2;
+        if found == said || layout.mask.is_some() && found + hyphens == said {
+            return Ok(());
+        }
+        let detail =
+            format!("its {stored} strings take {found} bytes with their lengths; its .len has {said} for them");
+        Err(Error::invalid(detail).at(layout.data.start))
+    }
+
+    /// Strings of a range of elements; missing ones are empty.
+    pub(crate) fn texts(&self, layout: &Layout, range: Range<u64>, mask: Option<&Mask<'_>>) -> Result<Strings<'r>> {
+        let whole = range == (0..layout.count);
+        let stored = self.stored(layout)?;
+        let (first, end) = match whole {
+            true => (0, stored),
+            false => (self.rank(layout, range.start)?, self.rank(layout, range.end)?),
+        };
+        let most = (layout.data.end - layout.data.start).saturating_sub(stored * 8);
+        let start = if whole { 0 } else { self.text_start(layout, first)? };
+        self.check_growth(range.end - range.start, layout)?;
+        let mut ends = room(range.end - range.start, 0usize)?;
+        let (mut sum, mut at, mut buffer) = (start, layout.data.start + first * 8, Vec::new());
+        let mut element = 0;
+        for part in ends.chunks_mut(CHUNK) {
+            let missing = |n: usize| mask.is_some_and(|mask| mask.is_missing(element + n));
+            let lengths = (0..part.len()).filter(|n| !missing(*n)).count() as u64 * 8;
+            let place = at;
+            at += lengths;
+            let mut lengths = self.reader.source.view(place..at, &mut buffer)?.as_chunks().0.iter().zip(0u64..);
+            for (n, out) in part.iter_mut().enumerate() {
+                if !missing(n)
+                    && let Some((len, n)) = lengths.next()
+                {
+                    sum = add(sum, length(*len, layout.endian), most).map_err(|error| error.at(place + n * 8))?;
+                }
+                *out = usize::try_from(sum - start).unwrap_or(usize::MAX);
+            }
+            element += part.len();
+        }
+        if whole {
+            self.check_bytes(layout, end, sum)?;
+        }
+        let base = layout.data.start + stored * 8;
+        let bytes = base + start..base + sum;
+        let bytes = match self.reader.source.as_slice() {
+            Some(all) => Cow::Borrowed(slice(all, &bytes).unwrap_or_default()),
+            None => Cow::Owned(self.reader.source.read(bytes)?.into()),
+        };
+        if layout.data_type == DataType::Unicode {
+            check_utf8(&bytes, &ends, range.start, base + start)?;
+        }
+        Ok(Strings::from_ends(bytes, ends))
+    }
+
+    /// The bytes of all strings before the one that is stored as number `stored`.
+    pub(crate) fn text_start(&self, layout: &Layout, stored: u64) -> Result<u64> {
+        let index = self.text_index(layout)?;
+        let block = stored / TEXT_BLOCK as u64;
+        let start = layout.data.start + block * TEXT_BLOCK as u64 * 8;
+        let mut buffer = Vec::new();
+        let lengths = self.reader.source.view(start..layout.data.start + stored * 8, &mut buffer)?;
+        Ok(lengths.as_chunks().0.iter().fold(index.before(block), |sum, len| {
+            sum.saturating_add(length(*len, layout.endian)) // no more than all of them
+        }))
+    }
+}
+
+/// Is each text UTF-8 by itself? The first is element `first`, and begins at byte `at` of the file.
+pub(crate) fn check_utf8(bytes: &[u8], ends: &[usize], first: u64, at: u64) -> Result<()> {
+    // All at once is quick: then only no text may end inside a character.
+    if let Ok(all) = std::str::from_utf8(bytes)
+        && (all.is_ascii() || ends.iter().all(|end| all.is_char_boundary(*end)))
+    {
+        return Ok(());
+    }
+    let mut start = 0;
+    for (end, element) in ends.iter().zip(first..) {
+        if let Err(error) = std::str::from_utf8(bytes.get(start..*end).unwrap_or_default()) {
+            let detail = format!("the text of element {element} is not UTF-8 at its byte {}", error.valid_up_to());
+            return Err(Error::invalid(detail).at(at + (start + error.valid_up_to()) as u64));
+        }
+        start = *end;
+    }
+    Ok(())
+}
