@@ -22,12 +22,14 @@ mod read;
 pub mod time;
 mod types;
 mod wire;
+mod write;
 
 pub use array::{Array, Mask, Strings, Values};
 pub use container_core::{Error, Result};
-pub use json::{Items, Json, JsonKind, Members};
+pub use json::{Items, Json, JsonBuf, JsonKind, Members};
 pub use read::{Attributes, Dimension, Reader, Variable};
 pub use types::{DataType, Element, Endian};
+pub use write::{Builder, Field, Written};
 
 /// What the format is called in errors and in `wharf`.
 pub const FORMAT_NAME: &str = "ds";

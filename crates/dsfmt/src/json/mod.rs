@@ -4,6 +4,7 @@
 //! here is a piece of the header whose text was checked once: numbers keep their digits, and a copy has the same bytes.
 
 mod emit;
+mod owned;
 mod scan;
 mod text;
 
@@ -14,6 +15,8 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
 pub(crate) use emit::{put_f64, put_str};
+pub use owned::JsonBuf;
+pub(crate) use owned::{Object, quoted};
 pub(crate) use scan::Scanner;
 
 /// A JSON value where it stands in a header: an attribute, or something in one.

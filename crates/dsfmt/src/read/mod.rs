@@ -7,4 +7,5 @@ mod values;
 mod variable;
 
 pub use reader::{Dimension, Reader};
+pub(crate) use variable::SPECIAL;
 pub use variable::{Attributes, Variable};

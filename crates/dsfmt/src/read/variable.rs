@@ -139,7 +139,7 @@ pub struct Attributes<'r> {
 }
 
 /// What the format says of a variable.
-const SPECIAL: [&str; 8] = [".dims", ".size", ".type", ".offset", ".len", ".endian", ".missing", ".time"];
+pub(crate) const SPECIAL: [&str; 8] = [".dims", ".size", ".type", ".offset", ".len", ".endian", ".missing", ".time"];
 
 impl<'r> Attributes<'r> {
     pub(crate) fn new(object: Option<Json<'r>>, of_variable: bool) -> Self {

@@ -1,0 +1,82 @@
+//! Where bytes go.
+
+use std::io::Write;
+
+use container_core::{Error, Result};
+
+/// Bytes that are gathered before they are written; as many at once go past.
+const BUFFER: usize = 256 << 10;
+
+/// What takes bytes one behind the other.
+pub(crate) trait Put {
+    fn put(&mut self, bytes: &[u8]) -> Result<()>;
+}
+
+/// Few small writes for many.
+pub(crate) struct Buffered<W> {
+    inner: W,
+    buffer: Vec<u8>,
+    /// Bytes that were put.
+    len: u64,
+}
+
+impl<W: Write> Buffered<W> {
+    /// About so many bytes will come.
+    pub(crate) fn new(inner: W, expected: u64) -> Self {
+        let expected = usize::try_from(expected).unwrap_or(BUFFER);
+        Self { inner, buffer: Vec::with_capacity(expected.min(BUFFER)), len: 0 }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Writes what is in the buffer.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        let done = write(&mut self.inner, &self.buffer);
+        self.buffer.clear();
+        done
+    }
+
+    pub(crate) fn get(&self) -> &W {
+        &self.inner
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut W {
+        &mut self.inner
+    }
+
+    pub(crate) fn into_inner(self) -> W {
+        self.inner
+    }
+}
+
+impl<W: Write> Put for Buffered<W> {
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.len += bytes.len() as u64;
+        if bytes.len() <= BUFFER - self.buffer.len() {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.flush()?;
+        if bytes.len() < BUFFER {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        write(&mut self.inner, bytes)
+    }
+}
+
+fn write(to: &mut impl Write, bytes: &[u8]) -> Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    #[cfg(test)]
+    super::tests::step()?;
+    to.write_all(bytes).map_err(failed)
+}
+
+#[cold]
+pub(crate) fn failed(cause: std::io::Error) -> Error {
+    Error::io("cannot write", cause)
+}
