@@ -148,6 +148,22 @@ impl<'r> Variable<'r> {
         })
     }
 
+    /// The values of a range of elements in C order, as an array of one dimension. It costs what [`read_rows`](Self::read_rows) costs.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for elements past the end.
+    pub fn read_elements(&self, range: Range<u64>) -> Result<Array<'r>> {
+        self.placed(|layout| {
+            if range.start > range.end || range.end > layout.count {
+                let detail = format!("there are no elements {} to {} of {}", range.start, range.end, layout.count);
+                return Err(Error::usage(detail));
+            }
+            let len = range.end - range.start;
+            let (values, mask) = self.elements(layout, range)?;
+            Ok(Array::checked(vec![len], values, mask))
+        })
+    }
+
     /// Its numbers where they lie; `None` where that cannot be: the file is not in memory nor mapped, its order of bytes is not this machine's,
     /// they lie at an address that such numbers must not have, or some may be missing.
     ///
