@@ -26,12 +26,12 @@ mod wire;
 mod write;
 
 pub use array::{Array, Mask, Strings, Values};
-pub use container_core::{Error, Result};
+pub use container_core::{Error, OutputOptions, Overwrite, Result, Sync};
 pub use json::{Items, Json, JsonBuf, JsonKind, Members};
 pub use read::{Attributes, Dimension, Reader, Variable};
 pub use stats::{Number, Stats};
 pub use types::{DataType, Element, Endian};
-pub use write::{Builder, Field, Written};
+pub use write::{Builder, Field, Writer, Written};
 
 /// What the format is called in errors and in `wharf`.
 pub const FORMAT_NAME: &str = "ds";

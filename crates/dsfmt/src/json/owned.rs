@@ -74,11 +74,6 @@ impl JsonBuf {
     pub fn as_json(&self) -> Json<'_> {
         Json::checked(&self.text)
     }
-
-    /// Brackets that are open at most.
-    pub(crate) fn depth(&self) -> u32 {
-        self.depth
-    }
 }
 
 /// Its text.
@@ -299,7 +294,7 @@ mod tests {
             "[1, 18446744073709551615, -7, 1.0000000200408773e+20, 0.1, Infinity, true, \"\\ud83d\\ude00\\\"\", ",
             "null, [1, 2], null, [], {\"b\": 2, \"a\": {}}]"
         );
-        assert_eq!((all.to_string().as_str(), all.depth()), (wanted, 3));
+        assert_eq!((all.to_string().as_str(), all.depth), (wanted, 3));
         assert_eq!(JsonBuf::parse(wanted).unwrap(), all);
         assert_eq!(JsonBuf::from(all.as_json()), all);
     }
@@ -312,10 +307,10 @@ mod tests {
             "{\"a\": [1.50, 1E5, -0], \"\\u00fc\\\\\": \"x: [,\\\"{\\ud83d\\ude00\\ud800\", ",
             "\"e\": 123456789012345678901234567890}"
         );
-        assert_eq!((value.to_string().as_str(), value.depth()), (wanted, 2));
+        assert_eq!((value.to_string().as_str(), value.depth), (wanted, 2));
         assert!(JsonBuf::parse("[1,").is_err());
         let exact = JsonBuf::from(Json::parse("[1,\n 2.0]").unwrap());
-        assert_eq!((exact.to_string().as_str(), exact.depth()), ("[1,  2.0]", 1));
+        assert_eq!((exact.to_string().as_str(), exact.depth), ("[1,  2.0]", 1));
     }
 
     #[test]

@@ -6,9 +6,12 @@ mod emit;
 mod field;
 mod layout;
 mod put;
+mod spool;
+mod stream;
 
 #[cfg(test)]
 mod tests;
 
 pub use builder::{Builder, Written};
 pub use field::Field;
+pub use stream::Writer;

@@ -38,6 +38,15 @@ impl<W: Write> Buffered<W> {
         done
     }
 
+    /// Lets others write so many bytes behind those that were put.
+    pub(crate) fn past(&mut self, bytes: u64, write: impl FnOnce(&mut W) -> std::io::Result<u64>) -> Result<u64> {
+        self.flush()?;
+        #[cfg(test)]
+        super::tests::step()?;
+        self.len += bytes;
+        write(&mut self.inner).map_err(failed)
+    }
+
     pub(crate) fn get(&self) -> &W {
         &self.inner
     }

@@ -1,6 +1,6 @@
 use std::cell::Cell;
 
-use container_core::{Access, Error, OpenOptions, OutputOptions, Result, Source, Sync};
+use container_core::{Access, Error, OpenOptions, OutputOptions, Overwrite, Result, Source, Sync};
 
 use super::*;
 use crate::{Array, DataType, Element, Endian, JsonBuf, Mask, Reader, Values};
@@ -253,4 +253,45 @@ fn a_sink_that_fails_at_any_byte_is_an_error() {
         assert_eq!(error.to_string(), "ds: cannot write: no storage space", "{room}");
     }
     assert!(builder.write_to(&mut Full(len)).is_ok());
+}
+
+/// Every write of the process fails in turn: the old file stays, and nothing beside it.
+#[test]
+fn a_write_that_fails_leaves_the_old_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.ds");
+    let options = OutputOptions::default().with_sync(Sync::Never).with_overwrite(Overwrite::Replace);
+    let write = |masked: bool| -> Result<Written> {
+        let mut builder = Builder::new();
+        builder.field("a", Field::stream(DataType::Int64, [100_000]).with_missing(masked));
+        builder.field("b", Field::new(Array::new([50_000], vec![7u64; 50_000])?));
+        builder.field("c", Field::stream(DataType::Bool, [100_000]));
+        let mut writer = builder.begin(&path, options)?;
+        let rows = Array::new([50_000], vec![5i64; 50_000])?;
+        let mask = Mask::from_bools((0..50_000).map(|index| index % 7 == 0));
+        for _ in 0..2 {
+            writer.append(&if masked { rows.clone().with_mask(mask.clone())? } else { rows.clone() })?;
+        }
+        writer.append(&Array::new([100_000], vec![true; 100_000])?)?;
+        writer.finish()
+    };
+    for masked in [false, true] {
+        let mut fails = 0;
+        loop {
+            std::fs::write(&path, "old").unwrap();
+            STEPS.set(Some(fails));
+            let written = write(masked);
+            STEPS.set(None);
+            if written.is_ok() {
+                break;
+            }
+            assert!(written.unwrap_err().to_string().contains("a.ds: the test ends here"));
+            assert_eq!(std::fs::read(&path).unwrap(), b"old", "{masked} {fails}");
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+            fails += 1;
+        }
+        assert!(fails >= if masked { 8 } else { 4 }, "{fails} writes");
+        let reader = Reader::open(&path).unwrap();
+        assert_eq!(reader.variable("a").unwrap().read().unwrap().missing(), if masked { 14_286 } else { 0 });
+    }
 }
