@@ -314,6 +314,9 @@ fn a_copy_of_masked_texts_has_the_right_length() {
         let mut builder = Builder::new();
         builder.field("x", Field::copy(&short.variable("x").unwrap()));
         let error = builder.validate().unwrap_err().to_string();
-        assert_eq!(error, "ds: its strings end behind its last byte (column \"x\")");
+        assert!(
+            error.starts_with("ds: a string of 2 bytes begins 1 bytes into the strings, which have 2 bytes"),
+            "{error}"
+        );
     }
 }

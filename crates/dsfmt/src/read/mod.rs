@@ -7,5 +7,4 @@ mod values;
 mod variable;
 
 pub use reader::{Dimension, Reader};
-pub(crate) use variable::SPECIAL;
 pub use variable::{Attributes, Variable};

@@ -38,18 +38,62 @@ impl<'r> Variable<'r> {
         Ok(known.get_or_init(|| index))
     }
 
+    /// The bytes that a variable of strings really takes: mask, lengths and strings.
+    pub(crate) fn text_bytes(&self, layout: &Layout) -> Result<u64> {
+        let index = self.text_index(layout)?;
+        Ok(self.entry.mask_len() + self.stored(layout)? * 8 + index.bytes)
+    }
+
     /// Do so many strings of so many bytes take what the variable is said to take?
     fn check_bytes(&self, layout: &Layout, stored: u64, bytes: u64) -> Result<()> {
         let said = self.entry.stated - self.entry.mask_len();
         let found = stored * 8 + bytes;
+        if found == said {
+            return Ok(());
+        }
         // Python's writer counts two bytes for each missing text (the hyphens that it prints for one), which it does not store.
-        let hyphens = (layout.count - stored) * 2;
-        if found == said || layout.mask.is_some() && found + hyphens == said {
+        let hyphens = if layout.mask.is_some() { (layout.count - stored) * 2 } else { 0 };
+        // Strings of bytes that it has read from a file it counts as it prints them: `b'...'`.
+        let as_said = match layout.data_type {
+            DataType::Str if found + hyphens < said => self.printed(layout, stored)? + stored * 8 + hyphens == said,
+            _ => found + hyphens == said,
+        };
+        if as_said {
             return Ok(());
         }
         let detail =
             format!("its {stored} strings take {found} bytes with their lengths; its .len has {said} for them");
         Err(Error::invalid(detail).at(layout.data.start))
+    }
+
+    /// The bytes of all strings as Python prints strings of bytes. Their lengths were checked.
+    fn printed(&self, layout: &Layout, stored: u64) -> Result<u64> {
+        let source = &self.reader.source;
+        let (mut lengths_at, mut at) = (layout.data.start, layout.data.start + stored * 8);
+        let (end, mut all) = (at, 0u64);
+        let (mut lengths, mut buffer) = (Vec::new(), Vec::new());
+        let mut window: &[u8] = &[];
+        while lengths_at < end {
+            let next = end.min(lengths_at + CHUNK as u64 * 8);
+            for len in source.view(lengths_at..next, &mut lengths)?.as_chunks().0 {
+                let (mut left, mut print) = (length(*len, layout.endian), Print::default());
+                while left > 0 {
+                    if window.is_empty() {
+                        let next = layout.data.end.min(at + CHUNK as u64 * 8);
+                        window = source.view(at..next, &mut buffer)?;
+                        at = next;
+                    }
+                    let some = usize::try_from(left).unwrap_or(usize::MAX).min(window.len());
+                    let (now, later) = window.split_at_checked(some).unwrap_or_default();
+                    print.add(now);
+                    window = later;
+                    left -= some as u64;
+                }
+                all = all.saturating_add(print.len());
+            }
+            lengths_at = next;
+        }
+        Ok(all)
     }
 
     /// Strings of a range of elements; missing ones are empty.
@@ -107,6 +151,33 @@ impl<'r> Variable<'r> {
         Ok(lengths.as_chunks().0.iter().fold(index.before(block), |sum, len| {
             sum.saturating_add(length(*len, layout.endian)) // no more than all of them
         }))
+    }
+}
+
+/// How long Python's `repr` of a string of bytes is.
+#[derive(Debug, Default)]
+struct Print {
+    bytes: u64,
+    quotes: u64,
+    double_quotes: u64,
+}
+
+impl Print {
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.bytes += match byte {
+                b'\t' | b'\n' | b'\r' | b'\\' => 2,
+                b' '..=b'~' => 1,
+                _ => 4,
+            };
+            self.quotes += u64::from(*byte == b'\'');
+            self.double_quotes += u64::from(*byte == b'"');
+        }
+    }
+
+    /// With the letter and the quotes around: double ones where that saves escapes.
+    fn len(&self) -> u64 {
+        3 + self.bytes + if self.double_quotes > 0 { self.quotes } else { 0 }
     }
 }
 

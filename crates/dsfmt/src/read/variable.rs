@@ -7,7 +7,7 @@ use crate::json::{Json, Members, name_of};
 use crate::read::index::Index;
 use crate::read::reader::Reader;
 use crate::types::{DataType, Endian};
-use crate::wire::Entry;
+use crate::wire::{Entry, SPECIAL};
 
 /// A variable of a file: a name, dimensions, a type, attributes, and values that are read when they are asked for.
 #[derive(Clone, Copy)]
@@ -137,9 +137,6 @@ pub struct Attributes<'r> {
     /// Names that the format keeps for itself are not attributes.
     of_variable: bool,
 }
-
-/// What the format says of a variable.
-pub(crate) const SPECIAL: [&str; 8] = [".dims", ".size", ".type", ".offset", ".len", ".endian", ".missing", ".time"];
 
 impl<'r> Attributes<'r> {
     pub(crate) fn new(object: Option<Json<'r>>, of_variable: bool) -> Self {

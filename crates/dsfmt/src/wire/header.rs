@@ -38,7 +38,7 @@ pub(crate) struct Entry {
     /// Where it begins in the body, and its bytes there. With a problem: nothing.
     pub(crate) offset: u64,
     pub(crate) len: u64,
-    /// Its bytes as the file states them. Only of masked texts this may be more than `len`: where it runs past the end.
+    /// Its bytes as the file states them. Only of strings this may be more than `len`: where it runs past the end.
     pub(crate) stated: u64,
     /// What is wrong with it: then nothing else but the name is to be relied on.
     pub(crate) problem: Option<String>,
@@ -81,7 +81,7 @@ impl Header {
     }
 
     fn add(&mut self, name: String, json: Json<'_>, text: Range<usize>, body: u64, limits: &Limits) -> Result<()> {
-        let entry = Entry::parse(name, json, text, body);
+        let entry = Entry::parse(name, json, text, body, limits);
         // Of a name that occurs twice Python takes the last value and the first place.
         if let Some(known) = self.by_name.get(&entry.name) {
             if let Some(place) = self.entries.get_mut(*known) {
@@ -115,6 +115,22 @@ impl Header {
     }
 }
 
+/// What the format says of a variable.
+pub(crate) const SPECIAL: [&str; 8] = [".dims", ".size", ".type", ".offset", ".len", ".endian", ".missing", ".time"];
+
+/// So many times what a variable takes in the header the names may take that are made for its dimensions.
+const NAMES_GROWTH: usize = 16;
+
+/// Which of the format's own names it is, escaped or not.
+fn special(key: Json<'_>) -> Option<usize> {
+    let text = key.as_text();
+    let find = |name: &str| SPECIAL.iter().position(|special| *special == name);
+    match text.contains('\\') {
+        true => find(&key.as_str()?),
+        false => find(text.trim_matches('"')),
+    }
+}
+
 /// Where a piece stands in the text that it is of.
 fn span(text: &str, piece: &str) -> Range<usize> {
     let start = piece.as_ptr().addr().saturating_sub(text.as_ptr().addr());
@@ -127,7 +143,7 @@ pub(crate) fn bit_bytes(count: u64) -> u64 {
 }
 
 impl Entry {
-    fn parse(name: String, json: Json<'_>, text: Range<usize>, body: u64) -> Self {
+    fn parse(name: String, json: Json<'_>, text: Range<usize>, body: u64, limits: &Limits) -> Self {
         let mut entry = Self {
             name,
             text,
@@ -142,7 +158,7 @@ impl Entry {
             stated: 0,
             problem: None,
         };
-        if let Err(problem) = entry.fill(json, body) {
+        if let Err(problem) = entry.fill(json, body, limits) {
             entry.problem = Some(problem);
         }
         entry
@@ -161,34 +177,53 @@ impl Entry {
         if self.masked { bit_bytes(self.count()) } else { 0 }
     }
 
-    fn fill(&mut self, json: Json<'_>, body: u64) -> Result<(), String> {
+    fn fill(&mut self, json: Json<'_>, body: u64, limits: &Limits) -> Result<(), String> {
         if json.kind() != JsonKind::Object {
             return Err("its member of the header is no object".to_owned());
         }
+        // Of a name that occurs twice Python takes the last value.
+        let mut members = [None; SPECIAL.len()];
+        for (key, value) in json.members() {
+            if let Some(place) = special(key).and_then(|place| members.get_mut(place)) {
+                *place = Some(value);
+            }
+        }
+        let whole = |name: &str, value: Json<'_>| {
+            value.as_u64().ok_or_else(|| format!("{name} is {}, no whole number from 0 on", shown(value)))
+        };
+        let truth = |name: &str, value: Json<'_>| {
+            value.as_bool().ok_or_else(|| format!("{name} is {}, neither true nor false", shown(value)))
+        };
         let mut len = None;
         let mut dimensions = None;
-        for (key, value) in json.members() {
-            let whole = || {
-                value.as_u64().ok_or_else(|| format!("{} is {}, no whole number from 0 on", name_of(key), shown(value)))
-            };
-            let truth = || {
-                value.as_bool().ok_or_else(|| format!("{} is {}, neither true nor false", name_of(key), shown(value)))
-            };
-            match key.as_text() {
-                r#"".dims""# => dimensions = names(value)?,
-                r#"".size""# => self.shape = sizes(value)?,
-                r#"".type""# => self.data_type = data_type(value)?,
-                r#"".offset""# => self.offset = whole()?,
-                r#"".len""# => len = Some(whole()?),
-                r#"".endian""# => self.endian = endian(value)?,
-                r#"".missing""# => self.masked = truth()?,
-                r#"".time""# => self.time = truth()?,
-                _ => {}
+        for (name, value) in SPECIAL.into_iter().zip(members) {
+            let Some(value) = value else { continue };
+            match name {
+                ".dims" => dimensions = names(value)?,
+                ".size" => self.shape = sizes(value)?,
+                ".type" => self.data_type = data_type(value)?,
+                ".offset" => self.offset = whole(name, value)?,
+                ".len" => len = Some(whole(name, value)?),
+                ".endian" => self.endian = endian(value)?,
+                ".missing" => self.masked = truth(name, value)?,
+                _ => self.time = truth(name, value)?,
             }
         }
         let sizes = self.shape.as_deref().unwrap_or_default();
+        // Rows are shown as arrays in arrays.
+        if sizes.len() as u64 > limits.depth.into() {
+            return Err(format!("it has {} dimensions, more than {}", sizes.len(), limits.depth));
+        }
         self.dimensions = match dimensions {
-            // As Python names them where nobody did.
+            // As Python names them where nobody did. A long name for each of many sizes would be far more than the header.
+            None if self.name.len().saturating_mul(sizes.len())
+                > (self.name.len() + self.text.len()) * NAMES_GROWTH =>
+            {
+                return Err(format!(
+                    "its {} dimensions have no names (.dims) and its own is too long for theirs",
+                    sizes.len()
+                ));
+            }
             None => (1..=sizes.len()).map(|number| format!("{}_{number}", self.name)).collect(),
             Some(names) => names,
         };
@@ -217,12 +252,16 @@ impl Entry {
         };
         self.stated = self.checked_len(data_type, count, len)?;
         self.len = self.stated;
-        // Python's writer states two bytes too many for each missing text. What is really there is seen when they are read.
-        let spare = if self.masked && data_type.is_text() { count.saturating_mul(2) } else { 0 };
+        // Python's writer states too many bytes: two for each missing text, and for strings of bytes that it has read from a file those of
+        // their `repr`, up to four for one and three for each. What is really there is seen when they are read.
+        let missing = if self.masked && data_type.is_text() { count.saturating_mul(2) } else { 0 };
+        let printed = if data_type == DataType::Str { (self.stated / 4).saturating_mul(3) } else { 0 };
+        let spare = missing.saturating_add(printed);
+        let fewest = if self.masked { self.mask_len() } else { count.saturating_mul(8) };
         let room = body.checked_sub(self.offset);
         match room {
             Some(room) if self.stated <= room => Ok(()),
-            Some(room) if self.stated - room <= spare && self.mask_len() <= room => {
+            Some(room) if self.stated - room <= spare && fewest <= room => {
                 self.len = room;
                 Ok(())
             }
@@ -306,9 +345,9 @@ fn data_type(json: Json<'_>) -> Result<Option<DataType>, String> {
 }
 
 fn endian(json: Json<'_>) -> Result<Endian, String> {
-    match json.as_text() {
-        "\"b\"" => Ok(Endian::Big),
-        "\"l\"" => Ok(Endian::Little),
+    match json.as_str().as_deref() {
+        Some("b") => Ok(Endian::Big),
+        Some("l") => Ok(Endian::Little),
         _ => Err(format!(".endian is {}, neither \"b\" nor \"l\"", shown(json))),
     }
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod header;
 
-pub(crate) use header::{Entry, Header, bit_bytes};
+pub(crate) use header::{Entry, Header, SPECIAL, bit_bytes};
 
 /// What every file begins with, up to the version.
 pub(crate) const MAGIC: &[u8] = b"ds-";

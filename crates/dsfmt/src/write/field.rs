@@ -6,8 +6,9 @@ use container_core::{Error, Result};
 
 use crate::array::Array;
 use crate::json::{JsonBuf, Object, quoted};
-use crate::read::{SPECIAL, Variable};
+use crate::read::Variable;
 use crate::types::{DataType, Endian};
+use crate::wire::SPECIAL;
 use crate::write::emit;
 
 /// A variable to be written: values or where they come from, dimensions, attributes.
@@ -73,7 +74,7 @@ impl<'a> Field<'a> {
 
     /// A variable of another file: its bytes as they are, and its member of the header with the same texts in the same order.
     ///
-    /// For masked strings the header may state more bytes than there are, as Python's writer does: what is there is copied.
+    /// For strings the header may state more bytes than there are, as Python's writer does: what is there is copied.
     pub fn copy(variable: &Variable<'a>) -> Self {
         let mut field = Self::of(Content::Copy(*variable));
         field.take_over(variable);

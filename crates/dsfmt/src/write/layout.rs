@@ -6,7 +6,7 @@ use container_core::{Error, Limits, Result};
 
 use crate::json::{Object, quoted};
 use crate::read::Variable;
-use crate::types::{DataType, Endian};
+use crate::types::DataType;
 use crate::wire::{MAGIC, VERSION, bit_bytes};
 use crate::write::emit;
 use crate::write::field::{Content, Field};
@@ -116,36 +116,12 @@ fn len(field: &Field<'_>) -> Result<Option<u64>> {
     }
 }
 
-/// The bytes of a variable of another file. Of masked strings they are counted: Python's writer states too many.
+/// The bytes of a variable of another file. Of strings they are counted, as Python's writer may state too many.
 fn copied_len(variable: &Variable<'_>) -> Result<u64> {
-    let stated = variable.stored_bytes();
-    if !variable.is_masked() || !variable.data_type().is_some_and(DataType::is_text) {
-        return Ok(stated);
+    if variable.shape().is_none() || !variable.data_type().is_some_and(DataType::is_text) {
+        return Ok(variable.stored_bytes());
     }
-    let (count, mask) = (variable.len(), bit_bytes(variable.len()));
-    let mut missing = 0;
-    pieces(variable, 0..mask, |bytes| {
-        missing += bytes.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>();
-        Ok(())
-    })?;
-    let wrong = || variable.place(Error::invalid("its strings end behind its last byte"));
-    let end =
-        count.checked_sub(missing).and_then(|stored| stored.checked_mul(8)?.checked_add(mask)).ok_or_else(wrong)?;
-    if end > stated {
-        return Err(wrong());
-    }
-    let mut all = end;
-    pieces(variable, mask..end, |bytes| {
-        let length = |bytes: &[u8; 8]| match variable.endian() {
-            Endian::Big => u64::from_be_bytes(*bytes),
-            Endian::Little => u64::from_le_bytes(*bytes),
-        };
-        for bytes in bytes.as_chunks().0 {
-            all = all.checked_add(length(bytes)).filter(|end| *end <= stated).ok_or_else(wrong)?;
-        }
-        Ok(())
-    })?;
-    Ok(all)
+    variable.placed(|layout| variable.text_bytes(layout))
 }
 
 /// A range of a variable's bytes: at once where they are in memory, else in pieces of a multiple of 8.
