@@ -1,6 +1,7 @@
 //! Values of every type, order, shape and mask, against files made by hand.
 #![allow(
     clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     reason = "tests make their data with casts and fail by panicking"

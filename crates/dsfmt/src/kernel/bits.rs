@@ -59,6 +59,48 @@ pub(crate) fn missing(bytes: &[u8], len: u64) -> u64 {
     rest.iter().chain(&[last]).map(|byte| byte.count_ones()).fold(words, ones)
 }
 
+/// How many of the bits from `first` up to and without `end` are set.
+pub(crate) fn missing_in(bytes: &[u8], first: u64, end: u64) -> u64 {
+    let byte = usize::try_from(first / 8).ok();
+    let Some(bytes) = byte.and_then(|byte| bytes.get(byte..)) else { return 0 };
+    // Those of the first byte in front of the first bit are counted, and taken off.
+    let before = bytes.first().map_or(0, |byte| byte & !(0xff >> (first % 8)));
+    missing(bytes, end - first / 8 * 8) - u64::from(before.count_ones())
+}
+
+/// Copies `len` bits from bit `first` of `bytes` to bit `to` of `out`, whose bits there are zeros, and says how many are set.
+pub(crate) fn copy_bits(bytes: &[u8], first: u64, len: u64, out: &mut [u8], to: u64) -> u64 {
+    let split = |bit: u64| (usize::try_from(bit / 8).unwrap_or(usize::MAX), bit % 8);
+    let ((from, shift), (place, shift_to)) = (split(first), split(to));
+    let (Some(bytes), Some(out)) = (bytes.get(from..), out.get_mut(place..)) else { return 0 };
+    let (mut left, mut set) = (len, 0);
+    // Eight bits at a time, which lie in two bytes and come to lie in two.
+    let mut out = out.iter_mut();
+    let mut target = out.next();
+    for (n, byte) in bytes.iter().enumerate() {
+        let next = bytes.get(n + 1).copied().unwrap_or(0);
+        let pair = u16::from_be_bytes([*byte, next]) << shift;
+        let [mut eight, _] = pair.to_be_bytes();
+        if left < 8 {
+            eight &= !(0xff >> left);
+        }
+        set += u64::from(eight.count_ones());
+        let [now, later] = (u16::from_be_bytes([eight, 0]) >> shift_to).to_be_bytes();
+        if let Some(byte) = &mut target {
+            **byte |= now;
+        }
+        target = out.next();
+        if let Some(byte) = &mut target {
+            **byte |= later;
+        }
+        left = left.saturating_sub(8);
+        if left == 0 {
+            break;
+        }
+    }
+    set
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +123,27 @@ mod tests {
                 assert!(out[len..].iter().all(|bit| !bit), "{first} {len}");
             }
         }
+    }
+
+    #[test]
+    fn bits_are_copied_to_any_place() {
+        let bytes: Vec<u8> = (0..12u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let all: Vec<bool> = (0..96).map(|n| bytes[n / 8] >> (7 - n % 8) & 1 == 1).collect();
+        for first in 0..24 {
+            for to in 0..20 {
+                for len in [0, 1, 2, 7, 8, 9, 15, 16, 17, 40, 63, 72] {
+                    let mut out = [0u8; 12];
+                    let set = copy_bits(&bytes, first as u64, len as u64, &mut out, to as u64);
+                    let expected = &all[first..first + len];
+                    assert_eq!(set, expected.iter().filter(|bit| **bit).count() as u64);
+                    assert_eq!(missing_in(&bytes, first as u64, (first + len) as u64), set);
+                    let found: Vec<bool> = (0..96).map(|n| out[n / 8] >> (7 - n % 8) & 1 == 1).collect();
+                    assert_eq!(found[to..to + len], *expected);
+                    assert!(found[..to].iter().chain(&found[to + len..]).all(|bit| !bit));
+                }
+            }
+        }
+        assert_eq!((copy_bits(&[], 3, 5, &mut [0], 2), missing_in(&[0xff], 9, 20)), (0, 0));
     }
 
     #[test]

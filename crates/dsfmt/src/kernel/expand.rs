@@ -109,7 +109,7 @@ mod tests {
                     vec![true; len],
                     vec![false; len],
                     (0..len).map(|n| n * n % 7 > 2).collect(),
-                    (0..len).map(|n| n < 17 || n > 40).collect(),
+                    (0..len).map(|n| !(17..=40).contains(&n)).collect(),
                     (0..len).map(|n| n / 9 % 2 == 0).collect(),
                 ]
             })

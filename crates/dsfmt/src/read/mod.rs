@@ -2,9 +2,11 @@
 
 mod index;
 mod reader;
+mod select;
 mod strings;
 mod values;
 mod variable;
 
 pub use reader::{Dimension, Reader};
+pub use select::{Select, Selection};
 pub use variable::{Attributes, Variable};

@@ -82,6 +82,9 @@ impl<'r> Variable<'r> {
                         let next = layout.data.end.min(at + CHUNK as u64 * 8);
                         window = source.view(at..next, &mut buffer)?;
                         at = next;
+                        if window.is_empty() {
+                            return Ok(all); // a length was overwritten since it was checked
+                        }
                     }
                     let some = usize::try_from(left).unwrap_or(usize::MAX).min(window.len());
                     let (now, later) = window.split_at_checked(some).unwrap_or_default();
@@ -136,7 +139,8 @@ impl<'r> Variable<'r> {
             None => Cow::Owned(self.reader.source.read(bytes)?.into()),
         };
         if layout.data_type == DataType::Unicode {
-            check_utf8(&bytes, &ends, range.start, base + start)?;
+            check_utf8(&bytes, &ends)
+                .map_err(|found| found.error(range.start + found.index as u64, base + start + found.start as u64))?;
         }
         Ok(Strings::from_ends(bytes, ends))
     }
@@ -181,8 +185,26 @@ impl Print {
     }
 }
 
-/// Is each text UTF-8 by itself? The first is element `first`, and begins at byte `at` of the file.
-pub(crate) fn check_utf8(bytes: &[u8], ends: &[usize], first: u64, at: u64) -> Result<()> {
+/// A text that is not UTF-8.
+pub(crate) struct NotUtf8 {
+    /// Its number among those that were looked at.
+    pub(crate) index: usize,
+    /// Where it begins in their bytes.
+    start: usize,
+    /// Where it goes wrong, from there.
+    byte: usize,
+}
+
+impl NotUtf8 {
+    /// The text is that of `element` and begins at byte `at` of the file.
+    pub(crate) fn error(&self, element: u64, at: u64) -> Error {
+        let detail = format!("the text of element {element} is not UTF-8 at its byte {}", self.byte);
+        Error::invalid(detail).at(at.saturating_add(self.byte as u64))
+    }
+}
+
+/// Is each text UTF-8 by itself? If not, the first that is none.
+pub(crate) fn check_utf8(bytes: &[u8], ends: &[usize]) -> Result<(), NotUtf8> {
     // All at once is quick: then only no text may end inside a character.
     if let Ok(all) = std::str::from_utf8(bytes)
         && (all.is_ascii() || ends.iter().all(|end| all.is_char_boundary(*end)))
@@ -190,10 +212,9 @@ pub(crate) fn check_utf8(bytes: &[u8], ends: &[usize], first: u64, at: u64) -> R
         return Ok(());
     }
     let mut start = 0;
-    for (end, element) in ends.iter().zip(first..) {
+    for (index, end) in ends.iter().enumerate() {
         if let Err(error) = std::str::from_utf8(bytes.get(start..*end).unwrap_or_default()) {
-            let detail = format!("the text of element {element} is not UTF-8 at its byte {}", error.valid_up_to());
-            return Err(Error::invalid(detail).at(at + (start + error.valid_up_to()) as u64));
+            return Err(NotUtf8 { index, start, byte: error.valid_up_to() });
         }
         start = *end;
     }

@@ -84,6 +84,8 @@ macro_rules! by_number {
     };
 }
 
+pub(crate) use by_number;
+
 /// A vector as values.
 pub(crate) fn values_of<'a, T: Element>(numbers: Cow<'a, [T]>) -> Values<'a>
 where

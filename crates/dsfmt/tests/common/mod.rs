@@ -1,6 +1,11 @@
 //! Files made by hand: what a reader has to find is known without one.
-#![allow(dead_code, reason = "each test takes what it needs")]
-#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "tests fail by panicking")]
+#![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests fail by panicking"
+)]
 
 use dsfmt::{DataType, Element, Endian, Reader};
 
@@ -130,8 +135,11 @@ impl File {
 
 /// Which of `count` elements are missing: none, all, or some in a way that `seed` says.
 pub fn missing(count: usize, seed: u64) -> Vec<bool> {
+    // splitmix64: neighbours have nothing in common.
     let next = |n: u64| {
-        (n ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23).wrapping_mul(0x2545_f491_4f6c_dd1d) >> 40
+        let x = n.wrapping_add(seed << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 33
     };
     (0..count as u64)
         .map(|n| match seed % 5 {

@@ -1,0 +1,47 @@
+//! Many ranges of bytes, read with as few calls as possible.
+
+use std::ops::Range;
+
+use container_core::{Result, Source};
+
+/// Of a medium that is not in memory, bytes between two ranges that are read along rather than asked for anew.
+const GAP: u64 = 4 << 10;
+
+/// Bytes that are read at once, unless one range is longer.
+const MOST: u64 = 4 << 20;
+
+/// Gives `take` the number and the bytes of each range: in order where the source is in memory, else in the order of the file.
+pub(crate) fn fetch(
+    source: &Source,
+    ranges: &[Range<u64>],
+    buffer: &mut Vec<u8>,
+    mut take: impl FnMut(usize, &[u8]),
+) -> Result<()> {
+    if source.as_slice().is_some() {
+        for (number, range) in ranges.iter().enumerate() {
+            take(number, source.view(range.clone(), buffer)?);
+        }
+        return Ok(());
+    }
+    let mut order: Vec<(usize, &Range<u64>)> =
+        ranges.iter().enumerate().filter(|(_, range)| !range.is_empty()).collect();
+    order.sort_by_key(|(_, range)| range.start);
+    let mut left = order.as_slice();
+    while let Some((_, first)) = left.first() {
+        let (start, mut end, mut count) = (first.start, first.end, 1);
+        for (_, range) in left.iter().skip(1) {
+            if range.start > end.saturating_add(GAP) || range.end.max(end) - start > MOST {
+                break;
+            }
+            (end, count) = (end.max(range.end), count + 1);
+        }
+        let bytes = source.view(start..end, buffer)?;
+        let (now, later) = left.split_at(count);
+        left = later;
+        for (number, range) in now {
+            let within = crate::read::values::slice(bytes, &(range.start - start..range.end - start));
+            take(*number, within.unwrap_or_default());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,304 @@
+//! The values of many runs of elements.
+
+use std::ops::Range;
+
+use container_core::{Error, Result};
+
+use crate::array::{Mask, Strings, Values};
+use crate::kernel;
+use crate::read::index::{MASK_BLOCK, TEXT_BLOCK, length};
+use crate::read::select::fetch::fetch;
+use crate::read::select::plan::{Plan, Run};
+use crate::read::strings::check_utf8;
+use crate::read::values::{Layout, by_number, room, too_many};
+use crate::read::variable::Variable;
+use crate::types::{DataType, Element};
+use crate::wire::bit_bytes;
+
+/// Elements that are dealt with at once: few enough for the fast memory, and a multiple of 8.
+const BATCH: u64 = 32 << 10;
+
+/// A part of the selection: runs of stored values, and the mask that they are behind.
+#[derive(Default)]
+struct Batch {
+    /// Elements of the variable, in the order of the selection.
+    runs: Vec<Run>,
+    /// Values as they are stored, in the same order.
+    stored: Vec<Run>,
+    /// Which elements are missing, from the first bit on.
+    mask: Vec<u8>,
+    /// Elements.
+    len: u64,
+    /// Ranges of the file, and what was read of it.
+    ranges: Vec<Range<u64>>,
+    buffer: Vec<u8>,
+}
+
+impl Variable<'_> {
+    /// The values of a selection, and which of them are missing.
+    pub(crate) fn gather(&self, layout: &Layout, plan: &Plan) -> Result<(Values<'static>, Option<Mask<'static>>)> {
+        self.check_growth(plan.total, layout)?;
+        let mut mask = layout.mask.as_ref().map(|_| Vec::new());
+        let values = by_number!(layout.data_type,
+            Number => self.gather_numbers::<Number>(layout, plan, &mut mask)?.into(),
+            DataType::Bool => self.gather_bools(layout, plan, &mut mask)?.into(),
+            DataType::Str => Values::Str(self.gather_texts(layout, plan, &mut mask)?),
+            DataType::Unicode => Values::Unicode(self.gather_texts(layout, plan, &mut mask)?)
+        );
+        let len = usize::try_from(plan.total).map_err(|_| too_many(plan.total))?;
+        let mask = mask.map(|bits| Mask::from_bits(bits, len)).transpose()?;
+        Ok((values, mask))
+    }
+
+    /// Cuts the plan into batches of `BATCH` elements, the last one less, and finds out what is stored of each.
+    fn batches(
+        &self,
+        layout: &Layout,
+        plan: &Plan,
+        mask: &mut Option<Vec<u8>>,
+        mut each: impl FnMut(&mut Batch) -> Result<()>,
+    ) -> Result<()> {
+        let mut batch = Batch::default();
+        let mut finish = |batch: &mut Batch| -> Result<()> {
+            self.find_stored(layout, batch)?;
+            if let Some(mask) = mask {
+                mask.extend_from_slice(&batch.mask);
+            }
+            each(batch)?;
+            batch.runs.clear();
+            batch.len = 0;
+            Ok(())
+        };
+        for mut run in plan.runs() {
+            while run.len > 0 {
+                let len = run.len.min(BATCH - batch.len);
+                batch.runs.push(Run { start: run.start, len });
+                batch.len += len;
+                (run.start, run.len) = (run.start + len, run.len - len);
+                if batch.len == BATCH {
+                    finish(&mut batch)?;
+                }
+            }
+        }
+        if batch.len > 0 { finish(&mut batch) } else { Ok(()) }
+    }
+
+    /// The stored values of the batch's elements.
+    fn find_stored(&self, layout: &Layout, batch: &mut Batch) -> Result<()> {
+        let Batch { runs, stored, mask, len, ranges, buffer } = batch;
+        stored.clear();
+        let Some(bits) = &layout.mask else {
+            stored.extend_from_slice(runs);
+            return Ok(());
+        };
+        let index = self.mask_index(layout)?;
+        mask.clear();
+        mask.resize(usize::try_from(bit_bytes(*len)).map_err(|_| too_many(*len))?, 0);
+        // A run's rank is the sum up to its block, and the bits in front of it in the block.
+        const BLOCK: u64 = MASK_BLOCK as u64 * 8;
+        ranges.clear();
+        ranges.extend(runs.iter().map(|run| {
+            let block = run.start / BLOCK * MASK_BLOCK as u64;
+            bits.start + block..bits.start + bit_bytes(run.start + run.len)
+        }));
+        let (places, _) = places(runs.iter().map(|run| run.len));
+        stored.resize(runs.len(), Run { start: 0, len: 0 });
+        // Where the last run ended, and its rank: the next one often follows in the same block.
+        let mut last = (0, 0);
+        fetch(&self.reader.source, ranges, buffer, |number, bytes| {
+            let (Some(run), Some(out), Some(to)) = (runs.get(number), stored.get_mut(number), places.get(number))
+            else {
+                return;
+            };
+            let block = run.start / BLOCK;
+            let base = block * BLOCK;
+            let known = if last.0 >= base && last.0 <= run.start { last } else { (base, index.before(block)) };
+            let between = kernel::missing_in(bytes, known.0 - base, run.start - base);
+            let start = known.1 + (run.start - known.0) - between;
+            let missing = kernel::copy_bits(bytes, run.start - base, run.len, mask, *to as u64);
+            *out = Run { start, len: run.len - missing };
+            last = (run.start + run.len, start + out.len);
+        })?;
+        stored.retain(|run| run.len > 0);
+        // Runs that the missing ones had parted touch now.
+        stored.dedup_by(|next, run| {
+            let touch = run.start + run.len == next.start;
+            run.len += if touch { next.len } else { 0 };
+            touch
+        });
+        Ok(())
+    }
+
+    fn gather_numbers<T: Element>(&self, layout: &Layout, plan: &Plan, mask: &mut Option<Vec<u8>>) -> Result<Vec<T>> {
+        let width = size_of::<T>() as u64;
+        let (mut out, swap) = (room(plan.total, T::default())?, layout.swap());
+        let (masked, mut scratch, mut done) = (mask.is_some(), Vec::new(), 0);
+        self.batches(layout, plan, mask, |batch| {
+            let end = done + usize::try_from(batch.len).unwrap_or(usize::MAX);
+            let out = out.get_mut(done..end).unwrap_or_default();
+            done = end;
+            let (places, count) = places(batch.stored.iter().map(|run| run.len));
+            let target = if masked {
+                scratch.resize(scratch.len().max(out.len()), T::default());
+                scratch.get_mut(..count).unwrap_or_default()
+            } else {
+                &mut *out
+            };
+            let ranges = &mut batch.ranges;
+            ranges.clear();
+            ranges.extend(batch.stored.iter().map(|run| {
+                let start = layout.data.start + run.start * width;
+                start..start + run.len * width
+            }));
+            fetch(&self.reader.source, ranges, &mut batch.buffer, |number, bytes| {
+                if let Some(out) = places.get(number).and_then(|to| target.get_mut(*to..)) {
+                    kernel::load(bytes, out, swap);
+                }
+            })?;
+            if masked {
+                let values: &[u8] = bytemuck::cast_slice(scratch.get(..count).unwrap_or_default());
+                kernel::expand_numbers(&batch.mask, values, out, T::default(), false);
+            }
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    fn gather_bools(&self, layout: &Layout, plan: &Plan, mask: &mut Option<Vec<u8>>) -> Result<Vec<bool>> {
+        let mut out = room(plan.total, false)?;
+        let (masked, mut bits, mut scratch, mut done) = (mask.is_some(), Vec::new(), Vec::new(), 0);
+        self.batches(layout, plan, mask, |batch| {
+            let end = done + usize::try_from(batch.len).unwrap_or(usize::MAX);
+            let out = out.get_mut(done..end).unwrap_or_default();
+            done = end;
+            let ranges = &mut batch.ranges;
+            ranges.clear();
+            ranges.extend(
+                batch
+                    .stored
+                    .iter()
+                    .map(|run| layout.data.start + run.start / 8..layout.data.start + bit_bytes(run.start + run.len)),
+            );
+            let (places, count) = places(batch.stored.iter().map(|run| run.len));
+            bits.clear();
+            bits.resize(out.len().div_ceil(8), 0);
+            let stored = &batch.stored;
+            fetch(&self.reader.source, ranges, &mut batch.buffer, |number, bytes| {
+                if let (Some(run), Some(to)) = (stored.get(number), places.get(number)) {
+                    kernel::copy_bits(bytes, run.start % 8, run.len, &mut bits, *to as u64);
+                }
+            })?;
+            if masked {
+                scratch.resize(bits.len() * 8, false);
+                kernel::unpack(&bits, &mut scratch);
+                let values = scratch.get(..count).unwrap_or_default();
+                kernel::expand(&batch.mask, values, out, false, |value| value);
+            } else {
+                kernel::unpack(&bits, out);
+            }
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    fn gather_texts(&self, layout: &Layout, plan: &Plan, mask: &mut Option<Vec<u8>>) -> Result<Strings<'static>> {
+        let stored = self.stored(layout)?;
+        let index = self.text_index(layout)?;
+        let base = layout.data.start + stored * 8;
+        let limits = self.reader.options.limits;
+        let masked = mask.is_some();
+        let (mut ends, mut done) = (room(plan.total, 0usize)?, 0);
+        let (mut all, mut lengths, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
+        self.batches(layout, plan, mask, |batch| {
+            let Batch { stored, ranges, buffer, mask, len, .. } = batch;
+            // The lengths, from the beginning of the block on, where the sum is known.
+            ranges.clear();
+            ranges.extend(stored.iter().map(|run| {
+                let block = run.start / TEXT_BLOCK as u64 * TEXT_BLOCK as u64;
+                layout.data.start + block * 8..layout.data.start + (run.start + run.len) * 8
+            }));
+            let (starts, count) = places(stored.iter().map(|run| run.len));
+            lengths.clear();
+            lengths.resize(count, 0u64);
+            let mut texts = vec![0..0; stored.len()];
+            fetch(&self.reader.source, ranges, buffer, |number, bytes| {
+                let (Some(run), Some(to), Some(text)) = (stored.get(number), starts.get(number), texts.get_mut(number))
+                else {
+                    return;
+                };
+                let block = run.start / TEXT_BLOCK as u64;
+                let before = usize::try_from(run.start % TEXT_BLOCK as u64).unwrap_or(0);
+                let (before, here) = bytes.as_chunks().0.split_at_checked(before).unwrap_or_default();
+                let of = |raw: &[u8; 8]| length(*raw, layout.endian);
+                // All of them together were found to be within the file; one that was overwritten since must not wrap.
+                let start = before.iter().fold(index.before(block), |sum, raw| sum.saturating_add(of(raw)));
+                let mut end = start;
+                for (out, raw) in lengths.iter_mut().skip(*to).zip(here) {
+                    *out = of(raw);
+                    end = end.saturating_add(*out);
+                }
+                *text = start.min(index.bytes)..end.min(index.bytes);
+            })?;
+            // The bytes of the texts.
+            let sum = texts.iter().fold(all.len() as u64, |sum, text| sum.saturating_add(text.end - text.start));
+            if sum > self.entry.len {
+                limits.check_block("the size of its strings in memory", sum)?;
+            }
+            let at = all.len();
+            all.resize(usize::try_from(sum).map_err(|_| too_many(sum))?, 0u8);
+            let (places, _) = places(texts.iter().map(|text| text.end - text.start));
+            ranges.clear();
+            ranges.extend(texts.iter().map(|text| base + text.start..base + text.end));
+            fetch(&self.reader.source, ranges, buffer, |number, bytes| {
+                let place = places.get(number).and_then(|to| all.get_mut(at + to..at + to + bytes.len()));
+                if let Some(place) = place {
+                    place.copy_from_slice(bytes);
+                }
+            })?;
+            // Where each ends; the missing ones where they begin.
+            let end = done + usize::try_from(*len).unwrap_or(usize::MAX);
+            let out = ends.get_mut(done..end).unwrap_or_default();
+            done = end;
+            if masked {
+                scratch.resize(out.len(), 0);
+                kernel::expand(mask, &lengths, &mut scratch, 0, |len| len);
+            } else {
+                std::mem::swap(&mut scratch, &mut lengths);
+            }
+            let mut sum = at;
+            for (out, len) in out.iter_mut().zip(&scratch) {
+                sum = usize::try_from(*len)
+                    .ok()
+                    .and_then(|len| sum.checked_add(len))
+                    .filter(|sum| *sum <= all.len())
+                    .ok_or_else(changed)?;
+                *out = sum;
+            }
+            if sum == all.len() { Ok(()) } else { Err(changed()) }
+        })?;
+        if layout.data_type == DataType::Unicode
+            && let Err(found) = check_utf8(&all, &ends)
+        {
+            let element = plan.element(found.index as u64);
+            return Err(found.error(element, base + self.text_start(layout, self.rank(layout, element)?)?));
+        }
+        Ok(Strings::from_ends(all.into(), ends))
+    }
+}
+
+/// Where each of so many values begins when they stand one behind the other, and how many there are.
+fn places(counts: impl Iterator<Item = u64>) -> (Vec<usize>, usize) {
+    let mut sum = 0usize;
+    let starts = counts.map(|count| {
+        let start = sum;
+        sum = sum.saturating_add(usize::try_from(count).unwrap_or(usize::MAX));
+        start
+    });
+    (starts.collect(), sum)
+}
+
+/// Lengths that no longer have the sum that was found.
+#[cold]
+fn changed() -> Error {
+    Error::invalid("the lengths of its strings changed while they were read")
+}
