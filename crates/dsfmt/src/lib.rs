@@ -18,6 +18,8 @@
 mod array;
 mod json;
 mod kernel;
+#[cfg(feature = "netcdf")]
+pub mod netcdf;
 mod read;
 mod stats;
 pub mod time;

@@ -1,0 +1,278 @@
+//! Numbers of one type as numbers of another, as numpy converts them.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "conversion between all types of numbers is what this module is for; callers ask whether it was exact"
+)]
+
+use crate::array::Values;
+use crate::types::{DataType, Element};
+
+/// A number and its ways into the others.
+pub(crate) trait Number: Element {
+    /// Whole numbers, which `to_i128` keeps.
+    const WHOLE: bool;
+
+    fn to_f64(self) -> f64;
+    fn to_i128(self) -> i128;
+    /// The nearest float, or the lowest bits.
+    fn from_f64(number: f64) -> Self;
+    fn from_i128(number: i128) -> Self;
+    /// As numpy computes: integers wrap around.
+    fn times(self, other: Self) -> Self;
+    fn plus(self, other: Self) -> Self;
+    /// The same as values of its type.
+    fn values(all: Vec<Self>) -> Values<'static>;
+    /// What NetCDF puts where nothing was written.
+    fn default_fill() -> Self;
+}
+
+macro_rules! computed {
+    (true, $a:expr, $b:expr, $operator:tt, $wrapping:ident) => {
+        $a.$wrapping($b)
+    };
+    (false, $a:expr, $b:expr, $operator:tt, $wrapping:ident) => {
+        $a $operator $b
+    };
+}
+
+macro_rules! numbers {
+    ($($number:ty, $whole:tt, $fill:expr;)*) => {$(
+        impl Number for $number {
+            const WHOLE: bool = $whole;
+
+            #[inline]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+
+            #[inline]
+            fn to_i128(self) -> i128 {
+                self as i128
+            }
+
+            #[inline]
+            fn from_f64(number: f64) -> Self {
+                number as Self
+            }
+
+            #[inline]
+            fn from_i128(number: i128) -> Self {
+                number as Self
+            }
+
+            #[inline]
+            fn times(self, other: Self) -> Self {
+                computed!($whole, self, other, *, wrapping_mul)
+            }
+
+            #[inline]
+            fn plus(self, other: Self) -> Self {
+                computed!($whole, self, other, +, wrapping_add)
+            }
+
+            fn values(all: Vec<Self>) -> Values<'static> {
+                all.into()
+            }
+
+            fn default_fill() -> Self {
+                $fill
+            }
+        }
+    )*};
+}
+
+numbers! {
+    f32, false, f32::from_bits(0x7cf0_0000);
+    f64, false, f64::from_bits(0x479e_0000_0000_0000);
+    i8, true, -127;
+    i16, true, -32767;
+    i32, true, -2_147_483_647;
+    i64, true, -9_223_372_036_854_775_806;
+    u8, true, 255;
+    u16, true, 65_535;
+    u32, true, 4_294_967_295;
+    u64, true, 18_446_744_073_709_551_614;
+}
+
+/// `$then` with `$type` as the type of a number; `$otherwise` for strings and truth values.
+macro_rules! with_number {
+    ($data_type:expr, $type:ident => $then:expr, $otherwise:expr) => {
+        match $data_type {
+            $crate::types::DataType::Float32 => {
+                type $type = f32;
+                $then
+            }
+            $crate::types::DataType::Float64 => {
+                type $type = f64;
+                $then
+            }
+            $crate::types::DataType::Int8 => {
+                type $type = i8;
+                $then
+            }
+            $crate::types::DataType::Int16 => {
+                type $type = i16;
+                $then
+            }
+            $crate::types::DataType::Int32 => {
+                type $type = i32;
+                $then
+            }
+            $crate::types::DataType::Int64 => {
+                type $type = i64;
+                $then
+            }
+            $crate::types::DataType::Uint8 => {
+                type $type = u8;
+                $then
+            }
+            $crate::types::DataType::Uint16 => {
+                type $type = u16;
+                $then
+            }
+            $crate::types::DataType::Uint32 => {
+                type $type = u32;
+                $then
+            }
+            $crate::types::DataType::Uint64 => {
+                type $type = u64;
+                $then
+            }
+            $crate::types::DataType::Bool | $crate::types::DataType::Str | $crate::types::DataType::Unicode => {
+                $otherwise
+            }
+        }
+    };
+}
+pub(crate) use with_number;
+
+/// One number as another type, and whether the two compare equal, in the type that numpy compares them in.
+pub(crate) fn exact<S: Number, T: Number>(number: S) -> Option<T> {
+    match (S::WHOLE, T::WHOLE) {
+        (true, true) => {
+            let found = T::from_i128(number.to_i128());
+            (found.to_i128() == number.to_i128()).then_some(found)
+        }
+        (true, false) => {
+            let found = T::from_f64(number.to_f64());
+            // Small integers are compared as the float that holds them, large ones as 64 bits.
+            (found.to_f64() == number.to_f64()).then_some(found)
+        }
+        (false, true) => {
+            let wide = number.to_f64();
+            let found = T::from_i128(wide as i128);
+            (wide.is_finite() && wide.trunc() == wide && found.to_i128() == wide as i128).then_some(found)
+        }
+        (false, false) => {
+            let found = T::from_f64(number.to_f64());
+            (found.to_f64() == number.to_f64() || number.to_f64().is_nan()).then_some(found)
+        }
+    }
+}
+
+/// Numbers as another type that they fit: exact between integers, rounded to floats.
+pub(crate) fn convert<S: Number, T: Number>(all: &[S]) -> Vec<T> {
+    match (S::WHOLE, T::TYPE) {
+        (true, to) if to != DataType::Float32 && to != DataType::Float64 => {
+            all.iter().map(|number| T::from_i128(number.to_i128())).collect()
+        }
+        // An integer that goes into 32 bits of a float is one that they hold.
+        _ => all.iter().map(|number| T::from_f64(number.to_f64())).collect(),
+    }
+}
+
+/// The type in which numpy computes with two numbers.
+pub(crate) fn promoted(a: DataType, b: DataType) -> DataType {
+    use DataType::{Float32, Float64, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32};
+    let width = |number: DataType| number.width().unwrap_or(8);
+    let signed = |number| matches!(number, Int8 | Int16 | Int32 | Int64);
+    match (a, b) {
+        (Float64, _) | (_, Float64) => Float64,
+        (Float32, other) | (other, Float32) if other == Float32 || width(other) <= 2 => Float32,
+        (Float32, _) | (_, Float32) => Float64,
+        _ if signed(a) == signed(b) => {
+            if width(a) >= width(b) {
+                a
+            } else {
+                b
+            }
+        }
+        _ => {
+            let (with_sign, without) = if signed(a) { (a, b) } else { (b, a) };
+            match without {
+                _ if width(with_sign) > width(without) => with_sign,
+                Uint8 => Int16,
+                Uint16 => Int32,
+                Uint32 => Int64,
+                _ => Float64,
+            }
+        }
+    }
+}
+
+/// Integers with a sign as those without, bit by bit; anything else as it is.
+pub(crate) fn unsigned(values: Values<'static>) -> Values<'static> {
+    match values {
+        Values::Int8(all) => all.iter().map(|number| *number as u8).collect::<Vec<_>>().into(),
+        Values::Int16(all) => all.iter().map(|number| *number as u16).collect::<Vec<_>>().into(),
+        Values::Int32(all) => all.iter().map(|number| *number as u32).collect::<Vec<_>>().into(),
+        Values::Int64(all) => all.iter().map(|number| *number as u64).collect::<Vec<_>>().into(),
+        other => other,
+    }
+}
+
+/// The type of [`unsigned`] values.
+pub(crate) fn unsigned_type(data_type: DataType) -> DataType {
+    match data_type {
+        DataType::Int8 => DataType::Uint8,
+        DataType::Int16 => DataType::Uint16,
+        DataType::Int32 => DataType::Uint32,
+        DataType::Int64 => DataType::Uint64,
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_compares_equal_is_exact() {
+        assert_eq!(exact::<f64, f32>(1e20), None);
+        assert_eq!(exact::<f64, f32>(f64::from(1e20f32)), Some(1e20f32));
+        assert!(exact::<f64, f32>(f64::NAN).unwrap().is_nan());
+        assert_eq!(exact::<f64, i16>(f64::NAN), None);
+        assert_eq!(exact::<f64, i64>(2f64.powi(63)), None);
+        assert_eq!(exact::<f64, i16>(-9999.0), Some(-9999));
+        assert_eq!(exact::<f64, i16>(0.5), None);
+        assert_eq!(exact::<i32, i16>(70_000), None);
+        assert_eq!(exact::<i32, u8>(-1), None);
+        assert_eq!(exact::<i32, f32>(16_777_217), None);
+        assert_eq!(exact::<i64, f64>(i64::MAX), Some(i64::MAX as f64));
+        assert_eq!(
+            (f32::default_fill(), f64::default_fill()),
+            (9.969_209_968_386_869e36f64 as f32, 9.969_209_968_386_869e36)
+        );
+    }
+
+    #[test]
+    fn promotion_is_that_of_numpy() {
+        use DataType::*;
+        for (a, b, wanted) in [
+            (Int16, Float64, Float64),
+            (Int16, Float32, Float32),
+            (Int32, Float32, Float64),
+            (Uint16, Float32, Float32),
+            (Float32, Float32, Float32),
+            (Uint64, Int8, Float64),
+            (Uint8, Int8, Int16),
+            (Uint32, Int32, Int64),
+            (Uint16, Int32, Int32),
+            (Uint8, Uint64, Uint64),
+        ] {
+            assert_eq!((promoted(a, b), promoted(b, a)), (wanted, wanted), "{a} {b}");
+        }
+    }
+}

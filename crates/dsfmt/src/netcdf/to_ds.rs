@@ -1,0 +1,180 @@
+//! A NetCDF file as a ds file.
+
+use std::path::Path;
+
+use container_core::{Error, Loss, OutputOptions, Position, Result};
+
+use super::attributes::json;
+use super::model::{NcType, Variable};
+use super::reader::{ReadOptions, Reader, joined};
+use super::scale::Scaling;
+use crate::array::Array;
+use crate::types::Endian;
+use crate::wire::SPECIAL;
+use crate::write::{Builder, Field, Written};
+
+/// Values that are held in memory until the file is written, all variables together, in bytes. Larger ones go through piece by piece.
+const HELD: u64 = 64 << 20;
+
+/// Bytes of a piece.
+const PIECE: u64 = 8 << 20;
+
+/// Attributes that speak of values as they are stored, and so say nothing true of those that are scaled.
+const OF_STORED: [&str; 8] =
+    ["scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_value", "valid_min", "valid_max", "valid_range"];
+
+/// A conversion that was done.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Converted {
+    /// Variables and bytes that were written.
+    pub written: Written,
+    /// What could not be kept, and why. Empty when all was.
+    pub losses: Vec<Loss>,
+}
+
+pub(crate) fn lost(what: String) -> Loss {
+    Loss::new(what, 1, Position::default())
+}
+
+/// Writes a ds file with all that ds has a place for.
+///
+/// With [`scaled`](ReadOptions::scaled) values the attributes that describe the stored ones (`scale_factor`, `_FillValue`, `valid_range` and
+/// so on) are left out of the variables that are scaled: whoever reads them would apply them again. ds-format leaves them in. Memory is
+/// taken for 64 MiB of values, and for a piece of 8 MiB, or a row, of a variable that is larger.
+///
+/// # Errors
+/// As [`Reader::read`] and [`Builder::write`]. A variable that has a [`problem`](Variable::problem) is left out and named among the losses.
+pub fn to_ds(
+    reader: &Reader,
+    path: impl AsRef<Path>,
+    options: &ReadOptions,
+    output: OutputOptions,
+) -> Result<Converted> {
+    let mut losses = reader.losses().to_vec();
+    let mut builder = Builder::new();
+    for attribute in reader.attributes() {
+        builder.attribute(&attribute.name, json(&attribute.value));
+    }
+    let (mut held, mut texts) = (0u64, 0u64);
+    let mut streams = Vec::new();
+    for variable in reader.variables() {
+        let Some(data_type) = reader.data_type(variable, options) else { continue };
+        if let Some(problem) = &variable.problem {
+            losses.push(lost(format!("the variable {:?} is left out: {problem}", variable.name)));
+            continue;
+        }
+        let bytes = bytes(reader, variable)?;
+        let field = if held.saturating_add(bytes) <= HELD {
+            held += bytes;
+            let array = reader.read(variable, 0..variable.rows(), options)?;
+            if let Some(strings) = array.values().as_strings() {
+                // How long texts are is seen when they are there: many may be one and the same in the file.
+                texts += strings.as_bytes().len() as u64;
+                reader.limits().check_block("the bytes of all texts", texts).map_err(|error| variable.error(error))?;
+            }
+            // A scalar that is missing is a variable without values, as ds-format has it.
+            if array.shape().is_empty() && array.missing() == 1 {
+                Field::empty().with_type(variable.nc_type.data_type())
+            } else {
+                Field::new(array)
+            }
+        } else {
+            let masked = !data_type.is_text() && has_missing(reader, variable, options)?;
+            streams.push(variable);
+            Field::stream(data_type, reader.shape(variable, options)).with_missing(masked)
+        };
+        builder.field(variable.name.clone(), described(reader, variable, options, field, &mut losses));
+    }
+    if streams.is_empty() {
+        let written = builder.write(path, output)?;
+        return Ok(Converted { written, losses });
+    }
+    let mut writer = builder.begin(path, output)?;
+    while let Some(name) = writer.current() {
+        let Some(variable) = streams.iter().find(|variable| variable.name == name) else {
+            return Err(Error::usage("a variable that was not asked for"));
+        };
+        pieces(reader, variable, options, |array| writer.append(&array))?;
+    }
+    Ok(Converted { written: writer.finish()?, losses })
+}
+
+/// What the values take in memory. More than the file can hold, even where it is compressed, is refused.
+fn bytes(reader: &Reader, variable: &Variable) -> Result<u64> {
+    // The best that deflate does.
+    const GROWTH: u64 = 1032;
+    let width = variable.nc_type.width().map_or(16, |width| if width == 1 { 9 } else { width as u64 });
+    let bytes =
+        variable.row_elements().and_then(|row| row.checked_mul(variable.rows())).and_then(|all| all.checked_mul(width));
+    let most = reader.source().len().saturating_mul(GROWTH).max(reader.limits().block_bytes);
+    match bytes {
+        Some(bytes) if bytes <= most => Ok(bytes),
+        _ => Err(variable.error(Error::limit("the bytes of the variable", bytes.unwrap_or(u64::MAX), most))),
+    }
+}
+
+/// Gives the values piece by piece along the first dimension.
+fn pieces(
+    reader: &Reader,
+    variable: &Variable,
+    options: &ReadOptions,
+    mut take: impl FnMut(Array<'static>) -> Result<()>,
+) -> Result<()> {
+    let step = reader.rows_at_once(variable, PIECE);
+    let mut start = 0;
+    while start < variable.rows() {
+        let end = variable.rows().min(start.saturating_add(step));
+        take(reader.read(variable, start..end, options)?)?;
+        start = end;
+    }
+    Ok(())
+}
+
+/// Is any element of a large variable missing? A classic file is read through for that, which saves going through a temporary file
+/// mostly; for one that is compressed that would be dear, there it may be.
+fn has_missing(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<bool> {
+    if reader.kind() == super::Kind::Hdf5 {
+        return Ok(true);
+    }
+    let mut found = false;
+    pieces(reader, variable, options, |array| {
+        found |= array.missing() > 0;
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Dimensions, attributes and byte order.
+fn described<'a>(
+    reader: &Reader,
+    variable: &Variable,
+    options: &ReadOptions,
+    mut field: Field<'a>,
+    losses: &mut Vec<Loss>,
+) -> Field<'a> {
+    let scaling = if options.scaled { Scaling::of(variable) } else { Scaling::default() };
+    let is_scaled = scaling != Scaling::default();
+    for attribute in &variable.attributes {
+        if is_scaled && OF_STORED.contains(&attribute.name.as_str()) {
+            continue;
+        }
+        if SPECIAL.contains(&attribute.name.as_str()) {
+            let what = format!(
+                "the attribute {:?} of variable {:?} has a name that is ds's own: it is left out",
+                attribute.name, variable.name
+            );
+            losses.push(lost(what));
+            continue;
+        }
+        field = field.with_attribute(&attribute.name, json(&attribute.value));
+    }
+    let mut names: Vec<&str> = reader.dimension_names(variable).collect();
+    if joined(variable, options) {
+        names.pop();
+    }
+    if variable.nc_type != NcType::String && variable.big_endian && !is_scaled && reader.kind() == super::Kind::Hdf5 {
+        field = field.with_endian(Endian::Big);
+    }
+    field.with_dimensions(names)
+}
