@@ -53,12 +53,11 @@ impl<'r> Variable<'r> {
         }
         // Python's writer counts two bytes for each missing text (the hyphens that it prints for one), which it does not store.
         let hyphens = if layout.mask.is_some() { (layout.count - stored) * 2 } else { 0 };
-        // Strings of bytes that it has read from a file it counts as it prints them: `b'...'`.
-        let as_said = match layout.data_type {
-            DataType::Str if found + hyphens < said => self.printed(layout, stored)? + stored * 8 + hyphens == said,
-            _ => found + hyphens == said,
-        };
-        if as_said {
+        // Strings of bytes that it has read from a file it counts as it prints them: `b'...'`. With some missing it takes them for texts.
+        let printable = layout.data_type == DataType::Str || layout.mask.is_some();
+        if found + hyphens == said
+            || printable && found + hyphens < said && self.printed(layout, stored)? + stored * 8 + hyphens == said
+        {
             return Ok(());
         }
         let detail =

@@ -255,7 +255,8 @@ impl Entry {
         // Python's writer states too many bytes: two for each missing text, and for strings of bytes that it has read from a file those of
         // their `repr`, up to four for one and three for each. What is really there is seen when they are read.
         let missing = if self.masked && data_type.is_text() { count.saturating_mul(2) } else { 0 };
-        let printed = if data_type == DataType::Str { (self.stated / 4).saturating_mul(3) } else { 0 };
+        let printable = data_type == DataType::Str || self.masked && data_type.is_text();
+        let printed = if printable { (self.stated / 4).saturating_mul(3) } else { 0 };
         let spare = missing.saturating_add(printed);
         let fewest = if self.masked { self.mask_len() } else { count.saturating_mul(8) };
         let room = body.checked_sub(self.offset);

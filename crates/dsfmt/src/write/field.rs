@@ -84,7 +84,13 @@ impl<'a> Field<'a> {
     /// The type of a variable without values. Others have that of their values.
     pub fn with_type(mut self, data_type: Option<DataType>) -> Self {
         match &mut self.content {
-            Content::Empty(place) => *place = data_type,
+            Content::Empty(place) => {
+                *place = data_type;
+                match data_type {
+                    Some(data_type) => self.members.set(quoted(".type"), data_type.name().into()),
+                    None => self.members.remove(&quoted(".type")),
+                }
+            }
             _ => self.problem = Some("a type can be given to an empty variable only".to_owned()),
         }
         self
