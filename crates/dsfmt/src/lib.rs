@@ -30,7 +30,7 @@ mod write;
 pub use array::{Array, Mask, Strings, Values};
 pub use container_core::{Error, OutputOptions, Overwrite, Result, Sync};
 pub use json::{Items, Json, JsonBuf, JsonKind, Members};
-pub use read::{Attributes, Dimension, Reader, Select, Selection, Variable};
+pub use read::{Attributes, Dimension, Reader, Select, Selection, Variable, View};
 pub use stats::{Number, Stats};
 pub use types::{DataType, Element, Endian};
 pub use write::{Builder, Field, Writer, Written};

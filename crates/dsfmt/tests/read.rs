@@ -50,7 +50,7 @@ where
                         assert_eq!(x.values::<T>()?[..], stored);
                         assert_eq!(x.filled(make(99))?, with(make(99)));
                         if let Some(view) = x.view::<T>()? {
-                            assert_eq!((view, mask.is_none()), (&expected[..], true));
+                            assert_eq!((view.iter().collect(), mask.is_none()), (expected.clone(), true));
                         }
                         rows_agree(&array, |rows| x.read_rows(rows));
                         assert!(reader.variable("y")?.bools()?[0]);

@@ -2,6 +2,7 @@
 
 mod contest;
 mod datadings;
+mod ds;
 mod idv;
 mod idv_write;
 mod leb128;
@@ -23,6 +24,8 @@ pub(crate) struct Options {
 enum Subject {
     /// Datasets of msgpack samples beside Python's datadings
     Datadings(datadings::Options),
+    /// n-dimensional arrays beside Python's ds-format and the C library of NetCDF
+    Ds(ds::Options),
     /// Reading and writing IDV files beside ML.NET
     Idv(idv::Options),
     /// LEB128 integers beside other crates
@@ -42,6 +45,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             let python = crate::python::Python::install().map_err(|trouble| trouble.to_string())?;
             datadings::run(&python, options)
         }
+        Subject::Ds(options) => {
+            let python = crate::python::Python::install().map_err(|trouble| trouble.to_string())?;
+            ds::run(&python, options)
+        }
         Subject::Simplebloom(options) => {
             let python = crate::python::Python::install().map_err(|trouble| trouble.to_string())?;
             simplebloom::run(&python, options)
@@ -57,6 +64,9 @@ pub(crate) fn smoke() -> Result<(), String> {
     }
     if let Some(python) = interop::python_or_skip("the benchmark beside datadings")? {
         datadings::smoke(&python)?;
+    }
+    if let Some(python) = interop::python_or_skip("the benchmark beside ds-format")? {
+        ds::smoke(&python)?;
     }
     match interop::mlnet_or_skip("the benchmark beside ML.NET")? {
         Some(mlnet) => idv::run(&mlnet, &idv::Options::smoke()),

@@ -6,7 +6,9 @@ mod select;
 mod strings;
 mod values;
 mod variable;
+mod view;
 
 pub use reader::{Dimension, Reader};
 pub use select::{Select, Selection};
 pub use variable::{Attributes, Variable};
+pub use view::View;

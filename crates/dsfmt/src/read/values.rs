@@ -9,6 +9,7 @@ use crate::array::{Array, Mask, Strings, Values};
 use crate::kernel;
 use crate::read::index::{MASK_BLOCK, MaskIndex};
 use crate::read::variable::Variable;
+use crate::read::view::View;
 use crate::types::{DataType, Element, Endian};
 use crate::wire::{Entry, bit_bytes};
 
@@ -166,15 +167,15 @@ impl<'r> Variable<'r> {
         })
     }
 
-    /// Its numbers where they lie; `None` where that cannot be: the file is not in memory nor mapped, its order of bytes is not this machine's,
-    /// they lie at an address that such numbers must not have, or some may be missing.
+    /// Its numbers where they lie; `None` where that cannot be: the file is not in memory nor mapped, or some numbers may be missing.
     ///
     /// # Errors
     /// As [`read`](Self::read); [`Usage`](container_core::ErrorKind::Usage) for numbers of another type.
-    pub fn view<T: Element>(&self) -> Result<Option<&'r [T]>> {
+    pub fn view<T: Element>(&self) -> Result<Option<View<'r, T>>> {
         self.placed(|layout| {
             check_type::<T>(layout)?;
-            Ok(if layout.mask.is_some() { None } else { self.borrowed(layout, &layout.data) })
+            let bytes = self.reader.source.as_slice().and_then(|bytes| slice(bytes, &layout.data));
+            Ok(bytes.filter(|_| layout.mask.is_none()).map(|bytes| View::new(bytes, layout.swap())))
         })
     }
 

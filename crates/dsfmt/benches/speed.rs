@@ -1,0 +1,319 @@
+//! How fast ds files are read and written. `cargo xtask bench ds` makes the files, runs this beside Python and prints the table.
+//!
+//! ```text
+//! cargo bench -p dsfmt --features parallel --bench speed -- make DIRECTORY --rows N
+//! cargo bench -p dsfmt --features parallel --bench speed -- run DIRECTORY [--only WORK] [--repeat N]
+//! ```
+//!
+//! `make` writes files of N rows of 10,000 numbers and less. `run` does each work of the list in `works` so often, one after another, and
+//! prints a line of JSON for each time: the seconds, and a result that whoever else does the same work has to have, too. Without arguments
+//! everything is done once with small files.
+
+// Measurements may panic: whoever runs them reads the message.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark that fails is to stop")]
+#![expect(clippy::cast_precision_loss, reason = "the numbers are small")]
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use container_core::{OutputOptions, Sync};
+use dsfmt::{Array, Builder, Endian, Field, Mask, Reader, Select, Selection};
+use serde_json::{Value, json};
+
+/// Numbers of a row.
+const WIDE: u64 = 10_000;
+
+/// Small files are opened so often for one measurement.
+const OPENED: usize = 500;
+
+/// And written so often.
+const WRITTEN: usize = 200;
+
+/// What is measured: sets up, and does the work as often as asked, each time calling the clock.
+type Work = fn(&Clock<'_>);
+
+fn works() -> [(&'static str, Work); 15] {
+    [
+        ("read tiny", read_tiny),
+        ("read 1000", read_thousand),
+        ("write tiny", write_tiny),
+        ("write 1000", write_thousand),
+        ("first value", first_value),
+        ("plain pass", plain_pass),
+        ("pass over view", view_pass),
+        ("one row", one_row),
+        ("read owned", read_owned),
+        ("write", write),
+        ("write bytes", write_bytes),
+        ("copy", copy),
+        ("read swapped", read_swapped),
+        ("unpack", unpack),
+        ("expand", expand),
+    ]
+}
+
+/// Takes the time of one work.
+struct Clock<'a> {
+    directory: &'a Path,
+    work: &'static str,
+    repeat: usize,
+}
+
+impl Clock<'_> {
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    fn open(&self, name: &str) -> Reader {
+        Reader::open(self.path(name)).unwrap()
+    }
+
+    /// Does something as often as asked and prints how long it took and what came out, which is made of what was done afterwards.
+    fn time<T, R: Into<Value>>(&self, mut once: impl FnMut() -> T, result: impl Fn(&T) -> R) {
+        for _ in 0..self.repeat {
+            let begin = Instant::now();
+            let done = once();
+            let seconds = begin.elapsed().as_secs_f64();
+            println!("{}", json!({"work": self.work, "seconds": seconds, "result": result(&done).into()}));
+        }
+    }
+}
+
+fn unsynced() -> OutputOptions {
+    OutputOptions::default().with_sync(Sync::Never).with_overwrite(container_core::Overwrite::Replace)
+}
+
+/// The sum of numbers, eight at a time.
+fn sum(numbers: &[f64]) -> f64 {
+    let (lanes, rest) = numbers.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for lane in lanes {
+        sums.iter_mut().zip(lane).for_each(|(sum, number)| *sum += number);
+    }
+    sums.iter().sum::<f64>() + rest.iter().sum::<f64>()
+}
+
+fn numbers(count: u64) -> Vec<f64> {
+    (0..count).map(|at| (at % 1000) as f64).collect()
+}
+
+fn one(name: &str, array: Array<'_>, endian: Endian, path: &Path) {
+    let names = array.shape().iter().enumerate().map(|(at, _)| format!("d{at}")).collect::<Vec<_>>();
+    let mut builder = Builder::new();
+    builder.attribute("title", "numbers");
+    builder.field(name, Field::new(array).with_dimensions(names).with_endian(endian).with_attribute("units", "K"));
+    builder.write(path, unsynced()).unwrap();
+}
+
+fn make(directory: &Path, rows: u64) {
+    let path = |name: &str| directory.join(name);
+    let native = Endian::NATIVE;
+    one("x", Array::new([3], vec![1.0, 2.0, 3.0]).unwrap(), native, &path("tiny.ds"));
+    one("x", Array::new([1000], (0..1000i64).collect::<Vec<_>>()).unwrap(), native, &path("thousand.ds"));
+    let all = numbers(rows * WIDE);
+    one("x", Array::new([rows, WIDE], &all[..]).unwrap(), native, &path("big.ds"));
+    let some = &all[..all.len() / 2];
+    let other = if native == Endian::Big { Endian::Little } else { Endian::Big };
+    one("x", Array::new([some.len() as u64], some).unwrap(), other, &path("swapped.ds"));
+    let bools: Vec<bool> = (0..rows * WIDE).map(|at| at % 3 == 0).collect();
+    one("x", Array::new([rows * WIDE], bools).unwrap(), native, &path("bools.ds"));
+    // Half of them are missing, in no order.
+    let some = &all[..all.len() / 4];
+    let mut state = 1u64;
+    let missing = some.iter().map(|_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 63 == 1
+    });
+    let mask = Mask::from_bools(missing);
+    let masked = Array::new([some.len() as u64], some).unwrap().with_mask(mask).unwrap();
+    one("x", masked, native, &path("masked.ds"));
+}
+
+fn read_tiny(clock: &Clock<'_>) {
+    let path = clock.path("tiny.ds");
+    let once = || -> f64 {
+        (0..OPENED).map(|_| sum(&Reader::open(&path).unwrap().variable("x").unwrap().values().unwrap())).sum()
+    };
+    clock.time(once, |sum| *sum);
+}
+
+fn read_thousand(clock: &Clock<'_>) {
+    let path = clock.path("thousand.ds");
+    let once = || -> i64 {
+        let sums = (0..OPENED)
+            .map(|_| Reader::open(&path).unwrap().variable("x").unwrap().values::<i64>().unwrap().iter().sum::<i64>());
+        sums.sum()
+    };
+    clock.time(once, |sum| *sum);
+}
+
+/// Writes files one over the other; what they come to is their length.
+fn write_small(clock: &Clock<'_>, array: &Array<'_>) {
+    let path = clock.path("ours-small.ds");
+    let once = || (0..WRITTEN).for_each(|_| one("x", array.clone(), Endian::NATIVE, &path));
+    clock.time(once, |()| std::fs::metadata(&path).unwrap().len());
+    std::fs::remove_file(path).unwrap();
+}
+
+fn write_tiny(clock: &Clock<'_>) {
+    write_small(clock, &Array::new([3], vec![1.0, 2.0, 3.0]).unwrap());
+}
+
+fn write_thousand(clock: &Clock<'_>) {
+    write_small(clock, &Array::new([1000], (0..1000i64).collect::<Vec<_>>()).unwrap());
+}
+
+/// From nothing to a number in the middle of a large file.
+fn first_value(clock: &Clock<'_>) {
+    let once = || {
+        let reader = clock.open("big.ds");
+        let view = reader.variable("x").unwrap().view::<f64>().unwrap().unwrap();
+        view.get(view.len() / 2).unwrap()
+    };
+    clock.time(once, |value| *value);
+}
+
+/// The mapped file's numbers from one end to the other, with nothing of ours in the way.
+fn plain_pass(clock: &Clock<'_>) {
+    let source = container_core::Source::open(clock.path("big.ds")).unwrap();
+    let bytes = source.as_slice().unwrap();
+    let body = bytes.len()
+        - usize::try_from(Reader::open(clock.path("big.ds")).unwrap().variable("x").unwrap().stored_bytes()).unwrap();
+    let pass = || {
+        let (words, _) = bytes[body..].as_chunks::<8>();
+        let (lanes, rest) = words.as_chunks::<8>();
+        let mut sums = [0.0; 8];
+        for lane in lanes {
+            sums.iter_mut().zip(lane).for_each(|(sum, word)| *sum += f64::from_ne_bytes(*word));
+        }
+        sums.iter().sum::<f64>() + rest.iter().map(|word| f64::from_ne_bytes(*word)).sum::<f64>()
+    };
+    black_box(pass()); // its pages are there
+    clock.time(pass, |sum| *sum);
+}
+
+fn view_pass(clock: &Clock<'_>) {
+    let reader = clock.open("big.ds");
+    let pass = || {
+        let (lanes, rest) = reader.variable("x").unwrap().view::<f64>().unwrap().unwrap().chunks::<8>();
+        let mut sums = [0.0; 8];
+        for lane in lanes {
+            sums.iter_mut().zip(lane).for_each(|(sum, number)| *sum += number);
+        }
+        sums.iter().sum::<f64>() + rest.iter().sum::<f64>()
+    };
+    black_box(pass());
+    clock.time(pass, |sum| *sum);
+}
+
+/// Opens the file for one row of it.
+fn one_row(clock: &Clock<'_>) {
+    let once = || {
+        let reader = clock.open("big.ds");
+        let row = reader.variable("x").unwrap().select(&Selection::new().with("d0", Select::Index(-3))).unwrap();
+        sum(row.values().as_slice().unwrap())
+    };
+    clock.time(once, |sum| *sum);
+}
+
+fn read_owned(clock: &Clock<'_>) {
+    let reader = clock.open("big.ds");
+    clock.time(|| reader.variable("x").unwrap().values::<f64>().unwrap().into_owned(), |all| sum(all));
+}
+
+fn write(clock: &Clock<'_>) {
+    let reader = clock.open("big.ds");
+    let all = reader.variable("x").unwrap().values::<f64>().unwrap().into_owned();
+    let path = clock.path("ours-big.ds");
+    for _ in 0..clock.repeat {
+        let once = Clock { repeat: 1, ..*clock };
+        let shape = [all.len() as u64 / WIDE, WIDE];
+        once.time(
+            || one("x", Array::new(shape, &all[..]).unwrap(), Endian::NATIVE, &path),
+            |()| std::fs::metadata(&path).unwrap().len(),
+        );
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+/// The same bytes with one call of the system after the other.
+fn write_bytes(clock: &Clock<'_>) {
+    let bytes = std::fs::read(clock.path("big.ds")).unwrap();
+    let path = clock.path("ours-bytes");
+    for _ in 0..clock.repeat {
+        let once = Clock { repeat: 1, ..*clock };
+        once.time(|| std::fs::write(&path, &bytes).unwrap(), |()| std::fs::metadata(&path).unwrap().len());
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+/// A copy of as many bytes as the swapped numbers have, into new memory as theirs.
+fn copy(clock: &Clock<'_>) {
+    let reader = clock.open("swapped.ds");
+    let source = reader.source().as_slice().unwrap();
+    let body = &source[source.len() - usize::try_from(reader.variable("x").unwrap().stored_bytes()).unwrap()..];
+    black_box(body.iter().step_by(4096).fold(0u8, |all, byte| all ^ byte)); // its pages are there
+    clock.time(|| body.to_vec(), |copy| copy.len());
+}
+
+fn read_swapped(clock: &Clock<'_>) {
+    let reader = clock.open("swapped.ds");
+    black_box(reader.source().as_slice().unwrap().iter().step_by(4096).fold(0u8, |all, byte| all ^ byte));
+    clock.time(|| reader.variable("x").unwrap().values::<f64>().unwrap(), |all| sum(all));
+}
+
+fn unpack(clock: &Clock<'_>) {
+    let reader = clock.open("bools.ds");
+    black_box(reader.source().as_slice().unwrap().iter().step_by(4096).fold(0u8, |all, byte| all ^ byte));
+    clock.time(|| reader.variable("x").unwrap().bools().unwrap(), |all| all.iter().filter(|one| **one).count());
+}
+
+fn expand(clock: &Clock<'_>) {
+    let path = clock.path("masked.ds");
+    let once = || Reader::open(&path).unwrap().variable("x").unwrap().filled::<f64>(0.0).unwrap();
+    clock.time(once, |all| sum(all));
+}
+
+fn main() {
+    // Cargo adds this word.
+    let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
+    let Some(command) = words.next() else { return demonstrate() };
+    let directory = PathBuf::from(words.next().unwrap_or_else(|| usage("DIRECTORY is missing")));
+    let (mut rows, mut repeat, mut only) = (100, 1, None);
+    while let Some(option) = words.next() {
+        let value = words.next().unwrap_or_else(|| usage(&format!("{option} wants a value")));
+        let number = || value.parse().unwrap_or_else(|_| usage(&format!("{option} wants a number")));
+        match option.as_str() {
+            "--rows" => rows = number(),
+            "--repeat" => repeat = usize::try_from(number()).unwrap(),
+            "--only" => only = Some(value),
+            _ => usage(&format!("unknown option {option}")),
+        }
+    }
+    match command.as_str() {
+        "make" => make(&directory, rows),
+        "run" => run(&directory, repeat, only.as_deref()),
+        _ => usage(&format!("unknown command {command}")),
+    }
+}
+
+fn usage(problem: &str) -> ! {
+    eprintln!("{problem}\nusage: make DIRECTORY --rows N, or run DIRECTORY [--only WORK] [--repeat N]");
+    std::process::exit(2)
+}
+
+fn run(directory: &Path, repeat: usize, only: Option<&str>) {
+    for (work, does) in works() {
+        if only.is_none_or(|only| only == work) {
+            does(&Clock { directory, work, repeat });
+        }
+    }
+}
+
+/// Each work once, so that a plain `cargo bench` runs this too.
+fn demonstrate() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 20);
+    run(folder.path(), 1, None);
+}

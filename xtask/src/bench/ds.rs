@@ -1,0 +1,137 @@
+//! ds files beside the Python package and the C library of NetCDF: `crates/dsfmt/benches/speed.rs` and a script do the same works on the
+//! same files, turn by turn, and this says what is met.
+
+use clap::Args;
+
+use super::contest::{Bench, Contest, OURS, executable, place};
+use super::table;
+use crate::python::Python;
+use crate::shell;
+
+/// How much, and how it is shown.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Rounds in which everybody does every work once, and we each of ours several times
+    #[arg(long, value_name = "R", default_value_t = 3)]
+    rounds: u32,
+    /// Small files, one round: for what is asserted, and not for the figures
+    #[arg(long)]
+    quick: bool,
+    /// JSON lines instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Rows of 10,000 numbers of 8 bytes in the largest file: 800 MB.
+const FULL: u64 = 10_000;
+const QUICK: u64 = 40;
+
+/// Repetitions of each of our works in a round.
+const REPEATS: &str = "3";
+
+const PYTHON: &str = "ds-format";
+
+/// Most are beside Python.
+const fn beside_python(words: &'static str, work: &'static str, target: Option<f64>) -> Contest {
+    Contest { words, work, beside: PYTHON, who: PYTHON, theirs: work, target }
+}
+
+const fn beside(
+    words: &'static str,
+    work: &'static str,
+    beside: &'static str,
+    theirs: &'static str,
+    target: f64,
+) -> Contest {
+    Contest { words, work, beside, who: OURS, theirs, target: Some(target) }
+}
+
+const fn beside_another(
+    words: &'static str,
+    work: &'static str,
+    beside: &'static str,
+    theirs: &'static str,
+    target: Option<f64>,
+) -> Contest {
+    Contest { words, work, beside, who: PYTHON, theirs, target }
+}
+
+const NETCDF: &str = "netCDF4 of Python";
+
+const CONTESTS: [Contest; 18] = [
+    beside_python("open and read 3 float64, 500 times", "read tiny", Some(5.0)),
+    beside_another("the same", "read tiny", NETCDF, "read tiny, NetCDF", None),
+    beside_python("open and read 1000 int64, 500 times", "read 1000", Some(5.0)),
+    beside_another("the same", "read 1000", NETCDF, "read 1000, NetCDF", None),
+    beside_python("write 3 float64, 200 times", "write tiny", Some(10.0)),
+    beside_python("write 1000 int64, 200 times", "write 1000", Some(10.0)),
+    beside_another("the same", "write 1000", NETCDF, "write 1000, NetCDF", None),
+    beside_python("open 800 MB, one value", "first value", None),
+    beside(
+        "a pass over the values of 800 MB, as a view",
+        "pass over view",
+        "a pass over the mapping",
+        "plain pass",
+        0.91,
+    ),
+    beside_another("read 800 MB into memory of its own", "read owned", "numpy.fromfile", "read owned", Some(1.0)),
+    beside_another("the same", "read owned", PYTHON, "read", None),
+    beside_python("write 800 MB", "write", Some(6.0)),
+    beside("the same", "write", "writing the bytes", "write bytes", 0.87),
+    beside("read 400 MB in the other byte order", "read swapped", "a copy of as many bytes", "copy", 0.77),
+    beside_another("the same", "read swapped", PYTHON, "read swapped", None),
+    beside_another("unpack 100,000,000 bools", "unpack", "numpy.unpackbits", "unpack", Some(3.0)),
+    beside_python("read 25,000,000 float64 of which half are missing, filled", "expand", Some(6.0)),
+    beside_python("open, one row of 10,000", "one row", Some(100.0)),
+];
+
+/// Works of different names that come to the same: what one of them gives is what all of them have to give.
+const SAME: &[&[&str]] = &[
+    &["pass over view", "plain pass", "read owned", "read"],
+    &["write", "write bytes"],
+    &["read tiny", "read tiny, NetCDF"],
+    &["read 1000", "read 1000, NetCDF"],
+    &["unpack", "unpack to bool"],
+];
+
+pub(crate) fn run(python: &Python, options: &Options) -> Result<(), String> {
+    let rows = if options.quick { QUICK } else { FULL };
+    let rounds = if options.quick { 1 } else { options.rounds };
+    let bench = measure(python, rows, rounds)?;
+    let lines = CONTESTS.iter().map(|contest| bench.row(contest)).collect::<Result<Vec<_>, _>>()?;
+    if options.quick {
+        println!("every work came to the same wherever it was done ({} figures, which mean nothing here)", lines.len());
+        return Ok(());
+    }
+    if !options.json {
+        let cores = std::thread::available_parallelism().map_or(0, usize::from);
+        println!("{rounds} rounds, {cores} cores; medians; ratio: how many times faster ours is");
+    }
+    table::print(&lines, options.json);
+    Ok(())
+}
+
+/// A small round, for what it asserts.
+pub(crate) fn smoke(python: &Python) -> Result<(), String> {
+    run(python, &Options { rounds: 1, quick: true, json: false })
+}
+
+fn measure(python: &Python, rows: u64, rounds: u32) -> Result<Bench, String> {
+    let program = executable("dsfmt")?;
+    let place = place("ds")?;
+    let directory = place.path();
+    eprintln!("making the files in {}", directory.display());
+    let mut make = shell::program(&program);
+    make.arg("make").arg(directory).args(["--rows", &rows.to_string()]);
+    shell::run(make)?;
+    let mut bench = Bench::default();
+    for round in 1..=rounds {
+        eprintln!("round {round} of {rounds}");
+        let mut ours = shell::program(&program);
+        ours.arg("run").arg(directory).args(["--repeat", REPEATS]);
+        bench.take(OURS, &shell::text(ours)?)?;
+        bench.take(PYTHON, &shell::text(python.script("ds_bench.py", [directory]))?)?;
+    }
+    bench.check(SAME)?;
+    Ok(bench)
+}
