@@ -253,8 +253,8 @@ impl<'r> Variable<'r> {
             return Err(Error::usage("the variable is empty: it has no values"));
         }
         let data_type = entry.data_type.ok_or_else(|| Error::usage("the variable has no type and no values"))?;
-        // Both ends lie in the file: that was checked when it was opened.
-        let start = self.reader.body + entry.offset;
+        // Both ends lie in the file: that was checked when it was opened, but for nothing, which may be anywhere.
+        let start = self.reader.body + if entry.len == 0 { 0 } else { entry.offset };
         let data = start + entry.mask_len()..start + entry.len;
         let mask = entry.masked.then_some(start..data.start);
         Ok(Layout { data_type, endian: entry.endian, count: entry.count(), mask, data })

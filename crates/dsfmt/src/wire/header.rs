@@ -262,6 +262,7 @@ impl Entry {
         let room = body.checked_sub(self.offset);
         match room {
             Some(room) if self.stated <= room => Ok(()),
+            _ if self.stated == 0 => Ok(()), // nothing is there wherever it is
             Some(room) if self.stated - room <= spare && fewest <= room => {
                 self.len = room;
                 Ok(())
@@ -283,25 +284,25 @@ impl Entry {
         let fewest = mask.checked_add(if self.masked { 0 } else { all }).ok_or_else(too_many)?;
         let most =
             if data_type.is_text() && count > 0 { u64::MAX } else { mask.checked_add(all).ok_or_else(too_many)? };
-        let len = stated.unwrap_or(if self.masked || data_type.is_text() { u64::MAX } else { most });
-        let elements = match (data_type.width(), len.checked_sub(mask)) {
-            (Some(width), Some(data)) => data.is_multiple_of(width as u64),
-            _ => true,
+        let Some(len) = stated else {
+            return match count {
+                _ if !self.masked && !data_type.is_text() => Ok(most),
+                0 => Ok(0),
+                _ => Err("it has no .len".to_owned()),
+            };
         };
-        match stated {
-            None if len == u64::MAX && count > 0 => Err("it has no .len".to_owned()),
-            None if len == u64::MAX => Ok(0),
-            _ if (fewest..=most).contains(&len) && elements => Ok(len),
-            _ => {
-                let masked = if self.masked { "masked " } else { "" };
-                let wanted = match (fewest == most, most) {
-                    (true, _) => format!("{most}"),
-                    (false, u64::MAX) => format!("{fewest} or more"),
-                    (false, _) => format!("{fewest} to {most}"),
-                };
-                Err(format!("its .len is {len} where {count} {masked}elements of {data_type} take {wanted} bytes"))
-            }
+        let width = data_type.width().unwrap_or(1) as u64;
+        if (fewest..=most).contains(&len) && (len - mask).is_multiple_of(width) {
+            return Ok(len);
         }
+        let masked = if self.masked { "masked " } else { "" };
+        let wanted = match (fewest == most, most) {
+            (true, _) => format!("{most} bytes"),
+            (false, u64::MAX) => format!("{fewest} or more bytes"),
+            (false, _) if width > 1 => format!("{fewest} to {most} bytes in steps of {width}"),
+            (false, _) => format!("{fewest} to {most} bytes"),
+        };
+        Err(format!("its .len is {len} where {count} {masked}elements of {data_type} take {wanted}"))
     }
 }
 
