@@ -80,7 +80,7 @@ pub use detect::{Format, Input, OpenOptions, Probe, Recognition, detect};
 #[cfg(feature = "std")]
 pub use output::{Output, OutputOptions, Overwrite, Sync, sync_directory_of};
 #[cfg(feature = "std")]
-pub use pages::Pages;
+pub use pages::{Pages, zeroed_vec};
 #[cfg(feature = "std")]
 pub use progress::{Progress, Unit};
 #[cfg(feature = "std")]

@@ -1,5 +1,5 @@
-//! The one place of this crate with `unsafe`: mapping a file.
-#![allow(unsafe_code, reason = "mapping a file has no safe form; the argument stands at the call")]
+//! The one place of this crate with `unsafe`: mapping a file, and advice about memory.
+#![allow(unsafe_code, reason = "the system's calls have no safe form; the argument stands at each")]
 
 use std::fs::File;
 use std::io;
@@ -16,3 +16,19 @@ pub(crate) fn map(file: &File) -> io::Result<Bytes> {
     let map = unsafe { memmap2::Mmap::map(file) }?;
     Ok(Bytes::from_owner(map))
 }
+
+/// Tells the system that large pages are wanted under the whole pages of this memory. Nothing where there are none.
+#[cfg(target_os = "linux")]
+pub(crate) fn want_large_pages(memory: &mut [u8]) {
+    const PAGE: usize = 4096;
+    let before = memory.as_ptr().align_offset(PAGE);
+    let Some(inner) = memory.get_mut(before..) else { return };
+    let len = inner.len() - inner.len() % PAGE;
+    // SAFETY: the range lies inside memory that is borrowed for us alone, and this advice changes nothing that a program could see.
+    // Where it is not taken (an address that is no page's, a kernel without large pages) an error comes back, and the pages are small.
+    let _ = unsafe { libc::madvise(inner.as_mut_ptr().cast(), len, libc::MADV_HUGEPAGE) };
+}
+
+/// Elsewhere nobody is to be told.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn want_large_pages(_: &mut [u8]) {}

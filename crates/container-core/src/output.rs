@@ -95,26 +95,32 @@ impl Output {
     pub fn create(path: impl Into<PathBuf>, options: OutputOptions) -> Result<Self> {
         let named: PathBuf = path.into();
         let mut target = named.clone();
-        if target.is_dir() {
-            return Err(Error::usage("the output is a directory").in_file(target.display().to_string()));
-        }
-        if options.overwrite == Overwrite::Refuse && target.symlink_metadata().is_ok() {
-            return Err(exists(&target));
-        }
-        // A device, a pipe or a socket would be gone: a file cannot be written beside them and take their place.
-        if target.metadata().is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(Error::usage("the output exists and is no file").in_file(target.display().to_string()));
-        }
+        let mut there = target.symlink_metadata().ok();
         // A link stays a link: the file it leads to is the one that is replaced.
-        if let Ok(real) = target.canonicalize() {
+        if there.as_ref().is_some_and(fs::Metadata::is_symlink)
+            && let Ok(real) = target.canonicalize()
+        {
+            there = real.metadata().ok();
             target = real;
+        }
+        match &there {
+            None => {}
+            Some(there) if there.is_dir() => {
+                return Err(Error::usage("the output is a directory").in_file(named.display().to_string()));
+            }
+            Some(_) if options.overwrite == Overwrite::Refuse => return Err(exists(&named)),
+            // A device, a pipe or a socket would be gone: a file cannot be written beside them and take their place.
+            Some(there) if !there.is_file() && !there.is_symlink() => {
+                return Err(Error::usage("the output exists and is no file").in_file(named.display().to_string()));
+            }
+            Some(_) => {}
         }
         #[cfg(not(unix))]
         let replaced = None;
         #[cfg(unix)]
         let replaced = {
             use std::os::unix::fs::PermissionsExt;
-            fs::metadata(&target).ok().map(|metadata| metadata.permissions().mode() & 0o777)
+            there.filter(fs::Metadata::is_file).map(|there| there.permissions().mode() & 0o777)
         };
         let mut builder = tempfile::Builder::new();
         builder.prefix(".wharf-").suffix(".tmp");

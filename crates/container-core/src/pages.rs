@@ -43,6 +43,32 @@ impl<T: Pod> Pages<T> {
     }
 }
 
+/// So many zeros as a plain vector, on large pages where there are such and it is worth it: for results of many megabytes that are filled
+/// once. (A page of new memory costs as much as filling it; a large page is 512 of them.)
+///
+/// `None` where there is no memory for it.
+///
+/// ```
+/// let mut numbers = container_core::zeroed_vec::<f64>(1 << 20).ok_or("no memory")?;
+/// numbers[7] = 1.5;
+/// assert_eq!(numbers.iter().sum::<f64>(), 1.5);
+/// assert!(container_core::zeroed_vec::<u64>(usize::MAX).is_none());
+/// # Ok::<(), &str>(())
+/// ```
+#[must_use]
+pub fn zeroed_vec<T: Pod>(len: usize) -> Option<Vec<T>> {
+    let bytes = len.checked_mul(size_of::<T>())?;
+    if bytes < SMALL {
+        return Some(vec![T::zeroed(); len]);
+    }
+    // Tried first where it may fail: what follows would end the process. It is what is used all the same, as memory that is new from
+    // the system is zeros already, and is not touched before the advice.
+    Vec::<T>::new().try_reserve_exact(len).ok()?;
+    let mut zeros = vec![T::zeroed(); len];
+    crate::map::want_large_pages(bytemuck::cast_slice_mut(&mut zeros));
+    Some(zeros)
+}
+
 /// A map begins at a page and has whole entries: both casts go through.
 impl<T: Pod> Deref for Pages<T> {
     type Target = [T];

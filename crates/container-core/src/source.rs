@@ -89,8 +89,18 @@ impl Source {
         let len = metadata.len();
         match access {
             Access::Auto if len <= SMALL => {
-                let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(0) + 1);
-                file.read_to_end(&mut bytes).map_err(failed("cannot read"))?;
+                let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)]; // small: it fits
+                // One call for a file that stays as long as it is; what has become longer ends where it did.
+                let mut read = 0;
+                while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
+                    match file.read(room) {
+                        Ok(0) => break,
+                        Ok(more) => read += more,
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        Err(cause) => return Err(failed("cannot read")(cause)),
+                    }
+                }
+                bytes.truncate(read);
                 Ok(Self::from(bytes))
             }
             Access::Auto => match map::map(&file) {
