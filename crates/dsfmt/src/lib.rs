@@ -16,8 +16,10 @@
 )]
 
 mod array;
+mod edit;
 mod json;
 mod kernel;
+mod merge;
 #[cfg(feature = "netcdf")]
 pub mod netcdf;
 mod read;
@@ -29,7 +31,9 @@ mod write;
 
 pub use array::{Array, Mask, Strings, Values};
 pub use container_core::{Error, OutputOptions, Overwrite, Result, Sync};
+pub use edit::Edit;
 pub use json::{Items, Json, JsonBuf, JsonKind, Members};
+pub use merge::{Merge, MergeOptions, merge};
 pub use read::{Attributes, Dimension, Reader, Select, Selection, Variable, View};
 pub use stats::{Number, Stats};
 pub use types::{DataType, Element, Endian};

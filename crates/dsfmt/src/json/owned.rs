@@ -239,6 +239,35 @@ impl Object {
         }
     }
 
+    /// Gives members other names, all at once, where they stand; names in quotes, old and new. Names that are not there are passed over.
+    ///
+    /// # Errors
+    /// The first new name that another member has.
+    pub(crate) fn rename(&mut self, names: &[(String, String)]) -> Result<(), String> {
+        let found: Vec<(usize, &String)> =
+            names.iter().filter_map(|(old, new)| Some((self.places.remove(old)?, new))).collect();
+        for (place, new) in found {
+            if self.places.insert(new.clone(), place).is_some() {
+                return Err(new.clone());
+            }
+            if let Some((name, _)) = self.members.get_mut(place) {
+                name.clone_from(new);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over all members of another, whose values win; returns how many of these took the place of a different value.
+    pub(crate) fn update(&mut self, other: Self, counts: impl Fn(&str) -> bool) -> u64 {
+        let mut changed = 0;
+        for (name, value) in other.members {
+            let Some(text) = value else { continue };
+            changed += u64::from(counts(&name) && self.get(&name).is_some_and(|before| before != text));
+            self.set(name, JsonBuf { text, depth: other.depth });
+        }
+        changed
+    }
+
     /// The text of a member's value.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.places.get(name).and_then(|place| self.members.get(*place)).and_then(|(_, value)| value.as_deref())

@@ -10,5 +10,6 @@ mod view;
 
 pub use reader::{Dimension, Reader};
 pub use select::{Select, Selection};
+pub(crate) use values::by_number;
 pub use variable::{Attributes, Variable};
 pub use view::View;

@@ -158,6 +158,39 @@ impl<'a> Field<'a> {
         self.dimensions = named.then(|| variable.dimensions().to_vec());
     }
 
+    /// Other values in place of those it had; all else stays.
+    pub(crate) fn replace(&mut self, array: Array<'a>) {
+        if let Content::Copy(variable) = &self.content {
+            self.endian.get_or_insert(variable.endian());
+        }
+        self.content = Content::Array(array);
+    }
+
+    /// No values and this type, in place of those it had.
+    pub(crate) fn replace_type(&mut self, data_type: DataType) {
+        self.content = Content::Empty(Some(data_type));
+    }
+
+    /// How many dimensions are named, where some are.
+    pub(crate) fn dimension_count(&self) -> Option<usize> {
+        self.dimensions.as_ref().map(Vec::len)
+    }
+
+    /// Dimensions are called after the variable.
+    pub(crate) fn forget_dimensions(&mut self) {
+        self.members.remove(&quoted(".dims"));
+        self.dimensions = None;
+    }
+
+    /// Where the values are: in memory, or in another file.
+    pub(crate) fn source(&self) -> (Option<&Array<'a>>, Option<&Variable<'a>>) {
+        match &self.content {
+            Content::Array(array) => (Some(array), None),
+            Content::Copy(variable) => (None, Some(variable)),
+            Content::Empty(_) | Content::Stream { .. } => (None, None),
+        }
+    }
+
     /// What was said and cannot be.
     pub(crate) fn check(&self) -> Result<()> {
         if let Some(problem) = &self.problem {

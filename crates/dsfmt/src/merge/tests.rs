@@ -1,0 +1,241 @@
+use container_core::{OpenOptions, Source};
+
+use super::*;
+use crate::{Array, DataType, Edit, Field, JsonBuf, Mask, Values};
+
+fn open(builder: &Builder<'_>) -> Reader {
+    let mut bytes = Vec::new();
+    builder.write_to(&mut bytes).unwrap();
+    Reader::from_source(Source::from(bytes), OpenOptions::default()).unwrap()
+}
+
+fn array<'a>(shape: &[u64], values: impl Into<Values<'a>>) -> Array<'a> {
+    Array::new(shape, values).unwrap()
+}
+
+fn texts(all: &[&str]) -> Values<'static> {
+    all.iter().copied().collect()
+}
+
+fn first() -> Reader {
+    let mut builder = Builder::new();
+    builder.attribute("title", "one").attribute("n", 1);
+    let mask = Mask::from_bools([false, true, false, false, false, false]);
+    let y = array(&[3, 2], vec![1i16, 2, 3, 4, 5, 6]).with_mask(mask).unwrap();
+    let t = Field::new(array(&[2], vec![1.0, 2.25])).with_dimensions(["time"]);
+    builder
+        .field("t", t.with_attribute("units", "days since 2000-01-01"))
+        .field(
+            "x",
+            Field::new(array(&[2, 3], vec![1f32, 2., 3., 4., 5., 6.]))
+                .with_dimensions(["time", "lon"])
+                .with_attribute("k", 1),
+        )
+        .field("y", Field::new(y).with_dimensions(["lon", "time"]))
+        .field("s", Field::new(array(&[2], texts(&["a", "bc"]))).with_dimensions(["time"]))
+        .field("c", Field::new(array(&[], vec![5.0])).with_dimensions([""; 0]).with_attribute("u", "m"))
+        .field("b", Field::new(array(&[2], vec![true, false])).with_dimensions(["time"]))
+        .field("only1", Field::new(array(&[2], vec![7u8, 8])).with_dimensions(["time"]));
+    open(&builder)
+}
+
+fn second() -> Reader {
+    let mut builder = Builder::new();
+    builder.attribute("title", "two").attribute("m", 2);
+    let t = Field::new(array(&[3], vec![24.0, 48.0, 72.5])).with_dimensions(["time"]);
+    let x: Vec<f32> = (7u8..16).map(f32::from).collect();
+    builder
+        .field("t", t.with_attribute("units", "hours since 2000-01-01"))
+        .field(
+            "x",
+            Field::new(array(&[3, 3], x))
+                .with_dimensions(["time", "lon"])
+                .with_attribute("k", 2)
+                .with_attribute("l", 3),
+        )
+        .field(
+            "y",
+            Field::new(array(&[3, 3], vec![10i16, 20, 30, 40, 50, 60, 70, 80, 90])).with_dimensions(["lon", "time"]),
+        )
+        .field("s", Field::new(array(&[3], texts(&["", "\u{fc}", "z"]))).with_dimensions(["time"]))
+        .field("c", Field::new(array(&[], vec![6.0])).with_dimensions([""; 0]).with_attribute("u", "n"))
+        .field("b", Field::new(array(&[3], vec![true, true, false])).with_dimensions(["time"]));
+    open(&builder)
+}
+
+fn merged(readers: &[&Reader], dimension: &str, options: MergeOptions) -> (Vec<u8>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.ds");
+    let merge = merge(readers, dimension, options).unwrap();
+    let losses = merge.losses().iter().map(ToString::to_string).collect();
+    merge.write(&path, OutputOptions::default()).unwrap();
+    (std::fs::read(&path).unwrap(), losses)
+}
+
+fn header(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes.split(|byte| *byte == b'\n').nth(1).unwrap()).unwrap()
+}
+
+fn read(bytes: Vec<u8>) -> Reader {
+    Reader::from_source(Source::from(bytes), OpenOptions::default()).unwrap()
+}
+
+#[cfg(target_endian = "little")]
+#[test]
+fn along_a_dimension_as_the_reference_does() {
+    let (one, two) = (first(), second());
+    let (bytes, losses) = merged(&[&one, &two], "time", MergeOptions::default());
+    // What ds-format 5.0.2 writes for the same two files.
+    let wanted = concat!(
+        r#"{"b": {".dims": ["time"], ".size": [5], ".offset": 0, ".len": 1, ".type": "bool", ".missing": false}, "#,
+        r#""c": {".dims": [], "u": "m", ".size": [], ".offset": 1, ".len": 8, ".type": "float64", ".missing": false, ".endian": "l"}, "#,
+        r#""only1": {".dims": ["time"], ".size": [5], ".offset": 9, ".len": 3, ".type": "uint8", ".missing": true, ".endian": "b"}, "#,
+        r#""s": {".dims": ["time"], ".size": [5], ".offset": 12, ".len": 46, ".type": "unicode", ".missing": false, ".endian": "l"}, "#,
+        r#""t": {".dims": ["time"], "units": "days since -4713-11-24 12:00 UTC", ".size": [5], ".offset": 58, ".len": 40, "#,
+        r#"".type": "float64", ".missing": false, ".endian": "l", "calendar": "proleptic_gregorian", ".time": true}, "#,
+        r#""x": {".dims": ["time", "lon"], "k": 2, ".size": [5, 3], ".offset": 98, ".len": 60, ".type": "float32", "#,
+        r#"".missing": false, ".endian": "l", "l": 3}, "#,
+        r#""y": {".dims": ["lon", "time"], ".size": [3, 5], ".offset": 158, ".len": 30, ".type": "int16", ".missing": true, "#,
+        r#"".endian": "l"}, ".": {"title": "two", "n": 1, "m": 2}}"#
+    );
+    assert_eq!(header(&bytes), wanted);
+    assert_eq!(
+        losses,
+        [
+            "attribute of the dataset differs: the last is kept (once)",
+            "dataset with other values in a variable that is not joined: the first are kept (column \"c\")",
+            "attribute differs: the last is kept (column \"x\")",
+        ]
+    );
+    let file = read(bytes);
+    let values = |name: &str| file.variable(name).unwrap().read().unwrap();
+    assert_eq!(values("b").values().as_bools().unwrap(), [true, false, true, true, false]);
+    assert_eq!(values("only1").mask().unwrap(), &Mask::from_bools([false, false, true, true, true]));
+    assert_eq!(values("s").values(), &texts(&["a", "bc", "", "\u{fc}", "z"]));
+    let times = [2_451_545.5, 2_451_546.75, 2_451_545.5, 2_451_546.5, 2_451_547.520_833_333_5];
+    assert_eq!(values("t").values().as_slice::<f64>().unwrap(), times);
+    let x: Vec<f32> = (1u8..16).map(f32::from).collect();
+    assert_eq!(values("x").values().as_slice::<f32>().unwrap(), x);
+    let y = values("y");
+    assert_eq!(y.values().as_slice::<i16>().unwrap(), [1, 0, 10, 20, 30, 3, 4, 40, 50, 60, 5, 6, 70, 80, 90]);
+    assert_eq!((y.missing(), y.mask().unwrap().is_missing(1)), (1, true));
+}
+
+#[test]
+fn along_a_new_dimension() {
+    let (one, two) = (first(), second());
+    let (bytes, _) = merged(&[&one, &two], "time", MergeOptions::default().with_new(Some("run".to_owned())));
+    let file = read(bytes);
+    let c = file.variable("c").unwrap();
+    assert_eq!((c.dimensions(), c.attributes().get("u").unwrap().as_text()), (&["run".to_owned()][..], "\"n\""));
+    assert_eq!(c.read().unwrap().values().as_slice::<f64>().unwrap(), [5.0, 6.0]);
+    // Only chosen variables; all others are the first one's, byte for byte.
+    let options = MergeOptions::default().with_variables(Some(vec!["c".to_owned()]));
+    let (bytes, losses) = merged(&[&one, &two], "run", options);
+    let file = read(bytes);
+    assert_eq!(file.variable("c").unwrap().shape(), Some(&[2][..]));
+    let kept = |file: &Reader, name: &str| {
+        let variable = file.variable(name).unwrap();
+        let start = file.body() + variable.offset();
+        file.source().read(start..start + variable.stored_bytes()).unwrap()
+    };
+    for name in ["b", "only1", "s", "t", "x", "y"] {
+        assert_eq!(kept(&file, name), kept(&one, name), "{name}");
+    }
+    assert_eq!(losses.len(), 7, "{losses:?}");
+    // What a dataset does not have is missing there.
+    let mut edit = Edit::new(&one);
+    edit.remove_dimension("time").unwrap();
+    edit.set_values("z", array(&[1], texts(&["q"]))).set_dimensions("z", ["p"]).unwrap();
+    let other = open(&edit.into_builder());
+    let mut edit = Edit::new(&other);
+    edit.remove_variable("c").unwrap();
+    let third = open(&edit.into_builder());
+    let mut edit = Edit::new(&other);
+    edit.remove_variable("z").unwrap();
+    let fourth = open(&edit.into_builder());
+    let (bytes, losses) = merged(&[&fourth, &third], "run", MergeOptions::default());
+    let file = read(bytes);
+    let (c, z) = (file.variable("c").unwrap().read().unwrap(), file.variable("z").unwrap());
+    assert_eq!((c.values().as_slice::<f64>().unwrap()[0], c.mask().unwrap().as_bits()), (5.0, &[0x40][..]));
+    assert_eq!((z.dimensions(), z.shape()), (&["run".to_owned(), "p".to_owned()][..], Some(&[2, 1][..])));
+    assert_eq!(z.read().unwrap().mask().unwrap().as_bits(), [0x80]);
+    assert!(losses.is_empty(), "{losses:?}");
+}
+
+#[test]
+fn types_become_the_smallest_that_holds_both_or_are_refused() {
+    let one = |values: Values<'static>| {
+        let mut builder = Builder::new();
+        let len = values.len() as u64;
+        builder.field("v", Field::new(Array::new([len], values).unwrap()).with_dimensions(["n"]));
+        open(&builder)
+    };
+    let (narrow, wide) = (one(vec![-1i32].into()), one(vec![1i64 << 40].into()));
+    let file = read(merged(&[&narrow, &wide], "n", MergeOptions::default()).0);
+    assert_eq!(file.variable("v").unwrap().read().unwrap().values().as_slice::<i64>().unwrap(), [-1, 1 << 40]);
+    let refused = |other: &Reader, dimension: &str| {
+        let names = vec!["a.ds".to_owned(), "b.ds".to_owned()];
+        merge(&[&wide, other], dimension, MergeOptions::default().with_names(names)).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(&one(vec![0.5f64].into()), "n"),
+        "ds: b.ds: its type is float64, that of the datasets before int64: no type holds the values of both (column \"v\")"
+    );
+    assert_eq!(
+        refused(&one(vec![1u8, 2].into()), "m"),
+        "ds: b.ds: its sizes are [2], those of a dataset before [1], which do not join along a new dimension (column \"v\")"
+    );
+    let mut edit = Edit::new(&narrow);
+    edit.rename_dimensions([("n", "o")]).unwrap();
+    assert_eq!(
+        refused(&open(&edit.into_builder()), "n"),
+        "ds: b.ds: its dimensions are [\"o\"], those of a dataset before [\"n\"] (column \"v\")"
+    );
+    assert!(merge(&[], "n", MergeOptions::default()).is_err());
+    let unknown = MergeOptions::default().with_variables(Some(vec!["w".to_owned()]));
+    assert_eq!(merge(&[&wide], "n", unknown).unwrap_err().to_string(), "ds: no dataset has a variable \"w\"");
+    let old = MergeOptions::default().with_new(Some("n".to_owned()));
+    assert_eq!(merge(&[&wide], "n", old).unwrap_err().to_string(), "ds: the dimension \"n\" is not new");
+}
+
+#[test]
+fn pieces_join_as_the_whole_does() {
+    // Larger than a piece, along the first, the second and the third dimension.
+    let shape = [70u64, 60, 90];
+    let count = shape.iter().product::<u64>();
+    let numbers = |add: u64| (0..count).map(|n| (n * 7 + add) as u32).collect::<Vec<u32>>();
+    let mask = Mask::from_bools((0..count).map(|n| n % 11 == 3));
+    for axis in 0..3usize {
+        let part = |add: u64, size: u64, masked: bool| {
+            let (mut sizes, mut dims) = (shape, ["a", "b", "c"]);
+            sizes[axis] = size;
+            dims[axis] = "along";
+            let len = sizes.iter().product::<u64>() as usize;
+            let whole = Array::new(sizes, numbers(add)[..len].to_vec()).unwrap();
+            let whole = if masked { whole.with_mask(Mask::from_bools(mask.iter().take(len))).unwrap() } else { whole };
+            let mut builder = Builder::new();
+            builder.field("v", Field::new(whole.clone()).with_dimensions(dims)).attribute("x", JsonBuf::null());
+            (open(&builder), whole)
+        };
+        let parts = [part(1, 30, false), part(2, shape[axis], true), part(3, 1, false)];
+        let readers: Vec<&Reader> = parts.iter().map(|(reader, _)| reader).collect();
+        let file = read(merged(&readers, "along", MergeOptions::default()).0);
+        let v = file.variable("v").unwrap().read().unwrap();
+        assert_eq!((v.shape()[axis], v.data_type()), (30 + shape[axis] + 1, DataType::Uint32));
+        let (values, sizes) = (v.values().as_slice::<u32>().unwrap(), v.shape().to_vec());
+        for index in 0..v.len() as u64 {
+            let place = [index / (sizes[1] * sizes[2]), index / sizes[2] % sizes[1], index % sizes[2]];
+            let (mut part, mut inner) = (0, place);
+            while inner[axis] >= parts[part].1.shape()[axis] {
+                inner[axis] -= parts[part].1.shape()[axis];
+                part += 1;
+            }
+            let of = &parts[part].1;
+            let at = ((inner[0] * of.shape()[1] + inner[1]) * of.shape()[2] + inner[2]) as usize;
+            let missing = of.mask().is_some_and(|mask| mask.is_missing(at));
+            assert_eq!(v.mask().unwrap().is_missing(index as usize), missing, "{place:?}");
+            assert!(missing || values[index as usize] == of.values().as_slice::<u32>().unwrap()[at], "{place:?}");
+        }
+    }
+}
