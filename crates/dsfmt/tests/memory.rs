@@ -1,0 +1,226 @@
+//! What a file can make a reader allocate: an allocator that counts stands under all of it.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
+#![allow(unsafe_code, reason = "the allocator's trait is unsafe; this one only counts and hands everything on")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use container_core::{ErrorKind, Limits, OpenOptions, ReadAt, Source};
+use dsfmt::{Builder, Field, Reader, Select, Selection};
+
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system's allocator as it came; the counters touch no memory of it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
+        PEAK.fetch_max(live, Relaxed);
+        // SAFETY: the caller's promise is handed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
+        PEAK.fetch_max(live, Relaxed);
+        // SAFETY: the caller's promise is handed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: the caller's promise is handed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+/// The most that is allocated at a time while `work` runs, beyond what was before.
+#[track_caller]
+fn bounded<T>(what: &str, limit: usize, work: impl FnOnce() -> T) -> T {
+    let before = LIVE.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    let done = work();
+    let found = PEAK.load(Relaxed) - before;
+    assert!(found <= limit, "{what}: {found} bytes where {limit} are enough");
+    done
+}
+
+/// Bytes that are in no memory: each is read where it is asked for.
+struct Medium(Vec<u8>);
+
+impl ReadAt for Medium {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
+        let start = usize::try_from(offset).unwrap();
+        buffer.copy_from_slice(&self.0[start..start + buffer.len()]);
+        Ok(())
+    }
+}
+
+/// In memory, and by position.
+fn both(header: &str, body: &[u8]) -> [Source; 2] {
+    let bytes = [b"ds-1.0\n", header.as_bytes(), b"\n", body].concat();
+    [bytes.clone().into(), Source::new(Medium(bytes))]
+}
+
+fn open(source: Source) -> Reader {
+    Reader::from_source(source, OpenOptions::default()).unwrap()
+}
+
+/// One test, so that no other thread allocates meanwhile.
+#[test]
+fn nothing_is_allocated_that_was_only_declared() {
+    headers();
+    declared();
+    missing();
+    parts();
+}
+
+fn headers() {
+    let header = format!("{{{}}}", (0..200_000).map(|n| format!("\"{n}\":{{}}")).collect::<Vec<_>>().join(","));
+    // The shortest variables, all of them wrong: each with a name, a place in the table of names, and what is wrong.
+    for source in both(&header, b"") {
+        let reader = bounded("variables", 60 * header.len(), || open(source));
+        assert!(reader.variables().all(|variable| variable.problem().is_some()));
+    }
+    for (what, member, factor) in [
+        ("sizes", r#"".size":[0"#, 16),
+        ("dimensions", r#"".dims":["""#, 40),
+        ("an attribute", r#""a":[0"#, 4),
+        ("blanks", r#""a":[0"#, 4),
+    ] {
+        let item = match what {
+            "dimensions" => ",\"\"",
+            "blanks" => "    ",
+            _ => ",0",
+        };
+        let header = format!("{{\"x\":{{{member}{}]}}}}", item.repeat(500_000));
+        for source in both(&header, b"") {
+            bounded(what, factor * header.len(), || open(source));
+        }
+    }
+    // As many dimensions as there may be, without names, of variables with names of their own of any length.
+    for len in [1, 10, 100, 1000, 10_000] {
+        let ones = vec!["1"; 128].join(",");
+        let name = "n".repeat(len);
+        let member = |n: usize| format!("\"{name}{n}\":{{\".size\":[{ones}],\".type\":\"int8\"}}");
+        let header = format!("{{{}}}", (0..100).map(member).collect::<Vec<_>>().join(","));
+        for source in both(&header, b"\0") {
+            bounded("names of dimensions", 64 * header.len(), || open(source));
+        }
+    }
+    let deep = format!("{{\"x\":{{\"a\":{}", "[".repeat(4 * MIB));
+    for source in both(&deep, b"") {
+        bounded("open brackets", deep.len() + 256 * KIB, || {
+            assert!(Reader::from_source(source, OpenOptions::default()).is_err());
+        });
+    }
+    let long = " ".repeat(4 * MIB);
+    let options = OpenOptions::default().with_limits(Limits::default().with_metadata_bytes(MIB as u64));
+    for source in both(&long, b"") {
+        bounded("a header beyond the limit", 256 * KIB, || {
+            let error = Reader::from_source(source, options).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+        });
+    }
+}
+
+fn declared() {
+    // Sizes, lengths and masks that are not there.
+    let body = vec![0xff; MIB];
+    for member in [
+        r#"".size":[1000000000000],".type":"int8""#,
+        r#"".size":[1000000000000],".type":"bool""#,
+        r#"".size":[1000000000000],".type":"int8",".missing":true,".len":1048576"#,
+        r#"".size":[1000000000000],".type":"int8",".missing":true,".len":125000000000"#,
+        r#"".size":[100000000000],".type":"unicode",".len":1048576"#,
+        r#"".size":[100000000000],".type":"unicode",".missing":true,".len":12500000000"#,
+        r#"".size":[8388608],".type":"int8",".missing":true,".len":1048575"#,
+        // Eight missing elements for each byte, but one byte too many.
+        r#"".size":[8388600],".type":"int8",".missing":true,".len":1048576"#,
+        r#"".size":[8388600],".type":"bool",".missing":true,".len":1048576"#,
+        // Lengths of 2^64 - 1.
+        r#"".size":[131072],".type":"unicode",".len":1048576"#,
+        r#"".size":[131072],".type":"str",".len":1048576"#,
+        r#"".size":[131071],".type":"str",".len":1048576"#,
+        r#"".size":[1],".type":"str",".len":1048576"#,
+    ] {
+        let header = format!("{{\"x\":{{{member}}}}}");
+        for source in both(&header, &body) {
+            let reader = bounded("opening", 160 * KIB, || open(source));
+            let x = reader.variable("x").unwrap();
+            bounded(member, 1600 * KIB, || {
+                assert!(x.read().is_err());
+                assert!(x.read_rows(0..1).is_err(), "{member}");
+                assert!(x.select(&Selection::default().with("x_1", Select::Index(0))).is_err());
+                assert!(Builder::new().field("y", Field::copy(&x)).validate().is_err() || member.contains("int8") || member.contains("bool"));
+            });
+        }
+    }
+}
+
+fn missing() {
+    // A bit of the file for an element of 8 bytes that is missing: 64 times the file, as long as that is within the limits.
+    let body = vec![0xff; MIB];
+    for (data_type, width) in [("float64", 8), ("int8", 1), ("bool", 1), ("unicode", 8), ("str", 8)] {
+        let header = format!("{{\"x\":{{\".size\":[{}],\".type\":\"{data_type}\",\".missing\":true,\".len\":{MIB}}}}}", 8 * MIB);
+        let small = OpenOptions::default().with_limits(Limits::default().with_block_bytes(8 * width * MIB as u64 - 1));
+        for source in both(&header, &body) {
+            let reader = open(source.clone());
+            let array = bounded(data_type, (8 * width as usize + 3) * MIB, || reader.variable("x").unwrap().read().unwrap());
+            assert_eq!((array.len(), array.missing()), (8 * MIB, 8 * MIB));
+            drop(array);
+            // One element less than the limit takes.
+            let reader = Reader::from_source(source, small).unwrap();
+            let x = reader.variable("x").unwrap();
+            if width > 1 {
+                bounded("beyond the limit", 2 * MIB + 64 * KIB, || {
+                    let error = x.read().unwrap_err();
+                    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+                });
+                let half = 2 * MIB as u64;
+                let array = x.read_rows(half..half + 100).unwrap();
+                assert_eq!(array.missing(), 100);
+            }
+        }
+    }
+    // Bits become bytes.
+    let header = format!("{{\"x\":{{\".size\":[{}],\".type\":\"bool\"}}}}", 8 * MIB);
+    for source in both(&header, &body) {
+        let reader = open(source);
+        let x = reader.variable("x").unwrap();
+        assert_eq!(bounded("bools", 8 * MIB + 600 * KIB, || x.read().unwrap()).len(), 8 * MIB);
+    }
+}
+
+/// Parts of a variable take what they are.
+fn parts() {
+    let body = vec![0; 16 * MIB];
+    for (data_type, size, each) in [("float64", 2 * MIB, 8), ("int8", 16 * MIB, 1), ("bool", 128 * MIB, 1), ("str", 2 * MIB, 16)] {
+        let header = format!(
+            "{{\"x\":{{\".size\":[{},16],\".dims\":[\"i\",\"j\"],\".type\":\"{data_type}\",\".len\":{}}}}}",
+            size / 16,
+            16 * MIB
+        );
+        for source in both(&header, &body) {
+            let reader = open(source);
+            let x = reader.variable("x").unwrap();
+            let rows = 1000u64..1100;
+            bounded(data_type, 1600 * each + 600 * KIB, || x.read_rows(rows).unwrap());
+            let half = Select::Range { start: Some(1000), stop: Some(1100), step: Some(7) };
+            let selection = Selection::default().with("i", half).with("j", Select::List(vec![3, -1]));
+            assert_eq!(bounded(data_type, MIB, || x.select(&selection).unwrap()).len(), 30);
+        }
+    }
+}
