@@ -7,7 +7,7 @@ mod common;
 
 use common::File;
 use container_core::{ErrorKind, Limits, OpenOptions, ReadAt, Source};
-use dsfmt::{Builder, DataType, Endian, Field, Reader};
+use dsfmt::{Builder, DataType, Endian, Field, Reader, Select, Selection};
 
 /// A file of this header and body.
 fn file(header: &str, body: &[u8]) -> Vec<u8> {
@@ -388,29 +388,41 @@ fn nesting_without_end() {
 /// A million variables are opened; one more than the limit is not.
 #[test]
 fn a_million_variables() {
-    let members: Vec<String> = (0..1_000_000).map(|n| format!("\"{n}\":{{\".size\":[0]}}")).collect();
-    let header = format!("{{{}}}", members.join(","));
+    let header = many(1_000_000);
     let reader = open(&header, b"");
     assert_eq!(reader.len(), 1_000_000);
     assert_eq!(reader.variable("999999").unwrap().dimensions(), ["999999_1"]);
     let error = reader.variable("no").unwrap_err().to_string();
     assert!(error.starts_with("ds: there is no variable \"no\": there are \"0\", \"1\", "), "{error}");
     assert!(error.ends_with("\"19\", and 999980 more"), "{error}");
-    assert_eq!(reader.dimensions().len(), 1_000_000);
-    let limits = Limits::default().with_columns(999_999);
-    let few = OpenOptions::default().with_limits(limits);
+    let few = OpenOptions::default().with_limits(Limits::default().with_columns(999_999));
     let error = Reader::from_source(file(&header, b"").into(), few).unwrap_err();
     assert_eq!(error.to_string(), "ds: the number of variables 1000000 exceeds the limit 999999");
+}
+
+fn many(variables: usize) -> String {
+    let members: Vec<String> = (0..variables).map(|n| format!("\"{n}\":{{\".size\":[0]}}")).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// What would take minutes if each of many were compared with all others.
+#[test]
+fn many_of_everything() {
+    const MANY: usize = 100_000;
+    let reader = open(&many(MANY), b"");
+    assert_eq!(reader.dimensions().len(), MANY);
+    // A name that only the last one has a dimension of.
+    let selection = Selection::new().with(format!("{}_1", MANY - 1), Select::all());
+    assert_eq!(reader.variables().filter(|variable| variable.select(&selection).is_ok()).count(), MANY);
     // One name many times is one variable.
-    let reader = open(&format!("{{{}}}", vec!["\"x\":{\".size\":[0]}"; 100_000].join(",")), b"");
+    let reader = open(&format!("{{{}}}", vec!["\"x\":{\".size\":[0]}"; MANY].join(",")), b"");
     assert_eq!(reader.len(), 1);
-    // Attributes are had one by one without a look at all of them each time.
-    let attributes: Vec<String> = (0..100_000).map(|n| format!("\"a{n}\":{n}")).collect();
+    let attributes: Vec<String> = (0..MANY).map(|n| format!("\"a{n}\":{n}")).collect();
     let reader = open(&format!("{{\"x\":{{\".size\":[0],{0}}},\".\":{{{0}}}}}", attributes.join(",")), b"");
     let mut copy = Builder::new();
     copy.attributes_of(&reader).field("x", Field::copy(&reader.variable("x").unwrap()));
     copy.write_to(&mut std::io::sink()).unwrap();
-    assert_eq!((reader.attributes().count(), reader.variable("x").unwrap().attributes().count()), (100_000, 100_000));
+    assert_eq!((reader.attributes().count(), reader.variable("x").unwrap().attributes().count()), (MANY, MANY));
 }
 
 #[test]

@@ -164,7 +164,11 @@ fn declared() {
                 assert!(x.read().is_err());
                 assert!(x.read_rows(0..1).is_err(), "{member}");
                 assert!(x.select(&Selection::default().with("x_1", Select::Index(0))).is_err());
-                assert!(Builder::new().field("y", Field::copy(&x)).validate().is_err() || member.contains("int8") || member.contains("bool"));
+                assert!(
+                    Builder::new().field("y", Field::copy(&x)).validate().is_err()
+                        || member.contains("int8")
+                        || member.contains("bool")
+                );
             });
         }
     }
@@ -174,11 +178,13 @@ fn missing() {
     // A bit of the file for an element of 8 bytes that is missing: 64 times the file, as long as that is within the limits.
     let body = vec![0xff; MIB];
     for (data_type, width) in [("float64", 8), ("int8", 1), ("bool", 1), ("unicode", 8), ("str", 8)] {
-        let header = format!("{{\"x\":{{\".size\":[{}],\".type\":\"{data_type}\",\".missing\":true,\".len\":{MIB}}}}}", 8 * MIB);
+        let header =
+            format!("{{\"x\":{{\".size\":[{}],\".type\":\"{data_type}\",\".missing\":true,\".len\":{MIB}}}}}", 8 * MIB);
         let small = OpenOptions::default().with_limits(Limits::default().with_block_bytes(8 * width * MIB as u64 - 1));
         for source in both(&header, &body) {
             let reader = open(source.clone());
-            let array = bounded(data_type, (8 * width as usize + 3) * MIB, || reader.variable("x").unwrap().read().unwrap());
+            let array =
+                bounded(data_type, (8 * width as usize + 3) * MIB, || reader.variable("x").unwrap().read().unwrap());
             assert_eq!((array.len(), array.missing()), (8 * MIB, 8 * MIB));
             drop(array);
             // One element less than the limit takes.
@@ -207,7 +213,9 @@ fn missing() {
 /// Parts of a variable take what they are.
 fn parts() {
     let body = vec![0; 16 * MIB];
-    for (data_type, size, each) in [("float64", 2 * MIB, 8), ("int8", 16 * MIB, 1), ("bool", 128 * MIB, 1), ("str", 2 * MIB, 16)] {
+    for (data_type, size, each) in
+        [("float64", 2 * MIB, 8), ("int8", 16 * MIB, 1), ("bool", 128 * MIB, 1), ("str", 2 * MIB, 16)]
+    {
         let header = format!(
             "{{\"x\":{{\".size\":[{},16],\".dims\":[\"i\",\"j\"],\".type\":\"{data_type}\",\".len\":{}}}}}",
             size / 16,

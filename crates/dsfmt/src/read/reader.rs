@@ -1,6 +1,8 @@
 //! A file, opened.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use container_core::{Bytes, Error, OpenOptions, Result, Source};
 
@@ -23,6 +25,8 @@ pub struct Reader {
     pub(crate) body: u64,
     /// One for each variable.
     indexes: Vec<Index>,
+    /// The names of all dimensions, once somebody has asked for one.
+    names: OnceLock<HashSet<String>>,
 }
 
 /// A dimension: its name, and the size that the variables along it have.
@@ -87,7 +91,7 @@ impl Reader {
         let body = len.min(start + line.len() as u64 + 1);
         let header = Header::parse(line, start, len - body, &options.limits)?;
         let indexes = header.entries.iter().map(|_| Index::default()).collect();
-        Ok(Self { source, options, header, body, indexes })
+        Ok(Self { source, options, header, body, indexes, names: OnceLock::new() })
     }
 
     /// The version of the format that the file states.
@@ -157,12 +161,18 @@ impl Reader {
         Attributes::new(self.header.attributes(), false)
     }
 
+    /// Has any variable a dimension of this name? All are gone through once.
+    pub(crate) fn has_dimension(&self, name: &str) -> bool {
+        let all = || self.header.entries.iter().flat_map(|entry| entry.dimensions.iter().cloned()).collect();
+        self.names.get_or_init(all).contains(name)
+    }
+
     /// All dimensions, in the order in which variables name them. Of one on whose size variables disagree the first is given;
     /// [`verify`](crate::Reader::verify) tells.
     #[must_use]
     pub fn dimensions(&self) -> Vec<Dimension> {
         let mut all: Vec<Dimension> = Vec::new();
-        let mut known = std::collections::HashSet::new();
+        let mut known = HashSet::new();
         for variable in self.variables().filter(|variable| variable.problem().is_none()) {
             for (name, size) in variable.dimensions().iter().zip(variable.shape().unwrap_or_default()) {
                 if known.insert(name) {

@@ -159,7 +159,7 @@ impl<'r> Variable<'r> {
     fn check_names(&self, selection: &Selection) -> Result<()> {
         for (name, _) in &selection.parts {
             let here = self.dimensions().contains(name);
-            if !here && !self.reader.variables().any(|variable| variable.dimensions().contains(name)) {
+            if !here && !self.reader.has_dimension(name) {
                 let own = self.dimensions();
                 return Err(Error::usage(format!("no variable has a dimension {name:?}: this one has {own:?}")));
             }
