@@ -20,6 +20,8 @@ mod edit;
 mod json;
 mod kernel;
 mod merge;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 #[cfg(feature = "netcdf")]
 pub mod netcdf;
 mod read;

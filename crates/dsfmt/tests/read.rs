@@ -53,6 +53,11 @@ where
                             assert_eq!((view.iter().collect(), mask.is_none()), (expected.clone(), true));
                         }
                         rows_agree(&array, |rows| x.read_rows(rows));
+                        let rows = shape.first().copied().unwrap_or(1);
+                        let (half, wide) = (rows / 2, all.len() / rows as usize);
+                        let mut some = vec![make(7); all.len() - half as usize * wide];
+                        x.read_into(half..rows, make(99), &mut some)?;
+                        assert_eq!(some, with(make(99))[half as usize * wide..]);
                         assert!(reader.variable("y")?.bools()?[0]);
                         Ok(array.into_owned())
                     };
@@ -312,6 +317,12 @@ fn what_cannot_be_asked_is_said() {
     assert_eq!(text(x.strings().unwrap_err()), "ds: its values are float64, no strings (column \"x\")");
     assert_eq!(text(x.read_rows(0..2).unwrap_err()), "ds: there are no rows 0 to 2 of 1 (column \"x\")");
     assert_eq!(x.values::<f64>().unwrap()[..], [0.0]);
+    let room = x.read_into(0..1, 0.0f64, &mut [0.0; 2]).unwrap_err();
+    assert_eq!(text(room), "ds: there is room for 2 elements where 1 are read (column \"x\")");
+    assert_eq!(
+        text(x.read_into(0..1, 0i8, &mut [0]).unwrap_err()),
+        "ds: its values are float64, not int8 (column \"x\")"
+    );
 }
 
 #[test]

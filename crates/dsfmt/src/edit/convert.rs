@@ -1,6 +1,5 @@
 //! Values brought into another type.
 
-
 use container_core::{Error, Result};
 
 use crate::array::{Array, Mask, Values, each_kind};

@@ -32,6 +32,15 @@ pub(crate) fn unpack(bytes: &[u8], out: &mut [bool]) {
     }
 }
 
+/// The first `count` truth values of `bytes`, or as many as there are.
+pub(crate) fn unpacked(bytes: &[u8], count: usize) -> Vec<bool> {
+    #[expect(clippy::indexing_slicing, reason = "the table has an entry for every byte")]
+    let eights: Vec<[bool; 8]> = bytes.iter().map(|byte| EIGHT[usize::from(*byte)]).collect();
+    let mut out = eights.into_flattened();
+    out.truncate(count);
+    out
+}
+
 /// The `len` bits from bit `first` of `bytes` on, moved to the front; bits behind them are zeros. `first` is less than 8.
 pub(crate) fn shifted(bytes: &[u8], first: usize, len: usize) -> Vec<u8> {
     let count = len.div_ceil(8);
@@ -113,6 +122,7 @@ mod tests {
             let mut out = vec![false; len];
             unpack(&bytes, &mut out);
             assert_eq!(out, all[..len]);
+            assert_eq!(unpacked(&bytes, len), out);
             assert_eq!(missing(&bytes, len as u64), out.iter().filter(|bit| **bit).count() as u64);
             for first in 0..8 {
                 let bits = shifted(&bytes, first, len);

@@ -4,6 +4,6 @@ mod bits;
 mod expand;
 mod load;
 
-pub(crate) use bits::{copy_bits, missing, missing_in, shifted, unpack};
+pub(crate) use bits::{copy_bits, missing, missing_in, shifted, unpack, unpacked};
 pub(crate) use expand::{expand, expand_numbers};
 pub(crate) use load::load;

@@ -1,6 +1,8 @@
 //! The reader: the header once, then every variable by itself.
 
+mod fill;
 mod index;
+mod mask;
 mod reader;
 mod select;
 mod strings;

@@ -6,8 +6,9 @@ use std::ops::Range;
 use container_core::{Error, Result};
 
 use crate::array::{Mask, Strings};
+use crate::read::fill::{room, slice};
 use crate::read::index::{TEXT_BLOCK, TextIndex, add, length};
-use crate::read::values::{Layout, room, slice};
+use crate::read::values::Layout;
 use crate::read::variable::Variable;
 use crate::types::DataType;
 

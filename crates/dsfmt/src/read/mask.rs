@@ -1,0 +1,78 @@
+//! Which elements are missing, and what that says of the places of the others.
+
+use std::ops::Range;
+
+use container_core::{Error, Result};
+
+use crate::array::Mask;
+use crate::kernel;
+use crate::read::fill::{slice, too_many};
+use crate::read::index::{MASK_BLOCK, MaskIndex};
+use crate::read::values::Layout;
+use crate::read::variable::Variable;
+use crate::types::DataType;
+use crate::wire::bit_bytes;
+
+impl<'r> Variable<'r> {
+    /// The sums over its mask, checked against the bytes that the variable is said to take.
+    pub(crate) fn mask_index(&self, layout: &Layout) -> Result<&'r MaskIndex> {
+        let known = &self.index.mask;
+        if let Some(index) = known.get() {
+            return Ok(index);
+        }
+        let bytes = layout.mask.clone().unwrap_or(0..0);
+        let index = MaskIndex::new(&self.reader.source, bytes, layout.count)?;
+        let room = layout.data.end - layout.data.start;
+        let (fits, needed) = match layout.data_type.width() {
+            Some(width) => (index.stored * width as u64 == room, index.stored * width as u64),
+            None if layout.data_type == DataType::Bool => (bit_bytes(index.stored) == room, bit_bytes(index.stored)),
+            None => (index.stored * 8 <= room, index.stored * 8),
+        };
+        if !fits {
+            let (stored, count, more) =
+                (index.stored, layout.count, if layout.data_type.is_text() { " or more" } else { "" });
+            return Err(Error::invalid(format!(
+                "its mask leaves {stored} of {count} elements, which take {needed} bytes{more}; its .len has {room} for them"
+            ))
+            .at(layout.data.start));
+        }
+        Ok(known.get_or_init(|| index))
+    }
+
+    /// Which elements of a range are missing, the first of the range in the first bit.
+    pub(crate) fn mask_bits(&self, layout: &Layout, range: Range<u64>) -> Result<Option<Mask<'r>>> {
+        let Some(mask) = &layout.mask else { return Ok(None) };
+        self.mask_index(layout)?;
+        let len = usize::try_from(range.end - range.start).map_err(|_| too_many(range.end - range.start))?;
+        let bytes = mask.start + range.start / 8..mask.start + bit_bytes(range.end).max(range.start / 8);
+        let first = (range.start % 8) as usize; // less than 8
+        let source = &self.reader.source;
+        let found = source.as_slice().and_then(|all| slice(all, &bytes));
+        match found {
+            Some(bits) if first == 0 => Mask::from_bits(bits, len).map(Some),
+            Some(bits) => Mask::from_bits(kernel::shifted(bits, first, len), len).map(Some),
+            None => {
+                let bits = source.read(bytes)?;
+                Mask::from_bits(kernel::shifted(&bits, first, len), len).map(Some)
+            }
+        }
+    }
+
+    /// How many values are stored before this element.
+    pub(crate) fn rank(&self, layout: &Layout, element: u64) -> Result<u64> {
+        let Some(mask) = &layout.mask else { return Ok(element) };
+        let index = self.mask_index(layout)?;
+        if element >= layout.count {
+            return Ok(index.stored);
+        }
+        let block = element / 8 / MASK_BLOCK as u64;
+        let bits = element - block * MASK_BLOCK as u64 * 8;
+        if bits == 0 {
+            return Ok(index.before(block));
+        }
+        let start = mask.start + block * MASK_BLOCK as u64;
+        let mut buffer = Vec::new();
+        let bytes = self.reader.source.view(start..start + bit_bytes(bits), &mut buffer)?;
+        Ok(index.before(block) + bits - kernel::missing(bytes, bits))
+    }
+}
