@@ -103,6 +103,7 @@
 )]
 
 mod array;
+pub mod container;
 mod edit;
 mod json;
 mod kernel;
@@ -115,10 +116,12 @@ mod read;
 mod stats;
 pub mod time;
 mod types;
+mod verify;
 mod wire;
 mod write;
 
 pub use array::{Array, Mask, Strings, Values};
+pub use container::FORMAT;
 pub use container_core::{Error, OutputOptions, Overwrite, Result, Sync};
 pub use edit::Edit;
 pub use json::{Items, Json, JsonBuf, JsonKind, Members};

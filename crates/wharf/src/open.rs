@@ -10,6 +10,8 @@ static FORMATS: &[&dyn Format] = &[
     idv::MODEL_FORMAT,
     #[cfg(feature = "datadings")]
     datadings::FORMAT,
+    #[cfg(feature = "ds")]
+    dsfmt::FORMAT,
 ];
 
 /// The formats that this build knows, in the order in which they are asked whether a file is theirs.

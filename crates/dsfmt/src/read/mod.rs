@@ -10,6 +10,8 @@ mod values;
 mod variable;
 mod view;
 
+pub(crate) use values::Layout;
+
 pub use reader::{Dimension, Reader};
 pub use select::{Select, Selection};
 pub(crate) use values::by_number;

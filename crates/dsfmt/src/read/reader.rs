@@ -129,6 +129,11 @@ impl Reader {
         self.header.entries.iter().zip(&self.indexes).map(|(entry, index)| Variable::new(self, entry, index))
     }
 
+    /// The variable at this place of the header.
+    pub(crate) fn variable_at(&self, place: usize) -> Option<Variable<'_>> {
+        Some(Variable::new(self, self.header.entries.get(place)?, self.indexes.get(place)?))
+    }
+
     /// The variable of this name.
     ///
     /// # Errors

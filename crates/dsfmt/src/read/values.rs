@@ -267,7 +267,7 @@ impl<'r> Variable<'r> {
     }
 
     /// A range of elements, and which of them are missing.
-    fn elements(&self, layout: &Layout, range: Range<u64>) -> Result<(Values<'r>, Option<Mask<'r>>)> {
+    pub(crate) fn elements(&self, layout: &Layout, range: Range<u64>) -> Result<(Values<'r>, Option<Mask<'r>>)> {
         let mask = self.mask_bits(layout, range.clone())?;
         let found = mask.as_ref();
         let values = by_number!(layout.data_type,

@@ -86,6 +86,15 @@ impl Units {
         Date::from_micros(self.since.total().checked_add(scaled(value, self.unit)?)?, self.calendar())
     }
 
+    /// The same, rounded to what a number tells that may be off by `error`: to a microsecond, a millisecond, a second, or a minute.
+    #[must_use]
+    pub fn date_to(self, value: f64, error: f64) -> Option<Date> {
+        #[allow(clippy::cast_precision_loss, reason = "an order of magnitude")]
+        let error = error * self.unit as f64;
+        let step = [1, 1000, 1_000_000].into_iter().find(|step| error <= f64::from(*step)).unwrap_or(60_000_000);
+        self.date(value).map(|date| date.rounded(step))
+    }
+
     /// The same of an integer, which a float may not hold.
     #[must_use]
     pub fn date_of_integer(self, value: i128) -> Option<Date> {

@@ -27,7 +27,7 @@ pub(crate) struct Entry {
     /// Without the escape of a name that begins with a dot or a backslash.
     pub(crate) name: String,
     /// Its member of the header.
-    text: Range<usize>,
+    pub(crate) text: Range<usize>,
     pub(crate) dimensions: Vec<String>,
     /// `None` for an empty variable.
     pub(crate) shape: Option<Vec<u64>>,
@@ -93,6 +93,17 @@ impl Header {
         self.by_name.insert(entry.name.clone(), self.entries.len());
         self.entries.push(entry);
         Ok(())
+    }
+
+    /// All of it.
+    pub(crate) fn whole(&self) -> Json<'_> {
+        let text = std::str::from_utf8(&self.text).unwrap_or_default(); // it was checked
+        Json::checked(text.trim_matches([' ', '\t', '\r', '\n']))
+    }
+
+    /// Where a piece of it begins, in bytes from the beginning of the line.
+    pub(crate) fn place(&self, piece: Json<'_>) -> u64 {
+        piece.as_text().as_ptr().addr().saturating_sub(self.text.as_ptr().addr()) as u64
     }
 
     fn json(&self, span: &Range<usize>) -> Json<'_> {

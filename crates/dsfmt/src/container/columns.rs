@@ -1,0 +1,117 @@
+//! Variables in tables.
+
+use std::collections::HashMap;
+
+use container_core::ColumnInfo;
+
+use crate::read::{Reader, Variable};
+
+/// The table of what has no dimension.
+const SCALARS: &str = "scalars";
+
+/// Dimensions of a variable that is shown as lists in lists.
+const MOST_DIMENSIONS: usize = 128;
+
+/// The variables of a table.
+pub(super) struct Group {
+    pub(super) name: String,
+    pub(super) rows: u64,
+    /// Their places in the header.
+    pub(super) variables: Vec<usize>,
+    pub(super) columns: Vec<ColumnInfo>,
+}
+
+impl Group {
+    fn new(name: String, rows: u64) -> Self {
+        Self { name, rows, variables: Vec::new(), columns: Vec::new() }
+    }
+
+    fn add(&mut self, place: usize, variable: &Variable<'_>) {
+        let mut info = describe(variable);
+        let rows = variable.shape().map_or(1, |shape| shape.first().copied().unwrap_or(1));
+        if info.unreadable.is_none() && rows != self.rows {
+            let first = self.columns.first().map_or("", |column| &column.name);
+            let detail = format!("its dimension {:?} has {rows} elements, that of {first:?} {}", self.name, self.rows);
+            info.unreadable = Some(detail);
+        }
+        self.variables.push(place);
+        self.columns.push(info);
+    }
+}
+
+/// The tables of a file, in the order in which variables name their first dimensions; scalars last.
+pub(super) fn groups(reader: &Reader) -> Vec<Group> {
+    let mut all: Vec<Group> = Vec::new();
+    let mut by_name: HashMap<&str, usize> = HashMap::new();
+    let mut scalars = Group::new(SCALARS.to_owned(), 1);
+    let leading = |variable: &Variable<'_>| variable.shape().and_then(|shape| shape.first().copied());
+    for variable in reader.variables().filter(|variable| variable.problem().is_none()) {
+        if let (Some(rows), Some(name)) = (leading(&variable), variable.dimensions().first()) {
+            by_name.entry(name).or_insert_with(|| {
+                all.push(Group::new(name.clone(), rows));
+                all.len() - 1
+            });
+        }
+    }
+    for (place, variable) in reader.variables().enumerate() {
+        // One that cannot be read stands where it would, as far as that is known.
+        let lies = variable.problem().is_some() || leading(&variable).is_some();
+        let name = variable.dimensions().first().filter(|_| lies);
+        match name.and_then(|name| by_name.get(name.as_str())).and_then(|group| all.get_mut(*group)) {
+            Some(group) => group.add(place, &variable),
+            None => scalars.add(place, &variable),
+        }
+    }
+    if !scalars.columns.is_empty() || all.is_empty() {
+        let mut number = 1;
+        while by_name.contains_key(scalars.name.as_str()) {
+            number += 1;
+            scalars.name = format!("{SCALARS}#{number}");
+        }
+        scalars.rows = u64::from(!scalars.columns.is_empty());
+        all.push(scalars);
+    }
+    all
+}
+
+/// What the header says of a variable.
+fn describe(variable: &Variable<'_>) -> ColumnInfo {
+    let shape = variable.shape();
+    let mut kind = variable.data_type().map_or("none", |data_type| data_type.name()).to_owned();
+    let inner: Vec<String> = match shape {
+        Some(shape) => {
+            let named = variable.dimensions().iter().zip(shape).skip(1);
+            named.take(MOST_DIMENSIONS).map(|(name, size)| format!("{name}={size}")).collect()
+        }
+        None => Vec::new(),
+    };
+    if !inner.is_empty() {
+        kind.push_str(&format!("[{}]", inner.join(", ")));
+    }
+    if let Some(problem) = variable.problem() {
+        let mut info = ColumnInfo::new(variable.name(), "unreadable");
+        info.unreadable = Some(problem.detail().to_owned());
+        return info;
+    }
+    let mut info = ColumnInfo::new(variable.name(), kind);
+    if let Some(shape) = shape
+        && shape.len() > MOST_DIMENSIONS
+    {
+        let detail = format!("it has {} dimensions; up to {MOST_DIMENSIONS} are shown in rows", shape.len());
+        info.unreadable = Some(detail);
+    }
+    let details = &mut info.details;
+    details.insert("dimensions".to_owned(), variable.dimensions().into());
+    details.insert("shape".to_owned(), shape.map_or(serde_json::Value::Null, Into::into));
+    details.insert("bytes".to_owned(), variable.stored_bytes().into());
+    if variable.data_type().is_some_and(|data_type| data_type.is_text() || data_type.width() > Some(1)) {
+        details.insert("endian".to_owned(), variable.endian().name().into());
+    }
+    if variable.is_masked() {
+        details.insert("missing".to_owned(), true.into());
+    }
+    if variable.is_time() {
+        details.insert("time".to_owned(), true.into());
+    }
+    info
+}

@@ -1,0 +1,217 @@
+//! A walk over a table: of each variable some rows at a time.
+
+use std::ops::Range;
+
+use container_core::{Error, Loss, Position, Result, Rows, Scan};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::DsTable;
+use super::nested::{Nested, Show, Wide};
+use crate::FORMAT_NAME;
+use crate::array::Array;
+use crate::read::Variable;
+
+/// Elements that all columns together hold in memory.
+const HELD: u64 = 4 << 20;
+
+/// Elements of one column that are held: at most, and at least.
+const MOST: u64 = 64 << 10;
+const LEAST: u64 = 1 << 10;
+
+pub(super) struct DsRows<'a> {
+    columns: Vec<Column<'a>>,
+    rows: Range<u64>,
+    /// The row that is shown.
+    current: Option<u64>,
+    left_out: Vec<Loss>,
+}
+
+struct Column<'a> {
+    variable: Variable<'a>,
+    name: &'a str,
+    /// What is in a row.
+    shape: &'a [u64],
+    /// Its elements.
+    wide: u64,
+    /// Elements that are read at once.
+    most: u64,
+    /// The rows that were read.
+    held: Option<(Range<u64>, Array<'a>)>,
+    show: Show,
+    /// The first row that lost something.
+    lost: Option<u64>,
+}
+
+impl<'a> DsRows<'a> {
+    pub(super) fn new(table: &'a DsTable, scan: &Scan) -> Result<Self> {
+        let len = table.group.rows;
+        if scan.rows.start > len {
+            let detail = format!("there is no row {}: the table has {len}", scan.rows.start);
+            return Err(Error::usage(detail).in_format(FORMAT_NAME));
+        }
+        let infos = &table.group.columns;
+        let mut left_out = Vec::new();
+        let chosen: Vec<usize> = match &scan.columns {
+            Some(chosen) => chosen.clone(),
+            None => {
+                for info in infos {
+                    if let Some(why) = &info.unreadable {
+                        let mut first = Position::default();
+                        first.column = Some(info.name.clone().into());
+                        left_out.push(Loss::new(format!("column left out ({why})"), 1, first));
+                    }
+                }
+                (0..infos.len())
+                    .filter(|index| infos.get(*index).is_some_and(|info| info.unreadable.is_none()))
+                    .collect()
+            }
+        };
+        let most = (HELD / (chosen.len() as u64).max(1)).clamp(LEAST, MOST);
+        let column = |index: usize| {
+            let missing = || Error::usage(format!("there is no column {index}")).in_format(FORMAT_NAME);
+            let info = infos.get(index).ok_or_else(missing)?;
+            if let Some(why) = &info.unreadable {
+                let detail = format!("the column cannot be read: {why}");
+                return Err(Error::usage(detail).in_format(FORMAT_NAME).in_column(info.name.clone()));
+            }
+            let place = table.group.variables.get(index);
+            let variable = place.and_then(|place| table.reader.variable_at(*place)).ok_or_else(missing)?;
+            let shape = variable.shape().unwrap_or_default().get(1..).unwrap_or_default();
+            Ok(Column {
+                variable,
+                name: variable.name(),
+                shape,
+                wide: shape.iter().product(), // which does not overflow, as the whole product does not
+                most,
+                held: None,
+                show: Show::new(&variable, table.times, scan.missing_as_null),
+                lost: None,
+            })
+        };
+        let columns = chosen.into_iter().map(column).collect::<Result<_>>()?;
+        let rows = scan.rows.start..scan.rows.end.min(len).max(scan.rows.start);
+        Ok(Self { columns, rows, current: None, left_out })
+    }
+
+    fn row(&self) -> Result<u64> {
+        self.current.ok_or_else(|| Error::usage("there is no current row").in_format(FORMAT_NAME))
+    }
+}
+
+impl Column<'_> {
+    /// Has a row in memory, unless it is read while it is shown.
+    fn hold(&mut self, row: u64, end: u64) -> Result<()> {
+        let known = self.held.as_ref().is_some_and(|(rows, _)| rows.contains(&row));
+        if known || self.is_wide() || self.variable.shape().is_none() {
+            return Ok(());
+        }
+        let rows = row..end.min(row.saturating_add((self.most / self.wide.max(1)).max(1)));
+        self.held = None;
+        self.held = Some((rows.clone(), self.variable.read_rows(rows)?));
+        Ok(())
+    }
+
+    fn is_wide(&self) -> bool {
+        self.wide > self.most
+    }
+}
+
+/// The value of a column in a row.
+struct ValueAt<'c, 'a>(&'c Column<'a>, u64);
+
+impl Serialize for ValueAt<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(column, row) = self;
+        let show = &column.show;
+        match &column.held {
+            Some((rows, array)) => {
+                // What was read lies in memory.
+                let start = usize::try_from((row - rows.start) * column.wide).unwrap_or(usize::MAX);
+                let (values, mask) = (array.values(), array.mask());
+                Nested { values, mask, shape: column.shape, start, show }.serialize(serializer)
+            }
+            None if column.variable.shape().is_none() => serializer.serialize_unit(),
+            None => {
+                let (variable, shape) = (column.variable, column.shape);
+                Wide { variable, shape, start: row * column.wide, most: column.most, show }.serialize(serializer)
+            }
+        }
+    }
+}
+
+impl Rows for DsRows<'_> {
+    fn advance(&mut self) -> Result<bool> {
+        let row = self.rows.start;
+        if self.current.take().is_some() {
+            // What the last row lost is known now.
+            for column in &mut self.columns {
+                if column.lost.is_none() && column.show.undated.get() > 0 {
+                    column.lost = Some(row.saturating_sub(1));
+                }
+            }
+        }
+        if row >= self.rows.end {
+            return Ok(false);
+        }
+        for column in &mut self.columns {
+            if let Err(error) = column.hold(row, self.rows.end) {
+                self.rows.start = self.rows.end;
+                return Err(error);
+            }
+        }
+        self.rows.start += 1;
+        self.current = Some(row);
+        Ok(true)
+    }
+
+    fn index(&self) -> u64 {
+        self.current.unwrap_or(0)
+    }
+
+    fn row(&self) -> &dyn erased_serde::Serialize {
+        self
+    }
+
+    fn json(&self, out: &mut Vec<u8>) -> Result<()> {
+        let row = self.row()?;
+        let start = out.len();
+        serde_json::to_writer(&mut *out, self).map_err(|cause| {
+            out.truncate(start);
+            Error::invalid("the row cannot be shown").caused_by(cause).in_format(FORMAT_NAME).in_row(row)
+        })
+    }
+
+    fn losses(&self) -> Vec<Loss> {
+        let mut losses = self.left_out.clone();
+        for column in &self.columns {
+            let mut first = Position::default();
+            first.column = Some(column.name.to_owned().into());
+            if let Some(why) = &column.show.refused {
+                losses.push(Loss::new(format!("times shown as they are stored ({why})"), 1, first.clone()));
+            }
+            let undated = column.show.undated.get();
+            if undated > 0 {
+                first.row = column.lost.or(self.current);
+                losses.push(Loss::new(
+                    "time of a day that the Gregorian calendar has not shown as null",
+                    undated,
+                    first,
+                ));
+            }
+        }
+        losses
+    }
+}
+
+/// The current row: a map of the columns that are shown.
+impl Serialize for DsRows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let row = self.row().map_err(serde::ser::Error::custom)?;
+        let mut map = serializer.serialize_map(Some(self.columns.len()))?;
+        for column in &self.columns {
+            map.serialize_entry(column.name, &ValueAt(column, row))?;
+        }
+        map.end()
+    }
+}
