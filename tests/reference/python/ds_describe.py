@@ -72,6 +72,16 @@ def read(path, told):
     return "same" if same and kind == told["type"] else "other"
 
 
+def misstated(told, stated):
+    """Does the header state other bytes for strings than there are? Then the variables behind do not stand where it says."""
+    if told["type"] not in ("str", "unicode") or told["shape"] is None:
+        return False
+    found = [value for value in told["values"] if value is not None]
+    lengths = [len(value) // 2 if told["type"] == "str" else len(value.encode()) for value in found]
+    mask = (len(told["values"]) + 7) // 8 if stated[".missing"] else 0
+    return stated[".len"] != mask + 8 * len(found) + sum(lengths)
+
+
 def describe(dataset):
     return {"attributes": ds.meta(dataset, ""), "variables": [variable(dataset, name) for name in ds.vars(dataset)]}
 
@@ -80,8 +90,12 @@ def write(path, dataset):
     """Lets ds-format write a dataset, and lays `.expected.json` beside; returns what that tells."""
     told = json.loads(json.dumps(describe(dataset), cls=JSONEncoder))
     ds.write(str(path), dataset)
+    header = json.loads(path.read_bytes().split(b"\n")[1])
+    misplaced = False
     for each in told["variables"]:
-        each["python"] = read(path, each)
+        # Where it does not stand where the header says, anything may be read as the length of a text: that is not tried.
+        each["python"] = "other" if misplaced else read(path, each)
+        misplaced |= misstated(each, header[ds.escape(each["name"])])
     rows = ",\n".join(json.dumps(each) for each in told["variables"])
     text = f'{{"attributes": {json.dumps(told["attributes"])},\n"variables": [\n{rows}\n]}}\n'
     path.with_suffix(".expected.json").write_text(text, encoding="utf-8")

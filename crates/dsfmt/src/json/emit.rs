@@ -33,15 +33,45 @@ pub(crate) fn put_f64(out: &mut String, number: f64) {
     if number.is_infinite() {
         return out.push_str(if number > 0.0 { "Infinity" } else { "-Infinity" });
     }
-    let digits = format!("{number:e}");
+    let digits = digits(number);
     let (digits, exponent) = digits.split_once('e').unwrap_or((&digits, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if (-4..16).contains(&exponent) {
-        let _ = write!(out, "{number:?}"); // here the two languages agree
+        point(out, digits, exponent);
         return;
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     let _ = write!(out, "{digits}e{sign}{:02}", exponent.unsigned_abs());
+}
+
+/// The fewest digits that stand for this number alone, `d.ddde-4`. Between two such that are equally near Python takes the even one, Rust's
+/// own way the larger.
+fn digits(number: f64) -> String {
+    let shortest = format!("{number:e}");
+    let count = shortest.split('e').next().unwrap_or_default().bytes().filter(u8::is_ascii_digit).count();
+    let nearest = format!("{number:.*e}", count.saturating_sub(1));
+    // At a power of two the nearest of so many digits may stand for the number's neighbour.
+    if nearest != shortest && nearest.parse() == Ok(number) { nearest } else { shortest }
+}
+
+/// Digits `d.ddd` with the point moved to where the exponent says, and a digit at least on both sides.
+fn point(out: &mut String, digits: &str, exponent: i32) {
+    out.push_str(if digits.starts_with('-') { "-" } else { "" });
+    let digits: String = digits.chars().filter(char::is_ascii_digit).collect();
+    match usize::try_from(exponent) {
+        Err(_) => {
+            out.push_str("0.");
+            out.extend((exponent + 1..0).map(|_| '0'));
+            out.push_str(&digits);
+        }
+        Ok(exponent) => {
+            let (before, behind) = digits.split_at_checked(exponent + 1).unwrap_or((&digits, ""));
+            out.push_str(before);
+            out.extend(std::iter::repeat_n('0', exponent + 1 - before.len()));
+            out.push('.');
+            out.push_str(if behind.is_empty() { "0" } else { behind });
+        }
+    }
 }
 
 #[cfg(test)]
@@ -66,6 +96,17 @@ mod tests {
             (1.25e-7, "1.25e-07"),
             (5e-324, "5e-324"),
             (0.1, "0.1"),
+            (-120.5, "-120.5"),
+            (-0.00125, "-0.00125"),
+            (100.0, "100.0"),
+            // As near to the one with 3 at the end.
+            (89_051_871_641_296.125, "89051871641296.12"),
+            (-89_051_871_641_296.125, "-89051871641296.12"),
+            (89_051_871_641_296.375, "89051871641296.38"),
+            (2f64.powi(-44), "5.684341886080802e-14"),
+            (9_007_199_254_740_993.0, "9007199254740992.0"),
+            (2f64.powi(-1074), "5e-324"),
+            (2f64.powi(89), "6.189700196426902e+26"),
             (f64::from(1e20f32), "1.0000000200408773e+20"),
             (f64::NAN, "NaN"),
             (f64::NEG_INFINITY, "-Infinity"),

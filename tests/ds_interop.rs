@@ -1,0 +1,139 @@
+//! Our side of `cargo xtask interop ds`: reads what Python wrote, and writes the same datasets in every way there is.
+//!
+//! ```text
+//! ds-interop DIRECTORY
+//! ```
+//!
+//! Each `NAME.ds` in the directory is a dataset as `tests/reference/python/ds_interop.py write` leaves it, with what it holds in
+//! `NAME.expected.json`. Whatever differs is told and ends the program with 1; else it prints as JSON what was compared.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
+
+#[path = "../crates/dsfmt/tests/described/mod.rs"]
+#[allow(unreachable_pub, dead_code, reason = "others use it, too")]
+mod described;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use container_core::{OutputOptions, Sync};
+use described::{Described, Outcome, Told};
+use dsfmt::{Builder, DataType, Field, Reader};
+
+/// What was compared.
+#[derive(Default)]
+struct Counts {
+    datasets: u64,
+    /// Elements that we read of Python's.
+    elements: u64,
+    /// Elements that stand elsewhere in Python's file than it says, behind texts of which some are missing.
+    misplaced: u64,
+    /// Files that we wrote.
+    written: u64,
+    /// Those among them that have the bytes of Python's.
+    equal: u64,
+}
+
+fn main() -> ExitCode {
+    let Some(directory) = std::env::args_os().nth(1) else {
+        eprintln!("usage: ds-interop DIRECTORY");
+        return ExitCode::from(2);
+    };
+    match run(Path::new(&directory)) {
+        Ok(Counts { datasets, elements, misplaced, written, equal }) => {
+            let counts = serde_json::json!({
+                "datasets": datasets, "elements": elements, "misplaced": misplaced, "written": written, "equal": equal
+            });
+            println!("{counts}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(directory: &Path) -> Outcome<Counts> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(directory).map_err(|error| error.to_string())? {
+        paths.push(entry.map_err(|error| error.to_string())?.path());
+    }
+    paths.sort();
+    let mut counts = Counts::default();
+    for path in paths.iter().filter(|path| path.to_string_lossy().ends_with(".expected.json")) {
+        // Two extensions less.
+        let python = path.with_extension("").with_extension("ds");
+        dataset(path, &python, &mut counts).map_err(|error| format!("{}: {error}", python.display()))?;
+        counts.datasets += 1;
+    }
+    Ok(counts)
+}
+
+/// Python states too many bytes for such a variable, and then other places for those behind than they have.
+fn misstated(told: &Told) -> bool {
+    told.data_type == Some(DataType::Unicode) && told.values.iter().any(|value| value.as_json().is_null())
+}
+
+fn dataset(told: &Path, python: &Path, counts: &mut Counts) -> Outcome<()> {
+    let text = fs::read_to_string(told).map_err(|error| error.to_string())?;
+    let described = Described::parse(&text)?;
+    let reader = Reader::open(python).map_err(|error| error.to_string())?;
+    let first = described.variables.iter().position(misstated);
+    let behind = described.variables.get(first.map_or(usize::MAX, |first| first + 1)..).unwrap_or_default();
+    let misplaced = |name: &str| behind.iter().any(|told| told.name == name);
+    counts.elements += described.compare(&reader, |told| misplaced(&told.name))? as u64;
+    counts.misplaced += behind.iter().map(|told| told.values.len() as u64).sum::<u64>();
+
+    let ours = python.with_extension("ours.ds");
+    let options = OutputOptions::default().with_sync(Sync::Never);
+    described.builder()?.write(&ours, options).map_err(|error| error.to_string())?;
+    let mut written = vec![ours.clone()];
+    let streams = python.with_extension("streams.ds");
+    stream(&described, &ours, &streams).map_err(|error| format!("by streams: {error}"))?;
+    written.push(streams);
+    if behind.is_empty() {
+        let copy = python.with_extension("copy.ds");
+        let mut builder = Builder::new();
+        builder.attributes_of(&reader);
+        for variable in reader.variables() {
+            builder.field(variable.name(), Field::copy(&variable));
+        }
+        builder.write(&copy, options).map_err(|error| error.to_string())?;
+        written.push(copy);
+    }
+    let wanted = fs::read(if first.is_none() { python } else { &ours }).map_err(|error| error.to_string())?;
+    for path in written {
+        let again = Reader::open(&path).map_err(|error| error.to_string())?;
+        described.compare(&again, |_| false).map_err(|error| format!("{}: {error}", path.display()))?;
+        if fs::read(&path).map_err(|error| error.to_string())? != wanted {
+            return Err(format!("{} has other bytes", path.display()));
+        }
+        counts.written += 1;
+        counts.equal += u64::from(first.is_none());
+    }
+    Ok(())
+}
+
+/// Writes the dataset once more, row by row as they are read from what we wrote.
+fn stream(described: &Described, from: &Path, to: &Path) -> dsfmt::Result<()> {
+    let reader = Reader::open(from)?;
+    let mut builder = Builder::new();
+    builder.attributes_of(&reader);
+    for told in &described.variables {
+        let variable = reader.variable(&told.name)?;
+        let field = match (variable.data_type(), variable.shape()) {
+            (Some(data_type), Some(shape)) => Field::stream(data_type, shape).with_missing(variable.is_masked()),
+            _ => Field::empty(),
+        };
+        builder.field(&told.name, told.dressed(field));
+    }
+    let mut writer = builder.begin(to, OutputOptions::default().with_sync(Sync::Never))?;
+    while let Some(name) = writer.current() {
+        let variable = reader.variable(name)?;
+        let rows = variable.shape().and_then(|shape| shape.first()).copied().unwrap_or(1);
+        let (at, left) = (rows - writer.rows_left(), writer.rows_left());
+        writer.append(&variable.read_rows(at..at + left.min(3))?)?;
+    }
+    writer.finish().map(drop)
+}
