@@ -7,7 +7,9 @@ use std::path::Path;
 use clap::Args;
 use tempfile::TempDir;
 
+use crate::interop::ds;
 use crate::mlnet::MlNet;
+use crate::python::Python;
 use crate::shell;
 
 /// How far to go.
@@ -40,8 +42,14 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         Some(mlnet) => compare(mlnet, &idv)?,
         None => println!("golden/idv: not made again, ML.NET is not installed (--reference installs it)"),
     }
+    let python = if options.reference { Python::install().map(Some) } else { Python::installed() };
+    match python.map_err(|trouble| trouble.to_string())? {
+        Some(python) => ds::golden(&python)?,
+        None => println!("golden/ds: not made again, ds-format is not installed (--reference installs it)"),
+    }
     let tests = ["--test", "idv_golden", "--test", "datadings_golden"];
-    shell::run(shell::cargo(["test", "--quiet", "--package", "wharf-tests"].into_iter().chain(tests)))
+    shell::run(shell::cargo(["test", "--quiet", "--package", "wharf-tests"].into_iter().chain(tests)))?;
+    shell::run(shell::cargo(["test", "--quiet", "--package", "dsfmt", "--test", "golden"]))
 }
 
 /// Every file is in the list of PROVENANCE.md, and everything in the list is there; returns how many that are.

@@ -1,12 +1,15 @@
 //! The references, live: each reads what it and we have to agree on.
 
 mod datadings;
+pub(crate) mod ds;
 mod simplebloom;
 mod written;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 
 use crate::mlnet::MlNet;
 use crate::python::Python;
@@ -40,6 +43,8 @@ impl Options {
 enum Format {
     /// Datasets of msgpack samples, with Python's datadings
     Datadings,
+    /// Arrays, with Python's ds-format
+    Ds,
     /// IDV, with ML.NET
     Idv,
     /// Bloom filters, with Python's simplebloom
@@ -65,6 +70,11 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         && let Some(python) = python_or_skip("live interop with datadings")?
     {
         datadings::run(&python, options.seed, options.count)?;
+    }
+    if wanted(Format::Ds)
+        && let Some(python) = python_or_skip("live interop with ds-format")?
+    {
+        ds::run(&python, options.seed, options.count)?;
     }
     Ok(())
 }
@@ -151,4 +161,39 @@ fn compare(directories: &[(&Path, u64)]) -> Result<(), String> {
         shell::cargo(["run", "--quiet", "--release", "--package", "wharf-tests", "--bin", "idv-compare", "--"]);
     compare.args(directories.iter().map(|(directory, _)| directory));
     shell::run(compare).map_err(|error| format!("not every value is what ML.NET reads: {error}"))
+}
+
+/// The numbers in the one line of JSON that a program printed.
+pub(crate) fn numbers(line: &str) -> Result<impl Fn(&str) -> Result<u64, String> + use<>, String> {
+    let line: Value = serde_json::from_str(line).map_err(|error| format!("\"{line}\" is no JSON: {error}"))?;
+    Ok(move |name: &str| line.get(name).and_then(Value::as_u64).ok_or_else(|| format!("no number {name} in {line}")))
+}
+
+/// A script makes the golden files of a folder again, every byte of them.
+pub(crate) fn golden_again(python: &Python, script: &str, folder: &str, fresh: &Path) -> Result<(), String> {
+    shell::empty_directory(fresh)?;
+    let rows = shell::text(python.script(script, [fresh]))?;
+    let kept = shell::root().join("tests/golden").join(folder);
+    let page = shell::read(&kept.join("PROVENANCE.md"))?;
+    if let Some(row) = rows.lines().find(|row| !page.lines().any(|line| line == *row)) {
+        return Err(format!("golden/{folder}/PROVENANCE.md has no row \"{row}\""));
+    }
+    let names = |directory: &Path| -> Result<BTreeSet<String>, String> {
+        let names = shell::entries(directory)?.iter().map(|path| shell::file_name(path)).collect::<BTreeSet<_>>();
+        Ok(names.into_iter().filter(|name| name != "PROVENANCE.md" && !name.starts_with('.')).collect())
+    };
+    let (made, there) = (names(fresh)?, names(&kept)?);
+    if let Some(name) = made.symmetric_difference(&there).next() {
+        return Err(format!("golden/{folder}/{name} is there and is not made again, or the other way round"));
+    }
+    for name in &made {
+        let bytes = |path: std::path::PathBuf| {
+            std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+        };
+        if bytes(fresh.join(name))? != bytes(kept.join(name))? {
+            return Err(format!("golden/{folder}/{name} is not what {script} makes now"));
+        }
+    }
+    println!("golden/{folder}: {} files made again, the same", made.len());
+    Ok(())
 }

@@ -16,7 +16,6 @@ pub(crate) struct Python {
 
 impl Python {
     /// The environment, if it has been installed before.
-    #[allow(dead_code, reason = "for checks that do without where it is not there")]
     pub(crate) fn installed() -> Result<Option<Self>, Trouble> {
         let directory = directory()?;
         Ok(is_current(&directory)?.then_some(Self { directory }))

@@ -1,10 +1,6 @@
 //! datadings with the Python package of that name, both ways: samples, keys, all files byte for byte, and the golden files again.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
-use serde_json::Value;
-
+use crate::interop::{golden_again, numbers};
 use crate::python::Python;
 use crate::shell;
 
@@ -43,39 +39,5 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
         return Err(format!("we wrote {written} and {others} datasets, datadings read {}", checked("datasets")?));
     }
     println!("datadings reads {} datasets of ours, {} samples, as its own", checked("datasets")?, checked("samples")?);
-    golden(python, &work.join("golden"))
-}
-
-/// The numbers in the one line of JSON that a program printed.
-fn numbers(line: &str) -> Result<impl Fn(&str) -> Result<u64, String> + use<>, String> {
-    let line: Value = serde_json::from_str(line).map_err(|error| format!("\"{line}\" is no JSON: {error}"))?;
-    Ok(move |name: &str| line.get(name).and_then(Value::as_u64).ok_or_else(|| format!("no number {name} in {line}")))
-}
-
-/// The script makes the golden files again, every byte of them.
-fn golden(python: &Python, fresh: &Path) -> Result<(), String> {
-    let rows = shell::text(python.script("datadings_golden.py", [fresh]))?;
-    let kept = shell::root().join("tests/golden/datadings");
-    let page = shell::read(&kept.join("PROVENANCE.md"))?;
-    if let Some(row) = rows.lines().find(|row| !page.lines().any(|line| line == *row)) {
-        return Err(format!("golden/datadings/PROVENANCE.md has no row \"{row}\""));
-    }
-    let names = |directory: &Path| -> Result<BTreeSet<String>, String> {
-        let names = shell::entries(directory)?.iter().map(|path| shell::file_name(path)).collect::<BTreeSet<_>>();
-        Ok(names.into_iter().filter(|name| name != "PROVENANCE.md" && !name.starts_with('.')).collect())
-    };
-    let (made, there) = (names(fresh)?, names(&kept)?);
-    if let Some(name) = made.symmetric_difference(&there).next() {
-        return Err(format!("golden/datadings/{name} is there and is not made again, or the other way round"));
-    }
-    for name in &made {
-        let bytes = |path: std::path::PathBuf| {
-            std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
-        };
-        if bytes(fresh.join(name))? != bytes(kept.join(name))? {
-            return Err(format!("golden/datadings/{name} is not what datadings makes now"));
-        }
-    }
-    println!("{} golden files made again, the same", made.len());
-    Ok(())
+    golden_again(python, "datadings_golden.py", "datadings", &work.join("golden"))
 }
