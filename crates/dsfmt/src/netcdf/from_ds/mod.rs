@@ -1,0 +1,170 @@
+//! A ds file as a NetCDF file.
+
+mod classic;
+mod fill;
+mod nc4;
+mod plan;
+
+use std::path::Path;
+
+use container_core::{Error, OutputOptions, Result};
+
+use super::FORMAT_NAME;
+use super::model::Kind;
+use super::to_ds::Converted;
+use crate::array::{Array, Values, each_kind};
+use crate::read::{Reader, Variable};
+use crate::types::Element;
+use plan::Plan;
+
+/// Bytes of values that are dealt with at once.
+const PIECE: u64 = 4 << 20;
+
+/// How a NetCDF file is written.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// The kind of file. `None`: the first of CDF-1, CDF-2 and CDF-5 that holds the data.
+    pub kind: Option<Kind>,
+    /// The dimension that may grow later. In the classic kinds it is then the first of every variable that has it.
+    pub unlimited: Option<String>,
+    /// Compresses the values of a NetCDF-4 file: levels 1 to 9, after their bytes were shuffled.
+    pub deflate: Option<u8>,
+    /// What happens when the file exists, and whether the disk is waited for.
+    pub output: OutputOptions,
+}
+
+impl WriteOptions {
+    /// Replaces [`kind`](Self::kind).
+    #[must_use]
+    pub const fn with_kind(mut self, kind: Option<Kind>) -> Self {
+        self.kind = kind;
+        self
+    }
+
+    /// Replaces [`unlimited`](Self::unlimited).
+    #[must_use]
+    pub fn with_unlimited(mut self, name: Option<String>) -> Self {
+        self.unlimited = name;
+        self
+    }
+
+    /// Replaces [`deflate`](Self::deflate).
+    #[must_use]
+    pub const fn with_deflate(mut self, level: Option<u8>) -> Self {
+        self.deflate = level;
+        self
+    }
+
+    /// Replaces [`output`](Self::output).
+    #[must_use]
+    pub const fn with_output(mut self, output: OutputOptions) -> Self {
+        self.output = output;
+        self
+    }
+}
+
+/// Writes a NetCDF file with all that NetCDF has a place for; what it has none for is named among the losses.
+///
+/// Each variable is read through twice: once for its fill value and the length of its texts, once for its values. Memory is taken for
+/// a piece of 4 MiB, or a row; for a NetCDF-4 file for all values (see the page of this module).
+///
+/// # Errors
+/// [`Usage`](container_core::ErrorKind::Usage) for what the kind that is asked for cannot hold (64-bit integers in CDF-1, names that
+/// NetCDF does not allow, two dimensions of no size), and when a masked variable has no value left to stand for missing ones; errors of
+/// reading with the variable as column, and what [`Output`](container_core::Output) has. A variable with a problem is an error.
+pub fn from_ds(reader: &Reader, path: impl AsRef<Path>, options: &WriteOptions) -> Result<Converted> {
+    let write = || -> Result<Converted> {
+        let plan = Plan::new(reader, options)?;
+        match plan.kind {
+            Kind::Hdf5 => nc4::write(plan, path.as_ref(), options, reader.options.limits),
+            _ => classic::write(plan, path.as_ref(), options),
+        }
+    };
+    write().map_err(|error| error.in_format(FORMAT_NAME))
+}
+
+/// Gives the values of a variable piece by piece along the first dimension. There are none of an empty one.
+fn pieces(variable: &Variable<'_>, mut take: impl FnMut(Array<'_>) -> Result<()>) -> Result<()> {
+    let Some(shape) = variable.shape() else { return Ok(()) };
+    let rows = shape.first().copied().unwrap_or(1);
+    let step = rows_at_once(variable, PIECE);
+    let mut start = 0;
+    while start < rows && !variable.is_empty() {
+        let end = rows.min(start + step);
+        take(variable.read_rows(start..end)?)?;
+        start = end;
+    }
+    Ok(())
+}
+
+/// So many rows take about this many bytes; at least one.
+fn rows_at_once(variable: &Variable<'_>, bytes: u64) -> u64 {
+    let rows = variable.shape().and_then(|shape| shape.first()).copied().unwrap_or(1).max(1);
+    let width = variable.data_type().and_then(crate::DataType::width).unwrap_or(16) as u64;
+    let row = (variable.len() / rows).saturating_mul(width).max(1);
+    (bytes / row).clamp(1, rows)
+}
+
+/// The values with the fill in the place of missing ones; truth values as bytes.
+fn filled(array: Array<'_>, fill: &Values<'_>) -> Result<Values<'static>> {
+    fn put<T: Element>(values: &[T], mask: Option<&crate::Mask<'_>>, fill: &Values<'_>) -> Result<Vec<T>> {
+        let mut values = values.to_vec();
+        if let Some(mask) = mask {
+            let fill = fill.as_slice::<T>().and_then(|all| all.first()).copied();
+            let fill = fill.ok_or_else(|| Error::usage("there is no fill value of the type"))?;
+            for (value, missing) in values.iter_mut().zip(mask.iter()) {
+                if missing {
+                    *value = fill;
+                }
+            }
+        }
+        Ok(values)
+    }
+    let (_, values, mask) = array.into_parts();
+    let mask = mask.as_ref();
+    Ok(match &values {
+        Values::Float32(all) => put(all, mask, fill)?.into(),
+        Values::Float64(all) => put(all, mask, fill)?.into(),
+        Values::Int8(all) => put(all, mask, fill)?.into(),
+        Values::Int16(all) => put(all, mask, fill)?.into(),
+        Values::Int32(all) => put(all, mask, fill)?.into(),
+        Values::Int64(all) => put(all, mask, fill)?.into(),
+        Values::Uint8(all) => put(all, mask, fill)?.into(),
+        Values::Uint16(all) => put(all, mask, fill)?.into(),
+        Values::Uint32(all) => put(all, mask, fill)?.into(),
+        Values::Uint64(all) => put(all, mask, fill)?.into(),
+        Values::Bool(all) => {
+            let bytes: Vec<i8> = all.iter().map(|truth| i8::from(*truth)).collect();
+            put(&bytes, mask, fill)?.into()
+        }
+        Values::Str(_) | Values::Unicode(_) => return Err(Error::usage("texts have no fill value")),
+    })
+}
+
+/// Strings as characters, each as long as the dimension; missing ones are empty.
+fn characters(array: &Array<'_>, width: usize) -> Vec<u8> {
+    let Some(strings) = array.values().as_strings() else { return Vec::new() };
+    let mut out = Vec::with_capacity(strings.len().saturating_mul(width));
+    for (index, string) in strings.iter().enumerate() {
+        let string = if array.mask().is_some_and(|mask| mask.is_missing(index)) { &[] } else { string };
+        out.extend(string.iter().copied().chain(std::iter::repeat(0)).take(width));
+    }
+    out
+}
+
+/// Numbers as bytes, the most significant first.
+fn big_endian(values: &Values<'_>, out: &mut Vec<u8>) {
+    fn put<T: Element>(values: &[T], out: &mut Vec<u8>) {
+        match crate::Endian::NATIVE {
+            crate::Endian::Big => out.extend_from_slice(bytemuck::cast_slice(values)),
+            crate::Endian::Little => {
+                out.reserve(size_of_val(values));
+                for value in values {
+                    out.extend_from_slice(bytemuck::bytes_of(&value.swapped()));
+                }
+            }
+        }
+    }
+    each_kind!(values, numbers => put(numbers, out), _bools => (), _strings => ());
+}

@@ -1,0 +1,120 @@
+//! Damaged NetCDF files: errors, no panics, no memory that the file does not justify.
+#![cfg(feature = "netcdf")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
+
+use std::path::Path;
+
+use container_core::{Limits, OpenOptions, Source};
+use dsfmt::netcdf::{ReadOptions, Reader};
+
+fn golden(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf").join(name)).unwrap()
+}
+
+/// Opens the bytes and reads everything in them; the error's text where there is one.
+fn read_all(bytes: Vec<u8>) -> Result<u64, String> {
+    let limits = Limits::default().with_block_bytes(4 << 20);
+    let mut read = 0u64;
+    let reader = Reader::from_source(Source::from(bytes), OpenOptions::default().with_limits(limits));
+    let reader = reader.map_err(|error| error.to_string())?;
+    let mut failed = None;
+    for variable in reader.variables() {
+        for scaled in [false, true] {
+            let options = ReadOptions::default().with_scaled(scaled);
+            // A size that a damaged header states costs nothing where no bytes are behind it.
+            match reader.read(variable, 0..variable.rows(), &options) {
+                Ok(array) => read += array.len() as u64,
+                Err(error) => failed = Some(error.to_string()),
+            }
+        }
+    }
+    failed.map_or(Ok(read), Err)
+}
+
+const FILES: [&str; 8] = [
+    "odd-records-cdf1.nc",
+    "odd-records-cdf5.nc",
+    "no-records-cdf2.nc",
+    "basic-cdf1.nc",
+    "basic-cdf2.nc",
+    "basic-cdf5.nc",
+    "odd-records-nc4.nc",
+    "no-records-nc4.nc",
+];
+
+#[test]
+fn every_beginning_of_a_file_is_an_error_or_less() {
+    for name in FILES {
+        let whole = golden(name);
+        let all = read_all(whole.clone()).unwrap();
+        let mut errors = 0;
+        for len in 0..whole.len() {
+            match read_all(whole[..len].to_vec()) {
+                Ok(read) => assert!(read <= all, "{name} {len}"),
+                Err(error) => {
+                    assert!(error.starts_with("netcdf: "), "{name} {len}: {error}");
+                    errors += 1;
+                }
+            }
+        }
+        // Only the bytes that fill up the end, and those that no value lies in, may be missing.
+        let slack = if name.contains("nc4") { whole.len() } else { 4 };
+        assert!(errors + slack >= whole.len(), "{name}: {errors} of {}", whole.len());
+        assert!(errors > 0);
+    }
+}
+
+#[test]
+fn a_flipped_bit_is_no_panic() {
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed >> 33).unwrap()
+    };
+    for name in FILES {
+        let whole = golden(name);
+        let mut errors = 0;
+        for round in 0..3000 {
+            let mut bytes = whole.clone();
+            for _ in 0..1 + round % 3 {
+                let place = next() % bytes.len();
+                bytes[place] ^= if round % 2 == 0 { 1 << (next() % 8) } else { u8::try_from(next() % 256).unwrap() };
+            }
+            if let Err(error) = read_all(bytes) {
+                assert!(error.starts_with("netcdf: "), "{name}: {error}");
+                errors += 1;
+            }
+        }
+        assert!(errors > 20, "{name}: {errors}");
+    }
+}
+
+#[test]
+fn lies_are_named() {
+    let classic = |bytes: &[u8]| read_all(bytes.to_vec()).unwrap_err();
+    assert_eq!(classic(b""), "netcdf: it begins neither with \"CDF\" nor as an HDF5 file (byte 0)");
+    assert_eq!(
+        classic(b"CDF\x03\0\0\0\0"),
+        "netcdf: the version is CDF-3; CDF-1, CDF-2, CDF-5 and NetCDF-4 are read (byte 3)"
+    );
+    // Four billion dimensions in twelve bytes.
+    assert_eq!(
+        classic(b"CDF\x01\0\0\0\0\0\0\0\x0a\xff\xff\xff\xff"),
+        "netcdf: the name of a dimension: needs 4 bytes, 0 available (byte 16)"
+    );
+    assert_eq!(
+        classic(b"CDF\x01\0\0\0\0\0\0\0\x0b\0\0\0\x01"),
+        "netcdf: the dimensions: the tag is 11; 10 or 0 is allowed (byte 8)"
+    );
+    let mut file = golden("odd-records-cdf1.nc");
+    let records = 4..8;
+    file[records.clone()].copy_from_slice(&[0x7f, 0, 0, 0]);
+    let error = read_all(file.clone()).unwrap_err();
+    assert!(error.starts_with("netcdf: its values take 6392119296 bytes from byte "), "{error}");
+    assert!(error.ends_with("(column \"only\")"), "{error}");
+    // Records that nobody counted: as many as the file holds.
+    file[records].copy_from_slice(&[0xff; 4]);
+    assert_eq!(read_all(file).unwrap(), 2 * 15);
+}
