@@ -2,6 +2,7 @@
 
 mod datadings;
 pub(crate) mod ds;
+mod ds_netcdf;
 mod simplebloom;
 mod written;
 
@@ -45,6 +46,8 @@ enum Format {
     Datadings,
     /// Arrays, with Python's ds-format
     Ds,
+    /// NetCDF to ds and back, with the C library and Python's ds-format
+    DsNetcdf,
     /// IDV, with ML.NET
     Idv,
     /// Bloom filters, with Python's simplebloom
@@ -75,6 +78,13 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         && let Some(python) = python_or_skip("live interop with ds-format")?
     {
         ds::run(&python, options.seed, options.count)?;
+    }
+    if wanted(Format::DsNetcdf)
+        && let Some(python) = python_or_skip("live interop with netCDF4")?
+    {
+        // Somebody's own files are NetCDF files when that was said.
+        let files = options.files.as_deref().filter(|_| options.formats.contains(&Format::DsNetcdf));
+        ds_netcdf::run(&python, options.seed, options.count, files)?;
     }
     Ok(())
 }

@@ -1,0 +1,47 @@
+//! NetCDF to ds and back, with the C library (Python's netCDF4) and ds-format as judges.
+
+use std::path::Path;
+
+use crate::interop::numbers;
+use crate::python::Python;
+use crate::shell;
+
+/// Random files, or those of a directory.
+pub(crate) fn run(python: &Python, seed: u64, count: u64, files: Option<&Path>) -> Result<(), String> {
+    let work = shell::target()?.join("interop/ds-netcdf");
+    shell::empty_directory(&work)?;
+    shell::run(shell::cargo([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "dsfmt",
+        "--features",
+        "netcdf",
+        "--example",
+        "netcdf",
+    ]))?;
+    let converter = shell::target()?.join("release/examples").join(format!("netcdf{}", std::env::consts::EXE_SUFFIX));
+    match files {
+        Some(files) => println!("the NetCDF files of {} go to ds and back", files.display()),
+        None => println!("netCDF4 writes {count} random files of four kinds (seed {seed}), which go to ds and back"),
+    }
+    let mut compare = python.script("ds_netcdf_interop.py", [&converter, &work]);
+    compare.args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
+    if let Some(files) = files {
+        compare.arg("--files").arg(files);
+    }
+    let told = shell::text(compare).map_err(|error| format!("NetCDF files of ours hold something else: {error}"))?;
+    let told = numbers(&told)?;
+    if told("files")? == 0 || told("values")? == 0 || told("written")? < told("files")? {
+        return Err("no NetCDF file was compared".to_owned());
+    }
+    println!(
+        "{} files hold in ds, and in {} NetCDF files made of it, what they held: {} values compared; {} kinds could not hold a file",
+        told("files")?,
+        told("written")?,
+        told("values")?,
+        told("refused")?
+    );
+    Ok(())
+}
