@@ -19,16 +19,16 @@ pub(crate) fn map(file: &File) -> io::Result<Bytes> {
 
 /// Tells the system that large pages are wanted under the whole pages of this memory. Nothing where there are none.
 #[cfg(target_os = "linux")]
-pub(crate) fn want_large_pages(memory: &mut [u8]) {
+pub(crate) fn want_large_pages<T>(memory: &mut [T]) {
     const PAGE: usize = 4096;
-    let before = memory.as_ptr().align_offset(PAGE);
-    let Some(inner) = memory.get_mut(before..) else { return };
-    let len = inner.len() - inner.len() % PAGE;
+    let (start, len) = (memory.as_mut_ptr().cast::<u8>(), size_of_val(memory));
+    let before = start.addr().next_multiple_of(PAGE) - start.addr();
+    let Some(len) = len.checked_sub(before).map(|len| len - len % PAGE) else { return };
     // SAFETY: the range lies inside memory that is borrowed for us alone, and this advice changes nothing that a program could see.
     // Where it is not taken (an address that is no page's, a kernel without large pages) an error comes back, and the pages are small.
-    let _ = unsafe { libc::madvise(inner.as_mut_ptr().cast(), len, libc::MADV_HUGEPAGE) };
+    let _ = unsafe { libc::madvise(start.add(before).cast(), len, libc::MADV_HUGEPAGE) };
 }
 
 /// Elsewhere nobody is to be told.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn want_large_pages(_: &mut [u8]) {}
+pub(crate) fn want_large_pages<T>(_: &mut [T]) {}

@@ -1,6 +1,6 @@
 use std::ops::{Deref, DerefMut};
 
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
 
 /// Tables below this many bytes are plain vectors.
@@ -56,7 +56,7 @@ impl<T: Pod> Pages<T> {
 /// # Ok::<(), &str>(())
 /// ```
 #[must_use]
-pub fn zeroed_vec<T: Pod>(len: usize) -> Option<Vec<T>> {
+pub fn zeroed_vec<T: Zeroable + Clone>(len: usize) -> Option<Vec<T>> {
     let bytes = len.checked_mul(size_of::<T>())?;
     if bytes < SMALL {
         return Some(vec![T::zeroed(); len]);
@@ -65,7 +65,7 @@ pub fn zeroed_vec<T: Pod>(len: usize) -> Option<Vec<T>> {
     // the system is zeros already, and is not touched before the advice.
     Vec::<T>::new().try_reserve_exact(len).ok()?;
     let mut zeros = vec![T::zeroed(); len];
-    crate::map::want_large_pages(bytemuck::cast_slice_mut(&mut zeros));
+    crate::map::want_large_pages(&mut zeros);
     Some(zeros)
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use bytemuck::Zeroable;
 use container_core::{Error, Result};
 
 use crate::array::Mask;
@@ -15,18 +16,15 @@ use crate::wire::bit_bytes;
 /// Elements that are dealt with at once: few enough for the fast memory, and a multiple of 8.
 const CHUNK: usize = 32 << 10;
 
+/// So many truth values are many.
+const FEW: u64 = 1 << 20;
+
 /// So many times its own bytes a variable may take in memory, whatever the limits: missing elements take a bit in the file.
 const GROWTH: u64 = 16;
 
 /// A vector of so many elements, or the reason why there is none.
-pub(crate) fn room<T: Clone>(count: u64, value: T) -> Result<Vec<T>> {
-    // Tried first where it may fail: `vec!` would end the process. It is what is used, as memory that is new from the system is zeros
-    // already and is not written twice.
-    const SMALL: u64 = 1 << 20;
-    match usize::try_from(count) {
-        Ok(len) if count <= SMALL || Vec::<T>::new().try_reserve_exact(len).is_ok() => Ok(vec![value; len]),
-        _ => Err(too_many(count)),
-    }
+pub(crate) fn room<T: Zeroable + Clone>(count: u64) -> Result<Vec<T>> {
+    usize::try_from(count).ok().and_then(container_core::zeroed_vec).ok_or_else(|| too_many(count))
 }
 
 /// Fills `out` in pieces of `CHUNK` elements: `each` is given the number of a piece's first element, and memory to use again. With feature
@@ -83,7 +81,7 @@ impl<'r> Variable<'r> {
             return self.stored_numbers(layout, bytes);
         }
         self.check_growth(range.end - range.start, layout)?;
-        let mut out = room(range.end - range.start, T::default())?;
+        let mut out = room(range.end - range.start)?;
         self.numbers_into(layout, range, mask, fill, &mut out)?;
         Ok(out.into())
     }
@@ -118,7 +116,7 @@ impl<'r> Variable<'r> {
             return Ok(numbers.into());
         }
         let (width, swap) = (size_of::<T>() as u64, layout.swap());
-        let mut out = room((bytes.end - bytes.start) / width, T::default())?;
+        let mut out = room((bytes.end - bytes.start) / width)?;
         pieces(&mut out, |first, out, buffer| {
             let start = bytes.start + first * width;
             kernel::load(self.reader.source.view(start..start + out.len() as u64 * width, buffer)?, out, swap);
@@ -141,12 +139,12 @@ impl<'r> Variable<'r> {
             self.reader.source.as_slice().unwrap_or_default(),
             &(first..layout.data.start + bit_bytes(range.end)),
         );
-        if let (Some(bytes), None, 0) = (whole, mask, range.start % 8) {
-            // In memory and side by side: written once, and not zeroed before.
+        if let (Some(bytes), None, 0, ..FEW) = (whole, mask, range.start % 8, range.end - range.start) {
+            // In memory and side by side: written once, and not zeroed before. Many are worth large pages, and all cores.
             let count = usize::try_from(range.end - range.start).map_err(|_| too_many(range.end - range.start))?;
             return Ok(kernel::unpacked(bytes, count));
         }
-        let mut out = room(range.end - range.start, false)?;
+        let mut out = room(range.end - range.start)?;
         pieces(&mut out, |first, out, buffer| {
             let start = self.rank(layout, range.start + first)?;
             let bits = mask.map(|mask| piece_of(mask, first, out.len()));

@@ -110,7 +110,7 @@ impl<'r> Variable<'r> {
         let most = (layout.data.end - layout.data.start).saturating_sub(stored * 8);
         let start = if whole { 0 } else { self.text_start(layout, first)? };
         self.check_growth(range.end - range.start, layout)?;
-        let mut ends = room(range.end - range.start, 0usize)?;
+        let mut ends = room::<usize>(range.end - range.start)?;
         let (mut sum, mut at, mut buffer) = (start, layout.data.start + first * 8, Vec::new());
         let mut element = 0;
         for part in ends.chunks_mut(CHUNK) {

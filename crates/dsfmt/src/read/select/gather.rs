@@ -132,7 +132,7 @@ impl Variable<'_> {
 
     fn gather_numbers<T: Element>(&self, layout: &Layout, plan: &Plan, mask: &mut Option<Vec<u8>>) -> Result<Vec<T>> {
         let width = size_of::<T>() as u64;
-        let (mut out, swap) = (room(plan.total, T::default())?, layout.swap());
+        let (mut out, swap) = (room(plan.total)?, layout.swap());
         if let (Some(all), None) = (self.reader.source.as_slice(), &mask) {
             // Nothing to find out and nothing to read: from place to place.
             let (mut rest, base) = (out.as_mut_slice(), layout.data.start);
@@ -178,7 +178,7 @@ impl Variable<'_> {
     }
 
     fn gather_bools(&self, layout: &Layout, plan: &Plan, mask: &mut Option<Vec<u8>>) -> Result<Vec<bool>> {
-        let mut out = room(plan.total, false)?;
+        let mut out = room(plan.total)?;
         let (masked, mut bits, mut scratch, mut done) = (mask.is_some(), Vec::new(), Vec::new(), 0);
         self.batches(layout, plan, mask, |batch| {
             let end = done + usize::try_from(batch.len).unwrap_or(usize::MAX);
@@ -220,7 +220,7 @@ impl Variable<'_> {
         let base = layout.data.start + stored * 8;
         let limits = self.reader.options.limits;
         let masked = mask.is_some();
-        let (mut ends, mut done) = (room(plan.total, 0usize)?, 0);
+        let (mut ends, mut done) = (room::<usize>(plan.total)?, 0);
         let (mut all, mut lengths, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
         self.batches(layout, plan, mask, |batch| {
             let Batch { stored, ranges, buffer, mask, len, .. } = batch;
