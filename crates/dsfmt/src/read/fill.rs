@@ -80,10 +80,21 @@ impl<'r> Variable<'r> {
             let bytes = layout.data.start + range.start * width..layout.data.start + range.end * width;
             return self.stored_numbers(layout, bytes);
         }
+        self.owned_numbers(layout, range, mask, fill).map(Cow::Owned)
+    }
+
+    /// Numbers of a range of elements in memory of their own.
+    pub(crate) fn owned_numbers<T: Element>(
+        &self,
+        layout: &Layout,
+        range: Range<u64>,
+        mask: Option<&Mask<'_>>,
+        fill: T,
+    ) -> Result<Vec<T>> {
         self.check_growth(range.end - range.start, layout)?;
         let mut out = room(range.end - range.start)?;
         self.numbers_into(layout, range, mask, fill, &mut out)?;
-        Ok(out.into())
+        Ok(out)
     }
 
     /// Puts numbers of a range of elements, which are as many as `out` has room for, there.

@@ -172,7 +172,7 @@ impl<'r> Variable<'r> {
         self.placed(|layout| {
             check_type::<T>(layout)?;
             let mask = self.mask_bits(layout, 0..layout.count)?;
-            Ok(self.numbers(layout, 0..layout.count, mask.as_ref(), fill)?.into_owned())
+            self.owned_numbers(layout, 0..layout.count, mask.as_ref(), fill)
         })
     }
 
