@@ -41,7 +41,8 @@ pub(super) fn choose<T: Number>(
         [own, other, Some(T::default_fill()), Some(greatest), Some(T::from_f64(f64::MIN)), Some(T::from_f64(-9999.0))];
     let mut candidates: Vec<Option<Candidate<T>>> =
         more.into_iter().map(|value| value.map(|value| Candidate { value, occurs: false })).collect();
-    let mut missing = false;
+    // An empty variable is written as a scalar that is missing.
+    let mut missing = variable.shape().is_none();
     pieces(variable, |array| {
         let Some(values) = array.values().as_slice::<T>() else { return Ok(()) };
         missing |= array.missing() > 0;
