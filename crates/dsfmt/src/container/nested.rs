@@ -189,6 +189,35 @@ impl Serialize for Array<'_> {
     }
 }
 
+impl<'r> Variable<'r> {
+    /// Its values as [`Array`] shows them, read while they are shown: memory does not grow with their number. An empty variable is null.
+    pub fn shown(&self) -> impl Serialize + use<'r> {
+        Shown(*self)
+    }
+}
+
+struct Shown<'r>(Variable<'r>);
+
+/// Elements of a whole variable that are read at once.
+const AT_ONCE: u64 = 256 << 10;
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let variable = self.0;
+        variable.check().map_err(S::Error::custom)?;
+        match variable.shape() {
+            None => serializer.serialize_unit(),
+            Some(shape) if shape.len() > MOST_DIMENSIONS => Err(S::Error::custom(format!(
+                "it has {} dimensions; up to {MOST_DIMENSIONS} can be shown",
+                shape.len()
+            ))),
+            Some(shape) => {
+                Wide { variable, shape, start: 0, most: AT_ONCE, show: &Show::default() }.serialize(serializer)
+            }
+        }
+    }
+}
+
 /// Values that are read while they are shown, some at a time.
 pub(super) struct Wide<'w> {
     pub(super) variable: Variable<'w>,

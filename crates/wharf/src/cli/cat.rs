@@ -33,6 +33,11 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     form: Form,
 
+    /// Show the values of time variables so, instead of their numbers (ds)
+    #[cfg(feature = "ds")]
+    #[arg(long, value_enum, value_name = "FORM")]
+    time: Option<super::ds::Times>,
+
     #[command(flatten)]
     selection: Selection,
 }
@@ -76,6 +81,10 @@ impl To {
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let places = inputs::expand(&arguments.files)?;
+    #[cfg(feature = "ds")]
+    if let Some(times) = arguments.time {
+        env.opener.formats = times.formats();
+    }
     let Form { csv, tsv, pretty } = arguments.form;
     if env.json() && (csv || tsv || pretty) {
         // clap sees this only when --json stands behind the verb.

@@ -17,7 +17,8 @@ Examples:
   wharf get adult.idv --row 41           the row with number 41, counted from 0
   wharf get adult.idv --row 41 --json    the same for a program
   wharf get train.msgpack cat-7          the sample with this key
-  wharf get train.msgpack cat-7 --raw --field image > cat-7.jpg";
+  wharf get train.msgpack cat-7 --raw --field image > cat-7.jpg
+  wharf get climate.ds temp --sel time=-1 --at lat=51.5 --between lon=-10..10";
 
 /// Print one record, by key or by row number
 #[derive(Debug, clap::Args)]
@@ -27,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE")]
     file: OsString,
 
-    /// The record's key, where the format has keys
+    /// The record's key, where the format has keys; a variable's name (ds)
     #[arg(value_name = "KEY", required_unless_present = "row", conflicts_with = "row")]
     key: Option<String>,
 
@@ -53,6 +54,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME", requires = "raw")]
     field: Option<String>,
 
+    #[cfg(feature = "ds")]
+    #[command(flatten)]
+    part: super::ds::Part,
+
     #[command(flatten)]
     reading: Reading,
 }
@@ -71,8 +76,20 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     if arguments.raw {
         return raw(arguments, place, env);
     }
-    let opened = place.open(&mut env.opener)?;
     let file = |error: Error| error.in_file(place.name());
+    let input = place.input(&mut env.opener).map_err(file)?;
+    #[cfg(feature = "ds")]
+    if let Some(variable) = &arguments.key
+        && let Some(reader) = super::ds::reader(&input, &env.opener)?
+    {
+        if !arguments.columns.is_empty() || arguments.reading.table.is_some() {
+            return Err(file(Error::usage("a variable has no columns and no table: choose a part of it with --sel")));
+        }
+        return super::ds::get(&reader, variable, &arguments.part, env).map_err(file);
+    }
+    #[cfg(feature = "ds")]
+    arguments.part.refuse().map_err(file)?;
+    let opened = place.understand(&input, &env.opener)?;
     let table = select::table(opened.container.as_ref(), arguments.reading.table.as_deref()).map_err(file)?;
     record(arguments, place, table, env).map_err(file)
 }

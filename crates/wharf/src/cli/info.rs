@@ -38,7 +38,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let several = places.len() > 1;
     let mut outcome = Outcome::Done;
     for (number, place) in places.iter().enumerate() {
-        let opened = place.open(&mut env.opener)?;
+        let input = place.input(&mut env.opener).map_err(|error| error.in_file(place.name()))?;
+        let opened = place.understand(&input, &env.opener)?;
         let errors = RefCell::new(Vec::new());
         if env.json() {
             let file = several.then(|| place.name());
@@ -46,6 +47,12 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             print_json(&info, env)?;
         } else {
             let gap = if number > 0 { "\n" } else { "" };
+            #[cfg(feature = "ds")]
+            if let Some(reader) = super::ds::reader(&input, &env.opener)? {
+                let text = format!("{gap}{}", super::ds::describe(place, &reader));
+                env.stdout.print(&text)?;
+                continue;
+            }
             let text = format!("{gap}{}", describe(place, &opened, &errors, env.stdout.terminal));
             env.stdout.print(&text)?;
         }

@@ -35,12 +35,17 @@ impl Place {
     }
 
     pub(crate) fn open(&self, opener: &mut Opener<'_>) -> Result<Opened> {
-        let input = self.input(opener);
-        let open = |input: Input| {
-            let container = open_among(opener.formats, &input, &OpenOptions::default().with_access(opener.access))?;
+        let input = self.input(opener).map_err(|error| error.in_file(self.name()))?;
+        self.understand(&input, opener)
+    }
+
+    /// Opens what it holds.
+    pub(crate) fn understand(&self, input: &Input, opener: &Opener<'_>) -> Result<Opened> {
+        let open = |input: &Input| {
+            let container = open_among(opener.formats, input, &OpenOptions::default().with_access(opener.access))?;
             Ok(Opened { container, bytes: input.source().map(Source::len) })
         };
-        input.and_then(open).map_err(|error| error.in_file(self.name()))
+        open(input).map_err(|error: Error| error.in_file(self.name()))
     }
 
     /// True when writing to `output` would write to this input.

@@ -5,6 +5,8 @@ mod cat;
 mod convert;
 #[cfg(feature = "datadings")]
 mod dataset;
+#[cfg(feature = "ds")]
+mod ds;
 mod env;
 mod get;
 mod human;
@@ -29,6 +31,8 @@ mod shuffle;
 mod split;
 #[cfg(feature = "datadings")]
 mod staged;
+#[cfg(feature = "ds")]
+mod stats;
 mod verify;
 #[cfg(feature = "idv")]
 mod writing;
@@ -142,6 +146,8 @@ enum Verb {
     Shuffle(shuffle::Arguments),
     #[cfg(feature = "datadings")]
     Sample(sample::Arguments),
+    #[cfg(feature = "ds")]
+    Stats(stats::Arguments),
 }
 
 /// Runs the command on this process's arguments and streams.
@@ -201,5 +207,7 @@ fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {
         Verb::Shuffle(arguments) => shuffle::run(arguments, env),
         #[cfg(feature = "datadings")]
         Verb::Sample(arguments) => sample::run(arguments, env),
+        #[cfg(feature = "ds")]
+        Verb::Stats(arguments) => stats::run(arguments, env),
     }
 }

@@ -1,0 +1,54 @@
+//! What verbs do with ds files that they do with no other: variables with dimensions.
+
+mod describe;
+mod get;
+mod part;
+
+use std::sync::OnceLock;
+
+use clap::ValueEnum;
+use container_core::{Format, Input, OpenOptions, Result};
+use dsfmt::Reader;
+
+pub(crate) use describe::describe;
+pub(crate) use get::get;
+pub(crate) use part::Part;
+
+use super::env::Opener;
+
+/// How times are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Times {
+    /// ISO 8601, such as 2000-01-31T12:00:00
+    Iso,
+    /// Julian dates
+    Jd,
+}
+
+impl Times {
+    /// All formats, with times shown so.
+    pub(crate) fn formats(self) -> &'static [&'static dyn Format] {
+        static ISO: OnceLock<Vec<&'static dyn Format>> = OnceLock::new();
+        static JULIAN: OnceLock<Vec<&'static dyn Format>> = OnceLock::new();
+        let (known, own) = match self {
+            Self::Iso => (&ISO, dsfmt::container::FORMAT_ISO),
+            Self::Jd => (&JULIAN, dsfmt::container::FORMAT_JULIAN),
+        };
+        known.get_or_init(|| {
+            let same = |format: &&'static dyn Format| if format.name() == own.name() { own } else { *format };
+            wharf::formats().iter().map(same).collect()
+        })
+    }
+}
+
+/// The reader of a ds file; `None` for another format.
+pub(crate) fn reader(input: &Input, opener: &Opener<'_>) -> Result<Option<Reader>> {
+    let format = container_core::detect(opener.formats, input);
+    match (format, input.source()) {
+        (Ok(format), Some(source)) if format.name() == dsfmt::FORMAT_NAME => {
+            let options = OpenOptions::default().with_access(opener.access);
+            Reader::from_source(source.clone(), options).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
