@@ -430,10 +430,11 @@ fn options_that_do_not_belong_are_refused() {
 
 #[test]
 fn text_is_written_with_types_only() {
-    let to = if cfg!(feature = "datadings") {
-        ("only IDV and datadings", "--to idv or datadings")
-    } else {
-        ("only IDV", "--to idv")
+    let to = match (cfg!(feature = "datadings"), cfg!(feature = "ds")) {
+        (true, true) => ("only IDV, datadings and ds", "--to idv, datadings or ds"),
+        (true, false) => ("only IDV and datadings", "--to idv or datadings"),
+        (false, true) => ("only IDV and ds", "--to idv or ds"),
+        (false, false) => ("only IDV", "--to idv"),
     };
     let refused =
         |file: &str, kind: &str| format!("error: {file}: {} can be written from {kind} so far: {}\n", to.0, to.1);

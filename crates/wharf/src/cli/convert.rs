@@ -2,11 +2,15 @@
 
 #[cfg(feature = "datadings")]
 mod datadings;
+#[cfg(feature = "ds")]
+mod ds;
 #[cfg(feature = "idv")]
 mod idv;
-#[cfg(any(feature = "idv", feature = "datadings"))]
+#[cfg(feature = "netcdf")]
+mod netcdf;
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
 mod source;
-#[cfg(any(feature = "idv", feature = "datadings"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
 mod text;
 #[cfg(all(feature = "idv", feature = "datadings"))]
 mod unpack;
@@ -25,7 +29,7 @@ use super::human::counted;
 use super::inputs;
 use super::output;
 use super::pour::{Job, Poured};
-#[cfg(feature = "datadings")]
+#[cfg(any(feature = "datadings", feature = "ds"))]
 use super::select;
 use super::select::Selection;
 
@@ -37,6 +41,8 @@ Examples:
   wharf convert people.jsonl people.idv                      types inferred from all lines
   wharf convert people.csv people.idv --schema types.json    types given: {\"age\": \"Single\"}
   wharf convert people.jsonl people.msgpack --key id         samples of datadings
+  wharf convert people.csv people.ds --dim person            variables along one dimension
+  wharf convert model.nc model.ds                            NetCDF, and back: model.ds model.nc
   wharf convert photos/ photos.msgpack --field image         a sample for each photos/LABEL/FILE";
 
 /// The help of clap, with the arguments as people think of them.
@@ -47,7 +53,7 @@ const TEMPLATE: &str = "\
 Arguments:
   <IN>...  Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
   <OUT>    The file to write; its extension says the form: .jsonl .ndjson .json, .csv, .tsv, .idv,
-           .msgpack; - is standard output
+           .msgpack, .ds, .nc; - is standard output
 
 {all-args}{after-help}";
 
@@ -55,7 +61,8 @@ Arguments:
 ///
 /// The output appears when it is whole, or not at all. With --json, what was done is one object on standard output.
 /// IDV is written from IDV, from datadings, and from text: JSON lines, CSV, TSV. datadings is written from any format, from text, and from
-/// files: a folder or a ZIP archive becomes a dataset of them, with their folders as labels.
+/// files: a folder or a ZIP archive becomes a dataset of them, with their folders as labels. ds is written from text, from rows of other
+/// containers, from ds (--columns says which variables) and from NetCDF; NetCDF from ds.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, help_template = TEMPLATE, override_usage = "wharf convert [OPTIONS] <IN>... <OUT>")]
 pub(crate) struct Arguments {
@@ -74,7 +81,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     selection: Selection,
 
-    #[cfg(any(feature = "idv", feature = "datadings"))]
+    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
     #[command(flatten)]
     text: text::Text,
 
@@ -85,6 +92,14 @@ pub(crate) struct Arguments {
     #[cfg(feature = "datadings")]
     #[command(flatten)]
     datadings: datadings::Options,
+
+    #[cfg(feature = "ds")]
+    #[command(flatten)]
+    ds: ds::DsOptions,
+
+    #[cfg(feature = "netcdf")]
+    #[command(flatten)]
+    netcdf: netcdf::NetcdfOptions,
 }
 
 /// What is written.
@@ -102,6 +117,12 @@ enum Form {
     /// datadings, samples of msgpack with an index
     #[cfg(feature = "datadings")]
     Datadings,
+    /// ds, n-dimensional arrays
+    #[cfg(feature = "ds")]
+    Ds,
+    /// NetCDF
+    #[cfg(feature = "netcdf")]
+    Netcdf,
 }
 
 impl Arguments {
@@ -126,6 +147,14 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         None if stdout => Form::Jsonl,
         None => by_extension(Path::new(arguments.output()))?,
     };
+    #[cfg(feature = "ds")]
+    if form != Form::Ds {
+        arguments.ds.refuse(form)?;
+    }
+    #[cfg(feature = "netcdf")]
+    if form != Form::Netcdf {
+        arguments.netcdf.refuse(form)?;
+    }
     let to = match form {
         Form::Jsonl => To::Jsonl,
         Form::Csv => To::Csv,
@@ -142,8 +171,25 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             arguments.idv.refuse(form)?;
             return datadings::run(arguments, &places, env);
         }
+        #[cfg(feature = "ds")]
+        Form::Ds => {
+            #[cfg(feature = "idv")]
+            arguments.idv.refuse(form)?;
+            #[cfg(feature = "datadings")]
+            arguments.datadings.refuse(form)?;
+            return ds::run(arguments, &places, env);
+        }
+        #[cfg(feature = "netcdf")]
+        Form::Netcdf => {
+            arguments.text.refuse(form)?;
+            #[cfg(feature = "idv")]
+            arguments.idv.refuse(form)?;
+            #[cfg(feature = "datadings")]
+            arguments.datadings.refuse(form)?;
+            return netcdf::run(arguments, &places, env);
+        }
     };
-    #[cfg(any(feature = "idv", feature = "datadings"))]
+    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
     arguments.text.refuse(form)?;
     #[cfg(feature = "idv")]
     arguments.idv.refuse(form)?;
@@ -158,7 +204,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         output::create(Path::new(arguments.output()), arguments.force, &places)
             .and_then(|output| write(&job, to, output, env))
     };
-    #[cfg(any(feature = "idv", feature = "datadings"))]
+    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
     let outcome = outcome.map_err(source::only_typed);
     outcome
 }
@@ -206,19 +252,25 @@ fn by_extension(path: &Path) -> Result<Form> {
         Some("idv") => Ok(Form::Idv),
         #[cfg(feature = "datadings")]
         Some("msgpack") => Ok(Form::Datadings),
+        #[cfg(feature = "ds")]
+        Some("ds") => Ok(Form::Ds),
+        #[cfg(feature = "netcdf")]
+        Some("nc") => Ok(Form::Netcdf),
         other => {
             let found = other.map_or_else(|| "has no extension".to_owned(), |other| format!("ends in .{other}"));
             let idv = if cfg!(feature = "idv") { " .idv" } else { "" };
             let msgpack = if cfg!(feature = "datadings") { " .msgpack" } else { "" };
-            let detail =
-                format!("the output {found}, known are .jsonl .ndjson .json .csv .tsv{idv}{msgpack}; or say --to");
+            let ds = if cfg!(feature = "ds") { " .ds" } else { "" };
+            let nc = if cfg!(feature = "netcdf") { " .nc" } else { "" };
+            let known = format!(".jsonl .ndjson .json .csv .tsv{idv}{msgpack}{ds}{nc}");
+            let detail = format!("the output {found}, known are {known}; or say --to");
             Err(Error::usage(detail).in_file(path.display().to_string()))
         }
     }
 }
 
 /// Fails for the first option that was given and is for other outputs.
-#[cfg(any(feature = "idv", feature = "datadings"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
 fn refuse(given: &[(&str, bool)], outputs: &str, form: Form) -> Result<()> {
     match given.iter().find(|(_, given)| *given) {
         None => Ok(()),
@@ -230,7 +282,7 @@ fn refuse(given: &[(&str, bool)], outputs: &str, form: Form) -> Result<()> {
 }
 
 /// The rows that are wanted, over all inputs.
-#[cfg(any(feature = "idv", feature = "datadings"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
 fn wanted(selection: &Selection) -> std::ops::Range<u64> {
     let rows = selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
     let end = selection.limit.map_or(rows.end, |limit| rows.start.saturating_add(limit).min(rows.end));
@@ -238,7 +290,7 @@ fn wanted(selection: &Selection) -> std::ops::Range<u64> {
 }
 
 /// Columns by name, where the input does not say beforehand which there are.
-#[cfg(feature = "datadings")]
+#[cfg(any(feature = "datadings", feature = "ds"))]
 fn columns(asked: &[String]) -> Result<Option<Vec<String>>> {
     let mut names: Vec<String> = Vec::new();
     for argument in asked {

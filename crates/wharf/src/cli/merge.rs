@@ -2,13 +2,14 @@
 
 #[cfg(feature = "datadings")]
 mod datadings;
+#[cfg(feature = "ds")]
+mod ds;
 #[cfg(feature = "idv")]
 mod idv;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-#[cfg(all(feature = "idv", feature = "datadings"))]
 use container_core::Error;
 use container_core::Result;
 
@@ -24,7 +25,9 @@ const EXAMPLES: &str = "\
 Examples:
   wharf merge monday.idv tuesday.idv -o week.idv
   wharf merge 'day-*.idv' -o all.idv --compression none
-  wharf merge cats.msgpack dogs.msgpack -o pets.msgpack --strategy random --seed 7";
+  wharf merge cats.msgpack dogs.msgpack -o pets.msgpack --strategy random --seed 7
+  wharf merge 'day-*.ds' --dim time -o week.ds
+  wharf merge run-1.ds run-2.ds --dim run -o runs.ds           a new dimension";
 
 /// Join files of one format into one
 ///
@@ -33,6 +36,9 @@ Examples:
 /// block. `verify` tells whether the result is sound.
 ///
 /// datadings: samples follow one another, or come from all datasets at random. Messages are copied byte for byte.
+///
+/// ds: variables along --dim follow one another; where no file has the dimension it is new. Others are those of the first file that has
+/// them. Of attributes of one name the last file's are kept; what differs is told. What a file does not have is missing.
 ///
 /// With --json, what was done is one object on standard output.
 #[derive(Debug, clap::Args)]
@@ -66,31 +72,55 @@ pub(crate) struct Arguments {
     #[cfg(feature = "datadings")]
     #[command(flatten)]
     datadings: datadings::Options,
+
+    #[cfg(feature = "ds")]
+    #[command(flatten)]
+    ds: ds::Joining,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let places = inputs::expand(&arguments.files)?;
+    #[cfg(feature = "ds")]
+    {
+        if is_ds(&places, env) {
+            arguments
+                .refuse("ds", &arguments.for_idv().into_iter().chain(arguments.for_datadings()).collect::<Vec<_>>())?;
+            return ds::run(arguments, &places, env);
+        }
+        if let Some(option) = arguments.ds.given() {
+            return Err(Error::usage(format!("{option} is for ds, and the first input is none"))
+                .in_file(places.first().map(inputs::Place::name).unwrap_or_default()));
+        }
+    }
     #[cfg(feature = "datadings")]
     if datasets(&places, env) {
-        #[cfg(feature = "idv")]
-        if let Some(option) = arguments.for_idv() {
-            return Err(Error::usage(format!("{option} is for IDV, and the inputs are datadings")));
-        }
+        arguments.refuse("datadings", &arguments.for_idv().into_iter().collect::<Vec<_>>())?;
         return datadings::run(arguments, &places, env);
     }
     #[cfg(feature = "idv")]
     {
-        #[cfg(feature = "datadings")]
-        if let Some(option) = arguments.datadings.given() {
+        if let Some((option, _)) = arguments.for_datadings() {
             return Err(Error::usage(format!("{option} is for datadings, and the first input is none"))
                 .in_file(places.first().map(inputs::Place::name).unwrap_or_default()));
         }
         idv::run(arguments, &places, env)
     }
-    #[cfg(not(feature = "idv"))]
+    #[cfg(all(not(feature = "idv"), feature = "datadings"))]
     {
         datadings::run(arguments, &places, env)
     }
+    #[cfg(not(any(feature = "idv", feature = "datadings")))]
+    {
+        ds::run(arguments, &places, env)
+    }
+}
+
+#[cfg(feature = "ds")]
+fn is_ds(places: &[inputs::Place], env: &mut Env<'_>) -> bool {
+    let first = places.iter().find(|place| **place != inputs::Place::Stdin);
+    let input = first.and_then(|place| place.input(&mut env.opener).ok());
+    let format = input.and_then(|input| container_core::detect(env.opener.formats, &input).ok());
+    format.is_some_and(|format| format.name() == super::edit::NAME)
 }
 
 /// What the inputs are says the first that is no stream, which could be looked at only once.
@@ -101,10 +131,38 @@ fn datasets(places: &[inputs::Place], env: &mut Env<'_>) -> bool {
     input.is_some_and(|input| is_dataset(&input, &env.opener))
 }
 
-#[cfg(all(feature = "idv", feature = "datadings"))]
 impl Arguments {
-    /// An option that was given and is for IDV.
-    fn for_idv(&self) -> Option<&'static str> {
-        if self.columns.is_empty() { self.writing.given() } else { Some("--columns") }
+    /// Fails for an option that is for another format.
+    #[cfg(any(feature = "datadings", feature = "ds"))]
+    fn refuse(&self, found: &str, given: &[(&str, &str)]) -> Result<()> {
+        match given.first() {
+            Some((option, format)) => {
+                Err(Error::usage(format!("{option} is for {format}, and the inputs are {found}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// An option that was given and is for IDV, and the format's name.
+    #[cfg(any(feature = "datadings", feature = "ds"))]
+    fn for_idv(&self) -> Option<(&'static str, &'static str)> {
+        #[cfg(feature = "idv")]
+        {
+            let given = if self.columns.is_empty() { self.writing.given() } else { Some("--columns") };
+            given.map(|option| (option, "IDV"))
+        }
+        #[cfg(not(feature = "idv"))]
+        None
+    }
+
+    /// An option that was given and is for datadings, and the format's name.
+    #[cfg(any(feature = "idv", feature = "ds"))]
+    fn for_datadings(&self) -> Option<(&'static str, &'static str)> {
+        #[cfg(feature = "datadings")]
+        {
+            self.datadings.given().map(|option| (option, "datadings"))
+        }
+        #[cfg(not(feature = "datadings"))]
+        None
     }
 }

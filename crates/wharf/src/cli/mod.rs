@@ -7,6 +7,8 @@ mod convert;
 mod dataset;
 #[cfg(feature = "ds")]
 mod ds;
+#[cfg(feature = "ds")]
+mod edit;
 mod env;
 mod get;
 mod human;
@@ -14,17 +16,23 @@ mod human;
 mod index;
 mod info;
 mod inputs;
-#[cfg(any(feature = "idv", feature = "datadings"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
 mod merge;
 mod output;
 mod pages;
 mod pour;
 #[cfg(any(feature = "idv", feature = "datadings"))]
 mod recover;
+#[cfg(feature = "ds")]
+mod rename;
 mod report;
+#[cfg(feature = "ds")]
+mod rm;
 #[cfg(feature = "datadings")]
 mod sample;
 mod select;
+#[cfg(feature = "ds")]
+mod set;
 #[cfg(feature = "datadings")]
 mod shuffle;
 #[cfg(feature = "datadings")]
@@ -134,7 +142,7 @@ enum Verb {
     Get(get::Arguments),
     Verify(verify::Arguments),
     Convert(Box<convert::Arguments>),
-    #[cfg(any(feature = "idv", feature = "datadings"))]
+    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
     Merge(merge::Arguments),
     #[cfg(any(feature = "idv", feature = "datadings"))]
     Recover(recover::Arguments),
@@ -148,6 +156,12 @@ enum Verb {
     Sample(sample::Arguments),
     #[cfg(feature = "ds")]
     Stats(stats::Arguments),
+    #[cfg(feature = "ds")]
+    Rename(rename::Arguments),
+    #[cfg(feature = "ds")]
+    Rm(rm::Arguments),
+    #[cfg(feature = "ds")]
+    Set(set::Arguments),
 }
 
 /// Runs the command on this process's arguments and streams.
@@ -195,7 +209,7 @@ fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {
         Verb::Get(arguments) => get::run(arguments, env),
         Verb::Verify(arguments) => verify::run(arguments, env),
         Verb::Convert(arguments) => convert::run(arguments, env),
-        #[cfg(any(feature = "idv", feature = "datadings"))]
+        #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
         Verb::Merge(arguments) => merge::run(arguments, env),
         #[cfg(any(feature = "idv", feature = "datadings"))]
         Verb::Recover(arguments) => recover::run(arguments, env),
@@ -209,5 +223,11 @@ fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {
         Verb::Sample(arguments) => sample::run(arguments, env),
         #[cfg(feature = "ds")]
         Verb::Stats(arguments) => stats::run(arguments, env),
+        #[cfg(feature = "ds")]
+        Verb::Rename(arguments) => rename::run(arguments, env),
+        #[cfg(feature = "ds")]
+        Verb::Rm(arguments) => rm::run(arguments, env),
+        #[cfg(feature = "ds")]
+        Verb::Set(arguments) => set::run(arguments, env),
     }
 }

@@ -4,26 +4,26 @@ use std::path::Path;
 #[cfg(any(feature = "idv", feature = "datadings"))]
 use std::path::PathBuf;
 
-use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Result};
+use container_core::{Error, Output, OutputOptions, Overwrite, Result};
 
 use super::inputs::Place;
 
 /// Begins the output; one that is an input is refused whatever the flags.
 pub(crate) fn create(path: &Path, force: bool, places: &[Place]) -> Result<Output> {
+    Output::create(path, options(path, force, places)?)
+}
+
+/// How the output is written; one that is an input is refused whatever the flags.
+pub(crate) fn options(path: &Path, force: bool, places: &[Place]) -> Result<OutputOptions> {
     if let Some(place) = places.iter().find(|place| place.is_same_file(path)) {
         let detail = format!("the output is the input {}", place.name());
         return Err(Error::usage(detail).in_file(path.display().to_string()));
     }
+    if !force && path.is_file() {
+        return Err(Error::usage("the output exists; --force replaces it").in_file(path.display().to_string()));
+    }
     let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
-    let options = OutputOptions::default().with_overwrite(overwrite);
-    Output::create(path, options).map_err(|error| {
-        let exists = error.kind() == ErrorKind::Usage && !force && path.is_file();
-        if exists {
-            Error::usage("the output exists; --force replaces it").in_file(path.display().to_string())
-        } else {
-            error
-        }
-    })
+    Ok(OutputOptions::default().with_overwrite(overwrite))
 }
 
 /// The one file that is written, in either of the ways in which people say it.

@@ -25,6 +25,9 @@ pub(super) enum Kind {
     Zip,
     /// A folder of files.
     Folder,
+    /// NetCDF, which is only converted.
+    #[cfg(feature = "netcdf")]
+    Netcdf,
 }
 
 impl Kind {
@@ -44,6 +47,8 @@ impl fmt::Display for Kind {
             Self::Container(name) => name,
             Self::Zip => "a ZIP archive",
             Self::Folder => "a folder",
+            #[cfg(feature = "netcdf")]
+            Self::Netcdf => "NetCDF",
         })
     }
 }
@@ -115,6 +120,10 @@ fn kind(input: &Input, from: Option<From>, opener: &Opener<'_>) -> Result<Kind> 
             name => Kind::Container(name),
         });
     }
+    #[cfg(feature = "netcdf")]
+    if super::netcdf::is_netcdf(&head) {
+        return Ok(Kind::Netcdf);
+    }
     let kind = input.path().and_then(by_extension).or_else(|| by_content(&head));
     kind.ok_or_else(|| {
         let mut known = vec!["jsonl", "csv", "tsv"];
@@ -158,13 +167,25 @@ pub(super) fn only_typed(error: Error) -> Error {
     let kind = file.as_ref().and_then(|file| by_extension(Path::new(file.as_ref())));
     match (file, kind) {
         (Some(file), Some(kind)) if kind.is_text() && error.kind() == ErrorKind::Unsupported => {
-            let (formats, to) = match (cfg!(feature = "idv"), cfg!(feature = "datadings")) {
-                (true, true) => ("IDV and datadings", "--to idv or datadings"),
-                (true, false) => ("IDV", "--to idv"),
-                _ => ("datadings", "--to datadings"),
-            };
-            Error::unsupported(format!("only {formats} can be written from {kind} so far: {to}")).in_file(file)
+            let known = [
+                ("IDV", "idv", cfg!(feature = "idv")),
+                ("datadings", "datadings", cfg!(feature = "datadings")),
+                ("ds", "ds", cfg!(feature = "ds")),
+            ];
+            let known = || known.iter().filter(|(_, _, built)| *built);
+            let (formats, to) =
+                (listed(known().map(|known| known.0), "and"), listed(known().map(|known| known.1), "or"));
+            Error::unsupported(format!("only {formats} can be written from {kind} so far: --to {to}")).in_file(file)
         }
         _ => error,
+    }
+}
+
+/// `a, b and c`.
+fn listed<'n>(names: impl Iterator<Item = &'n str>, last: &str) -> String {
+    let names: Vec<&str> = names.collect();
+    match names.split_last() {
+        Some((end, before)) if !before.is_empty() => format!("{} {last} {end}", before.join(", ")),
+        _ => names.concat(),
     }
 }

@@ -29,7 +29,7 @@ pub(super) enum From {
 
 /// How inputs are read that are text.
 #[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Options for inputs of text, where the output is IDV or datadings")]
+#[command(next_help_heading = "Options for inputs of text, where the output is IDV, datadings or ds")]
 pub(super) struct Text {
     /// What the inputs are, where neither content nor extension says it
     #[arg(long, value_enum, value_name = "FORM")]
@@ -49,7 +49,7 @@ impl Text {
     pub(super) fn refuse(&self, form: Form) -> Result<()> {
         let text = matches!(self.from, Some(From::Jsonl | From::Csv | From::Tsv));
         let given = [("--from", text), ("--no-header", self.no_header), ("--delimiter", self.delimiter.is_some())];
-        super::refuse(&given, "the outputs idv and datadings", form)
+        super::refuse(&given, "the outputs idv, datadings and ds", form)
     }
 
     /// Fails when an option does not go with what the inputs are.

@@ -64,7 +64,7 @@ enum OnDuplicate {
 
 impl Options {
     /// An option that was given.
-    #[cfg(feature = "idv")]
+    #[cfg(any(feature = "idv", feature = "ds"))]
     pub(super) fn given(&self) -> Option<&'static str> {
         let Self { strategy, shuffle, seed, on_duplicate, no_md5 } = self;
         let given = [

@@ -80,7 +80,7 @@ fn other_formats_are_no_idv_so_far() {
     let error = place.wharf(&["convert", "@in", "@out.idv"]).failed(1);
     assert_eq!(error, "error: @in: a file of the format mock cannot be written as IDV so far");
     let error = place.wharf(&["convert", "@in", "@out.csv", "--from", "csv"]).failed(2);
-    assert_eq!(error, "error: --from is for the outputs idv and datadings, and this one is csv");
+    assert_eq!(error, "error: --from is for the outputs idv, datadings and ds, and this one is csv");
     assert_eq!(place.files(), ["in"]);
 }
 

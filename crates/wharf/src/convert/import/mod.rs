@@ -1,10 +1,11 @@
-//! Text tables, JSON lines and CSV, into IDV files (feature `idv`) and into datadings datasets (feature `datadings`); what other
-//! containers and files hold into datadings datasets.
+//! Text tables, JSON lines and CSV, into IDV files (feature `idv`), ds files (feature `ds`) and datadings datasets (feature `datadings`);
+//! what other containers and files hold into datadings datasets.
 //!
 //! | you have | you want | take |
 //! |---|---|---|
 //! | JSON lines, CSV | IDV | [`TextTable`], `TextTable::infer`, `TextTable::write_to` |
 //! | JSON lines, CSV | datadings | [`TextTable`], `TextTable::write_samples` |
+//! | JSON lines, CSV | ds | [`TextTable`], `TextTable::write_ds` |
 //! | rows of any container | datadings | `write_rows` |
 //! | a dataset | some of its fields and samples in another | `copy_samples` |
 //! | a folder, a ZIP archive | datadings | `FileTable` |
@@ -80,6 +81,8 @@
 
 mod chunk;
 mod csv;
+#[cfg(feature = "ds")]
+mod ds;
 #[cfg(feature = "datadings")]
 mod files;
 #[cfg(feature = "idv")]
@@ -109,8 +112,12 @@ use std::collections::{HashMap, HashSet};
 
 use container_core::{Error, Loss, Progress, Result, Source, Unit};
 
-use chunk::{Chunk, Cutter, Input};
+#[cfg(any(feature = "idv", feature = "datadings"))]
+use chunk::Cutter;
+use chunk::{Chunk, Input};
 
+#[cfg(feature = "ds")]
+pub use ds::{DsImported, DsOptions};
 #[cfg(feature = "datadings")]
 pub use files::{FileOptions, FileTable};
 #[cfg(feature = "idv")]
@@ -240,6 +247,7 @@ impl TextTable {
     }
 
     /// Some chunks, and why there are no more if that is an error: what is wrong before it comes first.
+    #[cfg(any(feature = "idv", feature = "datadings"))]
     fn gather(&self, cutter: &mut Cutter<'_>) -> (Vec<Chunk>, Result<()>) {
         let mut chunks = Vec::new();
         while chunks.len() < self.width() {
@@ -253,6 +261,7 @@ impl TextTable {
     }
 
     /// How many chunks are looked at together.
+    #[cfg(any(feature = "idv", feature = "datadings"))]
     fn width(&self) -> usize {
         match self.options.threads {
             #[cfg(feature = "parallel")]
@@ -264,6 +273,7 @@ impl TextTable {
         }
     }
 
+    #[cfg(any(feature = "idv", feature = "datadings"))]
     fn side_by_side<T: Send>(
         &self,
         chunks: &[Chunk],

@@ -1,0 +1,182 @@
+//! ds files written: from text, from rows of other containers, from ds and from NetCDF.
+
+use std::collections::HashMap;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use container_core::{Error, Input, OpenOptions, Progress, Result, Scan, Source};
+use dsfmt::{Builder, DataType, Field};
+use wharf::convert::import::DsOptions as Taken;
+use wharf::convert::{JsonLines, copy};
+
+use super::super::Outcome;
+use super::super::bar::Bar;
+use super::super::edit;
+use super::super::env::Env;
+use super::super::inputs::Place;
+use super::super::report::Lost;
+use super::super::select;
+use super::source::{self, Kind, Opened};
+use super::text::{does_not_go, together};
+use super::{Arguments, Form, refuse, wanted};
+
+/// Options that only the output ds has.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Options for the output ds")]
+pub(super) struct DsOptions {
+    /// The dimension along which rows lie [default: row]
+    #[arg(long, value_name = "NAME")]
+    dim: Option<String>,
+
+    /// Apply scale_factor and add_offset of NetCDF; without, they stay attributes
+    #[cfg(feature = "netcdf")]
+    #[arg(long)]
+    scaled: bool,
+}
+
+impl DsOptions {
+    /// True when a dimension is named.
+    #[cfg(feature = "netcdf")]
+    pub(super) fn has_dimension(&self) -> bool {
+        self.dim.is_some()
+    }
+
+    /// Fails when one of these is given for another output.
+    pub(super) fn refuse(&self, form: Form) -> Result<()> {
+        #[cfg(feature = "netcdf")]
+        let scaled = self.scaled;
+        #[cfg(not(feature = "netcdf"))]
+        let scaled = false;
+        refuse(&[("--dim", self.dim.is_some()), ("--scaled", scaled)], "the output ds", form)
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) -> Result<Outcome> {
+    let (kind, inputs) = source::open(places, arguments.text.from, &mut env.opener)?;
+    arguments.text.check(kind)?;
+    if arguments.selection.reading.missing_as_null {
+        return Err(Error::usage("--missing-as-null is for outputs of text: ds has its own missing values"));
+    }
+    match kind {
+        Kind::Folder | Kind::Zip => Err(Error::unsupported(format!("{kind} cannot be written as ds so far"))),
+        Kind::Container(edit::NAME) => copied(arguments, kind, places, env),
+        #[cfg(feature = "netcdf")]
+        Kind::Netcdf => super::netcdf::to_ds(arguments, arguments.ds.scaled, places, env),
+        _ => rows(arguments, kind, places, inputs, env),
+    }
+}
+
+/// A file with some of its variables, or all.
+fn copied(arguments: &Arguments, kind: Kind, places: &[Place], env: &mut Env<'_>) -> Result<Outcome> {
+    let selection = &arguments.selection;
+    let rows = [
+        ("--rows", selection.rows.is_some()),
+        ("--limit", selection.limit.is_some()),
+        ("--dim", arguments.ds.dim.is_some()),
+    ];
+    does_not_go(&rows, kind)?;
+    does_not_go(&[("--table", selection.reading.table.is_some())], kind)?;
+    let [place] = places else {
+        return Err(Error::usage("several ds files do not become one by convert: `wharf merge` joins them"));
+    };
+    let reader = edit::open(place, &mut env.opener, "convert")?;
+    let mut builder = Builder::new();
+    builder.attributes_of(&reader);
+    match super::columns(&selection.columns)? {
+        None => reader.variables().for_each(|variable| {
+            builder.field(variable.name(), Field::copy(&variable));
+        }),
+        Some(names) => {
+            for name in names {
+                let variable = reader.variable(&name).map_err(|error| error.in_file(place.name()))?;
+                builder.field(name, Field::copy(&variable));
+            }
+        }
+    }
+    let path = Path::new(arguments.output());
+    edit::put(path, arguments.force, places, env, &mut |path, options| Ok((builder.write(path, options)?, Vec::new())))
+}
+
+/// Rows of text or of a container.
+fn rows(
+    arguments: &Arguments,
+    kind: Kind,
+    places: &[Place],
+    inputs: Vec<Opened>,
+    env: &mut Env<'_>,
+) -> Result<Outcome> {
+    let selection = &arguments.selection;
+    let mut taken = Taken::default();
+    taken.rows = wanted(selection);
+    if let Some(dimension) = &arguments.ds.dim {
+        taken.dimension.clone_from(dimension);
+    }
+    taken.columns = super::columns(&selection.columns)?;
+    let bar = Arc::new(Bar::new(env.report.terminal && arguments.output() != "-"));
+    let name = together(&inputs);
+    let mut lost = Vec::new();
+    let (kind, inputs) = match kind {
+        text if text.is_text() => {
+            does_not_go(&[("--table", selection.reading.table.is_some())], kind)?;
+            (text, inputs)
+        }
+        #[cfg(all(feature = "idv", feature = "datadings"))]
+        Kind::Datadings => {
+            (Kind::Jsonl, super::unpack::lines(inputs, taken.columns.as_deref(), env.opener.access, &bar)?)
+        }
+        _ => {
+            let mut lines = Vec::with_capacity(inputs.len());
+            for input in inputs {
+                lines.push(as_lines(input, arguments, &mut taken.types, &mut lost, env)?);
+            }
+            (Kind::Jsonl, lines)
+        }
+    };
+    let table = arguments.text.table(kind, inputs, selection.reading.threads)?;
+    bar.name(name);
+    let path = Path::new(arguments.output());
+    let outcome = edit::put(path, arguments.force, places, env, &mut |path, options| {
+        taken.output = options;
+        let imported = table.write_ds(path, &taken, Some(bar.as_ref() as &dyn Progress))?;
+        if let Some(range) = &selection.rows
+            && imported.passed < taken.rows.end
+        {
+            range.check(imported.passed)?;
+        }
+        Ok((imported.written, std::mem::take(&mut lost)))
+    });
+    bar.clear();
+    outcome
+}
+
+/// The rows of a container as lines of JSON in a temporary file. Floats that are short there stay so.
+fn as_lines(
+    input: Opened,
+    arguments: &Arguments,
+    types: &mut HashMap<String, DataType>,
+    lost: &mut Vec<Lost>,
+    env: &mut Env<'_>,
+) -> Result<Opened> {
+    let named = |error: Error| error.in_file(input.name.clone());
+    let temporary = |cause| Error::io("cannot keep the rows in a temporary file", cause);
+    let options = OpenOptions::default().with_access(env.opener.access);
+    let container = wharf::open_among(env.opener.formats, &input.input, &options).map_err(named)?;
+    let table = select::table(container.as_ref(), arguments.selection.reading.table.as_deref()).map_err(named)?;
+    let columns = select::columns(table, &arguments.selection.columns).map_err(named)?;
+    for column in table.columns() {
+        if column.kind == "Single" || column.kind.contains("<Single") {
+            types.insert(column.name.clone(), DataType::Float32);
+        }
+    }
+    let mut scan = Scan::default().with_threads(arguments.selection.reading.threads);
+    scan.columns = columns;
+    let file = tempfile::tempfile().map_err(temporary)?;
+    let mut lines = JsonLines::new(BufWriter::new(file));
+    let copied = copy(table, &scan, &mut lines).map_err(named)?;
+    lost.extend(copied.losses.into_iter().map(|loss| Lost { file: Some(input.name.clone()), loss }));
+    let mut file = lines.finish()?;
+    file.flush().map_err(temporary)?;
+    let file = file.into_inner().map_err(|error| temporary(error.into_error()))?;
+    Ok(Opened { input: Input::Stream(Source::from_file_with(file, env.opener.access)?), name: input.name })
+}
