@@ -83,9 +83,13 @@ fn main() {
         put("idv_forged", &format!("decisions-{index:02}"), &decisions);
         put("idv_written", &format!("decisions-{index:02}"), &decisions);
         put("datadings_written", &format!("decisions-{index:02}"), &decisions);
+        for target in ["ds_select", "ds_variable", "ds_write_read"] {
+            put(target, &format!("decisions-{index:02}"), &decisions);
+        }
     }
 
     datasets(root, &put);
+    headers(root, &put);
 
     for which in 0..12u8 {
         let edges: [&[u8]; 6] = [
@@ -151,6 +155,26 @@ fn datasets(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
             &[&data[..half], &data[(half + 7).min(data.len())..]].concat(),
         );
     }
+}
+
+/// What follows the line of the version, of files that Python wrote and of some that nobody would.
+fn headers(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
+    let Ok(entries) = fs::read_dir(root.join("../tests/golden/ds")) else { return };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        let bytes = fs::read(&path).unwrap();
+        if let Some(rest) = bytes.strip_prefix(b"ds-1.0\n").filter(|rest| rest.len() <= MOST) {
+            put("ds_header", path.file_stem().unwrap().to_str().unwrap(), rest);
+        }
+    }
+    let made: [(&str, &[u8]); 6] = [
+        ("names", b"{\"\\\\.a\": {\".size\": [2], \"\\u002etype\": \"int8\"}, \"\\ud800\": {\".size\": null}, \".\": {\"\": NaN}}\nab"),
+        ("texts", b"{\"x\":{\".size\":[1],\".type\":\"unicode\",\".len\":9}}\n\0\0\0\0\0\0\0\x01a"),
+        ("masked", b"{\"x\":{\".size\":[9],\".type\":\"bool\",\".len\":3,\".missing\":true}}\n\x49\0\xfc"),
+        ("masked-texts", b"{\"x\":{\".size\":[2],\".type\":\"str\",\".len\":13,\".missing\":true,\".endian\":\"l\"}}\n\x40\x01\0\0\0\0\0\0\0a"),
+        ("sizes", b"{\"x\":{\".size\":[2,3,1000000000000],\".dims\":[\"a\",\"b\",\"c\"]},\"y\":{\".size\":[0,18446744073709551615]}}\n"),
+        ("json", b"{\".\":{\"a\":[1e5,-0,1.5E-7,123456789012345678901234567890,-Infinity,null,true,{}],\"b\":\"\\ud83d\\ude00\\n\"}}\n"),
+    ];
+    made.iter().for_each(|(name, bytes)| put("ds_header", name, bytes));
 }
 
 fn pack(bytes: &[u8], zlib: bool, level: u32) -> Vec<u8> {

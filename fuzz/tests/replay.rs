@@ -5,12 +5,16 @@ use std::path::Path;
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 14] = [
+const TARGETS: [Target; 18] = [
     ("datadings_index", wharf_fuzz::datadings_index),
     ("datadings_numpy", wharf_fuzz::datadings_numpy),
     ("datadings_recover", wharf_fuzz::datadings_recover),
     ("datadings_sample", wharf_fuzz::datadings_sample),
     ("datadings_written", wharf_fuzz::datadings_written),
+    ("ds_header", wharf_fuzz::ds_header),
+    ("ds_select", wharf_fuzz::ds_select),
+    ("ds_variable", wharf_fuzz::ds_variable),
+    ("ds_write_read", wharf_fuzz::ds_write_read),
     ("idv_deflate", wharf_fuzz::idv_deflate),
     ("idv_forged", wharf_fuzz::idv_forged),
     ("idv_inflate", wharf_fuzz::idv_inflate),
