@@ -169,7 +169,7 @@ pub fn ds_variable(data: &[u8]) {
         let mask = x.read_mask();
         match &found {
             Err(error) => {
-                assert!(!wanted.as_ref().is_some_and(|(_, used)| used == len), "{error}");
+                assert!(wanted.as_ref().is_none_or(|(_, used)| used != len), "{error}");
                 said(&x, error, file.len());
             }
             Ok(array) => {

@@ -180,11 +180,11 @@ fn missing() {
     for (data_type, width) in [("float64", 8), ("int8", 1), ("bool", 1), ("unicode", 8), ("str", 8)] {
         let header =
             format!("{{\"x\":{{\".size\":[{}],\".type\":\"{data_type}\",\".missing\":true,\".len\":{MIB}}}}}", 8 * MIB);
-        let small = OpenOptions::default().with_limits(Limits::default().with_block_bytes((8 * width * MIB) as u64 - 1));
+        let small =
+            OpenOptions::default().with_limits(Limits::default().with_block_bytes((8 * width * MIB) as u64 - 1));
         for source in both(&header, &body) {
             let reader = open(source.clone());
-            let array =
-                bounded(data_type, (8 * width + 3) * MIB, || reader.variable("x").unwrap().read().unwrap());
+            let array = bounded(data_type, (8 * width + 3) * MIB, || reader.variable("x").unwrap().read().unwrap());
             assert_eq!((array.len(), array.missing()), (8 * MIB, 8 * MIB));
             drop(array);
             // One element less than the limit takes.
