@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use container_core::ColumnInfo;
 
 use crate::read::{Reader, Variable};
+use crate::wire::short;
 
 /// The table of what has no dimension.
 const SCALARS: &str = "scalars";
@@ -30,8 +31,9 @@ impl Group {
         let mut info = describe(variable);
         let rows = variable.shape().map_or(1, |shape| shape.first().copied().unwrap_or(1));
         if info.unreadable.is_none() && rows != self.rows {
-            let first = self.columns.first().map_or("", |column| &column.name);
-            let detail = format!("its dimension {:?} has {rows} elements, that of {first:?} {}", self.name, self.rows);
+            let first = short(self.columns.first().map_or("", |column| &column.name));
+            let name = short(&self.name);
+            let detail = format!("its dimension {name:?} has {rows} elements, that of {first:?} {}", self.rows);
             info.unreadable = Some(detail);
         }
         self.variables.push(place);

@@ -58,7 +58,8 @@ impl Serialize for Nested<'_> {
         let Some((len, shape)) = self.shape.split_first() else { return self.one(serializer) };
         // What is in memory has no more elements than memory.
         let step = usize::try_from(shape.iter().product::<u64>()).unwrap_or(usize::MAX);
-        let len = if step == 0 && *len > MOST_EMPTY { 0 } else { *len };
+        let lists = || shape.iter().take_while(|size| **size > 0).fold(*len, |all, size| all.saturating_mul(*size));
+        let len = if step == 0 && lists() > MOST_EMPTY { 0 } else { *len };
         let mut list = serializer.serialize_seq(usize::try_from(len).ok())?;
         let mut start = self.start;
         for _ in 0..len {

@@ -17,7 +17,7 @@ const HELD: u64 = 4 << 20;
 
 /// Elements of one column that are held: at most, and at least.
 const MOST: u64 = 64 << 10;
-const LEAST: u64 = 1 << 10;
+const LEAST: u64 = 64;
 
 pub(super) struct DsRows<'a> {
     columns: Vec<Column<'a>>,

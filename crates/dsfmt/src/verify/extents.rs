@@ -1,11 +1,13 @@
 //! The ranges that variables take in the body.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use container_core::Error;
 
 use super::Report;
 use crate::read::{Reader, Variable};
+use crate::wire::short;
 
 /// `spare` says of variables how many bytes less they take than they state.
 pub(super) fn check(reader: &Reader, spare: &HashMap<&str, u64>, report: &mut Report<'_>) {
@@ -13,9 +15,9 @@ pub(super) fn check(reader: &Reader, spare: &HashMap<&str, u64>, report: &mut Re
         reader.variables().filter(|variable| variable.problem().is_none() && variable.stored_bytes() > 0).collect();
     all.sort_by_key(|variable| (variable.offset(), variable.stored_bytes()));
     let body = reader.source.len().saturating_sub(reader.body);
-    let (mut end, mut last) = (0, "");
+    let (mut end, mut last) = (0, Cow::Borrowed(""));
     // Bytes by which what follows was written before the place that is stated.
-    let (mut displaced, mut by) = (0, "");
+    let (mut displaced, mut by) = (0u64, Cow::Borrowed(""));
     for variable in &all {
         let start = variable.offset();
         let place = reader.body.saturating_add(start);
@@ -35,12 +37,12 @@ pub(super) fn check(reader: &Reader, spare: &HashMap<&str, u64>, report: &mut Re
             report.error(find(detail));
         }
         if let Some(less) = spare.get(variable.name()) {
-            displaced += less;
-            by = variable.name();
+            displaced = displaced.saturating_add(*less);
+            by = short(variable.name());
         }
         let stop = start.saturating_add(variable.stored_bytes());
         if stop > end {
-            (end, last) = (stop, variable.name());
+            (end, last) = (stop, short(variable.name()));
         }
     }
     if end < body {

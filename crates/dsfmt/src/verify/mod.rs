@@ -10,7 +10,7 @@ use container_core::{Error, ErrorKind, Finding, Result, Unit, VerifyOptions};
 
 use crate::FORMAT_NAME;
 use crate::read::{Reader, Variable};
-use crate::wire::{Entry, VERSION_LINE};
+use crate::wire::{Entry, VERSION_LINE, short};
 
 /// Findings, on their way to who wants them.
 struct Report<'f>(&'f mut dyn FnMut(Finding));
@@ -50,7 +50,9 @@ impl Reader {
     pub fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
         let progress = options.progress.as_deref();
         if let Some(progress) = progress {
-            progress.begin(Unit::Bytes, Some(self.variables().map(|variable| variable.stored_bytes()).sum()));
+            // Variables that overlap may have more than all bytes there are.
+            let all = self.variables().fold(0u64, |all, variable| all.saturating_add(variable.stored_bytes()));
+            progress.begin(Unit::Bytes, Some(all));
         }
         let mut report = Report(report);
         header::check(self, &mut report);
@@ -89,6 +91,7 @@ impl Reader {
             for (name, size) in variable.dimensions().iter().zip(variable.shape().unwrap_or_default()) {
                 let (first, of) = *known.entry(name).or_insert((*size, variable.name()));
                 if first != *size {
+                    let (name, of) = (short(name), short(of));
                     let detail = format!("its dimension {name:?} has {size} elements, that of {of:?} {first}");
                     report.error(variable.place(Error::invalid(detail)).at(self.place_of(&variable)));
                 }
