@@ -5,7 +5,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use container_core::{ErrorKind, Limits, OpenOptions, ReadAt, Source};
+use container_core::{Container, ErrorKind, Limits, OpenOptions, ReadAt, Scan, Source, VerifyOptions};
+use dsfmt::container::DsContainer;
 use dsfmt::{Builder, Field, Reader, Select, Selection};
 
 struct Counting;
@@ -85,6 +86,7 @@ fn nothing_is_allocated_that_was_only_declared() {
     declared();
     missing();
     parts();
+    tables();
 }
 
 fn headers() {
@@ -231,4 +233,52 @@ fn parts() {
             assert_eq!(bounded(data_type, MIB, || x.select(&selection).unwrap()).len(), 30);
         }
     }
+}
+
+fn tables() {
+    // One name of a megabyte, and many variables that disagree with it.
+    let first = format!("\"{}\":{{\".size\":[0],\".dims\":[\"t\"]}}", "n".repeat(MIB));
+    let others: String = (0..2000).map(|n| format!(",\"{n}\":{{\".size\":[0,9],\".dims\":[\"i\",\"t\"]}}")).collect();
+    let more: String = (0..2000).map(|n| format!(",\"m{n}\":{{\".size\":[9,0],\".dims\":[\"t\",\"i\"]}}")).collect();
+    let header = format!("{{{first}{others}{more}}}");
+    for source in both(&header, b"") {
+        let container = bounded("disagreement", 16 * MIB, || DsContainer::new(open(source)));
+        bounded("findings", 6 * MIB, || {
+            let (mut count, mut longest) = (0, 0);
+            let mut report = |finding: container_core::Finding| {
+                count += 1;
+                longest = longest.max(finding.error.detail().len());
+            };
+            container.verify(&VerifyOptions::default(), &mut report).unwrap();
+            assert_eq!(count, 4000);
+            assert!(longest < 200, "{longest}");
+        });
+    }
+    let header =
+        format!("{{{}}}", (0..100_000).map(|n| format!("\"{n}\":{{\".size\":[0]}}")).collect::<Vec<_>>().join(","));
+    for source in both(&header, b"") {
+        bounded("tables", 150 * header.len(), || DsContainer::new(open(source)).tables().len());
+    }
+    // All variables have the same bytes, each its own values of them in memory.
+    let member = |n: usize| format!("\"{n}\":{{\".size\":[4096],\".dims\":[\"t\"]}}");
+    let header = format!("{{{}}}", (0..20_000).map(member).collect::<Vec<_>>().join(","));
+    let source = both(&header, &[0; 32 * KIB]).into_iter().next().unwrap();
+    let container = DsContainer::new(open(source));
+    bounded("rows of variables that overlap", 64 * MIB, || {
+        let table = container.tables()[0];
+        let mut rows = table.rows(&Scan::default()).unwrap();
+        assert!(rows.advance().unwrap() && rows.advance().unwrap());
+    });
+    // No elements, in as many lists as there are numbers.
+    let header = r#"{"x":{".size":[1,65536,65536,65536,0]}}"#;
+    let source = both(header, b"").into_iter().next().unwrap();
+    let container = DsContainer::new(open(source));
+    bounded("lists without elements", MIB, || {
+        let table = container.tables()[0];
+        let mut rows = table.rows(&Scan::default()).unwrap();
+        let mut row = Vec::new();
+        assert!(rows.advance().unwrap());
+        rows.json(&mut row).unwrap();
+        assert_eq!(row, br#"{"x":[]}"#);
+    });
 }
