@@ -21,7 +21,9 @@ fn the_extension_says_the_form() {
     let error = place().wharf(&["convert", "@in", "@out.txt"]).failed(2);
     let idv = if cfg!(feature = "idv") { " .idv" } else { "" };
     let msgpack = if cfg!(feature = "datadings") { " .msgpack" } else { "" };
-    let known = format!(".jsonl .ndjson .json .csv .tsv{idv}{msgpack}");
+    let ds = if cfg!(feature = "ds") { " .ds" } else { "" };
+    let nc = if cfg!(feature = "netcdf") { " .nc" } else { "" };
+    let known = format!(".jsonl .ndjson .json .csv .tsv{idv}{msgpack}{ds}{nc}");
     assert_eq!(error, format!("error: @out.txt: the output ends in .txt, known are {known}; or say --to"));
     let error = place().wharf(&["convert", "@in", "@out"]).failed(2);
     assert!(error.contains("the output has no extension"), "{error}");
