@@ -121,8 +121,8 @@ def rich(path):
         f.big = np.uint64(2**64 - 1)
         chunked = f.createVariable("chunked", "f8", ("t", "x"), zlib=True, shuffle=True, fletcher32=True, chunksizes=(4, 7))
         chunked[0:9] = np.arange(270).reshape(9, 30) / 8
-        f.createVariable("big_endian", "i4", ("x",), endian="big")[:] = np.arange(30)
-        f.createVariable("big_float", "f4", ("x",), endian="big", zlib=True)[:] = np.arange(30) / 2
+        f.createVariable("big_endian", ">i4", ("x",), endian="big")[:] = np.arange(30)
+        f.createVariable("big_float", ">f4", ("x",), endian="big", zlib=True)[:] = np.arange(30) / 2
         two = f.createVariable("two_unlimited", "i2", ("t", "u"), chunksizes=(2, 2))
         # All of it: beyond what was written the C library gives bytes of no meaning where there are two such dimensions.
         two[0:9, 0:2] = np.arange(18).reshape(9, 2)

@@ -2,7 +2,7 @@
 
     python ds_time.py FOLDER [all]
 
-With `all` every epoch in every unit, which is three times as much as the golden files have.
+Prints the rows of the table in PROVENANCE.md. With `all` every epoch in every unit, which is three times as much as the golden files have.
 
 Values are given by their shortest digits, dates to the microsecond, Julian dates as ds-format has them: of real calendars the day number of
 cftime, of the others the number of the Gregorian day of the same name (empty where there is none).
@@ -71,7 +71,10 @@ def main(folder, whole=""):
         with open(folder / f"{calendar}.csv", "w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(["units", "value", "date", "julian"])
-            writer.writerows(rows(calendar, whole == "all"))
+            written = list(rows(calendar, whole == "all"))
+            writer.writerows(written)
+        refused = sum(not date for _, _, date, _ in written)
+        print(f"| `{calendar}` | {len(written) - refused} | {refused} |")
 
 
 if __name__ == "__main__":

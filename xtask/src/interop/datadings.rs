@@ -39,5 +39,5 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
         return Err(format!("we wrote {written} and {others} datasets, datadings read {}", checked("datasets")?));
     }
     println!("datadings reads {} datasets of ours, {} samples, as its own", checked("datasets")?, checked("samples")?);
-    golden_again(python, "datadings_golden.py", "datadings", &work.join("golden"))
+    golden_again(python, "datadings_golden.py", "datadings", &work.join("golden"), &[])
 }

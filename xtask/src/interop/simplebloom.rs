@@ -1,5 +1,6 @@
 //! Bloom filters with Python's simplebloom, both ways: files byte for byte, answers one by one, and the golden files again.
 
+use crate::interop::golden_again;
 use crate::python::Python;
 use crate::shell;
 
@@ -26,25 +27,5 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
     let said = shell::text(ask).map_err(|error| format!("simplebloom answers otherwise from our files: {error}"))?;
     println!("simplebloom loads ours: {} answers as before", said.trim());
 
-    shell::empty_directory(&golden)?;
-    let mut again = python.script("simplebloom_golden.py", [&golden]);
-    again.env_remove("SIMPLEBLOOM_USEPY");
-    shell::run(again)?;
-    let kept = shell::root().join("tests/golden/simplebloom");
-    let mut names: Vec<String> = shell::entries(&kept)?.iter().map(|path| shell::file_name(path)).collect();
-    names.retain(|name| name != "PROVENANCE.md");
-    let made: Vec<String> = shell::entries(&golden)?.iter().map(|path| shell::file_name(path)).collect();
-    if names != made {
-        return Err(format!("the golden files are {names:?}, and the script makes {made:?}"));
-    }
-    for name in &names {
-        let bytes = |path: std::path::PathBuf| {
-            std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
-        };
-        if bytes(kept.join(name))? != bytes(golden.join(name))? {
-            return Err(format!("golden/simplebloom/{name} is not what simplebloom makes now"));
-        }
-    }
-    println!("{} golden files made again, the same", names.len());
-    Ok(())
+    golden_again(python, "simplebloom_golden.py", "simplebloom", &golden, &[])
 }
