@@ -118,3 +118,25 @@ fn lies_are_named() {
     file[records].copy_from_slice(&[0xff; 4]);
     assert_eq!(read_all(file).unwrap(), 2 * 15);
 }
+
+/// Texts of no characters take no bytes in the file, and a place each in memory.
+#[test]
+fn a_million_texts_of_nothing() {
+    use netcdf_writer::{NcFileBuilder, NcWriteFormat, NcWriteOptions};
+    let mut builder = NcFileBuilder::new();
+    let rows = builder.add_dimension("n", 1_000_000).unwrap();
+    let width = builder.add_unlimited_dimension("m").unwrap();
+    let texts = builder.add_char_variable("x", &[rows, width]).unwrap();
+    let encoding = netcdf_writer::NcAttrValue::Chars("utf-8".to_owned());
+    builder.add_variable_attribute(texts, "_Encoding", encoding).unwrap();
+    builder.write_char_variable(texts, b"").unwrap();
+    let (_, bytes) = builder.to_vec(NcWriteOptions { format: NcWriteFormat::Nc4 }).unwrap();
+    assert_eq!(
+        read_all(bytes.clone()).unwrap_err(),
+        "netcdf: the bytes of the rows 8000000 exceeds the limit 4194304 (column \"x\")"
+    );
+    let reader = Reader::from_source(Source::from(bytes), OpenOptions::default()).unwrap();
+    let read = |rows| reader.read(&reader.variables()[0], rows, &ReadOptions::default()).unwrap();
+    assert_eq!(read(999_999..1_000_000).values().as_strings().unwrap().iter().collect::<Vec<_>>(), [b""]);
+    assert_eq!(read(0..1_000_000).len(), 1_000_000);
+}

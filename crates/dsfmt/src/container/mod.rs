@@ -75,6 +75,9 @@ impl Format for Ds {
 ///
 /// Rows hold what lies along the other dimensions as lists of lists; what is missing, and an empty variable, is null; a float that is not
 /// finite is the text `NaN`, `Infinity` or `-Infinity`; bytes are `{"$bytes": base64}`.
+///
+/// Sizes of 0 let a file of some bytes state any number of rows: of rows and lists that hold no elements a walk shows 1,048,576, or 16 for
+/// each element that stands beside them; to ask for more is a [`Limit`](container_core::ErrorKind::Limit) error.
 pub struct DsContainer {
     reader: Arc<Reader>,
     tables: Vec<DsTable>,

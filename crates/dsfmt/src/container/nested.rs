@@ -42,6 +42,19 @@ impl Show {
     }
 }
 
+/// The lists of the deepest level in a value that has no elements.
+fn empty_lists(shape: &[u64]) -> u64 {
+    shape.iter().take_while(|size| **size > 0).fold(1, |all, size| all.saturating_mul(*size))
+}
+
+/// The lists that are shown of a value without elements.
+pub(super) fn shown_lists(shape: &[u64]) -> u64 {
+    match empty_lists(shape) {
+        lists @ ..=MOST_EMPTY => lists,
+        _ => 1,
+    }
+}
+
 /// Some values, which are lists in lists, or one of them.
 pub(super) struct Nested<'n> {
     pub(super) values: &'n Values<'n>,
@@ -58,8 +71,7 @@ impl Serialize for Nested<'_> {
         let Some((len, shape)) = self.shape.split_first() else { return self.one(serializer) };
         // What is in memory has no more elements than memory.
         let step = usize::try_from(shape.iter().product::<u64>()).unwrap_or(usize::MAX);
-        let lists = || shape.iter().take_while(|size| **size > 0).fold(*len, |all, size| all.saturating_mul(*size));
-        let len = if step == 0 && lists() > MOST_EMPTY { 0 } else { *len };
+        let len = if step == 0 && empty_lists(self.shape) > MOST_EMPTY { 0 } else { *len };
         let mut list = serializer.serialize_seq(usize::try_from(len).ok())?;
         let mut start = self.start;
         for _ in 0..len {

@@ -7,10 +7,11 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::DsTable;
-use super::nested::{Nested, Show, Wide};
+use super::nested::{Nested, Show, Wide, shown_lists};
 use crate::FORMAT_NAME;
 use crate::array::Array;
 use crate::read::Variable;
+use crate::wire::short;
 
 /// Elements that all columns together hold in memory.
 const HELD: u64 = 4 << 20;
@@ -18,6 +19,12 @@ const HELD: u64 = 4 << 20;
 /// Elements of one column that are held: at most, and at least.
 const MOST: u64 = 64 << 10;
 const LEAST: u64 = 64;
+
+/// Rows and lists without elements that are shown, beyond those that `GROWTH` allows: a file of some bytes may state any number of them.
+const MOST_EMPTY: u64 = 1 << 20;
+
+/// Rows and lists without elements for each element beside them.
+const GROWTH: u64 = 16;
 
 pub(super) struct DsRows<'a> {
     columns: Vec<Column<'a>>,
@@ -89,8 +96,9 @@ impl<'a> DsRows<'a> {
                 lost: None,
             })
         };
-        let columns = chosen.into_iter().map(column).collect::<Result<_>>()?;
+        let columns: Vec<Column<'_>> = chosen.into_iter().map(column).collect::<Result<_>>()?;
         let rows = scan.rows.start..scan.rows.end.min(len).max(scan.rows.start);
+        check_empty(table, &columns, rows.end - rows.start)?;
         Ok(Self { columns, rows, current: None, left_out })
     }
 
@@ -115,6 +123,25 @@ impl Column<'_> {
     fn is_wide(&self) -> bool {
         self.wide > self.most
     }
+}
+
+/// Refuses more rows and lists without elements than anybody would look at.
+fn check_empty(table: &DsTable, columns: &[Column<'_>], rows: u64) -> Result<()> {
+    let all = |of: fn(&Column<'_>) -> u64| columns.iter().map(of).fold(0u64, u64::saturating_add).saturating_mul(rows);
+    let elements = all(|column| column.wide);
+    let empty = all(|column| if column.wide == 0 { shown_lists(column.shape) } else { 0 });
+    // A row is something to be shown, whatever is in it.
+    let empty = if elements == 0 { empty.max(rows) } else { empty };
+    let most = elements.saturating_mul(GROWTH).max(MOST_EMPTY);
+    if empty <= most {
+        return Ok(());
+    }
+    let what = format!("rows and lists without elements in the table {:?}", short(&table.group.name));
+    let error = Error::limit(what, empty, most).in_format(FORMAT_NAME);
+    Err(match columns.iter().find(|column| column.wide == 0) {
+        Some(Column { variable, name, .. }) => error.at(table.reader.place_of(variable)).in_column((*name).to_owned()),
+        None => error,
+    })
 }
 
 /// The value of a column in a row.

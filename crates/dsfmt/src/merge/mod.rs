@@ -92,7 +92,8 @@ pub struct Merge<'r> {
 ///
 /// # Errors
 /// [`Usage`](container_core::ErrorKind::Usage) for no datasets, and for variables that do not fit together, with names of both sides;
-/// what [`Variable::problem`](crate::Variable::problem) says of one.
+/// [`Limit`](container_core::ErrorKind::Limit) where so many elements would be missing that their bits take more than a block may and the
+/// files are not that long either; what [`Variable::problem`](crate::Variable::problem) says of one.
 pub fn merge<'r>(readers: &[&'r Reader], dimension: &str, options: MergeOptions) -> Result<Merge<'r>> {
     joined(readers, dimension, options).map_err(|error| error.in_format(FORMAT_NAME))
 }

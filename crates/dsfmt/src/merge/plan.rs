@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use container_core::{Error, Loss, Result};
+use container_core::{Error, Limits, Loss, Result};
 
 use crate::array::{Array, Values};
 use crate::edit::widest;
@@ -12,11 +12,14 @@ use crate::merge::{MergeOptions, lose};
 use crate::read::{Reader, Variable};
 use crate::time::{self, Units};
 use crate::types::{DataType, Endian};
-use crate::wire::SPECIAL;
+use crate::wire::{SPECIAL, bit_bytes};
 use crate::write::{Builder, Field};
 
 /// Elements that are compared or handed on at once, about.
 pub(super) const CHUNK: u64 = 256 << 10;
+
+/// So many elements that are missing for each byte of the files, whatever the limits.
+pub(super) const GROWTH: u64 = 16;
 
 /// A variable that is put together.
 #[derive(Debug)]
@@ -146,10 +149,7 @@ impl<'r, 'o> Plan<'r, 'o> {
         if times.is_some() {
             data_type = DataType::Float64;
         }
-        let gaps = all
-            .iter()
-            .zip(&extents)
-            .any(|(variable, extent)| *extent > 0 && variable.is_none_or(|variable| variable.shape().is_none()));
+        let gaps = self.check_gaps(&all, &extents, axis, &shape).map_err(|error| error.in_column(name.to_owned()))?;
         let masked = gaps || full().any(Variable::is_masked);
         let mut names = model.dimensions().to_vec();
         if axis.is_none() {
@@ -172,6 +172,32 @@ impl<'r, 'o> Plan<'r, 'o> {
         });
         joins.push(Join { name: name.to_owned(), data_type, shape, axis, parts: parts.collect() });
         Ok(())
+    }
+
+    /// Is anything missing because a dataset lacks the variable? Refuses more of it than the files can answer for: the size of a dimension
+    /// takes nothing in a file whose variables along it have no elements.
+    fn check_gaps(
+        &self,
+        all: &[Option<Variable<'_>>],
+        extents: &[u64],
+        axis: Option<usize>,
+        shape: &[u64],
+    ) -> Result<bool> {
+        let lacks = |variable: &Option<Variable<'_>>| variable.is_none_or(|variable| variable.shape().is_none());
+        let mut gaps =
+            all.iter().zip(extents).enumerate().filter(|(_, (variable, extent))| lacks(variable) && **extent > 0);
+        let Some((first, _)) = gaps.clone().next() else { return Ok(false) };
+        let along = gaps.try_fold(0u64, |sum, (_, (_, extent))| sum.checked_add(*extent)).unwrap_or(u64::MAX);
+        let others = shape.iter().enumerate().filter(|(place, _)| *place != axis.unwrap_or(0)).map(|(_, size)| *size);
+        // An axis of no size has no elements, however large the others are.
+        let wide = if others.clone().any(|size| size == 0) { 0 } else { others.fold(1, u64::saturating_mul) };
+        let missing = along.saturating_mul(wide);
+        let files = self.readers.iter().fold(0u64, |sum, reader| sum.saturating_add(reader.source().len()));
+        if missing > files.saturating_mul(GROWTH) {
+            let checked = Limits::default().check_block("the bits of missing elements, in bytes", bit_bytes(missing));
+            checked.map_err(|error| error.in_file(self.options.name(first)))?;
+        }
+        Ok(true)
     }
 
     /// The attributes of all datasets; the last has the last word. That some differ is no loss where values were `converted`.

@@ -6,7 +6,7 @@ use std::path::Path;
 use container_core::{Error, Limits, Loss, OpenOptions, Position, Result, Source};
 
 use super::mask::mask;
-use super::model::{Attribute, AttributeValue, Dimension, Kind, NcType, Variable};
+use super::model::{Attribute, AttributeValue, Dimension, Kind, NcType, Variable, product};
 use super::number::unsigned;
 use super::scale::Scaling;
 use super::{FORMAT_NAME, classic, hdf5};
@@ -229,7 +229,7 @@ impl Reader {
     }
 
     fn read_rows(&self, variable: &Variable, rows: Range<u64>, options: &ReadOptions) -> Result<Array<'static>> {
-        self.check(variable, &rows)?;
+        self.check(variable, &rows, options)?;
         let mut shape = variable.shape.clone();
         if let Some(first) = shape.first_mut() {
             *first = rows.end - rows.start;
@@ -253,7 +253,7 @@ impl Reader {
     }
 
     /// May these rows be read?
-    fn check(&self, variable: &Variable, rows: &Range<u64>) -> Result<()> {
+    fn check(&self, variable: &Variable, rows: &Range<u64>, options: &ReadOptions) -> Result<()> {
         if let Some(problem) = &variable.problem {
             return Err(Error::invalid(problem.clone()));
         }
@@ -264,10 +264,7 @@ impl Reader {
             let detail = format!("rows {} to {} are asked for, it has {}", rows.start, rows.end, variable.rows());
             return Err(Error::usage(detail));
         }
-        let bytes = variable.row_elements().and_then(|row| row.checked_mul(rows.end - rows.start)).and_then(|count| {
-            // A character becomes a string: its place is what it takes.
-            count.checked_mul(variable.nc_type.width().map_or(16, |width| if width == 1 { 9 } else { width as u64 }))
-        });
+        let bytes = held_bytes(variable, rows.end - rows.start, options);
         self.limits.check_block("the bytes of the rows", bytes.unwrap_or(u64::MAX))
     }
 
@@ -286,6 +283,20 @@ impl Reader {
             _ => wanted.next_multiple_of(chunk),
         };
         step.min(whole)
+    }
+}
+
+/// What the values of so many rows take in memory, in bytes; `None` beyond 2^64.
+pub(crate) fn held_bytes(variable: &Variable, rows: u64, options: &ReadOptions) -> Option<u64> {
+    let of = |inner: &[u64]| product(inner).and_then(|row| row.checked_mul(rows));
+    let inner = variable.shape.get(1..).unwrap_or_default();
+    // A character becomes a string: its place is what it takes.
+    let width = variable.nc_type.width().map_or(16, |width| if width == 1 { 9 } else { width as u64 });
+    let bytes = of(inner)?.checked_mul(width)?;
+    match inner.split_last() {
+        // A text takes a place also where it has no characters.
+        Some((0, others)) if joined(variable, options) => of(others)?.checked_mul(size_of::<usize>() as u64),
+        _ => Some(bytes),
     }
 }
 
@@ -309,7 +320,7 @@ fn is_text(variable: &Variable) -> bool {
 /// Characters along the last dimension, joined.
 fn strings(variable: &Variable, characters: &Strings<'_>, last: u64, shape: &[u64]) -> Result<Values<'static>> {
     let last = usize::try_from(last).unwrap_or(usize::MAX);
-    let count = super::model::product(shape).and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+    let count = product(shape).and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
     let mut all = Strings::default();
     let mut text = Vec::new();
     for index in 0..count {

@@ -6,7 +6,7 @@ use container_core::{Error, Loss, OutputOptions, Position, Result};
 
 use super::attributes::json;
 use super::model::{NcType, Variable};
-use super::reader::{ReadOptions, Reader, joined};
+use super::reader::{ReadOptions, Reader, held_bytes, joined};
 use super::scale::Scaling;
 use crate::array::Array;
 use crate::types::Endian;
@@ -64,7 +64,7 @@ pub fn to_ds(
             losses.push(lost(format!("the variable {:?} is left out: {problem}", variable.name)));
             continue;
         }
-        let bytes = bytes(reader, variable)?;
+        let bytes = bytes(reader, variable, options)?;
         let field = if held.saturating_add(bytes) <= HELD {
             held += bytes;
             let array = reader.read(variable, 0..variable.rows(), options)?;
@@ -101,12 +101,10 @@ pub fn to_ds(
 }
 
 /// What the values take in memory. More than the file can hold, even where it is compressed, is refused.
-fn bytes(reader: &Reader, variable: &Variable) -> Result<u64> {
+fn bytes(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<u64> {
     // The best that deflate does.
     const GROWTH: u64 = 1032;
-    let width = variable.nc_type.width().map_or(16, |width| if width == 1 { 9 } else { width as u64 });
-    let bytes =
-        variable.row_elements().and_then(|row| row.checked_mul(variable.rows())).and_then(|all| all.checked_mul(width));
+    let bytes = held_bytes(variable, variable.rows(), options);
     let most = reader.source().len().saturating_mul(GROWTH).max(reader.limits().block_bytes);
     match bytes {
         Some(bytes) if bytes <= most => Ok(bytes),

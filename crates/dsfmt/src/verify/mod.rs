@@ -79,7 +79,7 @@ impl Reader {
     }
 
     /// Where a variable's member of the header begins in the file.
-    fn place_of(&self, variable: &Variable<'_>) -> u64 {
+    pub(crate) fn place_of(&self, variable: &Variable<'_>) -> u64 {
         let entry: &Entry = variable.entry;
         VERSION_LINE + entry.text.start as u64
     }

@@ -1,5 +1,6 @@
 //! NetCDF-4, by the crate `netcdf-writer`, which puts the whole file together in memory.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 
@@ -9,23 +10,50 @@ use netcdf_writer::{DimensionId, NcAttrValue, NcFileBuilder, NcWriteFormat, NcWr
 use super::plan::{Plan, Planned};
 use super::{WriteOptions, characters, filled, pieces};
 use crate::array::{Array, Values};
-use crate::netcdf::model::{AttributeValue, NcType, product};
-use crate::netcdf::to_ds::Converted;
+use crate::netcdf::model::{AttributeValue, Dimension, NcType, product};
+use crate::netcdf::to_ds::{Converted, lost};
 use crate::types::Element;
+use crate::wire::short;
 use crate::write::Written;
 
 fn library(error: netcdf_writer::Error) -> Error {
     Error::usage("NetCDF-4 cannot hold it").caused_by(error)
 }
 
-pub(super) fn write(plan: Plan<'_>, path: &Path, options: &WriteOptions, limits: Limits) -> Result<Converted> {
+/// The dimension whose values a variable has: its only one, which is called as it is.
+fn own_axis(variable: &Planned<'_>, plan: &Plan<'_>) -> Option<usize> {
+    let [place] = variable.dimensions[..] else { return None };
+    plan.dimensions.get(place).filter(|dimension| dimension.name == variable.source.name()).map(|_| place)
+}
+
+pub(super) fn write(mut plan: Plan<'_>, path: &Path, options: &WriteOptions, limits: Limits) -> Result<Converted> {
     if options.deflate.is_some_and(|level| !(1..=9).contains(&level)) {
         return Err(Error::usage(format!("levels of compression are 1 to 9, not {}", options.deflate.unwrap_or(0))));
+    }
+    let filled: HashSet<usize> = plan
+        .variables
+        .iter()
+        .filter(|variable| !variable.source.is_empty())
+        .flat_map(|v| v.dimensions.clone())
+        .collect();
+    for (place, dimension) in plan.dimensions.iter().enumerate() {
+        if dimension.unlimited && dimension.size > 0 && !filled.contains(&place) {
+            let Dimension { name, size, .. } = dimension;
+            plan.losses
+                .push(lost(format!("the size {size} of the dimension {name:?} is lost: it is unlimited, and empty")));
+        }
     }
     let mut builder = NcFileBuilder::new();
     let mut total = 0u64;
     let mut dimensions = Vec::new();
-    for dimension in &plan.dimensions {
+    let axes: HashSet<usize> = plan.variables.iter().filter_map(|variable| own_axis(variable, &plan)).collect();
+    for (place, dimension) in plan.dimensions.iter().enumerate() {
+        if !axes.contains(&place) {
+            // The library writes a zero of 32 bits for each of its elements, whether anything lies along it or not.
+            total = total.saturating_add(dimension.size.saturating_mul(4));
+            let what = format!("the bytes of a NetCDF-4 file with the dimension {:?}", short(&dimension.name));
+            limits.check_block(what, total)?;
+        }
         dimensions.push(match dimension.unlimited {
             true => builder.add_unlimited_dimension(&dimension.name),
             false => builder.add_dimension(&dimension.name, dimension.size),
