@@ -4,8 +4,12 @@
 mod datadings;
 #[cfg(feature = "ds")]
 mod ds;
+#[cfg(all(feature = "ds", feature = "idv"))]
+mod ds_idv;
 #[cfg(feature = "idv")]
 mod idv;
+#[cfg(all(feature = "ds", feature = "idv"))]
+mod idv_ds;
 #[cfg(feature = "netcdf")]
 mod netcdf;
 #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]

@@ -36,6 +36,12 @@ pub(super) struct DsOptions {
 }
 
 impl DsOptions {
+    /// The dimension that is named.
+    #[cfg(feature = "idv")]
+    pub(super) fn dimension(&self) -> Option<&str> {
+        self.dim.as_deref()
+    }
+
     /// True when a dimension is named.
     #[cfg(feature = "netcdf")]
     pub(super) fn has_dimension(&self) -> bool {
@@ -63,6 +69,8 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
         Kind::Container(edit::NAME) => copied(arguments, kind, places, env),
         #[cfg(feature = "netcdf")]
         Kind::Netcdf => super::netcdf::to_ds(arguments, arguments.ds.scaled, places, env),
+        #[cfg(feature = "idv")]
+        Kind::Idv => super::idv_ds::run(arguments, places, &inputs, env),
         _ => rows(arguments, kind, places, inputs, env),
     }
 }

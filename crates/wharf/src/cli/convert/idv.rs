@@ -1,4 +1,4 @@
-//! IDV files written: from IDV files, and from text.
+//! IDV files written: from IDV files, from ds, and from text.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -55,11 +55,19 @@ impl Options {
         refuse(&given, "the output idv", form)
     }
 
+    /// How the file is written.
+    #[cfg(feature = "ds")]
+    pub(super) const fn writing(&self) -> &Writing {
+        &self.writing
+    }
+
     /// Fails when an option does not go with what the inputs are.
     fn check(&self, kind: Kind, arguments: &Arguments) -> Result<()> {
         match kind {
             Kind::Folder => return Err(Error::unsupported("a directory cannot be written as IDV so far")),
             Kind::Zip => return Err(Error::unsupported("the files of a ZIP archive cannot be written as IDV so far")),
+            #[cfg(feature = "ds")]
+            Kind::Container(super::super::edit::NAME) => {}
             Kind::Container(name) => {
                 return Err(Error::unsupported(format!("a file of the format {name} cannot be written as IDV so far")));
             }
@@ -68,7 +76,7 @@ impl Options {
         arguments.text.check(kind)?;
         let reading = &arguments.selection.reading;
         let table = reading.table.is_some() && kind.is_text();
-        does_not_go(&[("--schema", self.schema.is_some() && kind == Kind::Idv), ("--table", table)], kind)?;
+        does_not_go(&[("--schema", self.schema.is_some() && is_typed(kind)), ("--table", table)], kind)?;
         if reading.missing_as_null {
             return Err(Error::usage("--missing-as-null is for outputs of text: IDV has its own missing values"));
         }
@@ -76,11 +84,16 @@ impl Options {
     }
 }
 
+/// True for inputs whose columns have types.
+fn is_typed(kind: Kind) -> bool {
+    matches!(kind, Kind::Idv | Kind::Container(_))
+}
+
 /// What has been done.
 #[derive(Default)]
-struct Done {
-    poured: Poured,
-    columns: usize,
+pub(super) struct Done {
+    pub(super) poured: Poured,
+    pub(super) columns: usize,
     /// The types, when they were inferred.
     inferred: Option<Value>,
 }
@@ -155,6 +168,8 @@ fn write<W: Write + Seek + Send>(
     let bar = Arc::new(Bar::new(env.report.terminal && env.stdout.terminal.is_none_or(|_| arguments.output() != "-")));
     let outcome = match kind {
         Kind::Idv => idvs(arguments, places, &inputs, sink, &bar, done),
+        #[cfg(feature = "ds")]
+        Kind::Container(_) => super::ds_idv::write(arguments, places, &inputs, sink, &bar, done),
         #[cfg(feature = "datadings")]
         Kind::Datadings => super::columns(&arguments.selection.columns)
             .and_then(|columns| super::unpack::lines(inputs, columns.as_deref(), env.opener.access, &bar))

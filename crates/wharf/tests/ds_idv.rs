@@ -1,0 +1,588 @@
+//! `wharf convert` between ds and IDV: typed, both ways and back.
+#![cfg(all(feature = "cli", feature = "ds", feature = "idv"))]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test reports by panicking")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::run;
+use container_core::{Container, OutputOptions, Scan, Table};
+use dsfmt::{Array, Builder, DataType, Field, Mask, container::DsContainer};
+use idv::{Cell, ColumnSchema, ColumnSlice, ItemType, KeyType, KeyWidth, Schema, Type, Value, Values, Vectors};
+use tempfile::TempDir;
+
+fn path(folder: &TempDir, name: &str) -> String {
+    folder.path().join(name).into_os_string().into_string().unwrap()
+}
+
+fn goldens(folder: &str, extension: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(folder);
+    let all = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = all.filter(|path| path.extension().is_some_and(|found| found == extension)).collect();
+    files.sort();
+    files
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().unwrap().to_str().unwrap()
+}
+
+/// A value of IDV by its bits, a vector by all its items.
+fn exact(value: &Value<'_>) -> String {
+    match value {
+        Value::Single(x) if !x.is_nan() => format!("f32 {:08x}", x.to_bits()),
+        Value::Double(x) if !x.is_nan() => format!("f64 {:016x}", x.to_bits()),
+        Value::Vector(vector) => vector.items().map(|item| exact(&item)).collect::<Vec<_>>().join(", "),
+        Value::Label(_, labels) => {
+            let Value::Label(key, _) = value else { unreachable!() };
+            format!("label {}", labels.get(*key).map_or_else(String::new, |label| exact(&label)))
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+/// The columns of an IDV file by name: type and values.
+fn idv_columns(path: impl AsRef<Path>) -> BTreeMap<String, (String, Vec<String>)> {
+    let reader = idv::Reader::open(path).unwrap();
+    let mut columns = BTreeMap::new();
+    for column in reader.columns() {
+        let Ok(kind) = column.kind() else { continue };
+        let mut rows = reader.rows(&Scan::default().with_columns([column.index()])).unwrap();
+        let mut values = Vec::new();
+        while let Some(row) = rows.try_next().unwrap() {
+            values.push(exact(&row.get(0).unwrap()));
+        }
+        columns.insert(column.unique_name().to_owned(), (kind.to_string(), values));
+    }
+    columns
+}
+
+/// What is said of the columns, values as they are shown, numbers as numbers.
+fn idv_said(path: impl AsRef<Path>) -> BTreeMap<(String, String), String> {
+    let container = idv::IdvContainer::new(idv::Reader::open(path).unwrap());
+    let mut said = BTreeMap::new();
+    for (index, column) in container.columns().iter().enumerate() {
+        let details = container.column_details(index).unwrap();
+        let Some(metadata) = details.get("metadata").and_then(|all| all.as_object()) else { continue };
+        for (kind, value) in metadata.iter().filter(|(kind, _)| !kind.starts_with('.')) {
+            said.insert((column.name.clone(), kind.clone()), value.to_string());
+        }
+    }
+    said
+}
+
+/// What cannot be: vectors of differing lengths, by file and the column that is named.
+const VARYING: [(&str, &str); 18] = [
+    ("block-bytes-1", "Vector"),
+    ("block-bytes-64", "Vector"),
+    ("block-rows-1", "Vector"),
+    ("block-rows-23", "Vector"),
+    ("block-rows-24", "Vector"),
+    ("block-rows-7", "Vector"),
+    ("block-rows-7-none", "Vector"),
+    ("key-vectors", "KeyByte-varying"),
+    ("sparse-varying", "SByte"),
+    ("transform-words", "Tokens"),
+    ("vector-dimensions", "Single-0x3"),
+    ("vector-varying", "SByte"),
+    ("vector-varying-blocks", "Single"),
+    ("version-1-zlib", "vector"),
+    ("version-2-none", "vector"),
+    ("version-3-deflate", "vector"),
+    ("version-4-none", "vector"),
+    ("version-5-zlib", "vector"),
+];
+
+#[test]
+fn every_idv_file_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut files = goldens("idv", "idv");
+    files.extend(goldens("idv-older", "idv"));
+    let mut whole = 0;
+    for file in &files {
+        let (ds, back) = (path(&folder, "x.ds"), path(&folder, "x.idv"));
+        let name = stem(file);
+        let mut there = vec!["convert".to_owned(), file.display().to_string(), ds.clone(), "--force".to_owned()];
+        let mut columns = idv_columns(file);
+        if let Some((_, column)) = VARYING.iter().find(|(varying, _)| *varying == name) {
+            let ran = run(&there);
+            assert_eq!(ran.code(), 1, "{name}");
+            let wanted = ["where that of row 0 has", "a variable has one size; --columns leaves it out", column];
+            assert!(wanted.iter().all(|part| ran.err().contains(part)), "{name}: {}", ran.err());
+            // All others come back.
+            columns.retain(|_, (kind, values)| {
+                let lengths = |value: &String| value.split(", ").filter(|item| !item.is_empty()).count();
+                !kind.starts_with("Vector") || values.iter().all(|value| lengths(value) == lengths(&values[0]))
+            });
+            // A time that .NET does not have in UTC is not written.
+            columns.retain(|column, _| !name.starts_with("version") || column != "time");
+            if columns.is_empty() {
+                continue;
+            }
+            let names = columns.keys().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(",");
+            there.extend(["--columns".to_owned(), names]);
+        }
+        let lossy = match name {
+            // Of what is above the count, and of labels that several keys share, the meaning is lost.
+            "key-above-count" | "key-values-sparse" | "transform-categories" | "empty-columns-rows" => 3,
+            _ => 0,
+        };
+        let ran = run(&there);
+        assert_eq!(ran.code(), lossy, "{name}: {}", ran.err());
+        assert_eq!(run(["verify", &ds]).code(), 0, "{name}");
+        let ran = run(["convert", &ds, &back, "--force"]);
+        assert_eq!((ran.code(), ran.err()), (0, ""), "{name}");
+        assert_eq!(run(["verify", &back]).code(), 0, "{name}");
+        let found = idv_columns(&back);
+        assert_eq!(found.keys().collect::<Vec<_>>(), columns.keys().collect::<Vec<_>>(), "{name}");
+        for (column, (kind, values)) in &columns {
+            let (found_kind, found_values) = &found[column];
+            let shared =
+                name == "key-values-sparse" || (name, column.as_str()) == ("transform-categories", "ColourHash");
+            if shared {
+                assert_eq!(found_kind, "Text");
+                let texts = |value: &String| value.strip_prefix("label ").unwrap_or(value).to_owned();
+                assert_eq!(found_values, &values.iter().map(texts).collect::<Vec<_>>(), "{name} {column}");
+                continue;
+            }
+            if kind.contains("Vector") && !values.is_empty() && idv_length_is_open(file, column) {
+                assert!(found_kind.starts_with(kind.split(['>', ',']).next().unwrap()), "{name} {column}");
+            } else {
+                assert_eq!(found_kind, kind, "{name} {column}");
+            }
+            assert_eq!(found_values, values, "{name} {column}");
+        }
+        if lossy == 0 && !VARYING.iter().any(|(varying, _)| *varying == name) {
+            let (said, found) = (idv_said(file), idv_said(&back));
+            assert_eq!(found.keys().collect::<Vec<_>>(), said.keys().collect::<Vec<_>>(), "{name}");
+            whole += 1;
+        }
+    }
+    assert!(whole > 35, "{whole} of {}", files.len());
+}
+
+fn idv_length_is_open(file: &Path, column: &str) -> bool {
+    idv::Reader::open(file).unwrap().column(column).unwrap().kind().unwrap().size() == 0
+}
+
+/// An array by the bits of its elements, those that are missing aside.
+fn elements(array: &Array<'_>) -> Vec<Option<String>> {
+    let missing = |place: usize| array.mask().is_some_and(|mask| mask.is_missing(place));
+    macro_rules! all {
+        ($slice:expr, $one:expr) => {
+            $slice.iter().map($one).collect()
+        };
+    }
+    let values = array.values();
+    let all: Vec<String> = match array.data_type() {
+        DataType::Float32 => all!(values.as_slice::<f32>().unwrap(), |x| format!("{:08x}", x.to_bits())),
+        DataType::Float64 => all!(values.as_slice::<f64>().unwrap(), |x| format!("{:016x}", x.to_bits())),
+        DataType::Int8 => all!(values.as_slice::<i8>().unwrap(), i8::to_string),
+        DataType::Int16 => all!(values.as_slice::<i16>().unwrap(), i16::to_string),
+        DataType::Int32 => all!(values.as_slice::<i32>().unwrap(), i32::to_string),
+        DataType::Int64 => all!(values.as_slice::<i64>().unwrap(), i64::to_string),
+        DataType::Uint8 => all!(values.as_slice::<u8>().unwrap(), u8::to_string),
+        DataType::Uint16 => all!(values.as_slice::<u16>().unwrap(), u16::to_string),
+        DataType::Uint32 => all!(values.as_slice::<u32>().unwrap(), u32::to_string),
+        DataType::Uint64 => all!(values.as_slice::<u64>().unwrap(), u64::to_string),
+        DataType::Bool => all!(values.as_bools().unwrap(), bool::to_string),
+        DataType::Str | DataType::Unicode => {
+            values.as_strings().unwrap().iter().map(|text| format!("{text:?}")).collect()
+        }
+    };
+    all.into_iter().enumerate().map(|(place, text)| (!missing(place)).then_some(text)).collect()
+}
+
+#[test]
+fn every_variable_of_ds_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut back_again, mut refused) = (0, Vec::new());
+    for file in goldens("ds", "ds") {
+        let container = DsContainer::new(dsfmt::Reader::open(&file).unwrap());
+        for table in container.tables() {
+            for column in table.columns().iter().filter(|column| column.unreadable.is_none()) {
+                let variable = container.reader().variable(&column.name).unwrap();
+                if variable.shape().is_none() {
+                    continue;
+                }
+                let (idv, ds) = (path(&folder, "x.idv"), path(&folder, "x.ds"));
+                let named = format!("\"{}\"", column.name.replace('"', "\"\""));
+                let file = file.to_str().unwrap();
+                let ran = run(["convert", file, &idv, "--force", "--table", table.name(), "--columns", &named]);
+                let about = format!("{file} {}: {}", column.name, ran.err());
+                if ran.code() == 1 {
+                    let last = ran.err().lines().last().unwrap().to_owned();
+                    assert!(last.contains(&format!("column {:?}", column.name)), "{about}");
+                    refused.push(column.name.clone());
+                    continue;
+                }
+                assert_eq!(run(["verify", &idv]).code(), 0, "{about}");
+                assert_eq!(run(["convert", &idv, &ds, "--force"]).ok(), "", "{about}");
+                assert_eq!(run(["verify", &ds]).code(), 0, "{about}");
+                let reader = dsfmt::Reader::open(&ds).unwrap();
+                let found = reader.variable(&column.name).unwrap();
+                assert_eq!(found.data_type(), variable.data_type(), "{about}");
+                assert_eq!(found.shape(), variable.shape(), "{about}");
+                assert_eq!(found.dimensions(), variable.dimensions(), "{about}");
+                assert_eq!(found.is_time(), variable.is_time(), "{about}");
+                assert_eq!(elements(&found.read().unwrap()), elements(&variable.read().unwrap()), "{about}");
+                for (name, value) in found.attributes() {
+                    assert_eq!(Some(value.as_text()), variable.attributes().get(&name).map(|json| json.as_text()));
+                }
+                let kept = found.attributes().count();
+                let lost = ran.err().contains("attribute left out that is no metadata");
+                assert_eq!(kept < variable.attributes().count(), lost, "{about}");
+                back_again += 1;
+            }
+        }
+    }
+    refused.sort();
+    refused.dedup();
+    let known = [
+        "float32_some",
+        "float64_some",
+        "int64_matrix",
+        "int64_some",
+        "str",
+        "str_scalar",
+        "uint64_matrix",
+        "uint64_some",
+    ];
+    assert_eq!(refused, known);
+    assert!(back_again > 120, "{back_again}");
+}
+
+/// A file of ds with these variables.
+fn ds(folder: &TempDir, name: &str, fields: Vec<(&str, Field<'_>)>) -> String {
+    let file = path(folder, name);
+    let mut builder = Builder::new();
+    for (name, field) in fields {
+        builder.field(name, field);
+    }
+    let _ = fs::remove_file(&file);
+    builder.write(&file, OutputOptions::default()).unwrap();
+    file
+}
+
+fn along<'a>(values: impl Into<dsfmt::Values<'a>>) -> Field<'a> {
+    let values = values.into();
+    Field::new(Array::new([values.len() as u64], values).unwrap()).with_dimensions(["t"])
+}
+
+fn masked<'a>(values: impl Into<dsfmt::Values<'a>>, missing: &[bool]) -> Field<'a> {
+    let values = values.into();
+    let mask = Mask::from_bools(missing.iter().copied());
+    Field::new(Array::new([values.len() as u64], values).unwrap().with_mask(mask).unwrap()).with_dimensions(["t"])
+}
+
+/// A file of IDV with one column.
+fn idv(folder: &TempDir, name: &str, column: ColumnSchema, values: &Values) -> String {
+    let file = path(folder, name);
+    let options = OutputOptions::default().with_overwrite(container_core::Overwrite::Replace);
+    let mut writer = idv::Writer::create(&file, options, Schema::new([column]), idv::WriterOptions::default()).unwrap();
+    writer.append_columns(&[ColumnSlice::from(values)]).unwrap();
+    writer.finish().unwrap().finish().unwrap();
+    file
+}
+
+#[test]
+fn types_become_their_like() {
+    let folder = tempfile::tempdir().unwrap();
+    let strings: dsfmt::Values<'_> = [&b"ab"[..], b"\xc3\xbc"].into_iter().collect();
+    let file = ds(
+        &folder,
+        "x.ds",
+        vec![
+            ("a", along(vec![1i8, -2])),
+            ("b", along(vec![true, false])),
+            ("c", along(strings)),
+            ("d", masked(["x", ""].into_iter().collect::<dsfmt::Values<'_>>(), &[false, true])),
+            ("e", masked(vec![1.5f32, 0.0], &[false, true])),
+            ("f", masked(vec![true, true], &[true, false])),
+            (
+                "g",
+                Field::new(Array::new([2, 2, 3], (0..12u16).collect::<Vec<_>>()).unwrap())
+                    .with_dimensions(["t", "y", "x"]),
+            ),
+            ("h", masked(vec![7u64, 8], &[false, false])),
+            ("i", masked(vec![9i32, 8], &[false, true])),
+            ("j", Field::new(Array::new([2, 0], Vec::<f64>::new()).unwrap()).with_dimensions(["t", "none"])),
+        ],
+    );
+    let out = path(&folder, "x.idv");
+    let ran = run(["convert", &file, &out]);
+    let wanted =
+        format!("warning: {file}: missing integer written as NaN, and its column as Double (row 1, column \"i\")\n");
+    assert_eq!((ran.code(), ran.err()), (3, wanted.as_str()));
+    let reader = idv::Reader::open(&out).unwrap();
+    let kinds: Vec<_> = reader.columns().iter().map(|column| column.kind().unwrap().to_string()).collect();
+    let wanted = [
+        "SByte",
+        "Boolean",
+        "Text",
+        "Text",
+        "Single",
+        "Boolean",
+        "Vector<UInt16, 2, 3>",
+        "UInt64",
+        "Double",
+        "Vector<Double>",
+    ];
+    assert_eq!(kinds, wanted);
+    assert_eq!(reader.columns()[5].kind().unwrap(), &Type::Item(ItemType::DvBool));
+    let cat = run(["cat", &out, "--json"]);
+    let rows = "{\"a\":1,\"b\":true,\"c\":\"ab\",\"d\":\"x\",\"e\":1.5,\"f\":null,\"g\":[0,1,2,3,4,5],\"h\":7,\"i\":9.0,\"j\":[]}
+{\"a\":-2,\"b\":false,\"c\":\"\u{fc}\",\"d\":null,\"e\":\"NaN\",\"f\":true,\"g\":[6,7,8,9,10,11],\"h\":8,\"i\":\"NaN\",\"j\":[]}
+";
+    assert_eq!(cat.ok(), rows);
+    // And back, byte for byte.
+    let back = path(&folder, "back.ds");
+    assert_eq!(run(["convert", &out, &back]).ok(), "");
+    assert_eq!(fs::read(&back).unwrap(), fs::read(&file).unwrap());
+    let piped = run(["convert", &out, "-", "--to", "ds"]);
+    assert_eq!(piped.0.stdout, fs::read(&file).unwrap());
+    let piped = run(["convert", &file, "-", "--to", "idv"]);
+    assert_eq!(piped.0.stdout, fs::read(&out).unwrap());
+}
+
+#[test]
+fn what_idv_cannot_hold_is_refused_or_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(&folder, "x.idv");
+    let check = |fields: Vec<(&str, Field<'_>)>, more: &[&str], code: i32, wanted: &str| {
+        let file = ds(&folder, "x.ds", fields);
+        let mut command = vec!["convert", &file, &out, "--force"];
+        command.extend(more);
+        let ran = run(command);
+        assert_eq!(ran.code(), code, "{wanted}: {}", ran.err());
+        assert!(ran.err().contains(wanted), "{wanted}: {}", ran.err());
+    };
+    let bytes: dsfmt::Values<'_> = [&b"a"[..], b"b\xff"].into_iter().collect();
+    check(
+        vec![("s", along(bytes.clone()))],
+        &[],
+        1,
+        "not UTF-8 at its byte 1, and IDV has texts alone: JSON lines keep",
+    );
+    check(vec![("s", along(bytes.clone()))], &[], 1, "(row 1, column \"s\")");
+    check(vec![("s", along(bytes)), ("x", along(vec![1u8, 2]))], &["--columns", "x"], 0, "");
+    let nan = || masked(vec![f32::NAN, 1.0, 2.0], &[false, false, true]);
+    check(vec![("f", nan())], &[], 1, "NaN in row 0, and an element is missing in row 2");
+    check(vec![("f", nan())], &["--rows", "..2"], 0, "");
+    check(vec![("f", nan())], &["--rows", "1.."], 0, "");
+    let large = || masked(vec![1i64, (1 << 53) + 1, 3], &[true, false, false]);
+    check(
+        vec![("i", large())],
+        &[],
+        1,
+        "the integer 9007199254740993 is no Double exactly, and an integer of IDV cannot be",
+    );
+    check(vec![("i", large())], &[], 1, "(row 1, column \"i\")");
+    check(vec![("i", large())], &["--rows", "1.."], 0, "");
+    let empty = || Field::empty().with_type(Some(DataType::Float64));
+    let one = || Field::new(Array::new([], vec![1.0f64]).unwrap());
+    check(
+        vec![("e", empty()), ("x", one())],
+        &[],
+        3,
+        "variable left out (it is empty, of which IDV has none) (column \"e\")",
+    );
+    check(vec![("e", empty())], &["--columns", "e"], 2, "the variable is empty: IDV has no columns without values");
+    check(
+        vec![("x", one().with_attribute("a", 1).with_attribute("n", dsfmt::JsonBuf::null()))],
+        &[],
+        3,
+        "attribute left out that is no metadata of IDV: \"n\" (column \"x\")",
+    );
+    let lists = dsfmt::JsonBuf::parse("[[1, 2], [[3], [4]]]").unwrap();
+    check(vec![("x", one().with_attribute("deep", lists))], &[], 3, "no metadata of IDV: \"deep\"");
+    let wide = || Field::new(Array::new([0, 1 << 31], Vec::<u8>::new()).unwrap()).with_dimensions(["t", "wide"]);
+    check(vec![("w", wide())], &[], 1, "rows of the sizes [2147483648]: a vector of IDV has 2147483647 items at most");
+    check(vec![("", one())], &[], 2, "empty name");
+    let two = || vec![("x", along(vec![1u8])), ("y", one())];
+    check(two(), &[], 2, "choose one with --table: the tables are \"t\", \"scalars\"");
+    check(two(), &["--table", "t"], 0, "");
+    check(two(), &["--table", "t", "--rows", "2"], 2, "there is no row 2: the input has 1 row");
+    check(two(), &["--table", "t", "--schema", "x.json"], 2, "--schema does not go with inputs that are ds");
+    check(two(), &["--table", "t", "--missing-as-null"], 2, "IDV has its own missing values");
+    check(two(), &["--table", "t", "--dim", "q"], 2, "--dim is for the output ds");
+    let said = |text: &str, kind: &str| {
+        vec![("x", along([text].into_iter().collect::<dsfmt::Values<'_>>()).with_attribute("idv_type", kind))]
+    };
+    check(said("2020-02-30", "DateTime"), &[], 1, "the day is 30, not from 1 to 29");
+    check(
+        said("2020-02-30", "DateTime"),
+        &[],
+        1,
+        "(the attribute idv_type says the type DateTime) (row 0, column \"x\")",
+    );
+    check(said("2020-02-30", "Single"), &[], 0, "");
+    check(said("a", "Key<Byte, 3>"), &[], 1, "which has no labels (KeyValues)");
+    let mut builder = Builder::new();
+    builder.attribute("title", "x").attribute("more", 1).field("x", one());
+    let file = path(&folder, "said.ds");
+    builder.write(&file, OutputOptions::default()).unwrap();
+    let ran = run(["convert", &file, &out, "--force"]);
+    let wanted =
+        format!("warning: {file}: attribute of the dataset left out, of which IDV has none: \"title\", \"more\"\n");
+    assert_eq!((ran.code(), ran.err()), (3, wanted.as_str()));
+}
+
+#[test]
+fn what_ds_cannot_hold_is_refused_or_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(&folder, "x.ds");
+    let check = |file: &str, code: i32, wanted: &str| {
+        let ran = run(["convert", file, &out, "--force"]);
+        assert_eq!(ran.code(), code, "{}", ran.err());
+        assert!(ran.err().contains(wanted), "{wanted}: {}", ran.err());
+    };
+    // A small file of which a row is large.
+    let mut vectors = Vectors::of(ItemType::Double);
+    vectors.items_mut().push_cell(&Type::Item(ItemType::Double), None, Cell::Double(1.0)).unwrap();
+    vectors.close_sparse(0x7FFF_FFFF, &[5]).unwrap();
+    let kind = Type::Vector { item: ItemType::Double, dimensions: vec![0x7FFF_FFFF] };
+    let column = ColumnSchema::new("v", kind);
+    let file = idv(&folder, "wide.idv", column, &Values::Vector(Box::new(vectors)));
+    check(&file, 1, "the bytes of a row, all items of its vector among them");
+    // A key without a label, where others have one.
+    let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::Byte, 3).unwrap()));
+    let column = || ColumnSchema::new("k", key.clone()).with_key_values(["a", "b"]).unwrap();
+    let file = idv(&folder, "k.idv", column(), &Values::Byte(vec![1, 3, 0]));
+    check(&file, 1, "the key value 2 has no label, and others have: a variable has one type");
+    check(&file, 1, "(row 1, column \"k\")");
+    let file = idv(&folder, "k.idv", column(), &Values::Byte(vec![1, 2, 0]));
+    check(&file, 0, "");
+    assert_eq!(run(["cat", &out, "--json"]).ok(), "{\"k\":\"a\"}\n{\"k\":\"b\"}\n{\"k\":null}\n");
+    // Labels that several keys share.
+    let shared = ColumnSchema::new("k", key.clone()).with_key_values(["a", "b", "a"]).unwrap();
+    let file = idv(&folder, "k.idv", shared, &Values::Byte(vec![1, 2, 3]));
+    check(&file, 3, "keys that share a label, or have a missing one, are told by it alone (column \"k\")");
+    // Names that the header keeps for itself.
+    let said = ColumnSchema::new("x", Type::Item(ItemType::Byte)).with_metadata(
+        ".size",
+        Type::Item(ItemType::Byte),
+        Values::Byte(vec![1]),
+    );
+    let file = idv(&folder, "x.idv", said, &Values::Byte(vec![1]));
+    check(&file, 3, "metadata \".size\" left out (no attribute can be called so) (column \"x\")");
+}
+
+#[test]
+fn keys_and_times_keep_their_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let day = 637_134_336_000_000_000; // 2020-01-01
+    let column = || ColumnSchema::new("t", Type::Item(ItemType::DateTime));
+    let whole = idv(&folder, "whole.idv", column(), &Values::DateTime(vec![day + 10, i64::MIN, 0]));
+    let odd = idv(&folder, "odd.idv", column(), &Values::DateTime(vec![day + 11, i64::MIN]));
+    let out = path(&folder, "x.ds");
+    assert_eq!(run(["convert", &whole, &out]).ok(), "");
+    let reader = dsfmt::Reader::open(&out).unwrap();
+    let times = reader.variable("t").unwrap();
+    let values = times.read().unwrap();
+    assert_eq!(values.values().as_slice::<i64>().unwrap(), [63_713_433_600_000_001, 0, 0]);
+    assert_eq!(values.mask().unwrap().iter().collect::<Vec<_>>(), [false, true, false]);
+    let shown = "{\"t\":\"2020-01-01T00:00:00.000001\"}\n{\"t\":null}\n{\"t\":\"0001-01-01T00:00:00\"}\n";
+    assert_eq!(run(["cat", &out, "--time", "iso", "--json"]).ok(), shown);
+    // With what is no whole microsecond, texts: also those of the other file.
+    assert_eq!(run(["convert", &whole, &odd, &out, "--force"]).ok(), "");
+    let all = format!("{shown}{{\"t\":\"2020-01-01T00:00:00.0000011\"}}\n{{\"t\":null}}\n");
+    assert_eq!(run(["cat", &out, "--json"]).ok(), all);
+    let back = path(&folder, "back.idv");
+    assert_eq!(run(["convert", &out, &back]).ok(), "");
+    let found = idv::Reader::open(&back).unwrap();
+    assert_eq!(found.columns()[0].kind().unwrap(), &Type::Item(ItemType::DateTime));
+    assert_eq!(run(["cat", &back, "--json"]).ok(), all);
+    // Without labels a key is its number, of its width.
+    let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::UInt16, 300).unwrap()));
+    let file = idv(&folder, "k.idv", ColumnSchema::new("k", key.clone()), &Values::UInt16(vec![300, 0, 1]));
+    assert_eq!(run(["convert", &file, &out, "--force"]).ok(), "");
+    let reader = dsfmt::Reader::open(&out).unwrap();
+    assert_eq!(reader.variable("k").unwrap().data_type(), Some(DataType::Uint16));
+    assert_eq!(run(["cat", &out, "--json"]).ok(), "{\"k\":299}\n{\"k\":null}\n{\"k\":0}\n");
+    assert_eq!(run(["convert", &out, &back, "--force"]).ok(), "");
+    assert_eq!(idv_columns(&back), idv_columns(&file));
+}
+
+#[test]
+fn rows_columns_and_several_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let square =
+        |n: u64| Field::new(Array::new([n, n], (0..n * n).collect::<Vec<_>>()).unwrap()).with_dimensions(["t", "t"]);
+    let numbers = |n: u64| along((0..n).map(|x| x as f32).collect::<Vec<_>>()).with_attribute("units", "m");
+    let one = ds(&folder, "1.ds", vec![("a", numbers(5)), ("b", along((0..5u8).collect::<Vec<_>>()))]);
+    let two = ds(
+        &folder,
+        "2.ds",
+        vec![("a", numbers(20_000)), ("b", along((0..20_000u32).map(|x| x as u8).collect::<Vec<_>>()))],
+    );
+    let out = path(&folder, "x.idv");
+    let same = |ran: &common::Ran, file: &str, first: usize, count: usize| {
+        assert_eq!((ran.code(), ran.err()), (0, ""));
+        let all: Vec<f32> = (0..5u16).chain(0..20_000).map(f32::from).skip(first).take(count).collect();
+        let reader = idv::Reader::open(file).unwrap();
+        assert_eq!(reader.row_count(), all.len() as u64);
+        let index = reader.column("a").unwrap().index();
+        let (mut batches, mut found) = (reader.batches(&Scan::default().with_columns([index])).unwrap(), Vec::new());
+        while let Some(batch) = batches.try_next().unwrap() {
+            let slice = batch.column(0).unwrap();
+            found.extend_from_slice(&slice.values.as_slice::<f32>().unwrap()[slice.range]);
+        }
+        assert_eq!(found, all);
+    };
+    same(&run(["convert", &one, &two, &out]), &out, 0, 20_005);
+    same(&run(["convert", &one, &two, &out, "--force", "--rows", "3..9000"]), &out, 3, 8997);
+    same(
+        &run(["convert", &one, &two, &out, "--force", "--rows", "7..", "-n", "12000", "--columns", "a"]),
+        &out,
+        7,
+        12_000,
+    );
+    // Both of them, and back in one.
+    let (first, second, back) = (path(&folder, "1.idv"), path(&folder, "2.idv"), path(&folder, "back.ds"));
+    assert_eq!(run(["convert", &one, &first]).ok(), "");
+    assert_eq!(run(["convert", &two, &second, "--rows-per-block", "777"]).ok(), "");
+    assert_eq!(run(["convert", &first, &second, &back, "--rows", "4..11000", "--columns", "b,a"]).ok(), "");
+    let reader = dsfmt::Reader::open(&back).unwrap();
+    let a = reader.variable("a").unwrap();
+    let all: Vec<f32> = (0..5u16).chain(0..20_000).map(f32::from).skip(4).take(10_996).collect();
+    assert_eq!(a.values::<f32>().unwrap().as_ref(), all);
+    assert_eq!((a.dimensions(), a.attributes().get("units").unwrap().as_text()), (&["t".to_owned()][..], "\"m\""));
+    assert_eq!(run(["convert", &first, &back, "--dim", "q", "--force"]).ok(), "");
+    assert_eq!(dsfmt::Reader::open(&back).unwrap().variable("b").unwrap().dimensions(), ["q"]);
+    // What does not go together.
+    let other = ds(&folder, "3.ds", vec![("a", numbers(5)), ("b", along(vec![1i8; 5]))]);
+    let ran = run(["convert", &one, &other, &out, "--force"]);
+    assert_eq!(ran.code(), 2);
+    assert!(ran.err().contains("column \"b\": int8 where uint8 is expected"), "{}", ran.err());
+    let ran = run(["convert", &one, &one, &out, "--columns", "a,c", "--force"]);
+    assert_eq!((ran.code(), ran.err().contains("there is no column \"c\"")), (2, true));
+    assert_eq!(run(["convert", &other, &second, "--force"]).ok(), "");
+    let ran = run(["convert", &first, &second, &back, "--force"]);
+    assert_eq!(ran.code(), 2);
+    assert!(
+        ran.err().contains("column \"b\": type SByte where Byte is expected") || ran.err().contains("becomes int8"),
+        "{}",
+        ran.err()
+    );
+    let said = ds(&folder, "4.ds", vec![("a", numbers(2).with_attribute("units", "km")), ("b", along(vec![1u8; 2]))]);
+    let ran = run(["convert", &one, &said, &out, "--force"]);
+    assert_eq!(ran.code(), 3);
+    assert!(
+        ran.err().contains("attributes that are not those of the first file left out (column \"a\")"),
+        "{}",
+        ran.err()
+    );
+    // A dimension that is two gets two names when it has two sizes.
+    let file = ds(&folder, "5.ds", vec![("s", square(3))]);
+    assert_eq!(run(["convert", &file, &out, "--force"]).ok(), "");
+    assert_eq!(run(["convert", &out, &back, "--force"]).ok(), "");
+    assert_eq!(fs::read(&back).unwrap(), fs::read(&file).unwrap());
+    let ran = run(["convert", &out, &back, "--force", "--rows", "..2"]);
+    assert_eq!(ran.code(), 3);
+    assert!(ran.err().contains("dimension \"t\" of 3 elements called \"s_2\""), "{}", ran.err());
+    assert_eq!(dsfmt::Reader::open(&back).unwrap().variable("s").unwrap().dimensions(), ["t", "s_2"]);
+}
