@@ -182,8 +182,12 @@ impl Output {
         #[cfg(unix)]
         if let Some(mode) = replaced {
             use std::os::unix::fs::PermissionsExt;
-            // Some file systems have no such modes: what is written is whole all the same.
-            let _ = temporary.as_file().set_permissions(fs::Permissions::from_mode(mode));
+            // The mask of the process may have taken something, and our own right to read may be too much: mostly neither, and asking
+            // costs less than setting. Some file systems have no such modes: what is written is whole all the same.
+            let file = temporary.as_file();
+            if !file.metadata().is_ok_and(|now| now.permissions().mode() & 0o777 == mode) {
+                let _ = file.set_permissions(fs::Permissions::from_mode(mode));
+            }
         }
         #[cfg(not(unix))]
         let _: Option<u32> = replaced;

@@ -33,12 +33,13 @@ const WRITTEN: usize = 200;
 /// What is measured: sets up, and does the work as often as asked, each time calling the clock.
 type Work = fn(&Clock<'_>);
 
-fn works() -> [(&'static str, Work); 15] {
+fn works() -> [(&'static str, Work); 16] {
     [
         ("read tiny", read_tiny),
         ("read 1000", read_thousand),
         ("write tiny", write_tiny),
         ("write 1000", write_thousand),
+        ("write tiny, bare", write_bare),
         ("first value", first_value),
         ("plain pass", plain_pass),
         ("pass over view", view_pass),
@@ -162,6 +163,21 @@ fn write_tiny(clock: &Clock<'_>) {
 
 fn write_thousand(clock: &Clock<'_>) {
     write_small(clock, &Array::new([1000], (0..1000i64).collect::<Vec<_>>()).unwrap());
+}
+
+/// What the system takes for it alone: a new file beside the old one, its bytes in one call, the old one's name.
+fn write_bare(clock: &Clock<'_>) {
+    let bytes = std::fs::read(clock.path("tiny.ds")).unwrap();
+    let (path, beside) = (clock.path("ours-small.ds"), clock.path("ours-beside.ds"));
+    let once = || {
+        for _ in 0..WRITTEN {
+            let mut file = std::fs::File::create_new(&beside).unwrap();
+            std::io::Write::write_all(&mut file, &bytes).unwrap();
+            std::fs::rename(&beside, &path).unwrap();
+        }
+    };
+    clock.time(once, |()| std::fs::metadata(&path).unwrap().len());
+    std::fs::remove_file(path).unwrap();
 }
 
 /// From nothing to a number in the middle of a large file.
