@@ -99,6 +99,9 @@ impl<'a> DsRows<'a> {
         let columns: Vec<Column<'_>> = chosen.into_iter().map(column).collect::<Result<_>>()?;
         let rows = scan.rows.start..scan.rows.end.min(len).max(scan.rows.start);
         check_empty(table, &columns, rows.end - rows.start)?;
+        if rows == (0..len) {
+            table.reader.check_together(columns.iter().map(|column| column.variable))?;
+        }
         Ok(Self { columns, rows, current: None, left_out })
     }
 

@@ -65,6 +65,11 @@ impl<'r, 'o> Plan<'r, 'o> {
                 names.insert(variable.name());
                 is_new &= !variable.dimensions().iter().any(|name| name == dimension);
             }
+            let taken = |variable: &Variable<'_>| {
+                options.variables.as_ref().is_none_or(|names| names.iter().any(|name| name == variable.name()))
+            };
+            let together = reader.check_together(reader.variables().filter(taken));
+            together.map_err(|error| error.in_file(options.name(dataset)))?;
             let found = reader.dimensions().into_iter().find(|found| found.name == dimension);
             extents.push(found.map_or(0, |found| found.size));
         }

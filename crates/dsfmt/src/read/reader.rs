@@ -14,6 +14,9 @@ use crate::wire::{Header, MAGIC, VERSION};
 /// Bytes that are looked through at once for the end of the header.
 const STEP: u64 = 64 << 10;
 
+/// So many times the bytes of the file its variables may state together, for a walk over all of them.
+const SHARED: u64 = 4;
+
 /// A ds file, opened for reading: its header is parsed, of its body nothing was touched.
 ///
 /// It takes `&self` for everything and holds no seek position: share it among threads, or open it and `fork`.
@@ -170,6 +173,22 @@ impl Reader {
     pub(crate) fn has_dimension(&self, name: &str) -> bool {
         let all = || self.header.entries.iter().flat_map(|entry| entry.dimensions.iter().cloned()).collect();
         self.names.get_or_init(all).contains(name)
+    }
+
+    /// Refuses to go over variables that state far more bytes together than the file has, as some thousands of them do that all claim the
+    /// same ones: what would be written or counted has no bound by the file then. A single variable of them can be read all the same.
+    ///
+    /// # Errors
+    /// [`Limit`](container_core::ErrorKind::Limit).
+    pub fn check_together<'v>(&self, variables: impl IntoIterator<Item = Variable<'v>>) -> Result<()> {
+        let stated = variables.into_iter().fold(0u64, |all, variable| all.saturating_add(variable.stored_bytes()));
+        let most = self.source.len().saturating_mul(SHARED);
+        match stated > most {
+            true => {
+                Err(Error::limit("the bytes that the variables state together", stated, most).in_format(FORMAT_NAME))
+            }
+            false => Ok(()),
+        }
     }
 
     /// All dimensions, in the order in which variables name them. Of one on whose size variables disagree the first is given;

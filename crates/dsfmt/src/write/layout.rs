@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use container_core::{Error, Limits, Result};
 
 use crate::json::{Object, quoted};
-use crate::read::Variable;
+use crate::read::{Reader, Variable};
 use crate::types::DataType;
 use crate::wire::{MAGIC, VERSION, bit_bytes};
 use crate::write::emit;
@@ -56,7 +56,21 @@ pub(crate) fn places(attributes: &Object, fields: &[(String, Field<'_>)]) -> Res
         }
         places.push(place);
     }
+    copies(fields)?;
     Ok(places)
+}
+
+/// What is copied is not many times the file that it comes from.
+fn copies(fields: &[(String, Field<'_>)]) -> Result<()> {
+    let mut by_reader: Vec<(&Reader, Vec<Variable<'_>>)> = Vec::new();
+    for (_, field) in fields {
+        let Content::Copy(variable) = &field.content else { continue };
+        match by_reader.iter_mut().find(|(reader, _)| std::ptr::eq(*reader, variable.reader)) {
+            Some((_, variables)) => variables.push(*variable),
+            None => by_reader.push((variable.reader, vec![*variable])),
+        }
+    }
+    by_reader.into_iter().try_for_each(|(reader, variables)| reader.check_together(variables))
 }
 
 fn depth(object: &Object) -> Result<()> {

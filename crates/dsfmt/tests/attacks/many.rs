@@ -1,6 +1,6 @@
 //! More of everything than anybody has.
 
-use container_core::{Limits, OpenOptions};
+use container_core::{Limits, OpenOptions, VerifyOptions};
 use dsfmt::{Builder, Field, Reader, Select, Selection};
 
 use crate::members::said;
@@ -60,4 +60,36 @@ fn many_of_everything() {
     copy.attributes_of(&reader).field("x", Field::copy(&reader.variable("x").unwrap()));
     copy.write_to(&mut std::io::sink()).unwrap();
     assert_eq!((reader.attributes().count(), reader.variable("x").unwrap().attributes().count()), (MANY, MANY));
+}
+
+/// Ten thousand variables that claim the same million bytes: one of them is read, and nothing goes over all of them.
+#[test]
+fn variables_that_share_their_bytes() {
+    const MANY: u64 = 10_000;
+    const EACH: u64 = 1_000_000;
+    let member = |n: u64| format!(r#""{n}":{{".size":[{EACH}],".dims":["t"],".len":{EACH},".type":"int8"}}"#);
+    let header = format!("{{{}}}", (0..MANY).map(member).collect::<Vec<_>>().join(","));
+    let reader = open(&header, &vec![7; EACH as usize]);
+    assert_eq!(reader.variable("7777").unwrap().values::<i8>().unwrap()[999_999], 7);
+    let all = format!("the bytes that the variables state together {} exceeds the limit ", MANY * EACH);
+    let four = reader.source().len() * 4;
+    let refused = |error: dsfmt::Error| assert_eq!(error.to_string(), format!("ds: {all}{four}"));
+    refused(reader.check_together(reader.variables()).unwrap_err());
+    assert!(reader.check_together(reader.variables().take(5)).is_ok());
+    let mut builder = Builder::new();
+    for variable in reader.variables() {
+        builder.field(variable.name(), Field::copy(&variable));
+    }
+    refused(builder.write_to(&mut Vec::new()).unwrap_err());
+    let mut found = Vec::new();
+    reader.verify(&VerifyOptions::default(), &mut |finding| found.push(finding.error.to_string())).unwrap();
+    assert_eq!(found.iter().filter(|finding| finding.contains(&all)).count(), 1);
+    assert_eq!(found.iter().filter(|finding| finding.contains("its bytes overlap those of")).count(), 9_999);
+    // Strings would be looked into.
+    let member = |n: u64| format!(r#""{n}":{{".size":[{}],".len":{EACH},".type":"unicode"}}"#, EACH / 8);
+    let header = format!("{{{}}}", (0..MANY).map(member).collect::<Vec<_>>().join(","));
+    let reader = open(&header, &vec![0; EACH as usize]);
+    let begun = std::time::Instant::now();
+    reader.verify(&VerifyOptions::default(), &mut |_| {}).unwrap();
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
 }

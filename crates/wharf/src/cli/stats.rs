@@ -86,7 +86,9 @@ fn chosen<'r>(reader: &'r Reader, names: &[String]) -> Result<Vec<Variable<'r>>>
     let numbers = |variable: &Variable<'_>| {
         variable.problem().is_some() || variable.data_type().is_some_and(|data_type| !data_type.is_text())
     };
-    Ok(reader.variables().filter(numbers).collect())
+    let chosen: Vec<Variable<'_>> = reader.variables().filter(numbers).collect();
+    reader.check_together(chosen.iter().copied())?;
+    Ok(chosen)
 }
 
 fn row(variable: &Variable<'_>, stats: &Stats) -> Vec<String> {
