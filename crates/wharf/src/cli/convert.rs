@@ -46,6 +46,7 @@ Examples:
   wharf convert people.csv people.idv --schema types.json    types given: {\"age\": \"Single\"}
   wharf convert people.jsonl people.msgpack --key id         samples of datadings
   wharf convert people.csv people.ds --dim person            variables along one dimension
+  wharf convert people.ds people.idv --table person          columns for ML.NET, and back: people.idv people.ds
   wharf convert model.nc model.ds                            NetCDF, and back: model.ds model.nc
   wharf convert photos/ photos.msgpack --field image         a sample for each photos/LABEL/FILE";
 
@@ -64,7 +65,7 @@ Arguments:
 /// Convert rows into a file of another form
 ///
 /// The output appears when it is whole, or not at all. With --json, what was done is one object on standard output.
-/// IDV is written from IDV, from datadings, and from text: JSON lines, CSV, TSV. datadings is written from any format, from text, and from
+/// IDV is written from IDV, from ds, from datadings, and from text: JSON lines, CSV, TSV. datadings is written from any format, from text, and from
 /// files: a folder or a ZIP archive becomes a dataset of them, with their folders as labels. ds is written from text, from rows of other
 /// containers, from ds (--columns says which variables) and from NetCDF; NetCDF from ds.
 #[derive(Debug, clap::Args)]

@@ -1,12 +1,11 @@
 //! ds files written: from text, from rows of other containers, from ds and from NetCDF.
 
-use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use container_core::{Error, Input, OpenOptions, Progress, Result, Scan, Source};
-use dsfmt::{Builder, DataType, Field};
+use dsfmt::{Builder, Field};
 use wharf::convert::import::DsOptions as Taken;
 use wharf::convert::{JsonLines, copy};
 
@@ -136,7 +135,7 @@ fn rows(
         _ => {
             let mut lines = Vec::with_capacity(inputs.len());
             for input in inputs {
-                lines.push(as_lines(input, arguments, &mut taken.types, &mut lost, env)?);
+                lines.push(as_lines(input, arguments, &mut lost, env)?);
             }
             (Kind::Jsonl, lines)
         }
@@ -158,25 +157,14 @@ fn rows(
     outcome
 }
 
-/// The rows of a container as lines of JSON in a temporary file. Floats that are short there stay so.
-fn as_lines(
-    input: Opened,
-    arguments: &Arguments,
-    types: &mut HashMap<String, DataType>,
-    lost: &mut Vec<Lost>,
-    env: &mut Env<'_>,
-) -> Result<Opened> {
+/// The rows of a container as lines of JSON in a temporary file.
+fn as_lines(input: Opened, arguments: &Arguments, lost: &mut Vec<Lost>, env: &mut Env<'_>) -> Result<Opened> {
     let named = |error: Error| error.in_file(input.name.clone());
     let temporary = |cause| Error::io("cannot keep the rows in a temporary file", cause);
     let options = OpenOptions::default().with_access(env.opener.access);
     let container = wharf::open_among(env.opener.formats, &input.input, &options).map_err(named)?;
     let table = select::table(container.as_ref(), arguments.selection.reading.table.as_deref()).map_err(named)?;
     let columns = select::columns(table, &arguments.selection.columns).map_err(named)?;
-    for column in table.columns() {
-        if column.kind == "Single" || column.kind.contains("<Single") {
-            types.insert(column.name.clone(), DataType::Float32);
-        }
-    }
     let mut scan = Scan::default().with_threads(arguments.selection.reading.threads);
     scan.columns = columns;
     let file = tempfile::tempfile().map_err(temporary)?;
