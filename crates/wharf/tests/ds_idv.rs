@@ -401,6 +401,12 @@ fn what_idv_cannot_hold_is_refused_or_told() {
     check(vec![("x", one().with_attribute("deep", lists))], &[], 3, "no metadata of IDV: \"deep\"");
     let wide = || Field::new(Array::new([0, 1 << 31], Vec::<u8>::new()).unwrap()).with_dimensions(["t", "wide"]);
     check(vec![("w", wide())], &[], 1, "rows of the sizes [2147483648]: a vector of IDV has 2147483647 items at most");
+    let none = |rows: u64| {
+        vec![("z", Field::new(Array::new([rows, 0], Vec::<u8>::new()).unwrap()).with_dimensions(["t", "none"]))]
+    };
+    check(none(1 << 50), &[], 1, "rows without elements");
+    check(none(1 << 50), &["--rows", "7..9"], 0, "");
+    check(none(100_000), &[], 0, "");
     check(vec![("", one())], &[], 2, "empty name");
     let two = || vec![("x", along(vec![1u8])), ("y", one())];
     check(two(), &[], 2, "choose one with --table: the tables are \"t\", \"scalars\"");

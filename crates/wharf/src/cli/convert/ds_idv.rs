@@ -29,6 +29,10 @@ const ROWS: u64 = 8192;
 /// or fewer, of about so many bytes.
 const BYTES: u64 = 16 << 20;
 
+/// Rows without elements that are written, for each element beside them, or else in all.
+const GROWTH: u64 = 16;
+const MOST_EMPTY: u64 = 1 << 20;
+
 /// An input and what is taken of it.
 struct File<'f> {
     name: &'f str,
@@ -87,7 +91,7 @@ pub(super) fn write<W: Write + Seek>(
     let writing = arguments.idv.writing();
     writing.apply(&mut schema);
     done.columns = schema.columns.len();
-    let total = files.iter().map(|file| file.rows.end - file.rows.start).sum();
+    let total = files.iter().map(|file| file.rows.end - file.rows.start).fold(0, u64::saturating_add);
     bar.begin(Unit::Rows, Some(total));
     let options = writing.options(arguments.selection.reading.threads, Arc::clone(bar) as Arc<dyn Progress>);
     let mut writer = Writer::new(sink, schema, options)?;
@@ -103,6 +107,25 @@ pub(super) fn write<W: Write + Seek>(
         done.poured.rows += file.rows.end - file.rows.start;
     }
     writer.finish()
+}
+
+impl File<'_> {
+    /// Refuses more rows without elements than anybody can have meant: a file of some bytes may state any number of them.
+    fn check_empty(&self) -> Result<()> {
+        let rows = self.rows.end - self.rows.start;
+        let wide = |variable: &Variable<'_>| fill::wide(variable);
+        let elements = self.variables.iter().map(wide).fold(0, u64::saturating_add).saturating_mul(rows);
+        let mut empty = self.variables.iter().filter(|variable| wide(variable) == 0);
+        let count = (empty.clone().count() as u64).saturating_mul(rows);
+        let most = elements.saturating_mul(GROWTH).max(MOST_EMPTY);
+        match empty.next().filter(|_| count > most) {
+            None => Ok(()),
+            Some(variable) => {
+                let error = Error::limit("rows without elements", count, most).in_format(super::super::edit::NAME);
+                Err(error.in_column(variable.name().to_owned()))
+            }
+        }
+    }
 }
 
 /// The variables and rows that are wanted of each input.
@@ -136,7 +159,9 @@ fn choose<'f>(
         done.poured.lost.extend(lost);
         let count = table.len().unwrap_or(0);
         let rows = wanted.start.saturating_sub(before).min(count)..wanted.end.saturating_sub(before).min(count);
-        files.push(File { name: &input.name, variables, rows });
+        let file = File { name: &input.name, variables, rows };
+        file.check_empty().map_err(named)?;
+        files.push(file);
         before = before.saturating_add(count);
     }
     if let Some(range) = &selection.rows {

@@ -42,7 +42,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], inputs: &[Opened], en
     let bar = Arc::new(Bar::new(env.report.terminal && arguments.output() != "-"));
     let mut lost = Vec::new();
     let files = choose(arguments, places, inputs, env, &mut lost)?;
-    let rows: u64 = files.iter().map(|file| file.rows.end - file.rows.start).sum();
+    let rows = files.iter().map(|file| file.rows.end - file.rows.start).fold(0, u64::saturating_add);
     let Some(first) = files.first() else { return Err(Error::usage("there is no input")) };
     bar.name(together(inputs));
     let threads = selection.reading.threads;

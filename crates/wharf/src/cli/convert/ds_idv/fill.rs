@@ -60,7 +60,7 @@ pub(super) fn missing(variable: &Variable<'_>, rows: &Range<u64>) -> Result<Miss
 }
 
 /// Elements of a row.
-fn wide(variable: &Variable<'_>) -> u64 {
+pub(super) fn wide(variable: &Variable<'_>) -> u64 {
     // The product does not overflow: that of all sizes does not.
     variable.shape().unwrap_or_default().iter().skip(1).product()
 }
