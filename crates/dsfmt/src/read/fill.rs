@@ -36,10 +36,15 @@ fn pieces<T: Send>(out: &mut [T], each: impl Fn(u64, &mut [T], &mut Vec<u8>) -> 
         use rayon::slice::ParallelSliceMut;
         /// Less is not worth the other threads.
         const LARGE: usize = 8 * CHUNK;
+        /// Bytes of new memory that are had at once.
+        const LARGE_PAGE: usize = 2 << 20;
         if out.len() >= LARGE {
+            // Pieces of one large page are one thread's: two that come to it at once would both clear it.
+            let page = (LARGE_PAGE / (CHUNK * size_of::<T>().max(1))).max(1);
             return out
                 .par_chunks_mut(CHUNK)
                 .enumerate()
+                .with_min_len(page)
                 .try_for_each_init(Vec::new, |buffer, (piece, out)| each((piece * CHUNK) as u64, out, buffer));
         }
     }
