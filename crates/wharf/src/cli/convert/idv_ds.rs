@@ -1,6 +1,7 @@
 //! IDV as ds: each column a variable, its values typed as they are there.
 
 mod column;
+mod held;
 mod said;
 mod values;
 
