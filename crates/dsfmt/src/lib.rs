@@ -83,7 +83,7 @@
 //!
 //! | feature | what |
 //! |---|---|
-//! | `netcdf` | NetCDF read and written: classic, 64-bit offset, CDF-5 by this crate, NetCDF-4 by pure-Rust crates for HDF5 |
+//! | `netcdf` | NetCDF read and written: classic, 64-bit offset, CDF-5, NetCDF-4 (which pure-Rust crates for HDF5 read) |
 //! | `ndarray` | arrays and views of the crate `ndarray` |
 //! | `parallel` | large variables are read, and their statistics taken, by all cores |
 #![forbid(unsafe_code)]

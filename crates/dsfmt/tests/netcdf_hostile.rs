@@ -5,7 +5,8 @@
 use std::path::Path;
 
 use container_core::{Limits, OpenOptions, Source};
-use dsfmt::netcdf::{ReadOptions, Reader};
+use dsfmt::netcdf::{Kind, ReadOptions, Reader, WriteOptions, from_ds};
+use dsfmt::{Array, Builder, Field, OutputOptions, Values};
 
 fn golden(name: &str) -> Vec<u8> {
     std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf").join(name)).unwrap()
@@ -122,15 +123,16 @@ fn lies_are_named() {
 /// Texts of no characters take no bytes in the file, and a place each in memory.
 #[test]
 fn a_million_texts_of_nothing() {
-    use netcdf_writer::{NcFileBuilder, NcWriteFormat, NcWriteOptions};
-    let mut builder = NcFileBuilder::new();
-    let rows = builder.add_dimension("n", 1_000_000).unwrap();
-    let width = builder.add_unlimited_dimension("m").unwrap();
-    let texts = builder.add_char_variable("x", &[rows, width]).unwrap();
-    let encoding = netcdf_writer::NcAttrValue::Chars("utf-8".to_owned());
-    builder.add_variable_attribute(texts, "_Encoding", encoding).unwrap();
-    builder.write_char_variable(texts, b"").unwrap();
-    let (_, bytes) = builder.to_vec(NcWriteOptions { format: NcWriteFormat::Nc4 }).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (ds, nc) = (folder.path().join("a.ds"), folder.path().join("a.nc"));
+    let none: Values<'static> = std::iter::empty::<&[u8]>().collect();
+    let field = Field::new(Array::new([1_000_000, 0], none).unwrap()).with_dimensions(["n", "m"]);
+    let mut builder = Builder::new();
+    builder.field("x", field.with_attribute("_Encoding", "utf-8"));
+    builder.write(&ds, OutputOptions::default()).unwrap();
+    let options = WriteOptions::default().with_kind(Some(Kind::Hdf5));
+    from_ds(&dsfmt::Reader::open(&ds).unwrap(), &nc, &options).unwrap();
+    let bytes = std::fs::read(&nc).unwrap();
     assert_eq!(
         read_all(bytes.clone()).unwrap_err(),
         "netcdf: the bytes of the rows 8000000 exceeds the limit 4194304 (column \"x\")"

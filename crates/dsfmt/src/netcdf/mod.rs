@@ -48,15 +48,24 @@
 //! `unicode` becomes `string`. Whole numbers of attributes get 32 bits, 64 where they need them, and the type of the variable where they are
 //! about its values. ds does not know which dimension was unlimited: [`WriteOptions::unlimited`] names it.
 //!
+//! # What is refused
+//!
+//! With an error, before a byte is written: in CDF-1 and CDF-2 integers of 64 bits or without sign, and what their 32 bits cannot state (a
+//! variable of more than 4 GiB that is not the last, dimensions beyond 2^31, in CDF-1 a variable that begins beyond 2 GiB); in all classic
+//! kinds a second dimension that is unlimited or of no size; in NetCDF-4 an attribute of more than 64 KiB of numbers, more than 32 dimensions
+//! of one variable, and a single text beyond 4 GiB. Names that NetCDF does not allow, of variables and dimensions; of attributes they are a loss.
+//!
 //! # By what means
 //!
-//! The classic kinds are read and written here: a header, then runs of bytes. Reading takes memory for the rows that are asked for, writing
-//! for a piece, whatever the size of the file. NetCDF-4 is HDF5, and goes through the pure-Rust crates `netcdf-reader` and `hdf5-reader`,
-//! which read every type, filter (deflate, shuffle, Fletcher-32, also szip) and layout that the C library was seen to write, and through
-//! `netcdf-writer`, whose files the C library reads with dimensions and all; nothing needs a C compiler. The limits: that writer holds all
-//! values in memory, some three times over, so NetCDF-4 files are refused beyond [`block_bytes`](container_core::Limits::block_bytes);
-//! it writes no variable that has the name of a dimension which is not its own; texts and enumerations of NetCDF-4 are read whole. A panic
-//! in those libraries, should a damaged file cause one, becomes an error.
+//! The classic kinds are read and written here: a header, then runs of bytes. NetCDF-4 is HDF5; it is written here, too: values first, then
+//! headers in which dimensions are scales and attributes keep their order, as the C library wants it. Values lie in one run, or, where they
+//! may grow or are compressed, in pieces of a MiB. Reading goes through the pure-Rust crates `netcdf-reader` and `hdf5-reader`, which read
+//! every type, filter (deflate, shuffle, Fletcher-32, also szip) and layout that the C library was seen to write; nothing needs a C compiler.
+//!
+//! Reading takes memory for the rows that are asked for, writing for a piece, whatever the size of the file and its kind; but texts and
+//! enumerations of NetCDF-4 are read whole, and refused beyond [`block_bytes`](container_core::Limits::block_bytes). A panic in those
+//! libraries, should a damaged file cause one, becomes an error; what the process does with panics, its hook, prints it all the same,
+//! unless [`is_guarded`] tells the hook not to.
 
 mod attributes;
 mod classic;
@@ -70,6 +79,7 @@ mod scale;
 mod to_ds;
 
 pub use from_ds::{WriteOptions, from_ds};
+pub use hdf5::is_guarded;
 pub use model::{Attribute, AttributeValue, Dimension, Kind, NcType, Variable};
 pub use reader::{Characters, ReadOptions, Reader};
 pub use to_ds::{Converted, to_ds};

@@ -6,10 +6,11 @@ use std::path::Path;
 use container_core::{Error, Output, Result};
 
 use super::plan::{Plan, Planned};
-use super::{WriteOptions, big_endian, characters, filled, rows_at_once};
+use super::{WriteOptions, characters, filled, pieces, put_bytes, rows_at_once};
 use crate::netcdf::classic::header::{ATTRIBUTES, CODES, DIMENSIONS, VARIABLES};
 use crate::netcdf::model::{Attribute, AttributeValue, Kind, NcType, product};
 use crate::netcdf::to_ds::Converted;
+use crate::types::Endian;
 use crate::write::Written;
 
 /// Bytes that go to the file at once.
@@ -192,7 +193,7 @@ impl Head {
                 AttributeValue::Numbers(numbers) => {
                     self.code(&NcType::Number(numbers.data_type()))?;
                     self.size(numbers.len() as u64)?;
-                    big_endian(numbers, &mut self.bytes);
+                    put_bytes(numbers, Endian::Big, &mut self.bytes);
                     self.pad();
                 }
             }
@@ -239,21 +240,26 @@ fn header(plan: &Plan<'_>, layout: &Layout) -> Result<Vec<u8>> {
     Ok(head.bytes)
 }
 
-/// The bytes of some rows.
-fn encoded(variable: &Planned<'_>, array: crate::Array<'_>, out: &mut Vec<u8>) -> Result<()> {
+/// Gives the bytes of some rows, some at a time.
+fn encoded(
+    variable: &Planned<'_>,
+    array: crate::Array<'_>,
+    bytes: &mut Vec<u8>,
+    mut take: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
     if variable.nc_type == NcType::Char {
-        out.extend_from_slice(&characters(&array, variable.width));
-    } else {
-        big_endian(&filled(array, &variable.fill)?, out);
+        return characters(&array, variable.width, take);
     }
-    Ok(())
+    bytes.clear();
+    put_bytes(&filled(array, &variable.fill)?, Endian::Big, bytes);
+    take(bytes)
 }
 
 /// What stands behind values up to a multiple of four bytes: fill values.
 fn padding(variable: &Planned<'_>, bytes: u64) -> Vec<u8> {
     let wanted = usize::try_from(bytes.wrapping_neg() % 4).unwrap_or(0);
     let mut fill = Vec::new();
-    big_endian(&variable.fill, &mut fill);
+    put_bytes(&variable.fill, Endian::Big, &mut fill);
     fill.push(0);
     let width = (fill.len() - 1).max(1);
     fill.into_iter().take(width).cycle().take(wanted).collect()
@@ -266,15 +272,11 @@ fn fixed(variable: &Planned<'_>, slot: Slot, out: &mut impl Write) -> Result<()>
         // The one value that a scalar has means "missing".
         match variable.nc_type {
             NcType::Char => bytes.resize(variable.width, 0),
-            _ => big_endian(&variable.fill, &mut bytes),
+            _ => put_bytes(&variable.fill, Endian::Big, &mut bytes),
         }
         out.write_all(&bytes).map_err(failed)?;
     }
-    super::pieces(&variable.source, |array| {
-        bytes.clear();
-        encoded(variable, array, &mut bytes)?;
-        out.write_all(&bytes).map_err(failed)
-    })?;
+    pieces(variable, |array| encoded(variable, array, &mut bytes, |bytes| out.write_all(bytes).map_err(failed)))?;
     out.write_all(&padding(variable, slot.bytes)).map_err(failed)
 }
 
@@ -288,24 +290,42 @@ fn records(plan: &Plan<'_>, layout: &Layout, out: &mut impl Write) -> Result<()>
         .map(|(variable, slot)| (variable, slot.bytes))
         .collect();
     let share = super::PIECE / (of_records.len().max(1) as u64);
-    let step = of_records.iter().map(|(variable, _)| rows_at_once(&variable.source, share)).min().unwrap_or(1).max(1);
+    // Texts may make far more characters than they have bytes.
+    let rows =
+        |(variable, bytes): &(&Planned<'_>, u64)| rows_at_once(&variable.source, share).min(share / bytes.max(&1));
+    let step = of_records.iter().map(rows).min().unwrap_or(1).max(1);
     let padded = of_records.len() > 1;
+    let failed = |cause| Error::io("cannot write", cause);
+    let mut bytes = Vec::new();
     let mut start = 0;
     while start < layout.records && !of_records.is_empty() {
         let end = layout.records.min(start.saturating_add(step));
+        if step == 1 {
+            // A row may be long.
+            for (variable, len) in &of_records {
+                let array = variable.source.read_rows(start..end)?;
+                encoded(variable, array, &mut bytes, |bytes| out.write_all(bytes).map_err(failed))?;
+                if padded {
+                    out.write_all(&padding(variable, *len)).map_err(failed)?;
+                }
+            }
+            start = end;
+            continue;
+        }
         let mut blocks = Vec::with_capacity(of_records.len());
-        for (variable, bytes) in &of_records {
+        for (variable, len) in &of_records {
             let mut block = Vec::new();
-            encoded(variable, variable.source.read_rows(start..end)?, &mut block)?;
-            let row = usize::try_from(*bytes).map_err(|_| too_large())?;
-            blocks.push((block, row, if padded { padding(variable, *bytes) } else { Vec::new() }));
+            encoded(variable, variable.source.read_rows(start..end)?, &mut bytes, |bytes| {
+                block.extend_from_slice(bytes);
+                Ok(())
+            })?;
+            let row = usize::try_from(*len).map_err(|_| too_large())?;
+            blocks.push((block, row, if padded { padding(variable, *len) } else { Vec::new() }));
         }
         for row in 0..usize::try_from(end - start).unwrap_or(0) {
             for (block, len, padding) in &blocks {
                 let bytes = block.get(row * len..(row + 1) * len).unwrap_or_default();
-                out.write_all(bytes)
-                    .and_then(|()| out.write_all(padding))
-                    .map_err(|cause| Error::io("cannot write", cause))?;
+                out.write_all(bytes).and_then(|()| out.write_all(padding)).map_err(failed)?;
             }
         }
         start = end;

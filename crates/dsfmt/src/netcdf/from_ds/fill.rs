@@ -2,7 +2,7 @@
 
 use container_core::{Error, Result};
 
-use super::pieces;
+use super::source_pieces;
 use crate::array::Values;
 use crate::netcdf::mask::held;
 use crate::netcdf::model::AttributeValue;
@@ -43,7 +43,7 @@ pub(super) fn choose<T: Number>(
         more.into_iter().map(|value| value.map(|value| Candidate { value, occurs: false })).collect();
     // An empty variable is written as a scalar that is missing.
     let mut missing = variable.shape().is_none();
-    pieces(variable, |array| {
+    source_pieces(variable, |array| {
         let Some(values) = array.values().as_slice::<T>() else { return Ok(()) };
         missing |= array.missing() > 0;
         for candidate in candidates.iter_mut().flatten().filter(|candidate| !candidate.occurs) {
@@ -95,7 +95,7 @@ fn unused<T: Number>(variable: &Variable<'_>) -> Result<Option<T>> {
     }
     let place = |value: &T| usize::try_from(value.to_i128() + 0x8000).unwrap_or(0);
     let mut occurs = vec![false; 0x18000];
-    pieces(variable, |array| {
+    source_pieces(variable, |array| {
         let mask = array.mask();
         for (index, value) in array.values().as_slice::<T>().unwrap_or_default().iter().enumerate() {
             if !mask.is_some_and(|mask| mask.is_missing(index))

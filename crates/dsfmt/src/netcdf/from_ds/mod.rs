@@ -14,8 +14,8 @@ use super::model::Kind;
 use super::to_ds::Converted;
 use crate::array::{Array, Values, each_kind};
 use crate::read::{Reader, Variable};
-use crate::types::Element;
-use plan::Plan;
+use crate::types::{Element, Endian};
+use plan::{Plan, Planned};
 
 /// Bytes of values that are dealt with at once.
 const PIECE: u64 = 4 << 20;
@@ -28,7 +28,7 @@ pub struct WriteOptions {
     pub kind: Option<Kind>,
     /// The dimension that may grow later. In the classic kinds it is then the first of every variable that has it.
     pub unlimited: Option<String>,
-    /// Compresses the values of a NetCDF-4 file: levels 1 to 9, after their bytes were shuffled.
+    /// Compresses the values of a NetCDF-4 file, but for texts of any length: levels 1 to 9, after their bytes were shuffled.
     pub deflate: Option<u8>,
     /// What happens when the file exists, and whether the disk is waited for.
     pub output: OutputOptions,
@@ -67,7 +67,7 @@ impl WriteOptions {
 /// Writes a NetCDF file with all that NetCDF has a place for; what it has none for is named among the losses.
 ///
 /// Each variable is read through twice: once for its fill value and the length of its texts, once for its values. Memory is taken for
-/// a piece of 4 MiB, or a row; for a NetCDF-4 file for all values (see the page of this module).
+/// a piece of 4 MiB, or a row, whatever the kind and the size of the file.
 ///
 /// # Errors
 /// [`Usage`](container_core::ErrorKind::Usage) for what the kind that is asked for cannot hold (64-bit integers in CDF-1, names that
@@ -77,7 +77,7 @@ pub fn from_ds(reader: &Reader, path: impl AsRef<Path>, options: &WriteOptions) 
     let write = || -> Result<Converted> {
         let plan = Plan::new(reader, options)?;
         match plan.kind {
-            Kind::Hdf5 => nc4::write(plan, path.as_ref(), options, reader.options.limits),
+            Kind::Hdf5 => nc4::write(plan, path.as_ref(), options),
             _ => classic::write(plan, path.as_ref(), options),
         }
     };
@@ -85,7 +85,12 @@ pub fn from_ds(reader: &Reader, path: impl AsRef<Path>, options: &WriteOptions) 
 }
 
 /// Gives the values of a variable piece by piece along the first dimension. There are none of an empty one.
-fn pieces(variable: &Variable<'_>, mut take: impl FnMut(Array<'_>) -> Result<()>) -> Result<()> {
+fn pieces(variable: &Planned<'_>, take: impl FnMut(Array<'_>) -> Result<()>) -> Result<()> {
+    source_pieces(&variable.source, take)
+}
+
+/// The same of a variable that nothing is planned of yet.
+fn source_pieces(variable: &Variable<'_>, mut take: impl FnMut(Array<'_>) -> Result<()>) -> Result<()> {
     let Some(shape) = variable.shape() else { return Ok(()) };
     let rows = shape.first().copied().unwrap_or(1);
     let step = rows_at_once(variable, PIECE);
@@ -142,29 +147,46 @@ fn filled(array: Array<'_>, fill: &Values<'_>) -> Result<Values<'static>> {
     })
 }
 
-/// Strings as characters, each as long as the dimension; missing ones are empty.
-fn characters(array: &Array<'_>, width: usize) -> Vec<u8> {
-    let Some(strings) = array.values().as_strings() else { return Vec::new() };
-    let mut out = Vec::with_capacity(strings.len().saturating_mul(width));
+/// Strings as characters, each as long as the dimension, some at a time; missing ones are empty.
+fn characters(array: &Array<'_>, width: usize, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// Few long texts among many short ones make far more characters than there are bytes.
+    const AT_ONCE: usize = 64 << 10;
+    const NULS: [u8; 4096] = [0; 4096];
+    let Some(strings) = array.values().as_strings() else { return Ok(()) };
+    let mut out = Vec::new();
     for (index, string) in strings.iter().enumerate() {
         let string = if array.mask().is_some_and(|mask| mask.is_missing(index)) { &[] } else { string };
-        out.extend(string.iter().copied().chain(std::iter::repeat(0)).take(width));
-    }
-    out
-}
-
-/// Numbers as bytes, the most significant first.
-fn big_endian(values: &Values<'_>, out: &mut Vec<u8>) {
-    fn put<T: Element>(values: &[T], out: &mut Vec<u8>) {
-        match crate::Endian::NATIVE {
-            crate::Endian::Big => out.extend_from_slice(bytemuck::cast_slice(values)),
-            crate::Endian::Little => {
-                out.reserve(size_of_val(values));
-                for value in values {
-                    out.extend_from_slice(bytemuck::bytes_of(&value.swapped()));
-                }
+        let string = string.get(..width).unwrap_or(string);
+        out.extend_from_slice(string);
+        let mut left = width - string.len();
+        while left > 0 {
+            let nuls = NULS.get(..left).unwrap_or(&NULS);
+            out.extend_from_slice(nuls);
+            left -= nuls.len();
+            if out.len() >= AT_ONCE {
+                take(&out)?;
+                out.clear();
             }
         }
+        if out.len() >= AT_ONCE {
+            take(&out)?;
+            out.clear();
+        }
     }
-    each_kind!(values, numbers => put(numbers, out), _bools => (), _strings => ());
+    take(&out)
+}
+
+/// Numbers as bytes of this order.
+fn put_bytes(values: &Values<'_>, order: Endian, out: &mut Vec<u8>) {
+    fn put<T: Element>(values: &[T], order: Endian, out: &mut Vec<u8>) {
+        if order == Endian::NATIVE {
+            out.extend_from_slice(bytemuck::cast_slice(values));
+            return;
+        }
+        out.reserve(size_of_val(values));
+        for value in values {
+            out.extend_from_slice(bytemuck::bytes_of(&value.swapped()));
+        }
+    }
+    each_kind!(values, numbers => put(numbers, order, out), _bools => (), _strings => ());
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use container_core::{Error, Loss, Result};
 
 use super::fill::{self, Fill};
-use super::{WriteOptions, pieces};
+use super::{WriteOptions, source_pieces};
 use crate::array::Values;
 use crate::netcdf::attributes::attribute;
 use crate::netcdf::model::{Attribute, AttributeValue, Dimension, Kind, NcType};
@@ -35,6 +35,12 @@ pub(super) struct Planned<'r> {
     pub(super) width: usize,
     /// It has no values: one is written that means "missing".
     pub(super) is_empty: bool,
+}
+
+impl Planned<'_> {
+    pub(super) fn attribute(&self, name: &str) -> Option<&AttributeValue> {
+        self.attributes.iter().find(|attribute| attribute.name == name).map(|attribute| &attribute.value)
+    }
 }
 
 /// Units of Julian dates.
@@ -199,7 +205,7 @@ impl<'r> Plan<'r> {
     ) -> Result<()> {
         let name = planned.source.name();
         let (mut longest, mut missing, mut ended, mut count) = (0usize, 0u64, 0u64, 0u64);
-        pieces(&planned.source, |array| {
+        source_pieces(&planned.source, |array| {
             missing += array.missing() as u64;
             for string in array.values().as_strings().into_iter().flat_map(|strings| strings.iter()) {
                 longest = longest.max(string.len());

@@ -1,27 +1,19 @@
-//! NetCDF-4: an HDF5 file, read by the crates `netcdf-reader` (what dimensions and variables it holds) and `hdf5-reader` (values).
+//! What a NetCDF-4 file holds: dimensions, attributes and variables, out of what `netcdf-reader` finds.
 
-use std::any::Any;
 use std::collections::HashSet;
-use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
-use container_core::{Error, Limits, Loss, Position, Result, Source};
-use hdf5_reader::messages::datatype::{Datatype, StringSize};
-use hdf5_reader::{ByteOrder, Hdf5File, SliceInfo, SliceInfoElem, Storage, StorageBuffer};
-use netcdf_reader::{NcAttrValue, NcFile, NcGroup, NcMetadataMode, NcOpenOptions, NcVariable};
+use container_core::{Limits, Loss, Position, Result};
+use hdf5_reader::messages::datatype::Datatype;
+use hdf5_reader::{ByteOrder, Hdf5File};
+use netcdf_reader::{NcAttrValue, NcGroup, NcVariable};
 
-use super::classic::{characters, decoded};
-use super::model::{Attribute, AttributeValue, Dimension, NcType, Place, Variable, product};
-use super::number::{Number, with_number};
-use crate::array::{Strings, Values};
-use crate::types::{DataType, Endian};
-
-/// Decoded pieces of a file that are kept, in bytes.
-const CACHE: usize = 32 << 20;
+use super::order::Order;
+use super::{Opened, library};
+use crate::netcdf::model::{Attribute, AttributeValue, Dimension, NcType, Place, Variable, product};
+use crate::types::DataType;
 
 /// netCDF's prefix of a dataset that has the name of a dimension and is not its axis.
-const NOT_AN_AXIS: &str = "_nc4_non_coord_";
+pub(crate) const NOT_AN_AXIS: &str = "_nc4_non_coord_";
 
 /// Attributes in which netCDF keeps its own affairs.
 const INTERNAL: [&str; 8] = [
@@ -35,93 +27,12 @@ const INTERNAL: [&str; 8] = [
     "NAME",
 ];
 
-/// Does a file that begins so look like HDF5? A user block may stand before it.
-pub(crate) fn is_hdf5(source: &Source) -> bool {
-    const MAGIC: &[u8] = b"\x89HDF\r\n\x1a\n";
-    let mut at = 0u64;
-    while at + 8 <= source.len() {
-        if source.read(at..at + 8).is_ok_and(|found| found == MAGIC) {
-            return true;
-        }
-        at = (at * 2).max(512);
-    }
-    false
-}
-
-/// Our bytes for the library.
-struct Shared(Source);
-
-impl Storage for Shared {
-    fn len(&self) -> u64 {
-        self.0.len()
-    }
-
-    fn read_range(&self, offset: u64, len: usize) -> hdf5_reader::error::Result<StorageBuffer> {
-        let end = offset.checked_add(len as u64).ok_or(hdf5_reader::error::Error::OffsetOutOfBounds(offset))?;
-        let bytes = self.0.read(offset..end).map_err(|error| match error.kind() {
-            container_core::ErrorKind::Io => hdf5_reader::error::Error::Io(std::io::Error::other(error.to_string())),
-            _ => hdf5_reader::error::Error::UnexpectedEof {
-                offset,
-                needed: len as u64,
-                available: self.0.len().saturating_sub(offset),
-            },
-        })?;
-        StorageBuffer::from_shared_owner(Arc::new(bytes), 0, len)
-    }
-}
-
-/// A file, opened.
-pub(crate) struct Opened {
-    pub(crate) file: Hdf5File,
-    pub(crate) dimensions: Vec<Dimension>,
-    pub(crate) attributes: Vec<Attribute>,
-    pub(crate) variables: Vec<Variable>,
-    /// What is not read.
-    pub(crate) losses: Vec<Loss>,
-}
-
-/// Runs the library, so that a panic in it becomes an error: it is not ours to trust on damaged files.
-fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    // Nothing that was half changed is used again: what the library holds besides caches is read only.
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic: Box<dyn Any + Send>| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-        Err(Error::invalid(format!("the file makes the HDF5 reader fail: {text}")))
-    })
-}
-
-fn library(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::invalid("the HDF5 file cannot be read").caused_by(error)
-}
-
-pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Opened> {
-    guarded(|| {
-        let bytes = usize::try_from(limits.block_bytes).unwrap_or(usize::MAX);
-        let options = |metadata_mode| NcOpenOptions {
-            chunk_cache_bytes: CACHE,
-            metadata_mode,
-            max_chunk_bytes: bytes,
-            max_read_bytes: bytes,
-            ..NcOpenOptions::default()
-        };
-        let shared: hdf5_reader::storage::DynStorage = Arc::new(Shared(source.clone()));
-        let file = Hdf5File::from_storage_with_options(shared.clone(), options(NcMetadataMode::Strict).into());
-        let file = file.map_err(library)?;
-        let strict = NcFile::from_storage_with_options(shared.clone(), options(NcMetadataMode::Strict));
-        let strict = strict.and_then(|found| found.root_group().cloned());
-        // What is no NetCDF in one place is no reason to leave the rest.
-        let group = strict.or_else(|_| {
-            let lossy = NcFile::from_storage_with_options(shared, options(NcMetadataMode::Lossy))?;
-            lossy.root_group().cloned()
-        });
-        converted(file, group.map_err(library)?, limits)
-    })
-}
-
-fn converted(file: Hdf5File, group: NcGroup, limits: &Limits) -> Result<Opened> {
+pub(super) fn converted(file: Hdf5File, group: &NcGroup, limits: &Limits) -> Result<Opened> {
     let mut losses = Vec::new();
-    let attributes = attributes(&group.attributes, None, &mut losses);
+    let mut attributes = attributes(&group.attributes, None, &mut losses);
     let root = file.root_group().map_err(library)?;
+    let mut order = Order::new(file.storage());
+    order.sort(&mut attributes, root.address());
     let lost = |what: String| Loss::new(what, 1, Position::default());
     let kept: HashSet<&str> = group.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
     for attribute in root.attributes().map_err(library)? {
@@ -143,7 +54,7 @@ fn converted(file: Hdf5File, group: NcGroup, limits: &Limits) -> Result<Opened> 
     let mut known: HashSet<&str> = HashSet::new();
     for found in &group.variables {
         known.insert(&found.name);
-        variables.push(variable(&file, found, &mut dimensions, &mut losses));
+        variables.push(variable(&file, &mut order, found, &mut dimensions, &mut losses));
     }
     for dataset in root.datasets().map_err(library)? {
         let name = dataset.name().rsplit('/').next().unwrap_or_default().to_owned();
@@ -175,7 +86,13 @@ fn variables_below(group: &NcGroup) -> usize {
     count
 }
 
-fn variable(file: &Hdf5File, found: &NcVariable, dimensions: &mut Vec<Dimension>, losses: &mut Vec<Loss>) -> Variable {
+fn variable(
+    file: &Hdf5File,
+    order: &mut Order<'_>,
+    found: &NcVariable,
+    dimensions: &mut Vec<Dimension>,
+    losses: &mut Vec<Loss>,
+) -> Variable {
     let name = found.name.strip_prefix(NOT_AN_AXIS).unwrap_or(&found.name).to_owned();
     let mut places = Vec::new();
     for dimension in &found.dimensions {
@@ -203,6 +120,7 @@ fn variable(file: &Hdf5File, found: &NcVariable, dimensions: &mut Vec<Dimension>
     };
     match file.dataset(&found.name) {
         Ok(dataset) => {
+            order.sort(&mut variable.attributes, dataset.address());
             variable.chunks = dataset.chunks().map(|sizes| sizes.into_iter().map(u64::from).collect());
             variable.big_endian = is_big_endian(dataset.dtype());
             variable.no_fill = dataset.fill_value().is_none_or(|fill| fill.value.is_none());
@@ -252,6 +170,8 @@ fn attributes(all: &[netcdf_reader::NcAttribute], variable: Option<&str>, losses
             NcAttrValue::UInt64s(all) => AttributeValue::Numbers(all.clone().into()),
             NcAttrValue::Chars(text) => AttributeValue::text(text.as_bytes()),
             NcAttrValue::Strings(texts) => match texts.as_slice() {
+                // Characters of which there are none.
+                [] => AttributeValue::text(b""),
                 [text] => AttributeValue::text(text.as_bytes()),
                 texts => AttributeValue::Texts(texts.to_vec()),
             },
@@ -313,91 +233,4 @@ fn is_big_endian(found: &Datatype) -> bool {
         Datatype::Enum { base, .. } => is_big_endian(base),
         _ => false,
     }
-}
-
-/// The values of some rows, which were checked to be there; a scalar has one.
-pub(crate) fn read(file: &Hdf5File, variable: &Variable, rows: Range<u64>, limits: &Limits) -> Result<Values<'static>> {
-    let Place::Hdf5(path) = &variable.place else { return Err(Error::invalid("it is no dataset")) };
-    guarded(|| {
-        let dataset = file.dataset(path).map_err(library)?;
-        let dataset = dataset.with_padded_shape(&variable.shape).map_err(library)?;
-        match &variable.nc_type {
-            // The library reads no enumeration as its numbers.
-            NcType::Enum { base, .. } => {
-                let all = dataset.read_raw_bytes().map_err(library)?;
-                let wanted = part(&all, variable, &rows, base.width().unwrap_or(1))?;
-                let order = if variable.big_endian { Endian::Big } else { Endian::Little };
-                decoded(*base, [wanted], order)
-            }
-            NcType::Number(number) => {
-                with_number!(*number, T => numbers::<T>(&dataset, variable, rows), Err(Error::invalid("it holds no numbers")))
-            }
-            NcType::Char => {
-                let all = dataset.read_raw_bytes().map_err(library)?;
-                let wanted = part(&all, variable, &rows, 1)?;
-                Ok(Values::Str(characters(wanted.iter().copied())))
-            }
-            NcType::String => strings(&dataset, variable, &rows, limits).map(Values::Unicode),
-            NcType::Other(words) => Err(Error::unsupported(format!("its elements are {words}"))),
-        }
-    })
-}
-
-fn numbers<T: Number + hdf5_reader::H5Type>(
-    dataset: &hdf5_reader::Dataset,
-    variable: &Variable,
-    rows: Range<u64>,
-) -> Result<Values<'static>> {
-    let array = if variable.shape.is_empty() {
-        dataset.read_array::<T>().map_err(library)?
-    } else {
-        let mut selections = vec![SliceInfoElem::Slice { start: 0, end: u64::MAX, step: 1 }; variable.shape.len()];
-        if let Some(first) = selections.first_mut() {
-            *first = SliceInfoElem::Slice { start: rows.start, end: rows.end, step: 1 };
-        }
-        dataset.read_slice::<T>(&SliceInfo { selections }).map_err(library)?
-    };
-    Ok(T::values(array.into_raw_vec_and_offset().0))
-}
-
-/// The bytes of some rows among those of all.
-fn part<'b>(all: &'b [u8], variable: &Variable, rows: &Range<u64>, width: usize) -> Result<&'b [u8]> {
-    let row = variable
-        .row_elements()
-        .and_then(|count| usize::try_from(count).ok())
-        .and_then(|count| count.checked_mul(width));
-    let bound = |row_number: u64| usize::try_from(row_number).ok()?.checked_mul(row?);
-    let range = bound(rows.start).zip(bound(rows.end));
-    range.and_then(|(start, end)| all.get(start..end)).ok_or_else(|| {
-        Error::invalid(format!("it has {} bytes, fewer than its sizes {:?} ask for", all.len(), variable.shape))
-    })
-}
-
-/// Texts. The whole dataset is read for them, whatever the rows; the bytes of the texts count against the limit of a block.
-fn strings(
-    dataset: &hdf5_reader::Dataset,
-    variable: &Variable,
-    rows: &Range<u64>,
-    limits: &Limits,
-) -> Result<Strings<'static>> {
-    let all = dataset.read_raw_bytes().map_err(library)?;
-    let width = dataset.raw_element_size().map_err(library)?;
-    let fixed = matches!(dataset.dtype(), Datatype::String { size: StringSize::Fixed(_), .. });
-    let mut strings = Strings::default();
-    let mut total = 0u64;
-    for element in part(&all, variable, rows, width)?.chunks_exact(width.max(1)) {
-        let owned;
-        let text = if fixed {
-            element
-        } else {
-            owned = dataset.resolve_vlen_reference_bytes(element, 1).map_err(library)?;
-            &owned
-        };
-        // Where C sees the end of it.
-        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
-        total += text.len() as u64;
-        limits.check_block("the bytes of its texts", total)?;
-        strings.push(text);
-    }
-    Ok(strings)
 }

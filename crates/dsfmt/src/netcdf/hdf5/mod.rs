@@ -1,0 +1,154 @@
+//! NetCDF-4: an HDF5 file, read by the crates `netcdf-reader` (what dimensions and variables it holds) and `hdf5-reader` (values).
+
+mod describe;
+mod order;
+mod values;
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use container_core::{Error, Limits, Loss, Result, Source};
+use hdf5_reader::{Hdf5File, Storage, StorageBuffer};
+use netcdf_reader::{NcFile, NcMetadataMode, NcOpenOptions};
+
+use super::model::{Attribute, Dimension, Variable};
+
+pub(crate) use describe::NOT_AN_AXIS;
+pub(crate) use values::read;
+
+/// Decoded pieces of a file that are kept, in bytes.
+const CACHE: usize = 32 << 20;
+
+/// Does a file that begins so look like HDF5? A user block may stand before it.
+pub(crate) fn is_hdf5(source: &Source) -> bool {
+    const MAGIC: &[u8] = b"\x89HDF\r\n\x1a\n";
+    let mut at = 0u64;
+    while at + 8 <= source.len() {
+        if source.read(at..at + 8).is_ok_and(|found| found == MAGIC) {
+            return true;
+        }
+        at = (at * 2).max(512);
+    }
+    false
+}
+
+/// Our bytes for the library.
+struct Shared(Source);
+
+impl Storage for Shared {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn read_range(&self, offset: u64, len: usize) -> hdf5_reader::error::Result<StorageBuffer> {
+        let end = offset.checked_add(len as u64).ok_or(hdf5_reader::error::Error::OffsetOutOfBounds(offset))?;
+        let bytes = self.0.read(offset..end).map_err(|error| match error.kind() {
+            container_core::ErrorKind::Io => hdf5_reader::error::Error::Io(std::io::Error::other(error.to_string())),
+            _ => hdf5_reader::error::Error::UnexpectedEof {
+                offset,
+                needed: len as u64,
+                available: self.0.len().saturating_sub(offset),
+            },
+        })?;
+        StorageBuffer::from_shared_owner(Arc::new(bytes), 0, len)
+    }
+}
+
+/// A file, opened.
+pub(crate) struct Opened {
+    pub(crate) file: Hdf5File,
+    pub(crate) dimensions: Vec<Dimension>,
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) variables: Vec<Variable>,
+    /// What is not read.
+    pub(crate) losses: Vec<Loss>,
+}
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Is this thread inside of a library whose panics become errors of this crate?
+///
+/// A panic is told to the process's hook before anybody can catch it, and the hook that every process begins with prints it. A library has
+/// no business to put another in its place; a program that wants no such print for what it gets as an error can have a hook that asks this:
+///
+/// ```
+/// let usual = std::panic::take_hook();
+/// std::panic::set_hook(Box::new(move |panic| {
+///     if !dsfmt::netcdf::is_guarded() {
+///         usual(panic);
+///     }
+/// }));
+/// ```
+#[must_use]
+pub fn is_guarded() -> bool {
+    GUARDED.get()
+}
+
+/// Runs the library on `what`, so that a panic in it becomes an error: it is not ours to trust on damaged files.
+fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let before = GUARDED.replace(true);
+    // Nothing that was half changed is used again: what the library holds besides caches is read only.
+    let done = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(before);
+    done.unwrap_or_else(|panic: Box<dyn Any + Send>| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+        Err(Error::invalid(format!("the HDF5 reader fails on {what}: {text}")))
+    })
+}
+
+fn library(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::invalid("the HDF5 file cannot be read").caused_by(error)
+}
+
+pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Opened> {
+    guarded("the dimensions, variables and attributes", || {
+        let bytes = usize::try_from(limits.block_bytes).unwrap_or(usize::MAX);
+        let options = |metadata_mode| NcOpenOptions {
+            chunk_cache_bytes: CACHE,
+            metadata_mode,
+            max_chunk_bytes: bytes,
+            max_read_bytes: bytes,
+            ..NcOpenOptions::default()
+        };
+        let shared: hdf5_reader::storage::DynStorage = Arc::new(Shared(source.clone()));
+        let file = Hdf5File::from_storage_with_options(shared.clone(), options(NcMetadataMode::Strict).into());
+        let file = file.map_err(library)?;
+        let strict = NcFile::from_storage_with_options(shared.clone(), options(NcMetadataMode::Strict));
+        let strict = strict.and_then(|found| found.root_group().cloned());
+        // What is no NetCDF in one place is no reason to leave the rest.
+        let group = strict.or_else(|_| {
+            let lossy = NcFile::from_storage_with_options(shared, options(NcMetadataMode::Lossy))?;
+            lossy.root_group().cloned()
+        });
+        describe::converted(file, &group.map_err(library)?, limits)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_that_a_hook_can_know() {
+        assert!(!is_guarded());
+        let found = guarded("a file", || guarded("rows 0 to 3", || Ok(is_guarded())));
+        assert!(found.unwrap());
+        for reason in [None, Some("index 7")] {
+            let error = guarded("rows 0 to 3", || -> Result<()> {
+                // As panic! does, but the hook, which would print it.
+                match reason {
+                    Some(reason) => std::panic::resume_unwind(Box::new(reason.to_owned())),
+                    None => std::panic::resume_unwind(Box::new(7)),
+                }
+            });
+            let wanted = format!("the HDF5 reader fails on rows 0 to 3: {}", reason.unwrap_or("no reason given"));
+            assert_eq!(error.unwrap_err().to_string(), wanted);
+            assert!(!is_guarded());
+        }
+    }
+}
