@@ -61,10 +61,8 @@ fn too_large() -> Error {
     Error::usage("the file would have more than 2^63 bytes")
 }
 
-/// Lays the variables out, and chooses CDF-2 or CDF-5 for what is too large for less, if the kind is free.
+/// Lays the variables out, and chooses the first kind that holds them, if the kind is free.
 fn layout(plan: &mut Plan<'_>, options: &WriteOptions) -> Result<Layout> {
-    /// The greatest size that 32 bits state: beyond it the next kind is needed.
-    const MOST: u64 = u32::MAX as u64 - 3;
     let mut layout = Layout { slots: Vec::new(), stride: 0, records: 0, end: 0 };
     let mut only = None;
     for variable in &plan.variables {
@@ -89,27 +87,58 @@ fn layout(plan: &mut Plan<'_>, options: &WriteOptions) -> Result<Layout> {
         layout.stride = bytes;
     }
     layout.records = plan.dimensions.iter().find(|dimension| dimension.unlimited).map_or(0, |dimension| dimension.size);
-    if options.kind.is_none() && layout.slots.iter().any(|slot| slot.bytes > MOST) {
-        plan.kind = Kind::Data64;
-    }
-    place(plan, &mut layout)?;
-    let last = layout.slots.iter().map(|slot| slot.begin).max().unwrap_or(0);
-    if plan.kind == Kind::Classic && last > i32::MAX.unsigned_abs().into() {
-        if options.kind.is_some() {
-            return Err(Error::usage(format!(
-                "CDF-1 cannot hold a variable that begins at byte {last}; CDF-2 and CDF-5 can"
-            )));
-        }
-        plan.kind = Kind::Offset64;
+    loop {
         place(plan, &mut layout)?;
+        match refusal(plan, &layout) {
+            None => return Ok(layout),
+            Some(error) if options.kind.is_some() => return Err(error),
+            Some(_) if plan.kind == Kind::Classic => plan.kind = Kind::Offset64,
+            Some(_) => plan.kind = Kind::Data64,
+        }
     }
-    if plan.kind != Kind::Data64
-        && let Some((variable, slot)) = plan.variables.iter().zip(&layout.slots).find(|(_, slot)| slot.bytes > MOST)
-    {
-        let detail = format!("{} cannot hold a variable of {} bytes; CDF-5 can", plan.kind, slot.bytes);
-        return Err(Error::usage(detail).in_column(variable.source.name().to_owned()));
+}
+
+/// Why the plan's kind does not hold what lies so: the rules of the C library.
+///
+/// CDF-1 states positions in 31 bits; it and CDF-2 state the bytes of a variable, or of one record of it, in 31 and 32. Nobody needs to
+/// know those of the variable that everything ends with: it may be of any size, and so may the last one of the records.
+fn refusal(plan: &Plan<'_>, layout: &Layout) -> Option<Error> {
+    let most = match plan.kind {
+        Kind::Classic => u64::from(i32::MAX.unsigned_abs()) - 3,
+        Kind::Offset64 => u64::from(u32::MAX) - 3,
+        _ => return None,
+    };
+    let of = |records: bool| {
+        plan.variables.iter().zip(&layout.slots).filter(move |(variable, _)| is_record(plan, variable) == records)
+    };
+    let kind = plan.kind;
+    let others = if kind == Kind::Classic { "CDF-2 and CDF-5" } else { "CDF-5" };
+    let error = |detail: String, variable: &Planned<'_>| {
+        Some(Error::usage(detail).in_column(variable.source.name().to_owned()))
+    };
+    for records in [false, true] {
+        let last_may = records || of(true).next().is_none();
+        let mut all = of(records).peekable();
+        while let Some((variable, slot)) = all.next() {
+            if slot.bytes > most && !(last_may && all.peek().is_none()) {
+                let able = if slot.bytes > u64::from(u32::MAX) - 3 { "CDF-5" } else { others };
+                let what = if records { "a record of a variable" } else { "a variable" };
+                let bytes = slot.bytes;
+                let detail = format!(
+                    "{kind} cannot hold {what} of {bytes} bytes that is not the last, {most} are allowed; {able} can"
+                );
+                return error(detail, variable);
+            }
+        }
     }
-    Ok(layout)
+    let far = |(_, slot): &(&Planned<'_>, &Slot)| slot.begin > i32::MAX.unsigned_abs().into();
+    let (variable, slot) = plan.variables.iter().zip(&layout.slots).find(far).filter(|_| kind == Kind::Classic)?;
+    let detail = format!(
+        "CDF-1 cannot hold a variable that begins at byte {}, {} is allowed; CDF-2 and CDF-5 can",
+        slot.begin,
+        i32::MAX
+    );
+    error(detail, variable)
 }
 
 /// Gives everything its place, under the plan's kind.
@@ -332,3 +361,6 @@ fn records(plan: &Plan<'_>, layout: &Layout, out: &mut impl Write) -> Result<()>
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
