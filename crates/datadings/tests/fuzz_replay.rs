@@ -25,15 +25,14 @@ mod dataset;
 mod dice;
 #[path = "../../../fuzz/src/numpy.rs"]
 mod numpy;
+#[path = "../../../fuzz/src/replay.rs"]
+mod replay;
 #[path = "../../../fuzz/src/sample.rs"]
 mod sample;
 
-use std::fs;
 use std::path::Path;
 
-type Target = (&'static str, fn(&[u8]));
-
-const TARGETS: [Target; 6] = [
+const TARGETS: [replay::Target; 6] = [
     ("datadings_index", dataset::datadings_index),
     ("datadings_numpy", numpy::datadings_numpy),
     ("datadings_recover", dataset::datadings_recover),
@@ -44,25 +43,6 @@ const TARGETS: [Target; 6] = [
 
 #[test]
 fn seeds_and_regressions_pass() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
-    let names = fs::read_dir(root.join("fuzz_targets")).unwrap();
-    let names = names.map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned());
-    let ours = |name: &String| name.starts_with("datadings") || name.starts_with("simplebloom");
-    let mut names: Vec<String> = names.filter(ours).collect();
-    names.sort();
-    assert_eq!(names, TARGETS.map(|(name, _)| name), "no target is left out");
-    for (name, run) in TARGETS {
-        let mut count = 0;
-        for directory in ["seeds", "regressions"] {
-            let Ok(entries) = fs::read_dir(root.join(directory).join(name)) else { continue };
-            for entry in entries {
-                let path = entry.unwrap().path();
-                // Shown when the test fails.
-                println!("{}", path.display());
-                run(&fs::read(path).unwrap());
-                count += 1;
-            }
-        }
-        assert!(count > 0, "no input for {name}");
-    }
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    replay::replay(&fuzz, &TARGETS, &["datadings", "simplebloom"], &[]);
 }

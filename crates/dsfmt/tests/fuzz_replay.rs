@@ -18,13 +18,12 @@ mod ds_model;
 mod ds_read;
 #[path = "../../../fuzz/src/ds_written.rs"]
 mod ds_written;
+#[path = "../../../fuzz/src/replay.rs"]
+mod replay;
 
-use std::fs;
 use std::path::Path;
 
-type Target = (&'static str, fn(&[u8]));
-
-const TARGETS: [Target; 4] = [
+const TARGETS: [replay::Target; 4] = [
     ("ds_header", ds_read::ds_header),
     ("ds_select", ds_read::ds_select),
     ("ds_variable", ds_read::ds_variable),
@@ -33,24 +32,6 @@ const TARGETS: [Target; 4] = [
 
 #[test]
 fn seeds_and_regressions_pass() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
-    let names = fs::read_dir(root.join("fuzz_targets")).unwrap();
-    let names = names.map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned());
-    let mut names: Vec<String> = names.filter(|name| name.starts_with("ds_")).collect();
-    names.sort();
-    assert_eq!(names, TARGETS.map(|(name, _)| name), "no target is left out");
-    for (name, run) in TARGETS {
-        let mut count = 0;
-        for directory in ["seeds", "regressions"] {
-            let Ok(entries) = fs::read_dir(root.join(directory).join(name)) else { continue };
-            for entry in entries {
-                let path = entry.unwrap().path();
-                // Shown when the test fails.
-                println!("{}", path.display());
-                run(&fs::read(path).unwrap());
-                count += 1;
-            }
-        }
-        assert!(count > 0, "no input for {name}");
-    }
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    replay::replay(&fuzz, &TARGETS, &["ds_"], &[]);
 }

@@ -1,58 +1,14 @@
 //! What a file can make a reader allocate: an allocator that counts stands under all of it.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
-#![allow(unsafe_code, reason = "the allocator's trait is unsafe; this one only counts and hands everything on")]
+#![allow(dead_code, unreachable_pub, reason = "shared with other tests")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+#[path = "../../../tests/support/counting.rs"]
+mod counting;
 
 use container_core::{Container, ErrorKind, Limits, OpenOptions, ReadAt, Scan, Source, VerifyOptions};
+use counting::{KIB, MIB, bounded};
 use dsfmt::container::DsContainer;
 use dsfmt::{Builder, Field, Reader, Select, Selection};
-
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator as it came; the counters touch no memory of it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
-        PEAK.fetch_max(live, Relaxed);
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
-        PEAK.fetch_max(live, Relaxed);
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-const KIB: usize = 1 << 10;
-const MIB: usize = 1 << 20;
-
-/// The most that is allocated at a time while `work` runs, beyond what was before.
-#[track_caller]
-fn bounded<T>(what: &str, limit: usize, work: impl FnOnce() -> T) -> T {
-    let before = LIVE.load(Relaxed);
-    PEAK.store(before, Relaxed);
-    let done = work();
-    let found = PEAK.load(Relaxed) - before;
-    assert!(found <= limit, "{what}: {found} bytes where {limit} are enough");
-    done
-}
 
 /// Bytes that are in no memory: each is read where it is asked for.
 struct Medium(Vec<u8>);

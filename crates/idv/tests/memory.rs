@@ -7,66 +7,18 @@
     clippy::cast_sign_loss,
     reason = "tests make their data with casts"
 )]
-#![allow(unsafe_code, reason = "the allocator's trait is unsafe; this one only counts and hands everything on")]
+#![allow(dead_code, unreachable_pub, reason = "shared with other tests")]
 
+#[path = "../../../tests/support/counting.rs"]
+mod counting;
 mod support;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
 use container_core::{Limits, Scan};
+use counting::{KIB, MIB, bounded};
 use idv::{Scratch, Values};
 use support::cells::{text_block, vector_block};
 use support::forge::{Block, COLUMNS, Codec, Column, DEFLATE, Forge, Meta, NONE, ZLIB, compress, leb};
 use support::{block, open, open_with};
-
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator as it came; the counters touch no memory of it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
-        PEAK.fetch_max(live, Relaxed);
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.fetch_add(layout.size(), Relaxed) + layout.size();
-        PEAK.fetch_max(live, Relaxed);
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-const KIB: usize = 1 << 10;
-const MIB: usize = 1 << 20;
-
-/// The most that is allocated at a time while `work` runs, beyond what was before.
-fn peak<T>(work: impl FnOnce() -> T) -> usize {
-    let before = LIVE.load(Relaxed);
-    PEAK.store(before, Relaxed);
-    drop(work());
-    PEAK.load(Relaxed) - before
-}
-
-#[track_caller]
-fn bounded<T>(what: &str, limit: usize, work: impl FnOnce() -> T) {
-    let found = peak(work);
-    assert!(found <= limit, "{what}: {found} bytes where {limit} are enough");
-}
 
 /// Three numbers, and eight megabytes behind the tables that lies could point into.
 fn with_ballast(last: u64) -> Forge {
@@ -100,7 +52,7 @@ fn counts() {
     lying.set(COLUMNS, &columns);
     let bytes = lying.bytes.clone();
     // Entries of 13 zero bytes are entries: what they take is in proportion to the bytes there are.
-    bounded("a table of contents of zeros", 40 * bytes.len(), || open(bytes));
+    bounded("a table of contents of zeros", 40 * bytes.len(), || drop(open(bytes)));
     let mut bytes = lying.bytes.clone();
     bytes[ballast + entries.len()..ballast + entries.len() + 10].fill(0xFF);
     bounded("a column count", bytes.len() + 64 * KIB, || assert!(open(bytes).is_err()));

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::table::{Row, median};
+use super::table::{self, Row, median};
 use crate::shell;
 
 /// Files are made here where that is memory: disks measure themselves.
@@ -14,6 +15,47 @@ const MEMORY: &str = "/dev/shm";
 
 /// Whose works are ours.
 pub(super) const OURS: &str = "ours";
+
+/// How much, and how it is shown.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Rounds in which everybody does every work once, and we each of ours several times
+    #[arg(long, value_name = "R", default_value_t = 3)]
+    rounds: u32,
+    /// Small files, one round: for what is asserted, and not for the figures
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// JSON lines instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+impl Options {
+    /// A small round, for what it asserts.
+    pub(super) const SMOKE: Self = Self { rounds: 1, quick: true, json: false };
+
+    pub(super) fn rounds(&self) -> u32 {
+        if self.quick { 1 } else { self.rounds }
+    }
+
+    /// What the contests came to; `sizes` says what they were held on.
+    pub(super) fn show(&self, bench: &Bench, contests: &[Contest], sizes: &str) -> Result<(), String> {
+        let rows = contests.iter().map(|contest| bench.row(contest)).collect::<Result<Vec<_>, _>>()?;
+        if self.quick {
+            println!(
+                "every work came to the same wherever it was done ({} figures, which mean nothing here)",
+                rows.len()
+            );
+            return Ok(());
+        }
+        if !self.json {
+            let (rounds, cores) = (self.rounds(), std::thread::available_parallelism().map_or(0, usize::from));
+            println!("{sizes}{rounds} rounds, {cores} cores; medians; ratio: how many times faster ours is");
+        }
+        table::print(&rows, self.json);
+        Ok(())
+    }
+}
 
 /// A line of the table: our work, and who did which other work, and the least ratio.
 pub(super) struct Contest {

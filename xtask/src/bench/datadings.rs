@@ -1,26 +1,9 @@
 //! datadings beside the Python package: `crates/datadings/benches/speed.rs` and a script do the same works on the same files, turn by
 //! turn, and this says what is met.
 
-use clap::Args;
-
-use super::contest::{Bench, Contest, OURS, executable, place};
-use super::table;
+use super::contest::{Bench, Contest, OURS, Options, executable, place};
 use crate::python::Python;
 use crate::shell;
-
-/// How much, and how it is shown.
-#[derive(Args)]
-pub(crate) struct Options {
-    /// Rounds in which everybody does every work once, and we each of ours several times
-    #[arg(long, value_name = "R", default_value_t = 3)]
-    rounds: u32,
-    /// Small datasets, one round: for what is asserted, and not for the figures
-    #[arg(long)]
-    quick: bool,
-    /// JSON lines instead of a table
-    #[arg(long)]
-    json: bool,
-}
 
 /// Samples of the three datasets: tiny ones, such with an image of 10 KB, and tiny ones to be opened.
 struct Sizes {
@@ -92,28 +75,9 @@ const SAME: &[&[&str]] = &[
 
 pub(crate) fn run(python: &Python, options: &Options) -> Result<(), String> {
     let sizes = if options.quick { QUICK } else { FULL };
-    let rounds = if options.quick { 1 } else { options.rounds };
-    let bench = measure(python, &sizes, rounds)?;
-    let rows = CONTESTS.iter().map(|contest| bench.row(contest)).collect::<Result<Vec<_>, _>>()?;
-    if options.quick {
-        println!("every work came to the same wherever it was done ({} figures, which mean nothing here)", rows.len());
-        return Ok(());
-    }
-    if !options.json {
-        let cores = std::thread::available_parallelism().map_or(0, usize::from);
-        let Sizes { tiny, large, huge } = sizes;
-        println!(
-            "{tiny} tiny samples, {large} of 10 KB, {huge} in the largest; {rounds} rounds, {cores} cores; medians; ratio: how many times faster \
-             ours is"
-        );
-    }
-    table::print(&rows, options.json);
-    Ok(())
-}
-
-/// A small round, for what it asserts.
-pub(crate) fn smoke(python: &Python) -> Result<(), String> {
-    run(python, &Options { rounds: 1, quick: true, json: false })
+    let bench = measure(python, &sizes, options.rounds())?;
+    let Sizes { tiny, large, huge } = sizes;
+    options.show(&bench, &CONTESTS, &format!("{tiny} tiny samples, {large} of 10 KB, {huge} in the largest; "))
 }
 
 fn measure(python: &Python, sizes: &Sizes, rounds: u32) -> Result<Bench, String> {

@@ -1,26 +1,9 @@
 //! ds files beside the Python package and the C library of NetCDF: `crates/dsfmt/benches/speed.rs` and a script do the same works on the
 //! same files, turn by turn, and this says what is met.
 
-use clap::Args;
-
-use super::contest::{Bench, Contest, OURS, executable, place};
-use super::table;
+use super::contest::{Bench, Contest, OURS, Options, executable, place};
 use crate::python::Python;
 use crate::shell;
-
-/// How much, and how it is shown.
-#[derive(Args)]
-pub(crate) struct Options {
-    /// Rounds in which everybody does every work once, and we each of ours several times
-    #[arg(long, value_name = "R", default_value_t = 3)]
-    rounds: u32,
-    /// Small files, one round: for what is asserted, and not for the figures
-    #[arg(long)]
-    quick: bool,
-    /// JSON lines instead of a table
-    #[arg(long)]
-    json: bool,
-}
 
 /// Rows of 10,000 numbers of 8 bytes in the largest file: 800 MB.
 const FULL: u64 = 10_000;
@@ -97,25 +80,8 @@ const SAME: &[&[&str]] = &[
 ];
 
 pub(crate) fn run(python: &Python, options: &Options) -> Result<(), String> {
-    let rows = if options.quick { QUICK } else { FULL };
-    let rounds = if options.quick { 1 } else { options.rounds };
-    let bench = measure(python, rows, rounds)?;
-    let lines = CONTESTS.iter().map(|contest| bench.row(contest)).collect::<Result<Vec<_>, _>>()?;
-    if options.quick {
-        println!("every work came to the same wherever it was done ({} figures, which mean nothing here)", lines.len());
-        return Ok(());
-    }
-    if !options.json {
-        let cores = std::thread::available_parallelism().map_or(0, usize::from);
-        println!("{rounds} rounds, {cores} cores; medians; ratio: how many times faster ours is");
-    }
-    table::print(&lines, options.json);
-    Ok(())
-}
-
-/// A small round, for what it asserts.
-pub(crate) fn smoke(python: &Python) -> Result<(), String> {
-    run(python, &Options { rounds: 1, quick: true, json: false })
+    let bench = measure(python, if options.quick { QUICK } else { FULL }, options.rounds())?;
+    options.show(&bench, &CONTESTS, "")
 }
 
 fn measure(python: &Python, rows: u64, rounds: u32) -> Result<Bench, String> {

@@ -23,9 +23,9 @@ pub(crate) struct Options {
 #[derive(Subcommand)]
 enum Subject {
     /// Datasets of msgpack samples beside Python's datadings
-    Datadings(datadings::Options),
+    Datadings(contest::Options),
     /// n-dimensional arrays beside Python's ds-format and the C library of NetCDF
-    Ds(ds::Options),
+    Ds(contest::Options),
     /// Reading and writing IDV files beside ML.NET
     Idv(idv::Options),
     /// LEB128 integers beside other crates
@@ -63,10 +63,10 @@ pub(crate) fn smoke() -> Result<(), String> {
         simplebloom::smoke(&python)?;
     }
     if let Some(python) = interop::python_or_skip("the benchmark beside datadings")? {
-        datadings::smoke(&python)?;
+        datadings::run(&python, &contest::Options::SMOKE)?;
     }
     if let Some(python) = interop::python_or_skip("the benchmark beside ds-format")? {
-        ds::smoke(&python)?;
+        ds::run(&python, &contest::Options::SMOKE)?;
     }
     match interop::mlnet_or_skip("the benchmark beside ML.NET")? {
         Some(mlnet) => idv::run(&mlnet, &idv::Options::smoke()),
