@@ -391,3 +391,43 @@ fn what_is_found_goes_into_a_selection() {
     let outside = Selection::new().with("i", Select::Index(5)).at(&reader, "i8", 0.0).unwrap_err().to_string();
     assert_eq!(outside, "ds: there is no element 5 along \"i\", which has 4 (column \"i8\")");
 }
+
+#[test]
+fn pieces_are_the_whole() {
+    let mut builder = dsfmt::Builder::new();
+    let mask = dsfmt::Mask::from_bools((0..60).map(|n| n % 7 == 3));
+    let values = dsfmt::Array::new([3, 4, 5], (0..60i16).collect::<Vec<_>>()).unwrap().with_mask(mask).unwrap();
+    builder.field("x", dsfmt::Field::new(values).with_dimensions(["a", "b", "c"]));
+    builder.field("one", dsfmt::Field::new(dsfmt::Array::new([], vec![7i16]).unwrap()).with_dimensions([""; 0]));
+    let mut file = Vec::new();
+    builder.write_to(&mut file).unwrap();
+    let reader =
+        dsfmt::Reader::from_source(container_core::Source::from(file), container_core::OpenOptions::default()).unwrap();
+    let shown = |array: &dsfmt::Array<'_>| -> Vec<Option<i16>> {
+        let missing = |n: usize| array.mask().is_some_and(|mask| mask.is_missing(n));
+        let all = array.values().as_slice::<i16>().unwrap();
+        all.iter().enumerate().map(|(n, number)| (!missing(n)).then_some(*number)).collect()
+    };
+    let all = dsfmt::Selection::new();
+    let selections = [
+        all.clone(),
+        all.clone().with("b", dsfmt::Select::List(vec![3, 0, 0])),
+        all.clone().with("a", dsfmt::Select::Index(-1)).with("c", dsfmt::Select::range(1, 4)),
+        all.clone().with("c", dsfmt::Select::Range { start: None, stop: None, step: Some(-2) }),
+        all.clone().with("b", dsfmt::Select::range(2, 2)),
+    ];
+    for (name, selection) in selections.iter().map(|selection| ("x", selection)).chain([("one", &all)]) {
+        let variable = reader.variable(name).unwrap();
+        let wanted = shown(&variable.select(selection).unwrap());
+        for most in [0, 1, 2, 4, 5, 7, 19, 20, 21, 59, 60, 1000, u64::MAX] {
+            let mut found = Vec::new();
+            let pieces = variable.select_pieces(selection, most, |piece| {
+                assert!((1..=most.max(1)).contains(&(piece.len() as u64)));
+                found.extend(shown(&piece));
+                Ok(())
+            });
+            pieces.unwrap();
+            assert_eq!(found, wanted, "{name} {selection:?} {most}");
+        }
+    }
+}

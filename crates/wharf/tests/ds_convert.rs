@@ -121,11 +121,59 @@ fn variables_are_copied() {
     assert_eq!(fs::read(&out).unwrap(), fs::read(&some).unwrap());
     assert_eq!(run(["convert", &out, &some, "--columns", "v,c", "--force"]).ok(), "");
     assert_eq!(types(&some).len(), 2);
-    assert_eq!(run(["convert", &out, &some, "--rows", "..1", "--force"]).code(), 2);
+    assert_eq!(run(["convert", &out, &some, "--table", "row", "--force"]).code(), 2);
     assert_eq!(run(["convert", &out, &out, "--force"]).code(), 2);
     let idv = run(["convert", &out, &path(&folder, "t.idv")]);
     // Of its integers some are missing, which is told.
     assert_eq!(idv.code(), if cfg!(feature = "idv") { 3 } else { 2 });
+}
+
+#[test]
+fn rows_are_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, out, some) = (put(&folder, "t.jsonl", LINES), path(&folder, "t.ds"), path(&folder, "some.ds"));
+    assert_eq!(run(["convert", &lines, &out, "--dim", "person"]).ok(), "");
+    for (rows, columns) in [("1..", "a,b,c,n,u,v"), ("..1", "a,v"), ("2", "c,b"), ("3..9", "u,v")] {
+        assert_eq!(run(["convert", &out, &some, "--rows", rows, "--columns", columns, "--force"]).ok(), "");
+        let wanted = run(["cat", &out, "--table", "person", "--rows", rows, "--columns", columns, "--json"]);
+        let found = run(["cat", &some, "--table", "person", "--columns", columns, "--json"]);
+        assert_eq!(found.ok(), wanted.ok(), "{rows}");
+        assert_eq!(run(["verify", &some]).code(), 0);
+    }
+    // Along the other dimension: `v` alone is cut, all else is there byte for byte.
+    assert_eq!(run(["convert", &out, &some, "--rows", "1..2", "--dim", "v_2", "--force"]).ok(), "");
+    assert_eq!(run(["get", &some, "v", "--json"]).ok(), "[[2.0],[4.0],[null]]\n");
+    assert_eq!(run(["get", &some, "c", "--raw", "--sel", "person=2"]).ok(), "z");
+    // A part of which nothing is missing has no mask.
+    assert_eq!(run(["convert", &out, &some, "--rows", "2..", "--columns", "a", "--force"]).ok(), "");
+    assert_eq!(types(&some), [("a".to_owned(), Some(DataType::Int64), false)]);
+    for (arguments, wanted) in [
+        (["--rows", "5..", "--dim", "person"], "there is no row 5: the input has 3 rows"),
+        (["--rows", "..1", "--dim", "none"], "there is no dimension \"none\": there are \"person\", \"v_2\""),
+    ] {
+        let ran = run([&["convert", &out, &some, "--force"][..], &arguments].concat());
+        assert_eq!(ran.code(), 2);
+        assert!(ran.err().contains(wanted), "{}", ran.err());
+    }
+}
+
+#[test]
+fn stored_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, out) = (put(&folder, "t.jsonl", LINES), path(&folder, "t.ds"));
+    assert_eq!(run(["convert", &lines, &out]).ok(), "");
+    let raw = |arguments: &[&str]| run([&["get", &out][..], arguments, &["--raw"]].concat());
+    let floats = |all: &[f64]| all.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    // Without the missing one, as it lies there.
+    assert_eq!(raw(&["v"]).0.stdout, floats(&[1.5, 2.0, 3.0, 4.0, 5.0]));
+    assert_eq!(raw(&["v", "--sel", "v_2=1"]).0.stdout, floats(&[2.0, 4.0]));
+    assert_eq!(raw(&["v", "--sel", "row=::-1"]).0.stdout, floats(&[5.0, 3.0, 4.0, 1.5, 2.0]));
+    assert_eq!(raw(&["b"]).0.stdout, [0b1000_0000]);
+    assert_eq!(raw(&["c", "--sel", "row=1"]).ok(), "\u{fc}");
+    let ran = raw(&["c"]);
+    assert_eq!((ran.code(), ran.out()), (2, ""));
+    assert!(ran.err().contains("it has several strings"), "{}", ran.err());
+    assert_eq!(run(["get", &out, "v", "--raw", "--json"]).code(), 2);
 }
 
 #[cfg(feature = "idv")]
@@ -155,6 +203,12 @@ fn netcdf_and_back() {
     assert_eq!(ran.code(), 2);
     let ran = run(["convert", &one, "-", "--to", "netcdf"]);
     assert_eq!(ran.code(), 2);
+    for verb in ["info", "cat", "verify", "stats"] {
+        let ran = run([verb, &nc]);
+        assert_eq!(ran.code(), 1);
+        let said = format!("{}{}", ran.out(), ran.err());
+        assert!(said.contains("it is NetCDF (HDF5, as NetCDF-4 is), which `wharf convert FILE.nc FILE.ds`"), "{said}");
+    }
     fs::write(&nc, b"CDF\x01\0\0").unwrap();
     let ran = run(["convert", &nc, &two, "--force"]);
     assert_eq!(ran.code(), 1);

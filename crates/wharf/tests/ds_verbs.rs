@@ -144,6 +144,27 @@ fn values_types_and_attributes_are_set() {
 }
 
 #[test]
+fn a_file_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(&folder, "new.ds");
+    let ran = run(["set", &out, "x=1", "--in-place"]);
+    assert_eq!(ran.code(), 1);
+    assert!(ran.err().contains("cannot open (--create makes a new file)"), "{}", ran.err());
+    let all = ["set", &out, "x=[1, null]", "@title=T", "--type", "float32", "--dims", "time", "--create"];
+    assert_eq!(run(all).ok(), "");
+    assert!(header(&out).ends_with(r#"".": {"title": "T"}}"#), "{}", header(&out));
+    assert_eq!(run(["get", &out, "x", "--json"]).ok(), "[1.0,null]\n");
+    let before = fs::read(&out).unwrap();
+    let ran = run(all);
+    assert_eq!(ran.code(), 2);
+    assert!(ran.err().contains("the output exists"), "{}", ran.err());
+    assert_eq!(run(["set", &out, "x=1", "--create", "-o", &out]).code(), 2);
+    assert_eq!(fs::read(&out).unwrap(), before);
+    assert_eq!(run(["set", &out, "y=1", "--create", "--force"]).ok(), "");
+    assert_eq!(Reader::open(&out).unwrap().len(), 1);
+}
+
+#[test]
 fn days_become_a_week() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two, out) = (day(&folder, "a.ds", 1.0), day(&folder, "b.ds", 5.0), path(&folder, "out.ds"));

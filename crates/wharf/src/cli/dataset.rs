@@ -80,11 +80,17 @@ impl Dataset {
     pub(crate) fn open(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Result<Self> {
         let named = |error: Error| error.in_file(place.name());
         let input = place.input(opener).map_err(named)?;
-        check_format(&input, opener, verb).map_err(named)?;
+        Self::of(place, &input, opener, verb)
+    }
+
+    /// The dataset that an input holds which was opened already.
+    pub(crate) fn of(place: &Place, input: &Input, opener: &Opener<'_>, verb: &str) -> Result<Self> {
+        let named = |error: Error| error.in_file(place.name());
+        check_format(input, opener, verb).map_err(named)?;
         let options = OpenOptions::default().with_access(opener.access);
         let reader = match (place, input.source()) {
             // Without an index the data are walked over, as other verbs do; what may be anything is not.
-            (Place::Path(path), Some(source)) if !has_index(path) && is_dataset(&input, opener) => {
+            (Place::Path(path), Some(source)) if !has_index(path) && is_dataset(input, opener) => {
                 Reader::walk(source.clone(), options)
             }
             (Place::Path(path), Some(_)) => Reader::open_with(path, options),

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, Loss, OpenOptions, OutputOptions, Overwrite, Result, Sync};
+use container_core::{Error, Loss, OpenOptions, OutputOptions, Overwrite, Result, Source, Sync};
 use dsfmt::{Edit, Reader, Written};
 use serde_json::{Map, Value};
 
@@ -65,6 +65,25 @@ pub(crate) fn run(
         }
         (None, Place::Stdin) => Err(Error::usage("standard input cannot be replaced: --output says where it goes")),
     }
+}
+
+/// Makes a file: changes an empty dataset.
+pub(crate) fn create(
+    file: &OsStr,
+    force: bool,
+    env: &mut Env<'_>,
+    change: impl FnOnce(&mut Edit<'_>) -> Result<Vec<Loss>>,
+) -> Result<Outcome> {
+    let name = file.display().to_string();
+    let empty = Source::from(&b"ds-1.0\n{\".\": {}}\n"[..]);
+    let reader = Reader::from_source(empty, OpenOptions::default())?;
+    let mut edit = Edit::new(&reader);
+    let losses = change(&mut edit).map_err(|error| error.in_file(name.clone()))?;
+    let builder = edit.into_builder();
+    let mut lost: Vec<Lost> = losses.into_iter().map(|loss| Lost { file: Some(name.clone()), loss }).collect();
+    put(Path::new(file), force, &[], env, &mut |path, options| {
+        Ok((builder.write(path, options)?, std::mem::take(&mut lost)))
+    })
 }
 
 /// Opens an input, which has to be a ds file.

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+#[cfg(feature = "datadings")]
+use container_core::Input;
 use container_core::{Error, Result, Rows, Table};
 use wharf::convert::{Cells, column_names};
 
@@ -18,6 +20,7 @@ Examples:
   wharf get adult.idv --row 41 --json    the same for a program
   wharf get train.msgpack cat-7          the sample with this key
   wharf get train.msgpack cat-7 --raw --field image > cat-7.jpg
+  wharf get climate.ds temp --raw > temp.f64     its numbers, as they lie in the file
   wharf get climate.ds temp --sel time=-1 --at lat=51.5 --between lon=-10..10";
 
 /// Print one record, by key or by row number
@@ -44,8 +47,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAMES")]
     columns: Vec<String>,
 
-    /// The bytes of the record as they lie in the file (datadings: its msgpack message)
-    #[cfg(feature = "datadings")]
+    /// The bytes of the record as they lie in the file. datadings: its msgpack message. ds: numbers in the file's order of bytes, truth values
+    /// as bits, one string; missing elements are not stored, and so are left out
+    #[cfg(any(feature = "datadings", feature = "ds"))]
     #[arg(long, conflicts_with_all = ["pretty", "columns", "json"])]
     raw: bool,
 
@@ -72,9 +76,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         return Err(Error::usage(format!("the pattern matches {} files; get reads one", places.len()))
             .in_file(arguments.file.display().to_string()));
     };
-    #[cfg(feature = "datadings")]
-    if arguments.raw {
-        return raw(arguments, place, env);
+    #[cfg(any(feature = "datadings", feature = "ds"))]
+    if arguments.raw && env.json() {
+        // clap sees this only when --json stands behind the verb.
+        return Err(Error::usage("--json cannot be used with --raw"));
     }
     let file = |error: Error| error.in_file(place.name());
     let input = place.input(&mut env.opener).map_err(file)?;
@@ -85,10 +90,26 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         if !arguments.columns.is_empty() || arguments.reading.table.is_some() {
             return Err(file(Error::usage("a variable has no columns and no table: choose a part of it with --sel")));
         }
-        return super::ds::get(&reader, variable, &arguments.part, env).map_err(file);
+        #[cfg(feature = "datadings")]
+        if arguments.field.is_some() {
+            return Err(file(Error::usage("a variable has no fields: choose a part of it with --sel")));
+        }
+        return match arguments.raw {
+            true => super::ds::raw(&reader, variable, &arguments.part, env),
+            false => super::ds::get(&reader, variable, &arguments.part, env),
+        }
+        .map_err(file);
     }
     #[cfg(feature = "ds")]
     arguments.part.refuse().map_err(file)?;
+    #[cfg(feature = "datadings")]
+    if arguments.raw {
+        return raw(arguments, place, &input, env);
+    }
+    #[cfg(all(feature = "ds", not(feature = "datadings")))]
+    if arguments.raw {
+        return Err(file(Error::usage("--raw prints a variable of a ds file")));
+    }
     let opened = place.understand(&input, &env.opener)?;
     let table = select::table(opened.container.as_ref(), arguments.reading.table.as_deref()).map_err(file)?;
     record(arguments, place, table, env).map_err(file)
@@ -96,16 +117,12 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 
 /// Prints bytes as they lie in the file.
 #[cfg(feature = "datadings")]
-fn raw(arguments: &Arguments, place: &Place, env: &mut Env<'_>) -> Result<Outcome> {
+fn raw(arguments: &Arguments, place: &Place, input: &Input, env: &mut Env<'_>) -> Result<Outcome> {
     use std::io::Write;
 
     use datadings::Kind;
 
-    if env.json() {
-        // clap sees this only when --json stands behind the verb.
-        return Err(Error::usage("--json cannot be used with --raw"));
-    }
-    let dataset = super::dataset::Dataset::open(place, &mut env.opener, "--raw")?;
+    let dataset = super::dataset::Dataset::of(place, input, &env.opener, "--raw")?;
     let reader = &dataset.reader;
     let file = |error: Error| error.in_file(place.name());
     let row = row_of(arguments, |key| reader.find(key)).map_err(file)?;

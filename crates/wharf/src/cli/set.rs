@@ -1,9 +1,10 @@
 //! `wharf set`: values, types, dimensions and attributes of a ds file.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
-use container_core::{Error, Loss, Position, Result};
+use container_core::{Error, ErrorKind, Loss, Position, Result};
 use dsfmt::{Array, DataType, JsonBuf};
 
 use super::Outcome;
@@ -15,7 +16,8 @@ Examples:
   wharf set day.ds tas@units=K @title='A day' -o new.ds
   wharf set day.ds tas@valid_range='[180, 330]' --in-place      a value that is JSON is taken as such
   wharf set day.ds hour='[0, 6, 12, null]' --dims time --type int16 -o new.ds
-  wharf set day.ds tas pr --type float32 -o small.ds            another type for what is there";
+  wharf set day.ds tas pr --type float32 -o small.ds            another type for what is there
+  wharf set new.ds x='[1, 2, 3]' --dims time --create           a file that is not there yet";
 
 /// Set values, types, dimensions and attributes in a ds file
 ///
@@ -41,6 +43,10 @@ pub(crate) struct Arguments {
     #[arg(long = "type", value_name = "TYPE", value_parser = PossibleValuesParser::new(DataType::ALL.map(DataType::name)))]
     data_type: Option<String>,
 
+    /// FILE is a new one, which is made
+    #[arg(long, group = "target")]
+    create: bool,
+
     /// Replace the output if it exists
     #[arg(long, conflicts_with = "in_place")]
     force: bool,
@@ -50,7 +56,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    edit::run(&arguments.file, &arguments.target, arguments.force, "set", env, |edit| {
+    let change = |edit: &mut dsfmt::Edit<'_>| {
         let data_type = arguments.data_type.as_deref().and_then(DataType::from_name);
         let (mut losses, mut variables) = (Vec::new(), 0);
         for argument in &arguments.what {
@@ -95,6 +101,17 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             return Err(Error::usage("--type and --dims are for variables, and none is named"));
         }
         Ok(losses)
+    };
+    if arguments.create {
+        return edit::create(&arguments.file, arguments.force, env, change);
+    }
+    let done = edit::run(&arguments.file, &arguments.target, arguments.force, "set", env, change);
+    done.map_err(|error| match Path::new(&arguments.file).try_exists() {
+        Ok(false) if error.kind() == ErrorKind::Io && arguments.file != "-" => {
+            let cause = std::io::Error::from(std::io::ErrorKind::NotFound);
+            Error::io("cannot open (--create makes a new file)", cause).in_file(arguments.file.display().to_string())
+        }
+        _ => error,
     })
 }
 

@@ -5,6 +5,8 @@ mod gather;
 mod near;
 mod plan;
 
+use std::ops::Range;
+
 use container_core::{Error, Result};
 
 use crate::FORMAT_NAME;
@@ -146,6 +148,74 @@ impl<'r> Variable<'r> {
             let (values, mask) = self.gather(layout, &Plan::new(axes)?)?;
             Ok(Array::checked(shape, values, mask))
         })
+    }
+
+    /// The same, piece by piece: arrays of one dimension that follow one another in C order, each of `most` elements at most. Memory is taken
+    /// for a piece.
+    ///
+    /// # Errors
+    /// As [`select`](Self::select), and what `take` gives.
+    pub fn select_pieces(
+        &self,
+        selection: &Selection,
+        most: u64,
+        mut take: impl FnMut(Array<'static>) -> Result<()>,
+    ) -> Result<()> {
+        let most = most.max(1);
+        let sizes = self.shape().unwrap_or_default();
+        let axes = || self.dimensions().iter().zip(sizes);
+        let plan = self.placed(|_| {
+            self.check_names(selection)?;
+            axes().map(|(name, size)| Axis::new(name, *size, selection.get(name))).collect::<Result<Vec<_>>>()
+        })?;
+        if plan.iter().any(|axis| axis.count == 0) {
+            return Ok(());
+        }
+        // Dimensions in front of this one go element by element, this one in steps, and those behind it are whole.
+        let (mut split, mut inner) = (plan.len(), 1u64);
+        while let Some(axis) = split.checked_sub(1).and_then(|place| plan.get(place)) {
+            match inner.checked_mul(axis.count) {
+                Some(more) if more <= most => (split, inner) = (split - 1, more),
+                _ => break,
+            }
+        }
+        let stepped = split.checked_sub(1).and_then(|place| plan.get(place));
+        let (steps, step) = stepped.map_or((1, 1), |axis| (axis.count, most / inner));
+        let mut turns = vec![0u64; split.saturating_sub(1)];
+        loop {
+            let mut at = 0;
+            while at < steps {
+                let end = steps.min(at + step);
+                let piece = self.placed(|layout| {
+                    let part = axes().zip(&plan).enumerate().map(|(place, ((name, size), axis))| {
+                        let of =
+                            |range: Range<u64>| range.map(|n| i64::try_from(axis.get(n)).unwrap_or(i64::MAX)).collect();
+                        match (turns.get(place), place + 1 == split) {
+                            (Some(turn), _) => Axis::new(name, *size, Some(&Select::List(of(*turn..turn + 1)))),
+                            (None, true) => Axis::new(name, *size, Some(&Select::List(of(at..end)))),
+                            (None, false) => Axis::new(name, *size, selection.get(name)),
+                        }
+                    });
+                    let part = Plan::new(part.collect::<Result<Vec<_>>>()?)?;
+                    let (values, mask) = self.gather(layout, &part)?;
+                    Ok(Array::checked(vec![part.total], values, mask))
+                })?;
+                take(piece)?;
+                at = end;
+            }
+            let mut more = false;
+            for (turn, axis) in turns.iter_mut().zip(&plan).rev() {
+                *turn += 1;
+                if *turn < axis.count {
+                    more = true;
+                    break;
+                }
+                *turn = 0;
+            }
+            if !more {
+                return Ok(());
+            }
+        }
     }
 
     /// The dimensions that what is selected of it has: all but those of which there is one [`Index`](Select::Index).

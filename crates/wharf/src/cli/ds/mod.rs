@@ -3,6 +3,7 @@
 mod describe;
 mod get;
 mod part;
+mod raw;
 
 use std::sync::OnceLock;
 
@@ -13,6 +14,7 @@ use dsfmt::Reader;
 pub(crate) use describe::describe;
 pub(crate) use get::get;
 pub(crate) use part::Part;
+pub(crate) use raw::raw;
 
 use super::env::Opener;
 
