@@ -161,6 +161,9 @@ fn choose<'f>(
         let rows = wanted.start.saturating_sub(before).min(count)..wanted.end.saturating_sub(before).min(count);
         let file = File { name: &input.name, variables, rows };
         file.check_empty().map_err(named)?;
+        if file.rows == (0..count) {
+            container.reader().check_together(file.variables.iter().copied()).map_err(named)?;
+        }
         files.push(file);
         before = before.saturating_add(count);
     }
