@@ -31,12 +31,15 @@ pub(crate) struct Options {
     /// Files from elsewhere instead: the reference reads every file of this directory, and so do we
     #[arg(long, value_name = "DIRECTORY")]
     files: Option<PathBuf>,
+    /// Also NetCDF files of more than 4 GiB, which take minutes and 10 GB of disk
+    #[arg(long)]
+    large: bool,
 }
 
 impl Options {
     /// All formats, so many generated files each.
     pub(crate) fn brief(count: u64) -> Self {
-        Self { formats: Vec::new(), seed: 20_240_229, count, files: None }
+        Self { formats: Vec::new(), seed: 20_240_229, count, files: None, large: false }
     }
 }
 
@@ -85,6 +88,9 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         // Somebody's own files are NetCDF files when that was said.
         let files = options.files.as_deref().filter(|_| options.formats.contains(&Format::DsNetcdf));
         ds_netcdf::run(&python, options.seed, options.count, files)?;
+        if options.large {
+            ds_netcdf::large(&python)?;
+        }
     }
     Ok(())
 }

@@ -1,15 +1,13 @@
 //! NetCDF to ds and back, with the C library (Python's netCDF4) and ds-format as judges.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::interop::numbers;
 use crate::python::Python;
 use crate::shell;
 
-/// Random files, or those of a directory.
-pub(crate) fn run(python: &Python, seed: u64, count: u64, files: Option<&Path>) -> Result<(), String> {
-    let work = shell::target()?.join("interop/ds-netcdf");
-    shell::empty_directory(&work)?;
+/// Builds the program that converts, and says where it is.
+fn converter() -> Result<PathBuf, String> {
     shell::run(shell::cargo([
         "build",
         "--quiet",
@@ -21,7 +19,14 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64, files: Option<&Path>) 
         "--example",
         "netcdf",
     ]))?;
-    let converter = shell::target()?.join("release/examples").join(format!("netcdf{}", std::env::consts::EXE_SUFFIX));
+    Ok(shell::target()?.join("release/examples").join(format!("netcdf{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Random files, or those of a directory.
+pub(crate) fn run(python: &Python, seed: u64, count: u64, files: Option<&Path>) -> Result<(), String> {
+    let work = shell::target()?.join("interop/ds-netcdf");
+    shell::empty_directory(&work)?;
+    let converter = converter()?;
     match files {
         Some(files) => println!("the NetCDF files of {} go to ds and back", files.display()),
         None => println!("netCDF4 writes {count} random files of four kinds (seed {seed}), which go to ds and back"),
@@ -43,9 +48,13 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64, files: Option<&Path>) 
         told("values")?,
         told("refused")?
     );
-    if files.is_some() {
-        return Ok(());
-    }
+    Ok(())
+}
+
+/// Files of which most is holes.
+pub(crate) fn large(python: &Python) -> Result<(), String> {
+    let (converter, work) = (converter()?, shell::target()?.join("interop/ds-netcdf"));
+    shell::make_directory(&work)?;
     println!("files of more than 4 GiB, most of it holes, are written and read");
     let told = shell::text(python.script("ds_netcdf_large.py", [&converter, &work]));
     let told = numbers(&told.map_err(|error| format!("large NetCDF files hold something else: {error}"))?)?;
