@@ -17,16 +17,19 @@ pub(crate) fn map(file: &File) -> io::Result<Bytes> {
     Ok(Bytes::from_owner(map))
 }
 
-/// Tells the system that large pages are wanted under the whole pages of this memory. Nothing where there are none.
+/// Tells the system that large pages are wanted under this memory. Nothing where there are none.
 #[cfg(target_os = "linux")]
 pub(crate) fn want_large_pages<T>(memory: &mut [T]) {
     const PAGE: usize = 4096;
     let (start, len) = (memory.as_mut_ptr().cast::<u8>(), size_of_val(memory));
-    let before = start.addr().next_multiple_of(PAGE) - start.addr();
-    let Some(len) = len.checked_sub(before).map(|len| len - len % PAGE) else { return };
-    // SAFETY: the range lies inside memory that is borrowed for us alone, and this advice changes nothing that a program could see.
+    // From the beginning of its first page: an allocator has a few bytes of its own in front, and a mapping of which the first page is
+    // left out has no large page there.
+    let before = start.addr() % PAGE;
+    let len = (before + len).next_multiple_of(PAGE);
+    // SAFETY: the pages are those in which memory lies that is borrowed for us alone, so they are there; this advice changes nothing that a
+    // program could see, of neighbours in the first and last of them either, and nothing is read or written through the address.
     // Where it is not taken (an address that is no page's, a kernel without large pages) an error comes back, and the pages are small.
-    let _ = unsafe { libc::madvise(start.add(before).cast(), len, libc::MADV_HUGEPAGE) };
+    let _ = unsafe { libc::madvise(start.wrapping_sub(before).cast(), len, libc::MADV_HUGEPAGE) };
 }
 
 /// Elsewhere nobody is to be told.

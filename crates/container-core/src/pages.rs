@@ -63,10 +63,24 @@ pub fn zeroed_vec<T: Zeroable + Clone>(len: usize) -> Option<Vec<T>> {
     }
     // Tried first where it may fail: what follows would end the process. It is what is used all the same, as memory that is new from
     // the system is zeros already, and is not touched before the advice.
-    Vec::<T>::new().try_reserve_exact(len).ok()?;
-    let mut zeros = vec![T::zeroed(); len];
+    let room = room_of(bytes) / size_of::<T>().max(1);
+    Vec::<T>::new().try_reserve_exact(room).ok()?;
+    let mut zeros = vec![T::zeroed(); room];
     crate::map::want_large_pages(&mut zeros);
+    zeros.truncate(len);
     Some(zeros)
+}
+
+/// Bytes to ask for where so many are wanted: with what an allocator adds, whole large pages. Then the system lays them at the beginning of
+/// one, and there is no rest at the ends that would be had in small ones, hundreds of page faults. What is too much is not touched.
+fn room_of(bytes: usize) -> usize {
+    const LARGE_PAGE: usize = 2 << 20;
+    /// An allocator's own bytes, rounded up to a page.
+    const OWN: usize = 4096;
+    if bytes < 4 * LARGE_PAGE {
+        return bytes;
+    }
+    bytes.checked_add(OWN).and_then(|all| all.checked_next_multiple_of(LARGE_PAGE)).map_or(bytes, |all| all - OWN)
 }
 
 /// A map begins at a page and has whole entries: both casts go through.

@@ -33,7 +33,7 @@ const WRITTEN: usize = 200;
 /// What is measured: sets up, and does the work as often as asked, each time calling the clock.
 type Work = fn(&Clock<'_>);
 
-fn works() -> [(&'static str, Work); 16] {
+fn works() -> [(&'static str, Work); 17] {
     [
         ("read tiny", read_tiny),
         ("read 1000", read_thousand),
@@ -50,6 +50,7 @@ fn works() -> [(&'static str, Work); 16] {
         ("copy", copy),
         ("read swapped", read_swapped),
         ("unpack", unpack),
+        ("unpack again", unpack_again),
         ("expand", expand),
     ]
 }
@@ -283,6 +284,17 @@ fn unpack(clock: &Clock<'_>) {
     let reader = clock.open("bools.ds");
     black_box(reader.source().as_slice().unwrap().iter().step_by(4096).fold(0u8, |all, byte| all ^ byte));
     clock.time(|| reader.variable("x").unwrap().bools().unwrap(), |all| all.iter().filter(|one| **one).count());
+}
+
+/// The same into memory that was used before.
+fn unpack_again(clock: &Clock<'_>) {
+    let reader = clock.open("bools.ds");
+    let variable = reader.variable("x").unwrap();
+    let mut out = variable.bools().unwrap();
+    let count = |out: &[bool]| out.iter().filter(|one| **one).count();
+    let expected = count(&out);
+    clock.time(|| variable.bools_into(0..variable.len(), &mut out).unwrap(), |()| expected);
+    assert_eq!(count(&out), expected);
 }
 
 fn expand(clock: &Clock<'_>) {

@@ -148,6 +148,11 @@ fn bools_of_any_count() {
                 let expected: Vec<bool> = (0..count).map(|n| all[n] && !is_missing(n)).collect();
                 assert_eq!(array.values().as_bools().unwrap(), expected);
                 assert_eq!(x.bools()?, expected);
+                for rows in [0..count, count / 3..count, count / 2..count - count / 4] {
+                    let mut some = vec![true; rows.len()];
+                    x.bools_into(rows.start as u64..rows.end as u64, &mut some)?;
+                    assert_eq!(some, expected[rows]);
+                }
                 assert_eq!(array.mask().map(|mask| mask.iter().collect::<Vec<_>>()), mask);
                 rows_agree(&array, |rows| x.read_rows(rows));
                 Ok(array.into_owned())
@@ -314,6 +319,8 @@ fn what_cannot_be_asked_is_said() {
     assert_eq!(text(x.values::<i8>().unwrap_err()), "ds: its values are float64, not int8 (column \"x\")");
     assert_eq!(text(x.filled(7u64).unwrap_err()), "ds: its values are float64, not uint64 (column \"x\")");
     assert_eq!(text(x.bools().unwrap_err()), "ds: its values are float64, not bool (column \"x\")");
+    let bools = x.bools_into(0..1, &mut [true]).unwrap_err();
+    assert_eq!(text(bools), "ds: its values are float64, not bool (column \"x\")");
     assert_eq!(text(x.strings().unwrap_err()), "ds: its values are float64, no strings (column \"x\")");
     assert_eq!(text(x.read_rows(0..2).unwrap_err()), "ds: there are no rows 0 to 2 of 1 (column \"x\")");
     assert_eq!(x.values::<f64>().unwrap()[..], [0.0]);

@@ -41,7 +41,7 @@ const fn beside_another(
 
 const NETCDF: &str = "netCDF4 of Python";
 
-const CONTESTS: [Contest; 19] = [
+const CONTESTS: [Contest; 20] = [
     beside_python("open and read 3 float64, 500 times", "read tiny", Some(5.0)),
     beside_another("the same", "read tiny", NETCDF, "read tiny, NetCDF", None),
     beside_python("open and read 1000 int64, 500 times", "read 1000", Some(5.0)),
@@ -64,7 +64,8 @@ const CONTESTS: [Contest; 19] = [
     beside("the same", "write", "writing the bytes", "write bytes", 0.87),
     beside("read 400 MB in the other byte order", "read swapped", "a copy of as many bytes", "copy", 0.77),
     beside_another("the same", "read swapped", PYTHON, "read swapped", None),
-    beside_another("unpack 100,000,000 bools", "unpack", "numpy.unpackbits", "unpack", Some(3.0)),
+    beside_another("unpack 100,000,000 bools", "unpack", "numpy.unpackbits", "unpack", None),
+    beside_another("the same, into the same memory", "unpack again", "numpy.unpackbits", "unpack", Some(3.0)),
     beside_python("read 25,000,000 float64 of which half are missing, filled", "expand", Some(6.0)),
     beside_python("open, one row of 10,000", "one row", Some(100.0)),
 ];
@@ -76,7 +77,7 @@ const SAME: &[&[&str]] = &[
     &["write tiny", "write tiny, bare"],
     &["read tiny", "read tiny, NetCDF"],
     &["read 1000", "read 1000, NetCDF"],
-    &["unpack", "unpack to bool"],
+    &["unpack", "unpack again", "unpack to bool"],
 ];
 
 pub(crate) fn run(python: &Python, options: &Options) -> Result<(), String> {

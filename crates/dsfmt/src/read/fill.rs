@@ -161,7 +161,19 @@ impl<'r> Variable<'r> {
             return Ok(kernel::unpacked(bytes, count));
         }
         let mut out = room(range.end - range.start)?;
-        pieces(&mut out, |first, out, buffer| {
+        self.truths_into(layout, range, mask, &mut out)?;
+        Ok(out)
+    }
+
+    /// Puts truth values of a range of elements, which are as many as `out` has room for, there.
+    pub(crate) fn truths_into(
+        &self,
+        layout: &Layout,
+        range: Range<u64>,
+        mask: Option<&Mask<'_>>,
+        out: &mut [bool],
+    ) -> Result<()> {
+        pieces(out, |first, out, buffer| {
             let start = self.rank(layout, range.start + first)?;
             let bits = mask.map(|mask| piece_of(mask, first, out.len()));
             let stored = out.len() as u64 - bits.map_or(0, |bits| kernel::missing(bits, out.len() as u64));
@@ -183,8 +195,7 @@ impl<'r> Variable<'r> {
                 }
             }
             Ok(())
-        })?;
-        Ok(out)
+        })
     }
 }
 

@@ -186,10 +186,7 @@ impl<'r> Variable<'r> {
         self.placed(|layout| {
             check_type::<T>(layout)?;
             let (_, range) = self.rows(&rows)?;
-            if out.len() as u64 != range.end - range.start {
-                let (room, count) = (out.len(), range.end - range.start);
-                return Err(Error::usage(format!("there is room for {room} elements where {count} are read")));
-            }
+            fits(out.len(), &range)?;
             let mask = self.mask_bits(layout, range.clone())?;
             self.numbers_into(layout, range, mask.as_ref(), fill, out)
         })
@@ -205,7 +202,25 @@ impl<'r> Variable<'r> {
                 let mask = self.mask_bits(layout, 0..layout.count)?;
                 self.truths(layout, 0..layout.count, mask.as_ref())
             }
-            other => Err(Error::usage(format!("its values are {other}, not bool"))),
+            other => Err(no_bools(other)),
+        })
+    }
+
+    /// Puts the truth values of a range along its first dimension into memory of the caller's, false for the missing ones, as
+    /// [`read_into`](Self::read_into) does with numbers.
+    ///
+    /// # Errors
+    /// As [`read_rows`](Self::read_rows); [`Usage`](container_core::ErrorKind::Usage) for other values, and for more or less room than they
+    /// take.
+    pub fn bools_into(&self, rows: Range<u64>, out: &mut [bool]) -> Result<()> {
+        self.placed(|layout| match layout.data_type {
+            DataType::Bool => {
+                let (_, range) = self.rows(&rows)?;
+                fits(out.len(), &range)?;
+                let mask = self.mask_bits(layout, range.clone())?;
+                self.truths_into(layout, range, mask.as_ref(), out)
+            }
+            other => Err(no_bools(other)),
         })
     }
 
@@ -278,6 +293,19 @@ impl<'r> Variable<'r> {
         );
         Ok((values, mask))
     }
+}
+
+/// There is room for as many elements as are read.
+fn fits(room: usize, range: &Range<u64>) -> Result<()> {
+    let count = range.end - range.start;
+    match room as u64 == count {
+        true => Ok(()),
+        false => Err(Error::usage(format!("there is room for {room} elements where {count} are read"))),
+    }
+}
+
+fn no_bools(found: DataType) -> Error {
+    Error::usage(format!("its values are {found}, not bool"))
 }
 
 fn check_type<T: Element>(layout: &Layout) -> Result<()> {
