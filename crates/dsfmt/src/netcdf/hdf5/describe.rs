@@ -1,6 +1,6 @@
 //! What a NetCDF-4 file holds: dimensions, attributes and variables, out of what `netcdf-reader` finds.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use container_core::{Limits, Loss, Position, Result};
 use hdf5_reader::messages::datatype::Datatype;
@@ -52,13 +52,18 @@ pub(super) fn converted(file: Hdf5File, group: &NcGroup, limits: &Limits) -> Res
     limits.check_columns("the number of variables", group.variables.len() as u64)?;
     let mut variables = Vec::new();
     let mut known: HashSet<&str> = HashSet::new();
+    let mut places = HashMap::with_capacity(dimensions.len());
+    for (place, dimension) in dimensions.iter().enumerate() {
+        places.entry((dimension.name.clone(), dimension.size)).or_insert(place);
+    }
     for found in &group.variables {
         known.insert(&found.name);
-        variables.push(variable(&file, &mut order, found, &mut dimensions, &mut losses));
+        variables.push(variable(&file, &mut order, found, (&mut dimensions, &mut places), &mut losses));
     }
+    let names: HashSet<&str> = dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
     for dataset in root.datasets().map_err(library)? {
         let name = dataset.name().rsplit('/').next().unwrap_or_default().to_owned();
-        let axis_only = dataset.attribute("CLASS").is_ok() && dimensions.iter().any(|dimension| dimension.name == name);
+        let axis_only = dataset.attribute("CLASS").is_ok() && names.contains(name.as_str());
         if !known.contains(name.as_str()) && !axis_only {
             losses
                 .push(lost(format!("the variable {name:?} is of a kind that NetCDF-4 does not have: it is left out")));
@@ -90,14 +95,13 @@ fn variable(
     file: &Hdf5File,
     order: &mut Order<'_>,
     found: &NcVariable,
-    dimensions: &mut Vec<Dimension>,
+    (dimensions, known): (&mut Vec<Dimension>, &mut HashMap<(String, u64), usize>),
     losses: &mut Vec<Loss>,
 ) -> Variable {
     let name = found.name.strip_prefix(NOT_AN_AXIS).unwrap_or(&found.name).to_owned();
     let mut places = Vec::new();
     for dimension in &found.dimensions {
-        let same = |known: &Dimension| known.name == dimension.name && known.size == dimension.size;
-        places.push(dimensions.iter().position(same).unwrap_or_else(|| {
+        places.push(*known.entry((dimension.name.clone(), dimension.size)).or_insert_with(|| {
             dimensions.push(Dimension {
                 name: dimension.name.clone(),
                 size: dimension.size,
