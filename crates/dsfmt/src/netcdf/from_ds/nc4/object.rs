@@ -1,5 +1,7 @@
 //! Objects: their headers, and how variables and dimensions refer to each other.
 
+use std::collections::HashSet;
+
 use container_core::{Error, Result};
 
 use super::heap::{self, Heap};
@@ -206,8 +208,9 @@ fn tie(plan: &Plan<'_>, links: &Links, objects: &mut [Object]) -> Result<Vec<usi
     let first_variable = links.names.len() - plan.variables.len();
     let mut references = Vec::new();
     let mut users: Vec<Vec<(usize, u32)>> = vec![Vec::new(); plan.dimensions.len()];
+    let axes: HashSet<usize> = links.axes.iter().copied().flatten().collect();
     for (index, variable) in plan.variables.iter().enumerate() {
-        let is_axis = links.axes.contains(&Some(index));
+        let is_axis = axes.contains(&index);
         let Some(object) = objects.get_mut(first_variable + index) else { continue };
         if variable.dimensions.is_empty() || is_axis {
             continue;
