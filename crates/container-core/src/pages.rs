@@ -77,7 +77,8 @@ fn room_of(bytes: usize) -> usize {
     const LARGE_PAGE: usize = 2 << 20;
     /// An allocator's own bytes, rounded up to a page.
     const OWN: usize = 4096;
-    if bytes < 4 * LARGE_PAGE {
+    // Of less the rest would be too large a part.
+    if bytes < 16 * LARGE_PAGE {
         return bytes;
     }
     bytes.checked_add(OWN).and_then(|all| all.checked_next_multiple_of(LARGE_PAGE)).map_or(bytes, |all| all - OWN)
