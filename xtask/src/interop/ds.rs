@@ -1,4 +1,4 @@
-//! ds with the Python package ds-format, both ways: every value, files byte for byte, and the golden files again.
+//! ds with the Python package ds-format, both ways: every value, files byte for byte, changes by commands, and the golden files again.
 
 use crate::interop::{golden_again, numbers};
 use crate::python::Python;
@@ -45,7 +45,40 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
         checked("same")?,
         checked("variables")? - checked("same")?
     );
+    changed(python, seed, count)?;
     golden(python)
+}
+
+/// Commands of ours and of ds-format do the same to the same files.
+fn changed(python: &Python, seed: u64, count: u64) -> Result<(), String> {
+    let work = shell::target()?.join("interop/ds-changed");
+    shell::empty_directory(&work)?;
+    shell::run(shell::cargo(["build", "--quiet", "--release", "--package", "wharf"]))?;
+    let wharf = shell::target()?.join("release").join(format!("wharf{}", std::env::consts::EXE_SUFFIX));
+    let mut compare = python.script("ds_edit_interop.py", [&wharf, &work]);
+    compare.args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
+    let told =
+        shell::text(compare).map_err(|error| format!("what we change is not what ds-format changes: {error}"))?;
+    let told = numbers(&told)?;
+    // Once for each dataset.
+    for command in ["datasets", "rename", "rm", "create", "merge_new"] {
+        if told(command)? != count {
+            return Err(format!("of {count} datasets {} went through {command}", told(command)?));
+        }
+    }
+    for command in ["rename_dim", "swap_dims", "rename_attr", "rm_attr", "set", "set_attr", "cut", "merge", "equal"] {
+        if told(command)? == 0 && count > 0 {
+            return Err(format!("{command} was not compared"));
+        }
+    }
+    println!(
+        "rename, rm, set, merge and cuts of {count} datasets: {} outputs have the bytes of ds-format's, {} but for lengths \
+         that it misstates or the order of members; {} changes are refused by both",
+        told("equal")?,
+        told("alike")?,
+        told("refused")?
+    );
+    Ok(())
 }
 
 /// The script makes the golden files again, every byte of them.
