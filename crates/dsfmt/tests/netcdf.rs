@@ -4,14 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
-use dsfmt::netcdf::{Kind, ReadOptions, Reader, to_ds};
+use dsfmt::netcdf::{Attribute, Kind, ReadOptions, Reader, to_ds};
 use dsfmt::{Array, OutputOptions, Values, Variable};
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf")
 }
 
-const FILES: [(&str, Kind); 13] = [
+const FILES: [(&str, Kind); 14] = [
     ("basic-cdf1", Kind::Classic),
     ("basic-cdf2", Kind::Offset64),
     ("basic-cdf5", Kind::Data64),
@@ -25,6 +25,7 @@ const FILES: [(&str, Kind); 13] = [
     ("no-records-cdf5", Kind::Data64),
     ("no-records-nc4", Kind::Hdf5),
     ("rich", Kind::Hdf5),
+    ("many-attributes", Kind::Hdf5),
 ];
 
 /// Every element as text, exactly; a missing one as a dash.
@@ -124,6 +125,18 @@ fn attributes(variable: &Variable<'_>, scaled: bool) -> Vec<(String, String)> {
     let of_stored = ["_FillValue", "missing_value", "valid_min", "valid_max", "valid_range"];
     all.filter(|(name, _)| !(scaled && is_packed && (packing.contains(&&**name) || of_stored.contains(&&**name))))
         .collect()
+}
+
+#[test]
+fn attributes_are_in_the_order_in_which_they_were_made() {
+    let reader = Reader::open(golden().join("many-attributes.nc")).unwrap();
+    // More of them than the header of an object keeps.
+    let many: Vec<String> = (0..12).map(|number| format!("a{:02}", number * 7 % 12)).collect();
+    let names = |all: &[Attribute]| all.iter().map(|attribute| attribute.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(reader.attributes()), many);
+    assert_eq!(names(&reader.variable("dense").unwrap().attributes), many);
+    // Where they lie in the header the order is another.
+    assert_eq!(names(&reader.variable("gap").unwrap().attributes), ["c", "b", "a", "d", "z", "y"]);
 }
 
 #[test]

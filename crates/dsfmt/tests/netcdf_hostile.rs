@@ -142,3 +142,30 @@ fn a_million_texts_of_nothing() {
     assert_eq!(read(999_999..1_000_000).values().as_strings().unwrap().iter().collect::<Vec<_>>(), [b""]);
     assert_eq!(read(0..1_000_000).len(), 1_000_000);
 }
+
+#[test]
+fn errors_name_the_variable_and_the_byte() {
+    // The header of a classic file: the type of its only variable.
+    let mut classic = golden("odd-records-cdf1.nc");
+    let name = classic.windows(4).position(|found| found == b"only").unwrap();
+    let at = name + 4 + 4 + 8 + 8; // after the number of its dimensions, these, and its attributes, of which there are none
+    classic[at + 3] = 9;
+    let error = read_all(classic).unwrap_err();
+    let wanted = format!("netcdf: the type of a variable is 9; 1 to 6 are allowed (byte {at}, column \"only\")");
+    assert_eq!(error, wanted);
+    // The same of HDF5: a variable whose name follows on the signature of a header.
+    let mut hdf5 = golden("basic-nc4.nc");
+    let header = u64_at(&hdf5, b"fixed_i1");
+    let begin = usize::try_from(header).unwrap();
+    assert_eq!(&hdf5[begin..begin + 4], b"OHDR");
+    hdf5[begin + 40] ^= 1;
+    let error = read_all(hdf5).unwrap_err();
+    assert!(error.contains("checksum mismatch"), "{error}");
+    assert!(error.ends_with(&format!(" (byte {header}, column \"fixed_i1\")")), "{error}");
+}
+
+/// The address that follows a link's name.
+fn u64_at(file: &[u8], name: &[u8]) -> u64 {
+    let at = file.windows(name.len()).position(|found| found == name).unwrap() + name.len();
+    u64::from_le_bytes(file[at..at + 8].try_into().unwrap())
+}

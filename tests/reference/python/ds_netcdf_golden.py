@@ -149,6 +149,28 @@ def rich(path):
         group.createGroup("innermost").createVariable("deeper", "i4", ("x",))[:] = np.arange(30)
 
 
+def many_attributes(path):
+    """Attributes in no order of letters: so many that a heap keeps them, and so few that the header of their object does."""
+    names = ["a%02d" % (number * 7 % 12) for number in range(12)]
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("x", 2)
+        for number, name in enumerate(names):
+            f.setncattr(name, np.int32(number))
+        dense = f.createVariable("dense", "i2", ("x",))
+        dense[:] = [1, 2]
+        for number, name in enumerate(names):
+            dense.setncattr(name, "text %d" % number)
+        # One that grows moves, and so may others: where they lie is not the order in which they were made.
+        gap = f.createVariable("gap", "i2", ("x",))
+        gap[:] = [3, 4]
+        for name in "dcba":
+            gap.setncattr(name, "*" * 40)
+        f.sync()
+        gap.setncattr("d", "longer " * 20)
+        gap.setncattr("z", np.int32(1))
+        gap.setncattr("y", "*" * 30)
+
+
 def write(directory, name, maker, *arguments):
     path = os.path.join(directory, name + ".nc")
     maker(path, *arguments)
@@ -191,6 +213,7 @@ def main(directory):
         write(directory, "odd-records-" + kind, odd_records, kind)
         write(directory, "no-records-" + kind, no_records, kind)
     write(directory, "rich", rich)
+    write(directory, "many-attributes", many_attributes)
 
 
 if __name__ == "__main__":

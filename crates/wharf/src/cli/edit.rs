@@ -90,6 +90,7 @@ pub(crate) fn create(
 pub(crate) fn open(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Result<Reader> {
     let named = |error: Error| error.in_file(place.name());
     let input = place.input(opener).map_err(named)?;
+    inputs::not_netcdf(&input).map_err(named)?;
     let format = container_core::detect(opener.formats, &input).map_err(named)?;
     match (format.name(), input.source()) {
         (NAME, Some(source)) => {

@@ -19,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   wharf info adult.idv
   wharf info train.msgpack
+  wharf info model.nc
   wharf info adult.idv --json | jq '.tables[0].columns[].name'";
 
 /// Show what is in files: format, tables, columns with types, metadata
@@ -39,6 +40,11 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut outcome = Outcome::Done;
     for (number, place) in places.iter().enumerate() {
         let input = place.input(&mut env.opener).map_err(|error| error.in_file(place.name()))?;
+        #[cfg(feature = "netcdf")]
+        if let Some(reader) = super::netcdf::reader(&input, &env.opener).map_err(|error| error.in_file(place.name()))? {
+            show_netcdf(place, &reader, number, several, env)?;
+            continue;
+        }
         let opened = place.understand(&input, &env.opener)?;
         let errors = RefCell::new(Vec::new());
         if env.json() {
@@ -62,6 +68,23 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         }
     }
     Ok(outcome)
+}
+
+#[cfg(feature = "netcdf")]
+fn show_netcdf(
+    place: &Place,
+    reader: &dsfmt::netcdf::Reader,
+    number: usize,
+    several: bool,
+    env: &mut Env<'_>,
+) -> Result<()> {
+    if env.json() {
+        let container = super::netcdf::NetcdfContainer::new(reader);
+        let file = several.then(|| place.name());
+        return print_json(&Info { file, container: &container, errors: &RefCell::default() }, env);
+    }
+    let gap = if number > 0 { "\n" } else { "" };
+    env.stdout.print(&format!("{gap}{}", super::netcdf::describe(place, reader)))
 }
 
 fn print_json(info: &Info<'_>, env: &mut Env<'_>) -> Result<()> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use container_core::{Container, Error, ErrorKind, Input, OpenOptions, Result, Source};
+use container_core::{Container, Error, Input, OpenOptions, Result, Source};
 use wharf::open_among;
 
 use super::env::Opener;
@@ -45,7 +45,7 @@ impl Place {
             let container = open_among(opener.formats, input, &OpenOptions::default().with_access(opener.access))?;
             Ok(Opened { container, bytes: input.source().map(Source::len) })
         };
-        open(input).map_err(|error: Error| netcdf(input, error).in_file(self.name()))
+        not_netcdf(input).and_then(|()| open(input)).map_err(|error| error.in_file(self.name()))
     }
 
     /// True when writing to `output` would write to this input.
@@ -57,20 +57,23 @@ impl Place {
     }
 }
 
-/// Says of a NetCDF file, which verbs do not open, what it is and how to get on with it.
-fn netcdf(input: &Input, error: Error) -> Error {
-    let head = input.source().and_then(|source| source.read(0..source.len().min(8)).ok()).unwrap_or_default();
-    let kind = match &head[..] {
-        [b'C', b'D', b'F', 1, ..] => "CDF-1",
-        [b'C', b'D', b'F', 2, ..] => "CDF-2",
-        [b'C', b'D', b'F', 5, ..] => "CDF-5",
-        b"\x89HDF\r\n\x1a\n" => "HDF5, as NetCDF-4 is",
-        _ => return error,
-    };
-    if error.kind() != ErrorKind::Unsupported || !cfg!(feature = "netcdf") {
-        return error;
+/// Fails for a NetCDF file, whatever its name ends in: says what it is, and how those get on with it who want more than `info` shows.
+pub(crate) fn not_netcdf(input: &Input) -> Result<()> {
+    let Some(kind) = netcdf_kind(input) else { return Ok(()) };
+    Err(Error::unsupported(format!("it is NetCDF ({kind}), which `wharf convert FILE.nc FILE.ds` makes a ds file of")))
+}
+
+/// What kind of NetCDF file it begins as, in words; `None` for all else, and where NetCDF is not read.
+pub(crate) fn netcdf_kind(input: &Input) -> Option<&'static str> {
+    let source = input.source().filter(|_| cfg!(feature = "netcdf"))?;
+    let head = source.read(0..source.len().min(8)).ok()?;
+    match &head[..] {
+        [b'C', b'D', b'F', 1, ..] => Some("CDF-1"),
+        [b'C', b'D', b'F', 2, ..] => Some("CDF-2"),
+        [b'C', b'D', b'F', 5, ..] => Some("CDF-5"),
+        b"\x89HDF\r\n\x1a\n" => Some("HDF5, as NetCDF-4 is"),
+        _ => None,
     }
-    Error::unsupported(format!("it is NetCDF ({kind}), which `wharf convert FILE.nc FILE.ds` makes a ds file of"))
 }
 
 /// An input, opened.

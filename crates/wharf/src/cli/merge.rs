@@ -82,6 +82,11 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let places = inputs::expand(&arguments.files)?;
     #[cfg(feature = "ds")]
     {
+        if let Some(place) = places.iter().find(|place| **place != inputs::Place::Stdin) {
+            // One that cannot be opened is told of below.
+            let input = place.input(&mut env.opener).ok();
+            input.map_or(Ok(()), |input| inputs::not_netcdf(&input)).map_err(|error| error.in_file(place.name()))?;
+        }
         if is_ds(&places, env) {
             arguments
                 .refuse("ds", &arguments.for_idv().into_iter().chain(arguments.for_datadings()).collect::<Vec<_>>())?;

@@ -18,6 +18,8 @@ mod info;
 mod inputs;
 #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
 mod merge;
+#[cfg(feature = "netcdf")]
+mod netcdf;
 mod output;
 mod pages;
 mod pour;

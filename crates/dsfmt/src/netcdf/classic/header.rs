@@ -250,6 +250,11 @@ impl<'a> Parser<'a> {
 
     fn variable(&mut self, dimensions: &[Dimension]) -> Result<Variable> {
         let name = self.name("the name of a variable")?;
+        self.named(name.clone(), dimensions).map_err(|error| error.in_column(name))
+    }
+
+    /// What follows the name of a variable.
+    fn named(&mut self, name: String, dimensions: &[Dimension]) -> Result<Variable> {
         let (mut places, mut shape, mut problem) = (Vec::new(), Vec::new(), None);
         for axis in 0..self.size("the number of a variable's dimensions")? {
             let place = self.size("a dimension of a variable")?;

@@ -102,7 +102,25 @@ fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
 }
 
 fn library(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::invalid("the HDF5 file cannot be read").caused_by(error)
+    let place = place(&error);
+    let error = Error::invalid("the HDF5 file cannot be read").caused_by(error);
+    match place {
+        Some((name, address)) => error.at(address).in_column(name),
+        None => error,
+    }
+}
+
+/// The object that an error of the library is about, and the byte where its header begins, as far as it says so.
+fn place(error: &(dyn std::error::Error + 'static)) -> Option<(String, u64)> {
+    use hdf5_reader::error::Error as Found;
+    let found = match error.downcast_ref::<netcdf_reader::Error>() {
+        Some(netcdf_reader::Error::Hdf5(inner)) => Some(inner),
+        _ => error.downcast_ref(),
+    };
+    let Found::Context { path, .. } = found? else { return None };
+    let (name, address) = path.strip_prefix("child '")?.rsplit_once("' at 0x")?;
+    let name = name.strip_prefix(NOT_AN_AXIS).unwrap_or(name);
+    Some((name.to_owned(), u64::from_str_radix(address, 16).ok()?))
 }
 
 pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Opened> {

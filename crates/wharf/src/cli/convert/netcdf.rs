@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use clap::ValueEnum;
-use container_core::{Error, OpenOptions, OutputOptions, Result};
-use dsfmt::netcdf::{Kind, ReadOptions, Reader, WriteOptions, from_ds, to_ds as write_ds};
+use container_core::{Error, OutputOptions, Result};
+use dsfmt::netcdf::{Kind, ReadOptions, WriteOptions, from_ds, to_ds as write_ds};
 use serde_json::{Map, Value};
 
 use super::super::Outcome;
@@ -97,11 +97,11 @@ pub(super) fn to_ds(arguments: &Arguments, scaled: bool, places: &[Place], env: 
     let named = |error: Error| error.in_file(place.name());
     let input = place.input(&mut env.opener).map_err(named)?;
     let source = input.source().ok_or_else(|| named(Error::usage("it is a folder where a file is wanted")))?;
-    let options = OpenOptions::default().with_access(env.opener.access);
-    let reader = Reader::from_source(source.clone(), options).map_err(named)?;
+    let reader = super::super::netcdf::open(source.clone(), &env.opener).map_err(named)?;
     let reading = ReadOptions::default().with_scaled(scaled);
     edit::put(Path::new(arguments.output()), arguments.force, places, env, &mut |path, output| {
-        let done = write_ds(&reader, path, &reading, output)?;
+        // What names no file is about the input: the writer names the output.
+        let done = write_ds(&reader, path, &reading, output).map_err(named)?;
         let lost = done.losses.into_iter().map(|loss| Lost { file: Some(place.name()), loss });
         Ok((done.written, lost.collect()))
     })
