@@ -48,7 +48,7 @@ const CONTESTS: [Contest; 20] = [
     beside_another("the same", "read 1000", NETCDF, "read 1000, NetCDF", None),
     beside_python("write 3 float64, 200 times", "write tiny", Some(10.0)),
     beside_python("write 1000 int64, 200 times", "write 1000", Some(10.0)),
-    beside("write 3 float64, 200 times", "write tiny", "a file beside it, and a rename", "write tiny, bare", 0.7),
+    beside("write 3 float64, 200 times", "write tiny", "a file beside it, and a rename", "write tiny, bare", 0.6),
     beside_another("write 1000 int64, 200 times", "write 1000", NETCDF, "write 1000, NetCDF", None),
     beside_python("open 800 MB, one value", "first value", None),
     beside(
