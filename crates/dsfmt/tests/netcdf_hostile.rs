@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use container_core::{Limits, OpenOptions, Source};
-use dsfmt::netcdf::{Kind, ReadOptions, Reader, WriteOptions, from_ds};
+use dsfmt::netcdf::{Kind, ReadOptions, Reader, WriteOptions, from_ds, to_ds};
 use dsfmt::{Array, Builder, Field, OutputOptions, Values};
 
 fn golden(name: &str) -> Vec<u8> {
@@ -168,4 +168,34 @@ fn errors_name_the_variable_and_the_byte() {
 fn u64_at(file: &[u8], name: &[u8]) -> u64 {
     let at = file.windows(name.len()).position(|found| found == name).unwrap() + name.len();
     u64::from_le_bytes(file[at..at + 8].try_into().unwrap())
+}
+
+/// Ten thousand variables that have the same bytes: a classic header may say so.
+#[test]
+fn variables_of_the_same_bytes() {
+    const MANY: u32 = 10_000;
+    const EACH: u32 = 2_000_000;
+    let mut file = b"CDF\x01\0\0\0\0".to_vec();
+    let words = |file: &mut Vec<u8>, words: &[u32]| words.iter().for_each(|word| file.extend(word.to_be_bytes()));
+    // A dimension, no attributes, and the variables, each of a name of four characters.
+    words(&mut file, &[10, 1, 1]);
+    file.extend(b"x\0\0\0");
+    words(&mut file, &[EACH, 0, 0, 11, MANY]);
+    let begin = u32::try_from(file.len()).unwrap() + MANY * 36;
+    for number in 0..MANY {
+        words(&mut file, &[4]);
+        file.extend(format!("{number:04}").bytes());
+        words(&mut file, &[1, 0, 0, 0, 1, EACH, begin]);
+    }
+    file.resize(begin as usize + EACH as usize, 7);
+    let reader = Reader::from_source(Source::from(file), OpenOptions::default()).unwrap();
+    assert_eq!(reader.variables().len(), MANY as usize);
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("out.ds");
+    let error = to_ds(&reader, &to, &ReadOptions::default(), OutputOptions::default()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("netcdf: the bytes of all variables ") && error.contains(" exceeds the limit "),
+        "{error}"
+    );
+    assert!(!to.exists());
 }

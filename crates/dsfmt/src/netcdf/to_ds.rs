@@ -1,5 +1,6 @@
 //! A NetCDF file as a ds file.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use container_core::{Error, Loss, OutputOptions, Position, Result};
@@ -51,13 +52,14 @@ pub fn to_ds(
     options: &ReadOptions,
     output: OutputOptions,
 ) -> Result<Converted> {
+    check_together(reader, options)?;
     let mut losses = reader.losses().to_vec();
     let mut builder = Builder::new();
     for attribute in reader.attributes() {
         builder.attribute(&attribute.name, json(&attribute.value));
     }
     let (mut held, mut texts) = (0u64, 0u64);
-    let mut streams = Vec::new();
+    let mut streams: HashMap<&str, &Variable> = HashMap::new();
     for variable in reader.variables() {
         let Some(data_type) = reader.data_type(variable, options) else { continue };
         if let Some(problem) = &variable.problem {
@@ -81,7 +83,7 @@ pub fn to_ds(
             }
         } else {
             let masked = !data_type.is_text() && has_missing(reader, variable, options)?;
-            streams.push(variable);
+            streams.insert(&variable.name, variable);
             Field::stream(data_type, reader.shape(variable, options)).with_missing(masked)
         };
         builder.field(variable.name.clone(), described(reader, variable, options, field, &mut losses));
@@ -92,7 +94,7 @@ pub fn to_ds(
     }
     let mut writer = builder.begin(path, output)?;
     while let Some(name) = writer.current() {
-        let Some(variable) = streams.iter().find(|variable| variable.name == name) else {
+        let Some(variable) = streams.get(name).copied() else {
             return Err(Error::usage("a variable that was not asked for"));
         };
         pieces(reader, variable, options, |array| writer.append(&array))?;
@@ -100,15 +102,37 @@ pub fn to_ds(
     Ok(Converted { written: writer.finish()?, losses })
 }
 
+/// So many times what the file justifies for one variable all of them may take: each may be nothing but fill values, or all may have the same bytes.
+const TOGETHER: u64 = 16;
+
+/// Bytes of values that the file justifies.
+fn most(reader: &Reader, times: u64) -> u64 {
+    /// The best that deflate does.
+    const DEFLATE: u64 = 1032;
+    /// A character becomes a string, whose length is kept, too.
+    const CHARACTERS: u64 = 32;
+    let growth = if reader.kind() == super::Kind::Hdf5 { DEFLATE } else { CHARACTERS };
+    reader.source().len().saturating_mul(growth).max(reader.limits().block_bytes).saturating_mul(times)
+}
+
 /// What the values take in memory. More than the file can hold, even where it is compressed, is refused.
 fn bytes(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<u64> {
-    // The best that deflate does.
-    const GROWTH: u64 = 1032;
     let bytes = held_bytes(variable, variable.rows(), options);
-    let most = reader.source().len().saturating_mul(GROWTH).max(reader.limits().block_bytes);
+    let most = most(reader, 1);
     match bytes {
         Some(bytes) if bytes <= most => Ok(bytes),
         _ => Err(variable.error(Error::limit("the bytes of the variable", bytes.unwrap_or(u64::MAX), most))),
+    }
+}
+
+/// Refuses what makes far more of a file than it can hold, with all variables together.
+fn check_together(reader: &Reader, options: &ReadOptions) -> Result<()> {
+    let sound = reader.variables().iter().filter(|variable| variable.problem.is_none());
+    let bytes = sound.map(|variable| held_bytes(variable, variable.rows(), options).unwrap_or(u64::MAX));
+    let (together, most) = (bytes.fold(0, u64::saturating_add), most(reader, TOGETHER));
+    match together > most {
+        true => Err(Error::limit("the bytes of all variables", together, most).in_format(super::FORMAT_NAME)),
+        false => Ok(()),
     }
 }
 
