@@ -1,4 +1,30 @@
-//! ZDS, collections of JSON documents, and ZDX, the index by which they are found.
+//! ZDS, collections of JSON documents in lines, and ZDX, the index by which they are found: what lies on disk, as pure functions over bytes.
+//!
+//! To write an index, and to read it:
+//!
+//! ```
+//! use zdx::wire::index::{Entry, Index, head, put};
+//! use zdx::wire::json;
+//!
+//! let line = br#"{"name":"oak","_id":"tree-1"}"#;
+//! let id = json::scan(line)?.id.ok_or("no _id")?;
+//! let mut file = head(1).to_vec();
+//! // The line feed counts.
+//! put(&Entry { id: id.as_bytes(), offset: 0, length: u32::try_from(line.len())? + 1 }, &mut file)?;
+//!
+//! let index = Index::parse(&file)?;
+//! assert_eq!(index.len(), 1);
+//! for entry in index.entries() {
+//!     assert_eq!(entry?.id, b"tree-1");
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod wire;
+
+pub use container_core::{Error, Result};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
