@@ -5,15 +5,19 @@ use container_core::{Error, Result};
 /// Characters of an id, at most.
 pub const MOST: usize = 255;
 
+/// May this byte stand in an id?
+pub(crate) const fn allowed(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
 /// Checks an id: 1 to 255 characters of `a-z A-Z 0-9 _ - .`.
 ///
 /// # Errors
 /// [`Invalid`](container_core::ErrorKind::Invalid), with the id as key.
 pub fn check(id: &str) -> Result<()> {
-    let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let problem = if id.is_empty() {
         "the id is empty".to_owned()
-    } else if let Some(found) = id.chars().find(|found| !u8::try_from(*found).is_ok_and(|byte| allowed(&byte))) {
+    } else if let Some(found) = id.chars().find(|found| !u8::try_from(*found).is_ok_and(allowed)) {
         format!("{found:?} is no character of an id: they are a-z, A-Z, 0-9, \"_\", \"-\" and \".\"")
     } else if id.len() > MOST {
         format!("the id has {} characters, more than {MOST}", id.len())

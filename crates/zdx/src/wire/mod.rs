@@ -3,4 +3,5 @@
 pub mod id;
 pub mod index;
 pub mod json;
+pub mod lines;
 pub mod text_index;

@@ -1,0 +1,73 @@
+//! The tokenizer beside `serde_json`, on JSON and on what nearly is.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test code fails by panicking")]
+
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+use zdx::wire::{json, lines};
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "[_id\"\\\\a\u{e9}\u{1f600}\u{1}]{0,6}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map(name(), inner, 0..4)
+                .prop_map(|all| Value::Object(all.into_iter().collect())),
+        ]
+    })
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![Just("_id".to_owned()), "[_id\"\\\\ax]{0,5}"]
+}
+
+fn agree(line: &[u8]) {
+    let expected = match serde_json::from_slice::<Map<String, Value>>(line) {
+        // Numbers have no bounds where nobody builds them.
+        Err(error) if error.to_string().contains("out of range") => return,
+        expected => expected.ok(),
+    };
+    match json::scan(line) {
+        Ok(found) => {
+            let expected = expected.unwrap_or_else(|| panic!("{:?} is no object", String::from_utf8_lossy(line)));
+            assert_eq!(found.id.as_deref().map(Value::from), expected.get("_id").cloned());
+        }
+        // It is stricter in one thing: an `_id` is a string, each of them.
+        Err(error) => {
+            let about_id = error.to_string().contains("the string that an _id is");
+            assert!(expected.is_none() || about_id, "{:?}: {error}", String::from_utf8_lossy(line));
+        }
+    }
+    if let Some(line) = lines::lines(line).next()
+        && let Some(id) = line.plain_id()
+        && let Ok(found) = line.scan()
+    {
+        assert_eq!(found.id.as_deref(), Some(id));
+    }
+}
+
+proptest! {
+    #[test]
+    fn documents(members in proptest::collection::vec((name(), value()), 0..5), pretty in any::<bool>()) {
+        // Members may be there twice, which no map has.
+        let all: Vec<String> = members.iter().map(|(name, value)| {
+            let value = if pretty { serde_json::to_string_pretty(value).unwrap().replace('\n', " ") } else { value.to_string() };
+            format!("{}:{value}", Value::from(name.as_str()))
+        }).collect();
+        agree(format!("{{{}}}", all.join(if pretty { " , " } else { "," })).as_bytes());
+    }
+
+    #[test]
+    fn nearly_documents(value in value(), place in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+        let mut line = format!("{{\"_id\":\"a\",\"x\":{value}}}").into_bytes();
+        let place = place.index(line.len());
+        if cut { line.truncate(place); } else { line[place] = byte; }
+        // Line ends inside are no matter of tokens.
+        agree(&line);
+    }
+}
