@@ -48,7 +48,7 @@ const CONTESTS: [Contest; 20] = [
     beside_another("the same", "read 1000", NETCDF, "read 1000, NetCDF", None),
     beside_python("write 3 float64, 200 times", "write tiny", Some(10.0)),
     beside_python("write 1000 int64, 200 times", "write 1000", Some(10.0)),
-    beside("write 3 float64, 200 times", "write tiny", "a file beside it, and a rename", "write tiny, bare", 0.6),
+    beside("write 3 float64, 200 times", "write tiny", "a file beside it, and a rename", "write tiny, bare", 0.7),
     beside_another("write 1000 int64, 200 times", "write 1000", NETCDF, "write 1000, NetCDF", None),
     beside_python("open 800 MB, one value", "first value", None),
     beside(
@@ -64,8 +64,8 @@ const CONTESTS: [Contest; 20] = [
     beside("the same", "write", "writing the bytes", "write bytes", 0.87),
     beside("read 400 MB in the other byte order", "read swapped", "a copy of as many bytes", "copy", 0.77),
     beside_another("the same", "read swapped", PYTHON, "read swapped", None),
-    beside_another("unpack 100,000,000 bools", "unpack", "numpy.unpackbits", "unpack", None),
-    beside_another("the same, into the same memory", "unpack again", "numpy.unpackbits", "unpack", Some(3.0)),
+    beside_another("unpack 100,000,000 bools", "unpack", "numpy.unpackbits", "unpack", Some(3.0)),
+    beside_another("the same, into the same memory", "unpack again", "numpy.unpackbits", "unpack", None),
     beside_python("read 25,000,000 float64 of which half are missing, filled", "expand", Some(6.0)),
     beside_python("open, one row of 10,000", "one row", Some(100.0)),
 ];
