@@ -228,6 +228,24 @@ impl Source {
         }
     }
 
+    /// A part of this source as a source of its own, which counts from the part's first byte. Shares the memory or the medium; nothing is
+    /// read or copied.
+    ///
+    /// # Errors
+    /// [`Truncated`](crate::ErrorKind::Truncated) with the byte position when the range leaves the source.
+    pub fn slice(&self, range: Range<u64>) -> Result<Self> {
+        let available = self.len();
+        let Some(len) = range.end.checked_sub(range.start).filter(|_| range.end <= available) else {
+            let (needed, left) = (range.end.saturating_sub(range.start), available.saturating_sub(range.start));
+            return Err(Error::truncated("the range", needed, left).at(range.start));
+        };
+        match &self.0 {
+            Repr::Memory(_) => self.read(range).map(Self::from),
+            Repr::Medium(medium) if len == available => Ok(Self(Repr::Medium(Arc::clone(medium)))),
+            Repr::Medium(medium) => Ok(Self::new(Part { whole: Arc::clone(medium), start: range.start, len })),
+        }
+    }
+
     /// Start and length of a range that lies inside.
     fn check(&self, range: &Range<u64>) -> Result<(usize, usize)> {
         let len = self.len();
@@ -319,6 +337,27 @@ impl ReadAt for PositionalFile {
     }
 }
 
+/// A range of another medium.
+struct Part {
+    whole: Arc<dyn ReadAt>,
+    start: u64,
+    len: u64,
+}
+
+impl ReadAt for Part {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        // What lies behind the part is there, but is not the part's.
+        if offset.checked_add(buffer.len() as u64).is_none_or(|end| end > self.len) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.whole.read_exact_at(self.start + offset, buffer)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,6 +396,52 @@ mod tests {
             let reversed = 2..1;
             assert!(source.read(reversed).is_err());
         });
+    }
+
+    #[test]
+    fn a_part_is_a_source_of_its_own() {
+        let content: Vec<u8> = (0..200_000u32).map(|i| (i % 251) as u8).collect();
+        every_access(&content, |source| {
+            let part = source.slice(1_000..150_000).unwrap();
+            assert_eq!(part.len(), 149_000);
+            assert_eq!(part.read(0..149_000).unwrap(), content[1_000..150_000]);
+            let inner = part.slice(500..600).unwrap();
+            let mut buffer = Vec::new();
+            assert_eq!(inner.view(10..20, &mut buffer).unwrap(), &content[1_510..1_520]);
+            assert_eq!(inner.slice(0..100).unwrap().read(99..100).unwrap(), content[1_599..1_600]);
+            // What lies behind the part cannot be reached through it.
+            let error = inner.read(90..101).unwrap_err();
+            assert_eq!(error.to_string(), "the range: needs 11 bytes, 10 available (byte 90)");
+            let error = part.slice(148_000..149_001).unwrap_err();
+            assert_eq!(error.to_string(), "the range: needs 1001 bytes, 1000 available (byte 148000)");
+            assert!(part.slice(149_000..149_000).unwrap().is_empty());
+            #[allow(clippy::reversed_empty_ranges, reason = "a hostile range is what is tested")]
+            let reversed = 2..1;
+            assert!(part.slice(reversed).is_err());
+            assert!(part.slice(u64::MAX - 1..u64::MAX).is_err());
+        });
+        let part = Source::from(content).slice(5..9).unwrap();
+        assert!(part.as_slice().is_some(), "memory stays memory");
+    }
+
+    #[test]
+    fn a_part_does_not_read_past_its_end_by_itself() {
+        let part = Part { whole: Arc::new(Zeros), start: 4, len: 4 };
+        assert!(part.read_exact_at(0, &mut [0; 4]).is_ok());
+        assert!(part.read_exact_at(1, &mut [0; 4]).is_err());
+        assert!(part.read_exact_at(u64::MAX, &mut [0; 4]).is_err());
+    }
+
+    struct Zeros;
+
+    impl ReadAt for Zeros {
+        fn len(&self) -> u64 {
+            100
+        }
+
+        fn read_exact_at(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
+            Ok(())
+        }
     }
 
     #[test]
