@@ -7,10 +7,11 @@ use std::path::Path;
 use clap::Args;
 use tempfile::TempDir;
 
-use crate::interop::ds;
+use crate::interop::{ds, zdx};
 use crate::mlnet::MlNet;
 use crate::python::Python;
 use crate::shell;
+use crate::zippy::Zippy;
 
 /// How far to go.
 #[derive(Args, Default)]
@@ -43,9 +44,15 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         None => println!("golden/idv: not made again, ML.NET is not installed (--reference installs it)"),
     }
     let python = if options.reference { Python::install().map(Some) } else { Python::installed() };
-    match python.map_err(|trouble| trouble.to_string())? {
-        Some(python) => ds::golden(&python)?,
+    let python = python.map_err(|trouble| trouble.to_string())?;
+    match &python {
+        Some(python) => ds::golden(python)?,
         None => println!("golden/ds: not made again, ds-format is not installed (--reference installs it)"),
+    }
+    let zippy = if options.reference { Zippy::install().map(Some) } else { Zippy::installed() };
+    match (zippy.map_err(|trouble| trouble.to_string())?, python.as_ref()) {
+        (Some(zippy), Some(python)) => zdx::golden(&zippy, python)?,
+        _ => println!("golden/zds: not made again, zippy_data is not installed (--reference installs it)"),
     }
     let tests = ["--test", "idv_golden", "--test", "datadings_golden"];
     shell::run(shell::cargo(["test", "--quiet", "--package", "wharf-tests"].into_iter().chain(tests)))?;

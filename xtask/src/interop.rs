@@ -5,9 +5,11 @@ pub(crate) mod ds;
 mod ds_netcdf;
 mod simplebloom;
 mod written;
+pub(crate) mod zdx;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
@@ -16,6 +18,7 @@ use crate::mlnet::MlNet;
 use crate::python::Python;
 use crate::registry::Trouble;
 use crate::shell;
+use crate::zippy::Zippy;
 
 /// Which formats, and how much of it.
 #[derive(Args)]
@@ -55,6 +58,8 @@ enum Format {
     Idv,
     /// Bloom filters, with Python's simplebloom
     Simplebloom,
+    /// Documents, with the crate zippy_data and the Python package over it
+    Zdx,
 }
 
 /// Whole real tables that the driver writes, each compressed and not, and the schema out of a model file.
@@ -92,6 +97,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             ds_netcdf::large(&python)?;
         }
     }
+    if wanted(Format::Zdx)
+        && let Some(zippy) = zippy_or_skip("live interop with zippy_data")?
+        && let Some(python) = python_or_skip("live interop with zippy-data")?
+    {
+        zdx::run(&zippy, &python)?;
+    }
     Ok(())
 }
 
@@ -103,6 +114,11 @@ pub(crate) fn mlnet_or_skip(what: &str) -> Result<Option<MlNet>, String> {
 /// The Python packages, in the same way.
 pub(crate) fn python_or_skip(what: &str) -> Result<Option<Python>, String> {
     or_skip(Python::install(), what)
+}
+
+/// The driver of zippy_data, in the same way.
+pub(crate) fn zippy_or_skip(what: &str) -> Result<Option<Zippy>, String> {
+    or_skip(Zippy::install(), what)
 }
 
 fn or_skip<T>(installed: Result<T, Trouble>, what: &str) -> Result<Option<T>, String> {
@@ -193,29 +209,42 @@ pub(crate) fn golden_again(
     fresh: &Path,
     loose: &[&str],
 ) -> Result<(), String> {
+    made_again(python.script(script, [fresh]), folder, fresh, |name| loose.contains(&name))
+}
+
+/// The same for any program that writes into the directory `fresh` and prints the rows of the list. Files stand in folders of any depth, and are
+/// known by their paths below the golden folder.
+pub(crate) fn made_again(
+    program: Command,
+    folder: &str,
+    fresh: &Path,
+    loose: impl Fn(&str) -> bool,
+) -> Result<(), String> {
     shell::empty_directory(fresh)?;
-    let rows = shell::text(python.script(script, [fresh]))?;
+    let shown = shell::shown(&program);
+    let rows = shell::text(program)?;
     let kept = shell::root().join("tests/golden").join(folder);
     let page = shell::read(&kept.join("PROVENANCE.md"))?;
     if let Some(row) = rows.lines().find(|row| !page.lines().any(|line| line == *row)) {
         return Err(format!("golden/{folder}/PROVENANCE.md has no row \"{row}\""));
     }
-    let names = |directory: &Path| -> Result<BTreeSet<String>, String> {
-        let names = shell::entries(directory)?.iter().map(|path| shell::file_name(path)).collect::<BTreeSet<_>>();
-        Ok(names.into_iter().filter(|name| name != "PROVENANCE.md" && !name.starts_with('.')).collect())
+    let (made, there) = (shell::files_below(fresh)?, shell::files_below(&kept)?);
+    let names = |names: BTreeSet<String>| -> BTreeSet<String> {
+        names.into_iter().filter(|name| name != "PROVENANCE.md" && !name.starts_with('.')).collect()
     };
-    let (made, there) = (names(fresh)?, names(&kept)?);
+    let (made, there) = (names(made), names(there));
     if let Some(name) = made.symmetric_difference(&there).next() {
         return Err(format!("golden/{folder}/{name} is there and is not made again, or the other way round"));
     }
-    for name in &made {
-        let bytes = |path: std::path::PathBuf| {
-            std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))
-        };
-        if bytes(fresh.join(name))? != bytes(kept.join(name))? && !loose.contains(&name.as_str()) {
-            return Err(format!("golden/{folder}/{name} is not what {script} makes now"));
+    let mut same = 0;
+    for name in made.iter().filter(|name| !loose(name)) {
+        let bytes =
+            |path: PathBuf| std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()));
+        if bytes(fresh.join(name))? != bytes(kept.join(name))? {
+            return Err(format!("golden/{folder}/{name} is not what `{shown}` makes now"));
         }
+        same += 1;
     }
-    println!("golden/{folder}: {} files made again, the same", made.len() - loose.len());
+    println!("golden/{folder}: {same} files made again, the same");
     Ok(())
 }

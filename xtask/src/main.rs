@@ -11,6 +11,7 @@ mod mlnet;
 mod python;
 mod registry;
 mod shell;
+mod zippy;
 
 use std::process::ExitCode;
 

@@ -67,9 +67,9 @@ pub(crate) fn run(mut client: Command) -> Result<(), Trouble> {
     }
 }
 
-/// The line in which pip or apt-get says that nobody answers; a registry that answers, whatever it says, is reached.
+/// The line in which pip, apt-get or cargo says that nobody answers; a registry that answers, whatever it says, is reached.
 fn unreachable(said: &str) -> Option<&str> {
-    const SIGNS: [&str; 16] = [
+    const SIGNS: [&str; 19] = [
         "NewConnectionError",
         "NameResolutionError",
         "ConnectTimeoutError",
@@ -85,6 +85,9 @@ fn unreachable(said: &str) -> Option<&str> {
         "Temporary failure resolving",
         "Could not connect",
         "Unable to connect",
+        "Couldn't connect", // cargo, as its curl says it
+        "Couldn't resolve",
+        "Timeout was reached",
         "too many 50", // a gateway: there is nobody behind it
     ];
     /// After a hiccup the registry was there all the same.
@@ -109,6 +112,8 @@ mod tests {
             "WARNING: Retrying (Retry(total=0)) after connection broken by 'ProxyError('Cannot connect to proxy.')'",
             "Err:1 http://host/debian bookworm InRelease\n  Temporary failure resolving 'host'",
             "E: Failed to fetch http://host/pool/mono-mcs.deb  Could not connect to host:80 (192.0.2.1)",
+            "Caused by:\n  [7] Could not connect to server (Failed to connect to host port 443 after 0 ms)",
+            "Caused by:\n  [5] Could not resolve proxy name (Could not resolve proxy: host)",
         ];
         for said in silent {
             assert!(unreachable(said).is_some(), "{said}");
@@ -118,6 +123,8 @@ mod tests {
             "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.",
             "ERROR: HTTP error 404 while getting nimbusml",
             "E: Unable to locate package mono-mcs",
+            "error: failed to select a version for the requirement `zippy_data = \"=0.1.3\"`",
+            "error: the lock file Cargo.lock needs to be updated but --locked was passed to prevent this",
             "E: Could not get lock /var/lib/dpkg/lock-frontend",
             "",
         ];

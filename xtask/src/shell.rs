@@ -1,5 +1,6 @@
 //! Other programs, and the places of the workspace.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -93,6 +94,23 @@ pub(crate) fn files_with_extension(directory: &Path, extension: &str) -> Result<
     Ok(paths)
 }
 
+/// All files in a directory and those below it, by their paths from there, with slashes.
+pub(crate) fn files_below(directory: &Path) -> Result<BTreeSet<String>, String> {
+    let mut files = BTreeSet::new();
+    let mut open = vec![(directory.to_owned(), String::new())];
+    while let Some((directory, before)) = open.pop() {
+        for path in entries(&directory)? {
+            let name = format!("{before}{}", file_name(&path));
+            if path.is_dir() {
+                open.push((path, format!("{name}/")));
+            } else {
+                files.insert(name);
+            }
+        }
+    }
+    Ok(files)
+}
+
 /// The name of a file, without its directory.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
@@ -129,4 +147,20 @@ pub(crate) fn run_quietly(command: &mut Command) -> Result<(), String> {
     }
     eprint!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     Err(format!("`{}` ended with {}", shown(command), output.status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_all_depths() {
+        let directory = tempfile::tempdir().unwrap();
+        make_directory(&directory.path().join("a/b/empty")).unwrap();
+        for name in ["z", "a/y", "a/b/x"] {
+            write(&directory.path().join(name), "").unwrap();
+        }
+        let files: Vec<_> = files_below(directory.path()).unwrap().into_iter().collect();
+        assert_eq!(files, ["a/b/x", "a/y", "z"]);
+    }
 }
