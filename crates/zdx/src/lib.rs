@@ -21,6 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod archive;
 pub mod wire;
 
 pub use container_core::{Error, Result};

@@ -1,0 +1,187 @@
+//! Which names an archive's entries may have: the paths of the format, and why another is none.
+
+use crate::wire::id;
+
+/// Bytes of one part of a path that common file systems take.
+const LONGEST_PART: usize = 255;
+
+/// Why an entry is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It names a folder: nothing to read, and no stranger.
+    Folder,
+    Absolute,
+    Drive,
+    Parent,
+    Backslash,
+    Control,
+    NotText,
+    Hollow,
+    Long,
+    Foreign,
+    Outside,
+    NoPath,
+    NoDocument,
+}
+
+impl Why {
+    /// What is told of it.
+    pub(super) const fn text(self) -> &'static str {
+        match self {
+            Self::Folder => "it is a folder",
+            Self::Absolute => "its name is absolute",
+            Self::Drive => "its name begins with a drive letter",
+            Self::Parent => "its name leads out of the tree by \"..\"",
+            Self::Backslash => "its name holds a backslash",
+            Self::Control => "its name holds a control character",
+            Self::NotText => "its name is not UTF-8",
+            Self::Hollow => "a part of its name is empty or \".\"",
+            Self::Long => "a part of its name has more than 255 bytes",
+            Self::Foreign => "it is what a system leaves beside files",
+            Self::Outside => "it stands outside the tree",
+            Self::NoPath => "its name is no path of the format",
+            Self::NoDocument => "its name is no document's: \"<id>.json\" is expected in docs/",
+        }
+    }
+
+    /// Is it a name that nobody has by accident, made to be written somewhere else?
+    pub(super) const fn hostile(self) -> bool {
+        matches!(self, Self::Absolute | Self::Drive | Self::Parent | Self::Backslash | Self::Control)
+    }
+}
+
+/// Checks what no name may have, wherever in the archive it stands.
+pub(super) fn check_name(name: &str) -> Result<(), Why> {
+    let bytes = name.as_bytes();
+    if bytes.first() == Some(&b'/') {
+        return Err(Why::Absolute);
+    }
+    if matches!(bytes, [letter, b':', ..] if letter.is_ascii_alphabetic()) {
+        return Err(Why::Drive);
+    }
+    // One look at each byte for the names that are as they should be.
+    if bytes.iter().any(|byte| byte.is_ascii_control() || *byte == b'\\') || !name.is_ascii() {
+        if bytes.contains(&b'\\') {
+            return Err(Why::Backslash);
+        }
+        if name.chars().any(char::is_control) {
+            return Err(Why::Control);
+        }
+    }
+    if name.split('/').any(|part| part == "..") { Err(Why::Parent) } else { Ok(()) }
+}
+
+/// Checks a path relative to the root of the tree, of which [`check_name`] has nothing to say.
+pub(super) fn check_path(path: &str) -> Result<(), Why> {
+    for part in path.split('/') {
+        if part.is_empty() || part == "." {
+            return Err(Why::Hollow);
+        }
+        if part.len() > LONGEST_PART {
+            return Err(Why::Long);
+        }
+        if matches!(part, "__MACOSX" | ".DS_Store" | "Thumbs.db" | "desktop.ini") || part.starts_with("._") {
+            return Err(Why::Foreign);
+        }
+    }
+    if path == "zds.json" {
+        return Ok(());
+    }
+    match path.split_once('/') {
+        // Any file of a collection is kept, known or not: only documents have names of which something is asked.
+        Some(("collections", rest)) => match rest.split_once('/') {
+            None => Err(Why::NoPath),
+            Some((_, file)) => match file.strip_prefix("docs/") {
+                None => Ok(()),
+                Some(name) => match name.strip_suffix(".json").map(id::check_file_name) {
+                    Some(Ok(())) => Ok(()),
+                    _ => Err(Why::NoDocument),
+                },
+            },
+        },
+        Some(("metadata" | ".zds", _)) => Ok(()),
+        _ => Err(Why::NoPath),
+    }
+}
+
+/// The folder in front of the tree that this name speaks for, with its slash: empty where the tree stands at the root.
+pub(super) fn root_of(name: &str) -> Option<&str> {
+    let begins = |path: &str| path == "zds.json" || path.starts_with("collections/");
+    if begins(name) {
+        return Some("");
+    }
+    let (folder, rest) = name.split_once('/')?;
+    let counts = begins(rest) && folder != "__MACOSX" && !folder.is_empty();
+    if counts { name.get(..=folder.len()) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_format() {
+        for path in [
+            "zds.json",
+            "collections/a/meta/data.jsonl",
+            "collections/a/docs/x-1.json",
+            "collections/a b/notes/deep/er.txt",
+            "collections/\u{e9}t\u{e9}/meta/index.bin",
+            "metadata/root_manifest.json",
+            ".zds/.zds_write.lock",
+        ] {
+            assert_eq!((check_name(path), check_path(path)), (Ok(()), Ok(())), "{path}");
+        }
+        let long = format!("collections/{}/meta/x", "a".repeat(256));
+        for (path, why) in [
+            ("readme.txt", Why::NoPath),
+            ("collections/a", Why::NoPath),
+            ("other/a/meta/x", Why::NoPath),
+            ("collections//meta/x", Why::Hollow),
+            ("collections/./meta/x", Why::Hollow),
+            ("", Why::Hollow),
+            (&*long, Why::Long),
+            ("collections/a/docs/x.txt", Why::NoDocument),
+            ("collections/a/docs/.json", Why::NoDocument),
+            ("collections/a/docs/a..b.json", Why::NoDocument),
+            ("collections/a/docs/x/y.json", Why::NoDocument),
+            ("collections/a/meta/._data.jsonl", Why::Foreign),
+            ("__MACOSX/collections/a/meta/x", Why::Foreign),
+            ("collections/.DS_Store", Why::Foreign),
+        ] {
+            assert_eq!((check_name(path), check_path(path)), (Ok(()), Err(why)), "{path}");
+        }
+        for (name, why) in [
+            ("/collections/a/meta/x", Why::Absolute),
+            ("C:/collections/a/meta/x", Why::Drive),
+            ("c:x", Why::Drive),
+            ("../x", Why::Parent),
+            ("collections/a/../../../x", Why::Parent),
+            ("collections/..", Why::Parent),
+            ("collections\\a\\meta\\x", Why::Backslash),
+            ("collections/a\0/meta/x", Why::Control),
+            ("collections/a\u{85}/meta/x", Why::Control),
+            ("collections/a/meta/x\n", Why::Control),
+        ] {
+            assert_eq!(check_name(name), Err(why), "{name:?}");
+            assert!(why.hostile());
+        }
+    }
+
+    #[test]
+    fn where_the_tree_stands() {
+        for (name, root) in [
+            ("collections/a/meta/x", Some("")),
+            ("zds.json", Some("")),
+            ("x/collections/a/meta/x", Some("x/")),
+            ("x/zds.json", Some("x/")),
+            ("./collections/", Some("./")),
+            ("x/y/collections/a", None),
+            ("__MACOSX/collections/a", None),
+            ("/collections/a", None),
+            ("readme.txt", None),
+        ] {
+            assert_eq!(root_of(name), root, "{name}");
+        }
+    }
+}
