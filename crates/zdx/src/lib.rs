@@ -22,9 +22,18 @@
 #![forbid(unsafe_code)]
 
 pub mod archive;
+mod journal;
+pub mod layout;
+mod read;
 pub mod wire;
 
-pub use container_core::{Error, Result};
+pub use container_core::OpenOptions as Options;
+pub use container_core::{Error, ErrorKind, Result};
+
+pub use read::{Collection, Condition, Document, Documents, Fields, Filter, IndexState, Predicate, Store};
+
+/// The name of the format in errors and everywhere else.
+const FORMAT_NAME: &str = "zds";
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

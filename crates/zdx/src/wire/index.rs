@@ -31,6 +31,7 @@ pub struct Entry<'b> {
 /// The head of an index, and the bytes of its entries.
 #[derive(Debug, Clone, Copy)]
 pub struct Index<'b> {
+    file: &'b [u8],
     bytes: &'b [u8],
     count: u64,
 }
@@ -60,7 +61,13 @@ impl<'b> Index<'b> {
             let error = Error::truncated(format!("{count} entries"), least, cursor.remaining() as u64);
             return Err(error.at(cursor.offset()));
         }
-        Ok(Self { bytes: cursor.rest(), count })
+        Ok(Self { file: bytes, bytes: cursor.rest(), count })
+    }
+
+    /// The whole file.
+    #[must_use]
+    pub const fn file(&self) -> &'b [u8] {
+        self.file
     }
 
     /// Entries, of which several may have one id: the last of them holds.

@@ -33,7 +33,13 @@ pub struct Lines<'b> {
 /// Begins a walk over a whole file.
 #[must_use]
 pub const fn lines(bytes: &[u8]) -> Lines<'_> {
-    Lines { rest: bytes, at: 0, number: 0 }
+    lines_from(bytes, 0, 0)
+}
+
+/// Begins a walk over a part of a file, from a byte on at which a line begins; so many lines stand in front of it.
+#[must_use]
+pub const fn lines_from(bytes: &[u8], offset: u64, before: u64) -> Lines<'_> {
+    Lines { rest: bytes, at: offset, number: before }
 }
 
 impl<'b> Iterator for Lines<'b> {
@@ -65,10 +71,11 @@ impl std::iter::FusedIterator for Lines<'_> {}
 
 impl<'b> Line<'b> {
     /// Its document's own id, where that can be known without looking at every token: the line begins with a plain `_id`, as the reference
-    /// writes it, and nothing behind could be another one. The rest of the line may be broken JSON all the same.
+    /// writes it or with a space behind the colon, and nothing behind could be another one. The rest of the line may be broken JSON all the same.
     #[must_use]
     pub fn plain_id(&self) -> Option<&'b str> {
-        let behind = self.bytes.strip_prefix(b"{\"_id\":\"")?;
+        let behind = self.bytes.strip_prefix(b"{\"_id\":")?;
+        let behind = behind.strip_prefix(b" ").unwrap_or(behind).strip_prefix(b"\"")?;
         let end = behind.iter().position(|byte| !id::allowed(*byte))?;
         let (id, rest) = behind.split_at_checked(end)?;
         let rest = rest.strip_prefix(b"\"").filter(|rest| matches!(rest.first(), Some(b',' | b'}')))?;
@@ -130,6 +137,8 @@ mod tests {
             (r#"{"_id":""}"#, None),
             (r#"{"_id":"a" }"#, None),
             (r#"{ "_id":"a"}"#, None),
+            (r#"{"_id": "a", "x": 1}"#, Some("a")),
+            (r#"{"_id":  "a"}"#, None),
         ] {
             let line = lines(line.as_bytes()).next().unwrap();
             assert_eq!(line.plain_id(), wanted, "{line:?}");

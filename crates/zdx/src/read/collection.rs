@@ -1,0 +1,332 @@
+//! A collection: documents by id, by number, in their order.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use container_core::{Error, OpenOptions, Result, Source};
+use serde_json::{Map, Value};
+
+use crate::FORMAT_NAME;
+use crate::layout::{DATA, INDEX, JOURNAL, MANIFEST, META};
+use crate::read::condition::Condition;
+use crate::read::document::Document;
+use crate::read::documents::Documents;
+use crate::read::files::{Files, files};
+use crate::read::home::Home;
+use crate::read::line::{Raw, line};
+use crate::read::once::Once;
+use crate::read::places::{Place, places};
+use crate::read::resolve::{Found, resolve};
+use crate::read::table::Table;
+use crate::wire::index::Entry;
+use crate::wire::json;
+use crate::wire::lines::lines;
+
+/// So many look-ups walk over the index; then the table is worth it.
+const WALKS: u32 = 2;
+
+/// A collection of documents, opened for reading.
+///
+/// Opening reads the head of the index and nothing else. The first two look-ups by id walk over its entries; from the third one on, and for
+/// everything that concerns all documents, there is a table, which is built once (about 15 ms for a million documents). It is `Send + Sync`,
+/// takes `&self` and holds no position: any number of threads may read at once.
+///
+/// What it sees is the collection as it was when it was opened: documents that a writer appends later are not among it.
+#[derive(Debug)]
+pub struct Collection {
+    name: String,
+    pub(crate) home: Home,
+    pub(crate) options: OpenOptions,
+    pub(crate) data: Option<Source>,
+    pub(crate) found: Found,
+    has_files: bool,
+    looked: AtomicU32,
+    resolved: Once<(Table, Condition)>,
+    places: Once<Vec<Place>>,
+    files: Once<Files>,
+    threads: usize,
+}
+
+impl Collection {
+    pub(crate) fn open_in(name: String, home: Home, options: OpenOptions) -> Result<Self> {
+        let named =
+            |file: &'static str| move |error: Error| error.in_file(format!("{META}/{file}")).in_format(FORMAT_NAME);
+        // In this order: the index of a writer that is at work is never newer than the data that are seen.
+        let whole = |source: Source| source.read(0..source.len());
+        let journal = home.meta(JOURNAL, &options).and_then(|found| found.map(|(source, _)| whole(source)).transpose());
+        let journal = journal.map_err(named(JOURNAL))?;
+        let index = home.meta(INDEX, &options).map_err(named(INDEX))?;
+        let data = home.meta(DATA, &options).map_err(named(DATA))?;
+        let written =
+            |found: &Option<(Source, Option<std::time::SystemTime>)>| found.as_ref().and_then(|(_, time)| *time);
+        let is_older = written(&index).zip(written(&data)).is_some_and(|(index, data)| index < data);
+        let index = index.map(|(source, _)| whole(source)).transpose().map_err(named(INDEX))?;
+        Ok(Self {
+            has_files: home.has_documents(),
+            name,
+            home,
+            options,
+            data: data.map(|(source, _)| source),
+            found: Found { index, is_older, journal },
+            looked: AtomicU32::new(0),
+            resolved: Once::default(),
+            places: Once::default(),
+            files: Once::default(),
+            threads: 0,
+        })
+    }
+
+    /// With how many threads the index is read and the data are walked over where that is needed; 0, the default, for as many as there are.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its `manifest.json` says; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io) of the file; [`Invalid`](container_core::ErrorKind::Invalid) where it is no JSON object.
+    pub fn manifest(&self) -> Result<Option<Map<String, Value>>> {
+        let found = self.home.meta(MANIFEST, &self.options)?;
+        found.map(|(source, _)| object(&source, &self.options, &format!("{META}/{MANIFEST}"))).transpose()
+    }
+
+    /// In what state it was found: whether the index holds, and what is not as it should be. Reads the whole index.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub fn condition(&self) -> Result<Condition> {
+        let mut condition = match &self.data {
+            Some(_) => self.resolved()?.1.clone(),
+            None => Condition::default(),
+        };
+        let files = self.files()?;
+        condition.shadowed = files.shadowed;
+        condition.without_file = files.without_file;
+        Ok(condition)
+    }
+
+    /// How many documents there are. Reads the whole index.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub fn len(&self) -> Result<u64> {
+        Ok(self.lines()? + self.files()?.ids.len() as u64)
+    }
+
+    /// Is there no document?
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// How many documents have a line in the data, and not a file of their own.
+    pub(crate) fn lines(&self) -> Result<u64> {
+        Ok(self.table()?.map_or(0, |table| table.seen.ids))
+    }
+
+    /// Is there a document of this id?
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub fn contains(&self, id: &str) -> Result<bool> {
+        if self.find(id)?.is_some() {
+            return Ok(true);
+        }
+        Ok(self.has_files && self.home.document(id, &self.options).map_err(in_format)?.is_some())
+    }
+
+    /// The document of this id; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid) where the index names what is no line, or the line of another document;
+    /// [`Truncated`](container_core::ErrorKind::Truncated) where it names what lies behind the end of the data;
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub fn get(&self, id: &str) -> Result<Option<Document<'_>>> {
+        if let (Some(data), Some(entry)) = (&self.data, self.find(id)?) {
+            let bytes = match line(data, entry.offset, entry.length) {
+                Ok(bytes) => bytes,
+                Err(error) => return Err(in_data(error).in_key(id.to_owned())),
+            };
+            let document = Document { id: Cow::Borrowed(entry.id), bytes, offset: Some(entry.offset) };
+            return is_of(&document, id).map(|()| Some(document));
+        }
+        if !self.has_files {
+            return Ok(None);
+        }
+        let bytes = self.home.document(id, &self.options).map_err(in_format)?;
+        let own = || Cow::Owned(id.as_bytes().to_vec());
+        Ok(bytes.map(|bytes| Document { id: own(), bytes: Raw::Shared(bytes), offset: None }))
+    }
+
+    /// The document of this number, counted from 0 in the order of [`documents`](Self::documents).
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) behind the last one; else as [`get`](Self::get).
+    pub fn document(&self, row: u64) -> Result<Document<'_>> {
+        match self.documents_in(row..row.saturating_add(1))?.next() {
+            Some(document) => document,
+            None => {
+                let len = self.len()?;
+                Err(in_format(Error::usage(format!("there is no document {row}: there are {len}")).in_row(row)))
+            }
+        }
+    }
+
+    /// All documents: those with a line in the order in which the lines stand, then those with files of their own in the order of
+    /// `order.ids`, then by name.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io); the documents' own errors come from the walk, which ends after one.
+    pub fn documents(&self) -> Result<Documents<'_>> {
+        self.documents_in(0..u64::MAX)
+    }
+
+    /// The documents of these numbers, counted from 0; an end behind the last one means that.
+    ///
+    /// # Errors
+    /// As [`documents`](Self::documents).
+    pub fn documents_in(&self, rows: Range<u64>) -> Result<Documents<'_>> {
+        let places = self.places()?;
+        let files = match rows.end > places.len() as u64 {
+            true => self.files()?.ids.as_slice(),
+            false => &[],
+        };
+        Ok(Documents::new(self, places, files, rows))
+    }
+
+    /// All ids, in the order of [`documents`](Self::documents). No document is read.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub fn ids(&self) -> Result<impl Iterator<Item = &str>> {
+        let (table, places, files) = (self.table()?, self.places()?, self.files()?);
+        let id = move |place: &Place| table.and_then(|table| table.entry(place.position)).map(|entry| entry.id);
+        let lines = places.iter().filter_map(id).map(|id| std::str::from_utf8(id).unwrap_or_default()); // checked
+        Ok(lines.chain(files.ids.iter().map(String::as_str)))
+    }
+
+    /// The number of a document, counted from 0 in the order of [`documents`](Self::documents); `None` where there is none.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub fn row_of(&self, id: &str) -> Result<Option<u64>> {
+        let places = self.places()?;
+        if let Some((position, entry)) = self.table()?.and_then(|table| table.find(id.as_bytes())) {
+            let wanted = (entry.offset, position);
+            let is_sorted = places.binary_search_by_key(&wanted, |place| (place.offset, place.position));
+            return Ok(is_sorted.ok().map(|row| row as u64));
+        }
+        let files = self.files()?;
+        let row = files.ids.iter().position(|other| other == id);
+        Ok(row.map(|row| places.len() as u64 + row as u64))
+    }
+
+    /// The entry of an id.
+    #[inline]
+    fn find(&self, id: &str) -> Result<Option<Entry<'_>>> {
+        if let Some((table, _)) = self.resolved.get() {
+            return Ok(table.find(id.as_bytes()).map(|(_, entry)| entry));
+        }
+        self.find_at_first(id)
+    }
+
+    #[cold]
+    fn find_at_first(&self, id: &str) -> Result<Option<Entry<'_>>> {
+        if self.data.is_some()
+            && self.looked.fetch_add(1, Ordering::Relaxed) < WALKS
+            && let Some(index) = self.found.plain_index()
+        {
+            let mut last = None;
+            let is_whole = index.entries().try_for_each(|entry| {
+                entry.map(|entry| {
+                    if entry.id == id.as_bytes() {
+                        last = Some(entry);
+                    }
+                })
+            });
+            // What is wrong with it is another matter, and the data are there.
+            if is_whole.is_ok() && !self.data.as_ref().is_some_and(Source::is_empty) {
+                return Ok(last);
+            }
+        }
+        Ok(self.table()?.and_then(|table| table.find(id.as_bytes())).map(|(_, entry)| entry))
+    }
+
+    pub(crate) fn table(&self) -> Result<Option<&Table>> {
+        match &self.data {
+            Some(_) => self.resolved().map(|(table, _)| Some(table)),
+            None => Ok(None),
+        }
+    }
+
+    fn resolved(&self) -> Result<&(Table, Condition)> {
+        self.resolved.get_or_try(|| {
+            let empty = Source::from(Vec::new());
+            let data = self.data.as_ref().unwrap_or(&empty);
+            resolve(data, &self.found, self.threads, self.options.limits).map_err(in_data)
+        })
+    }
+
+    pub(crate) fn places(&self) -> Result<&[Place]> {
+        let made = self.places.get_or_try(|| match self.table()? {
+            Some(table) => places(table).map_err(in_data),
+            None => Ok(Vec::new()),
+        });
+        made.map(Vec::as_slice)
+    }
+
+    pub(crate) fn files(&self) -> Result<&Files> {
+        self.files.get_or_try(|| {
+            if !self.has_files {
+                return Ok(Files::default());
+            }
+            let table = self.table()?;
+            let has_line = |id: &str| table.is_some_and(|table| table.find(id.as_bytes()).is_some());
+            files(&self.home, &self.options, has_line).map_err(in_format)
+        })
+    }
+}
+
+/// A file that is one JSON object.
+pub(crate) fn object(source: &Source, options: &OpenOptions, name: &str) -> Result<Map<String, Value>> {
+    let placed = |error: Error| error.in_file(name.to_owned()).in_format(FORMAT_NAME);
+    options.limits.check_metadata("the length of metadata", source.len()).map_err(placed)?;
+    let bytes = source.read(0..source.len()).map_err(placed)?;
+    serde_json::from_slice(&bytes)
+        .map_err(|cause| placed(Error::invalid("the metadata are no JSON object").caused_by(cause)))
+}
+
+/// Is it the document that the index says it is?
+#[inline]
+fn is_of(document: &Document<'_>, id: &str) -> Result<()> {
+    if lines(&document.bytes).next().and_then(|line| line.plain_id()) == Some(id) {
+        return Ok(());
+    }
+    let scanned = json::scan(&document.bytes).map_err(|error| document.placed(error, 0))?;
+    match scanned.id.as_deref() {
+        Some(found) if found == id => Ok(()),
+        Some(found) => {
+            Err(document.placed(Error::invalid(format!("the index names the line of the document {found:?}")), 0))
+        }
+        None => Err(document.placed(Error::invalid("the document has no \"_id\""), 0)),
+    }
+}
+
+pub(crate) fn in_data(error: Error) -> Error {
+    error.in_file(format!("{META}/{DATA}")).in_format(FORMAT_NAME)
+}
+
+pub(crate) fn in_format(error: Error) -> Error {
+    error.in_format(FORMAT_NAME)
+}

@@ -1,0 +1,137 @@
+//! A walk over documents.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use container_core::{Bytes, Error, Result, Source};
+
+use crate::read::collection::{Collection, in_data};
+use crate::read::document::Document;
+use crate::read::line::{Raw, line, line_in};
+use crate::read::places::Place;
+use crate::wire::lines::BYTE_ORDER_MARK;
+
+/// What of data that are not in memory is read at once, if the next document is not longer.
+const WINDOW: u64 = 1 << 20;
+
+/// A walk over documents, in their order. After an error there are no more.
+#[derive(Debug, Clone)]
+pub struct Documents<'c> {
+    collection: &'c Collection,
+    places: &'c [Place],
+    files: &'c [String],
+    rows: Range<u64>,
+    /// Where the line before ended: no other may begin in front of it.
+    end: u64,
+    /// Data that were read, and where they begin.
+    window: (u64, Bytes),
+}
+
+impl<'c> Documents<'c> {
+    pub(crate) fn new(collection: &'c Collection, places: &'c [Place], files: &'c [String], rows: Range<u64>) -> Self {
+        let all = places.len() as u64 + files.len() as u64;
+        let rows = rows.start.min(all)..rows.end.min(all);
+        Self { collection, places, files, rows, end: 0, window: (0, Bytes::new()) }
+    }
+
+    /// The number of the next document, counted from 0.
+    #[must_use]
+    pub fn row(&self) -> u64 {
+        self.rows.start
+    }
+
+    /// The next document; `None` behind the last one, and after an error.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    #[inline]
+    pub fn try_next(&mut self) -> Result<Option<Document<'c>>> {
+        if self.rows.start >= self.rows.end {
+            return Ok(None);
+        }
+        let row = self.rows.start;
+        self.rows.start += 1;
+        let found = match usize::try_from(row).ok().and_then(|row| self.places.get(row)) {
+            Some(place) => self.line(*place),
+            None => self.file(row - self.places.len() as u64),
+        };
+        if found.is_err() {
+            self.rows.start = self.rows.end;
+        }
+        found.map(Some).map_err(|error| error.in_row(row))
+    }
+
+    #[inline]
+    fn line(&mut self, place: Place) -> Result<Document<'c>> {
+        let id = self.collection.id_at(place.position)?;
+        let found = match &self.collection.data {
+            Some(data) if data.as_slice().is_some() => line(data, place.offset, place.length),
+            Some(data) => self.read(data, place),
+            None => Err(Error::usage("there are no data")),
+        };
+        let failed = |error: Error| in_data(error).in_key(String::from_utf8_lossy(id).into_owned());
+        let bytes = match found {
+            Ok(bytes) => bytes,
+            Err(error) => return Err(failed(error)),
+        };
+        if place.offset < self.end {
+            let end = self.end;
+            let error = format!("the line begins in front of byte {end}, where the one of the document before ends");
+            return Err(failed(Error::invalid(error).at(place.offset)));
+        }
+        self.end = place.offset + bytes.len() as u64;
+        Ok(Document { id: Cow::Borrowed(id), bytes, offset: Some(place.offset) })
+    }
+
+    fn read(&mut self, data: &'c Source, place: Place) -> Result<Raw<'c>> {
+        let mark = BYTE_ORDER_MARK.len() as u64;
+        let (from, window) = &self.window;
+        let needed = place.offset.saturating_add(place.length.into()).saturating_add(2).min(data.len());
+        let until = from + window.len() as u64;
+        if place.offset < from + mark.min(place.offset) || needed > until {
+            let from = place.offset.saturating_sub(mark).min(data.len());
+            let until = needed.max(from.saturating_add(WINDOW)).min(data.len());
+            self.window = (from, data.read(from..until)?);
+        }
+        let (from, window) = &self.window;
+        let is_last = from + window.len() as u64 == data.len();
+        match line_in(window, *from, is_last, place.offset, place.length) {
+            Some(line) => Ok(line),
+            // What is wrong with it is told there.
+            None => line(data, place.offset, place.length),
+        }
+    }
+
+    fn file(&self, row: u64) -> Result<Document<'c>> {
+        let id = usize::try_from(row).ok().and_then(|row| self.files.get(row));
+        let id = id.ok_or_else(|| Error::usage("there is no such document"))?;
+        let bytes = self.collection.home.document(id, &self.collection.options)?;
+        let missing = || Error::invalid("the file of the document is gone").in_key(id.clone());
+        let bytes = bytes.ok_or_else(missing)?;
+        Ok(Document { id: Cow::Borrowed(id.as_bytes()), bytes: Raw::Shared(bytes), offset: None })
+    }
+}
+
+impl<'c> Iterator for Documents<'c> {
+    type Item = Result<Document<'c>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.try_next().transpose()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        // After an error there are fewer.
+        (0, usize::try_from(self.rows.end - self.rows.start).ok())
+    }
+}
+
+impl std::iter::FusedIterator for Documents<'_> {}
+
+impl Collection {
+    #[inline]
+    fn id_at(&self, position: u64) -> Result<&[u8]> {
+        let entry = self.table()?.and_then(|table| table.entry(position));
+        Ok(entry.map(|entry| entry.id).unwrap_or_default())
+    }
+}

@@ -1,0 +1,26 @@
+//! Reading: a store, its collections, their documents.
+
+mod collection;
+mod condition;
+mod document;
+mod documents;
+mod fields;
+mod files;
+mod home;
+mod line;
+mod map;
+mod once;
+mod places;
+pub(crate) mod rebuild;
+pub(crate) mod resolve;
+mod store;
+pub(crate) mod table;
+#[cfg(test)]
+mod tests;
+
+pub use collection::Collection;
+pub use condition::{Condition, IndexState};
+pub use document::Document;
+pub use documents::Documents;
+pub use fields::{Fields, Filter, Predicate};
+pub use store::Store;

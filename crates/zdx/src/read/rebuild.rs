@@ -1,0 +1,261 @@
+//! The entries of an index out of the documents themselves.
+
+use std::ops::Range;
+use std::thread;
+
+use container_core::{Bytes, Error, Limits, Result, Source};
+
+use crate::wire::index::{AROUND, Entry, put};
+use crate::wire::lines::{Line, lines_from};
+
+/// What of data that are not in memory is read at once, at least.
+const WINDOW: u64 = 32 << 20;
+
+/// Parts of data of fewer bytes are not divided among threads.
+const SMALL: usize = 1 << 20;
+
+/// What a walk over lines found.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    /// Entries of an index, one behind the other, in the order of the lines.
+    pub(crate) entries: Vec<u8>,
+    /// How many.
+    pub(crate) documents: u64,
+    /// Lines that are no documents, and the first of them.
+    pub(crate) passed_over: u64,
+    first: Option<Range<u64>>,
+    /// Where the last line begins, if it has no line feed and is not whole.
+    pub(crate) torn: Option<u64>,
+}
+
+impl Walked {
+    /// What is wrong with the first of the lines that are no documents.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io) of the data.
+    pub(crate) fn first_problem(&self, data: &Source) -> Result<Option<Error>> {
+        let Some(place) = self.first.clone() else { return Ok(None) };
+        let before = lines_before(data, place.start)?;
+        let bytes = data.read(place.clone())?;
+        let line = lines_from(&bytes, place.start, before).next();
+        Ok(line.and_then(|line| id_of(&line).err()))
+    }
+
+    fn add(&mut self, part: Self) {
+        // The first of many is taken as it is: it has the most room.
+        match self.entries.is_empty() {
+            true => self.entries = part.entries,
+            false => self.entries.extend_from_slice(&part.entries),
+        }
+        self.documents += part.documents;
+        self.passed_over += part.passed_over;
+        self.first = self.first.take().or(part.first);
+        self.torn = self.torn.or(part.torn);
+    }
+
+    fn line(&mut self, line: &Line<'_>) {
+        let length = line.end - line.offset;
+        let found = match line.plain_id() {
+            Some(id) if line.is_ended => put_line(id.as_bytes(), line.offset, length, &mut self.entries),
+            _ => id_of(line).and_then(|id| put_line(id.as_bytes(), line.offset, length, &mut self.entries)),
+        };
+        match found {
+            Ok(()) => self.documents += 1,
+            Err(_) if !line.is_ended => self.torn = Some(line.offset),
+            Err(_) => {
+                self.passed_over += 1;
+                self.first.get_or_insert(line.offset..line.end);
+            }
+        }
+    }
+}
+
+fn put_line(id: &[u8], offset: u64, length: u64, out: &mut Vec<u8>) -> Result<()> {
+    let length = u32::try_from(length).map_err(|_| too_long(length))?;
+    put(&Entry { id, offset, length }, out)
+}
+
+fn too_long(length: u64) -> Error {
+    Error::limit("the length of a line", length, u32::MAX.into())
+}
+
+/// The id of a line's document, or what is wrong with it, with the byte and the line.
+pub(crate) fn id_of<'l>(line: &Line<'l>) -> Result<std::borrow::Cow<'l, str>> {
+    let placed = |error: Error| error.at(line.offset).in_line(line.number);
+    let length = line.end - line.offset;
+    if length > u32::MAX.into() {
+        return Err(placed(too_long(length)));
+    }
+    let id = line.scan()?.id.ok_or_else(|| placed(Error::invalid("the document has no \"_id\"")))?;
+    match id.len() {
+        0 => Err(placed(Error::invalid("the id is empty"))),
+        len if len > u16::MAX.into() => Err(placed(Error::limit("the length of an id", len as u64, u16::MAX.into()))),
+        _ => Ok(id),
+    }
+}
+
+/// Lines in front of a byte, which begins one.
+pub(crate) fn lines_before(data: &Source, end: u64) -> Result<u64> {
+    let (mut at, mut count, mut buffer) = (0, 0u64, Vec::new());
+    while at < end {
+        let piece = at..end.min(at + WINDOW);
+        at = piece.end;
+        count += memchr::memchr_iter(b'\n', data.view(piece, &mut buffer)?).count() as u64;
+    }
+    Ok(count)
+}
+
+/// Walks over all lines from a byte on, with which one begins; with so many threads, 0 for as many as there are.
+///
+/// # Errors
+/// [`Io`](container_core::ErrorKind::Io) of the data; [`Limit`](container_core::ErrorKind::Limit) for a line that would have to be read into
+/// memory and is too long.
+pub(crate) fn walk(data: &Source, from: u64, threads: usize, limits: Limits) -> Result<Walked> {
+    let threads = match threads {
+        0 => thread::available_parallelism().map_or(1, Into::into),
+        some => some,
+    };
+    if let Some(all) = data.as_slice() {
+        let rest = usize::try_from(from).ok().and_then(|from| all.get(from..)).unwrap_or_default();
+        return Ok(part_by_part(rest, from, threads));
+    }
+    let mut walked = Walked::default();
+    let mut at = from;
+    while at < data.len() {
+        let window = whole_lines(data, at, limits)?;
+        walked.add(part_by_part(&window, at, threads));
+        at += window.len() as u64;
+    }
+    Ok(walked)
+}
+
+/// The next lines, as many as a window holds, but at least one.
+pub(crate) fn whole_lines(data: &Source, at: u64, limits: Limits) -> Result<Bytes> {
+    let mut want = WINDOW;
+    loop {
+        let end = data.len().min(at.saturating_add(want));
+        let window = data.read(at..end)?;
+        if end == data.len() {
+            return Ok(window);
+        }
+        if let Some(feed) = memchr::memrchr(b'\n', &window) {
+            return Ok(window.slice(..=feed));
+        }
+        limits.check_block("the length of a line", want).map_err(|error| error.at(at))?;
+        want *= 2;
+    }
+}
+
+/// Divides whole lines among threads.
+fn part_by_part(bytes: &[u8], offset: u64, threads: usize) -> Walked {
+    let each = bytes.len().div_ceil(threads.max(1)).max(SMALL);
+    let mut parts = Vec::new();
+    let (mut rest, mut at) = (bytes, offset);
+    while !rest.is_empty() {
+        let end = rest
+            .get(each..)
+            .map_or(rest.len(), |behind| memchr::memchr(b'\n', behind).map_or(rest.len(), |feed| each + feed + 1));
+        let (part, others) = rest.split_at(end);
+        parts.push((part, at));
+        (rest, at) = (others, at + part.len() as u64);
+    }
+    let last = parts.pop();
+    thread::scope(|scope| {
+        let others: Vec<_> = parts.into_iter().map(|(part, at)| scope.spawn(move || one_part(part, at))).collect();
+        let last = last.map(|(part, at)| one_part(part, at));
+        let others =
+            others.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let mut walked = Walked::default();
+        others.chain(last).for_each(|part| walked.add(part));
+        walked
+    })
+}
+
+fn one_part(bytes: &[u8], offset: u64) -> Walked {
+    // A guess from the first line: of documents alike it is enough.
+    let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |feed| feed + 1).max(64);
+    let mut walked = Walked { entries: Vec::with_capacity(bytes.len() / line * (AROUND + 16)), ..Walked::default() };
+    lines_from(bytes, offset, 0).for_each(|line| walked.line(&line));
+    walked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::index::{Index, head};
+
+    fn entries(walked: &Walked) -> Vec<(String, u64, u32)> {
+        let file = [&head(walked.documents)[..], &walked.entries].concat();
+        let index = Index::parse(&file).unwrap();
+        let entries = index.entries().map(Result::unwrap);
+        entries.map(|entry| (String::from_utf8(entry.id.to_vec()).unwrap(), entry.offset, entry.length)).collect()
+    }
+
+    fn walk_all(text: &[u8], threads: usize) -> Walked {
+        walk(&Source::from(text.to_vec()), 0, threads, Limits::default()).unwrap()
+    }
+
+    #[test]
+    fn every_line_gives_its_entry() {
+        let text = concat!(
+            "\u{feff}{\"_id\":\"a\",\"x\":1}\n",
+            "\n",
+            "{\"x\":{\"_id\":\"no\"},\"_id\":\"b\"}\r\n",
+            "{\"x\":1}\n",
+            "not json\n",
+            "{\"_id\":\"\"}\n",
+            "{\"_id\" : \"\\u0063\"}",
+        );
+        let walked = walk_all(text.as_bytes(), 1);
+        let wanted = [("a".to_owned(), 3, 18), ("b".to_owned(), 22, 30), ("c".to_owned(), 80, 18)];
+        assert_eq!(entries(&walked), wanted);
+        assert_eq!((walked.passed_over, walked.torn), (3, None));
+        let problem = walked.first_problem(&Source::from(text.as_bytes().to_vec())).unwrap().unwrap();
+        assert_eq!(problem.to_string(), "the document has no \"_id\" (byte 52, line 4)");
+    }
+
+    #[test]
+    fn a_torn_end_is_told_and_a_whole_one_without_line_feed_is_read() {
+        for (text, torn) in [
+            ("{\"_id\":\"a\"}\n{\"_id\":\"b\",\"x\":", Some(12)),
+            ("{\"_id\":\"a\"}\n{\"_id\":\"b\"", Some(12)),
+            ("{\"_id\":\"a\"}\n{\"_id\":\"b\"}", None),
+            ("{\"_id\":\"a\"}\n  ", None),
+        ] {
+            let walked = walk_all(text.as_bytes(), 1);
+            assert_eq!(walked.torn, torn, "{text}");
+            assert_eq!(walked.passed_over, 0);
+        }
+    }
+
+    #[test]
+    fn threads_windows_and_one_pass_agree() {
+        let mut text = String::new();
+        for n in 0..60_000 {
+            text += &format!("{{\"_id\":\"doc-{n}\",\"text\":\"{}\"}}\n", "x".repeat(n % 100));
+            if n % 7777 == 0 {
+                text += "broken\n";
+            }
+        }
+        let one = walk_all(text.as_bytes(), 1);
+        assert_eq!((one.documents, one.passed_over), (60_000, 8));
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        let file = Source::from_file(file).unwrap();
+        let others = [
+            walk_all(text.as_bytes(), 3),
+            walk_all(text.as_bytes(), 16),
+            walk(&file, 0, 2, Limits::default()).unwrap(),
+        ];
+        for other in others {
+            assert!(one.entries == other.entries);
+            assert_eq!(
+                (one.documents, one.passed_over, &one.first),
+                (other.documents, other.passed_over, &other.first)
+            );
+        }
+        let tail = walk(&file, one.first.clone().unwrap().end, 1, Limits::default()).unwrap();
+        assert_eq!((tail.documents, tail.passed_over), (59_999, 7));
+        assert_eq!(lines_before(&file, one.first.unwrap().end).unwrap(), 2);
+    }
+}

@@ -1,0 +1,148 @@
+//! Which documents there are: the index where it holds, and what the data and the journal say where it does not.
+
+use std::sync::Arc;
+
+use container_core::{Bytes, Error, Limits, Result, Source};
+
+use crate::journal::{IndexMark, Journal};
+use crate::read::condition::{Condition, IndexState};
+use crate::read::rebuild::walk;
+use crate::read::table::Table;
+use crate::wire::index::{Entry, Index, MAGIC, MAGIC_DESCRIBED, head, put};
+use crate::wire::text_index;
+
+/// What lies beside the data.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    /// `index.bin`, whole.
+    pub(crate) index: Option<Bytes>,
+    /// Were the data written after the index?
+    pub(crate) is_older: bool,
+    /// `wharf.journal`, whole.
+    pub(crate) journal: Option<Bytes>,
+}
+
+impl Found {
+    /// The index as it lies there, if it alone says where documents are: nothing speaks against it, and it is not damaged at its head.
+    pub(crate) fn plain_index(&self) -> Option<Index<'_>> {
+        let index = self.index.as_ref().filter(|_| !self.is_older && self.journal.is_none())?;
+        Index::parse(index).ok()
+    }
+}
+
+/// Entries that lie one behind the other, counted.
+struct Entries {
+    file: Vec<u8>,
+    count: u64,
+}
+
+impl Entries {
+    fn new(room: usize) -> Self {
+        let mut file = Vec::with_capacity(room);
+        file.extend_from_slice(&head(0));
+        Self { file, count: 0 }
+    }
+
+    fn push(&mut self, entry: &Entry<'_>) -> Result<()> {
+        self.count += 1;
+        put(entry, &mut self.file)
+    }
+
+    fn finish(mut self) -> Bytes {
+        self.file.splice(..head(0).len(), head(self.count));
+        self.file.into()
+    }
+}
+
+/// Finds out which documents there are.
+///
+/// # Errors
+/// [`Io`](container_core::ErrorKind::Io) of the data, and the limits of an index. What is wrong with an index is no error: the data are
+/// walked over instead.
+pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limits) -> Result<(Table, Condition)> {
+    let mut condition = Condition::default();
+    if data.is_empty() {
+        return Ok((Table::build(Entries::new(0).finish(), 1)?, condition));
+    }
+    let journal = found.journal.as_deref().and_then(|bytes| Journal::parse(bytes).ok().flatten());
+    let (table, mark) = match &found.index {
+        None => {
+            condition.index = IndexState::Missing;
+            (None, None)
+        }
+        Some(bytes) => match read_index(bytes, threads) {
+            Ok((table, state)) => {
+                condition.index = state;
+                (Some(table), journal.as_ref().map(|_| IndexMark::of(bytes)))
+            }
+            Err(error) => {
+                condition.index = IndexState::Damaged(Arc::new(error.in_file(crate::layout::INDEX)));
+                (None, None)
+            }
+        },
+    };
+    // A journal beside another index than its own means nothing; and beside none, if it had one.
+    let journal = journal.filter(|journal| journal.head.index == mark && (mark.is_some() || found.index.is_none()));
+    let from = match (&table, &journal) {
+        (None, _) => 0,
+        (Some(_), Some(journal)) => {
+            condition.index = IndexState::Journal;
+            journal.head.data_bytes
+        }
+        (Some(table), None) if found.is_older && table.seen.covered < data.len() => table.seen.covered,
+        (Some(_), None) => {
+            let table = table.into_iter().next();
+            return finish(table, condition);
+        }
+    };
+    if journal.is_some() && table.is_none() {
+        condition.index = IndexState::Journal;
+    }
+    let walked = walk(data, from, threads, limits)?;
+    if table.is_some() && journal.is_none() && walked.documents > 0 {
+        condition.index = IndexState::Stale;
+    }
+    condition.passed_over = walked.passed_over;
+    condition.first_passed_over = walked.first_problem(data)?.map(Arc::new);
+    condition.torn = walked.torn;
+    let base = table.as_ref().map_or(0, |table| table.bytes().len());
+    let mut all = Entries::new(base + walked.entries.len() + head(0).len());
+    let is_deleted =
+        |entry: &Entry<'_>| journal.as_ref().is_some_and(|journal| journal.is_deleted(entry.id, entry.offset));
+    for (_, entry) in table.iter().flat_map(Table::entries).filter(|(_, entry)| !is_deleted(entry)) {
+        all.push(&entry)?;
+    }
+    let tail: Bytes = [&head(walked.documents)[..], &walked.entries].concat().into();
+    for entry in Index::parse(&tail)?.entries() {
+        let entry = entry?;
+        if !is_deleted(&entry) {
+            condition.unindexed += 1;
+            all.push(&entry)?;
+        }
+    }
+    let table = Table::build(all.finish(), threads)?;
+    finish(Some(table), condition)
+}
+
+fn finish(table: Option<Table>, mut condition: Condition) -> Result<(Table, Condition)> {
+    let table = table.ok_or_else(|| Error::usage("no table of documents"))?;
+    condition.superseded = table.seen.entries - table.seen.ids;
+    Ok((table, condition))
+}
+
+/// An index of either kind.
+fn read_index(bytes: &Bytes, threads: usize) -> Result<(Table, IndexState)> {
+    if bytes.starts_with(&MAGIC) || bytes.starts_with(&MAGIC_DESCRIBED) || bytes.is_empty() {
+        return Ok((Table::build(bytes.clone(), threads)?, IndexState::Valid));
+    }
+    let mut entries = Entries::new(bytes.len());
+    for entry in text_index::lines(bytes) {
+        // What is neither is told of as what it should be.
+        match entry {
+            Ok(entry) => entries.push(&entry)?,
+            Err(error) if entries.count > 0 => return Err(error),
+            Err(_) => return Err(Index::parse(bytes).err().unwrap_or_else(|| Error::invalid("no index"))),
+        }
+    }
+    Ok((Table::build(entries.finish(), threads)?, IndexState::Text))
+}
