@@ -7,13 +7,16 @@ use std::time::SystemTime;
 
 use container_core::{Bytes, Error, OpenOptions, Result, Source};
 
-use crate::layout::{DOCS, DOCUMENT, META};
+use crate::archive::Archive;
+use crate::layout::{COLLECTIONS, DOCS, DOCUMENT, META};
 use crate::wire::id;
 
 /// The folder of a collection.
 #[derive(Debug, Clone)]
 pub(crate) enum Home {
     Folder(PathBuf),
+    /// And the collection's name.
+    Archive(Archive, String),
 }
 
 /// A file, and when it was last written, where that is known.
@@ -24,6 +27,11 @@ impl Home {
     pub(crate) fn meta(&self, name: &str, options: &OpenOptions) -> Result<Option<Found>> {
         match self {
             Self::Folder(folder) => file(&folder.join(META).join(name), options),
+            // The times in an archive are those of packing, if any.
+            Self::Archive(archive, collection) => {
+                let found = archive.file(&format!("{COLLECTIONS}/{collection}/{META}/{name}"))?;
+                Ok(found.map(|source| (source, None)))
+            }
         }
     }
 
@@ -31,6 +39,7 @@ impl Home {
     pub(crate) fn has_documents(&self) -> bool {
         match self {
             Self::Folder(folder) => folder.join(DOCS).is_dir(),
+            Self::Archive(archive, collection) => archive.documents(collection).next().is_some(),
         }
     }
 
@@ -38,6 +47,7 @@ impl Home {
     pub(crate) fn documents(&self) -> Result<Vec<String>> {
         let mut ids = match self {
             Self::Folder(folder) => in_folder(&folder.join(DOCS))?,
+            Self::Archive(archive, collection) => archive.documents(collection).map(str::to_owned).collect(),
         };
         ids.sort_unstable();
         Ok(ids)
@@ -53,6 +63,7 @@ impl Home {
         let name = format!("{id}{DOCUMENT}");
         let found = match self {
             Self::Folder(folder) => file(&folder.join(DOCS).join(&name), options)?.map(|(source, _)| source),
+            Self::Archive(archive, collection) => archive.document(collection, id)?.map(Source::from),
         };
         let Some(source) = found else { return Ok(None) };
         options.limits.check_block("the length of a document", source.len())?;

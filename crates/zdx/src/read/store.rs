@@ -3,15 +3,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, OpenOptions, Result};
+use container_core::{Error, OpenOptions, Result, Source};
 use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;
+use crate::archive::Archive;
 use crate::layout::{COLLECTIONS, DATA, DOCS, META, STORE_METADATA};
 use crate::read::collection::{Collection, object};
 use crate::read::home::{Home, file};
 
-/// A store of collections, opened for reading: a folder that holds `collections`.
+/// What an archive begins with: a file in it, or its end.
+const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+
+/// A store of collections, opened for reading: a folder that holds `collections`, or an archive of such a folder, which is read in place.
 #[derive(Debug, Clone)]
 pub struct Store {
     place: Place,
@@ -24,6 +28,7 @@ enum Place {
     Root(PathBuf),
     /// The folder of one collection, which need not stand in a store.
     Collection(PathBuf),
+    Archive(Archive),
 }
 
 impl Store {
@@ -36,32 +41,56 @@ impl Store {
     }
 
     /// Opens a store: its root, a folder that holds nothing else than one root, the folder of a collection (of which it then is a store of
-    /// one), or a file in that (`meta/data.jsonl`, say).
+    /// one), a file in that (`meta/data.jsonl`, say), or an archive.
     ///
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io) where there is nothing; [`Unsupported`](container_core::ErrorKind::Unsupported) where there is
-    /// something else.
+    /// something else; of archives those of [`Archive::open`].
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let failed = |error: Error| error.in_file(path.display().to_string()).in_format(FORMAT_NAME);
         let metadata = fs::metadata(path).map_err(|cause| failed(Error::io("cannot open", cause)))?;
-        let place = match metadata.is_dir() {
-            true => place_of(path),
-            false => collection_of(path).map(Place::Collection),
-        };
-        let what = match metadata.is_dir() {
-            true => "the folder holds no \"collections\", and is no collection either",
-            false => "it is no file of a collection",
+        let (place, what) = if metadata.is_dir() {
+            (place_of(path), "the folder holds no \"collections\", and is no collection either")
+        } else if let Some(folder) = collection_of(path) {
+            (Some(Place::Collection(folder)), "")
+        } else {
+            let source = Source::open_with(path, options.access).map_err(|error| error.in_format(FORMAT_NAME))?;
+            let head = source.read(0..source.len().min(4)).map_err(failed)?;
+            let named = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zds"));
+            if named || ZIP.contains(&&head[..]) {
+                return Self::from_source(source, Some(path.display().to_string()), options);
+            }
+            (None, "it is no archive, and no file of a collection")
         };
         let place = place.ok_or_else(|| failed(Error::unsupported(what)))?;
         Ok(Self { place, options })
     }
 
-    /// The folder of the store, or of its one collection.
+    /// Opens an archive from any source. The name is what errors call it.
+    ///
+    /// # Errors
+    /// As [`Archive::from_source`].
+    pub fn from_source(source: Source, name: Option<String>, options: OpenOptions) -> Result<Self> {
+        let archive = Archive::from_source(source, name, &options)?;
+        Ok(Self { place: Place::Archive(archive), options })
+    }
+
+    /// The archive that it is in, if so.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub fn archive(&self) -> Option<&Archive> {
         match &self.place {
-            Place::Root(path) | Place::Collection(path) => path,
+            Place::Archive(archive) => Some(archive),
+            _ => None,
+        }
+    }
+
+    /// The folder of the store, or of its one collection; `None` for an archive.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Root(path) | Place::Collection(path) => Some(path),
+            Place::Archive(_) => None,
         }
     }
 
@@ -70,14 +99,15 @@ impl Store {
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io) of the file; [`Invalid`](container_core::ErrorKind::Invalid) where it is no JSON object.
     pub fn metadata(&self) -> Result<Option<Map<String, Value>>> {
-        match &self.place {
+        let found = match &self.place {
             Place::Root(root) => {
-                let found =
-                    file(&root.join(STORE_METADATA), &self.options).map_err(|error| error.in_format(FORMAT_NAME))?;
-                found.map(|(source, _)| object(&source, &self.options, STORE_METADATA)).transpose()
+                file(&root.join(STORE_METADATA), &self.options).map(|found| found.map(|(source, _)| source))
             }
+            Place::Archive(archive) => archive.file(STORE_METADATA),
             Place::Collection(_) => Ok(None),
-        }
+        };
+        let found = found.map_err(|error| error.in_format(FORMAT_NAME))?;
+        found.map(|source| object(&source, &self.options, STORE_METADATA)).transpose()
     }
 
     /// The names of its collections, sorted.
@@ -88,6 +118,7 @@ impl Store {
         let folder = match &self.place {
             Place::Root(root) => root.join(COLLECTIONS),
             Place::Collection(folder) => return Ok(vec![name_of(folder)]),
+            Place::Archive(archive) => return Ok(archive.collections().into_iter().map(str::to_owned).collect()),
         };
         let failed = |cause| {
             let shown = folder.display().to_string();
@@ -124,7 +155,10 @@ impl Store {
                 Home::Folder(folder)
             }
             Place::Collection(folder) if name_of(folder) == name => Home::Folder(folder.clone()),
-            Place::Collection(_) => return Err(missing(self.names()?)),
+            Place::Archive(archive) if archive.collections().contains(&name) => {
+                Home::Archive(archive.clone(), name.to_owned())
+            }
+            Place::Collection(_) | Place::Archive(_) => return Err(missing(self.names()?)),
         };
         Collection::open_in(name.to_owned(), home, self.options)
     }
