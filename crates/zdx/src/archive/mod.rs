@@ -1,6 +1,24 @@
 //! Stores packed into one file: ZIP archives, read in place and written with reproducible bytes.
 //!
-//! [`Archive`] reads.
+//! [`Archive`] reads, [`pack`] and [`ArchiveWriter`] write, [`unpack`] makes a folder of one again.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use container_core::{OpenOptions, Source};
+//! use zdx::archive::{Archive, ArchiveWriter, WriteOptions};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("trees.zds");
+//! let mut writer = ArchiveWriter::create(&path, &WriteOptions::default())?;
+//! writer.add("collections/trees/docs/oak.json", &Source::from(&br#"{"height": 30}"#[..]))?;
+//! writer.finish()?;
+//!
+//! let archive = Archive::open(&path, &OpenOptions::default())?;
+//! assert_eq!(archive.collections(), ["trees"]);
+//! assert_eq!(archive.documents("trees").collect::<Vec<_>>(), ["oak"]);
+//! assert_eq!(archive.document("trees", "oak")?.unwrap(), r#"{"height": 30}"#);
+//! # Ok(())
+//! # }
+//! ```
 
 // Why rawzip: it parses the end records and the directory lazily, from any source of bytes, without a dependency, an allocation per entry or
 // unsafe code, and leaves names, overlaps and decompression to its user, who has to check them here anyway. The others keep a struct with
@@ -13,7 +31,13 @@
 mod content;
 mod directory;
 mod names;
+mod pack;
 mod read;
+mod unpack;
 mod verify;
+mod write;
 
+pub use pack::{PackOptions, Packed, pack};
 pub use read::{Archive, Documents, Stranger};
+pub use unpack::{UnpackOptions, Unpacked, unpack};
+pub use write::{ArchiveWriter, Compression, WriteOptions};

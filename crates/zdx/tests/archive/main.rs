@@ -3,4 +3,5 @@
 #![allow(clippy::cast_possible_truncation, reason = "archives made here are small")]
 
 mod builder;
+mod folders;
 mod reading;
