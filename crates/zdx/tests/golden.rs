@@ -1,4 +1,5 @@
 //! The stores that the reference wrote, against what it read in them itself.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test code fails by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

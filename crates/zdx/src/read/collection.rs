@@ -67,7 +67,8 @@ impl Collection {
             name,
             home,
             options,
-            data: data.map(|(source, _)| source),
+            // Of an index without data it has to be told that what it names is gone.
+            data: data.map(|(source, _)| source).or_else(|| index.as_ref().map(|_| Source::from(Vec::new()))),
             found: Found { index, is_older, journal },
             looked: AtomicU32::new(0),
             resolved: Once::default(),
@@ -256,7 +257,7 @@ impl Collection {
                 })
             });
             // What is wrong with it is another matter, and the data are there.
-            if is_whole.is_ok() && !self.data.as_ref().is_some_and(Source::is_empty) {
+            if is_whole.is_ok() {
                 return Ok(last);
             }
         }

@@ -61,41 +61,40 @@ impl Entries {
 /// walked over instead.
 pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limits) -> Result<(Table, Condition)> {
     let mut condition = Condition::default();
-    if data.is_empty() {
-        return Ok((Table::build(Entries::new(0).finish(), 1)?, condition));
-    }
     let journal = found.journal.as_deref().and_then(|bytes| Journal::parse(bytes).ok().flatten());
-    let (table, mark) = match &found.index {
+    let (table, mark) = match found.index.as_ref().map(|bytes| (bytes, read_index(bytes, threads))) {
+        Some((bytes, Ok((table, state)))) => {
+            condition.index = state;
+            (Some(table), journal.as_ref().map(|_| IndexMark::of(bytes)))
+        }
+        // Nothing is missed.
+        _ if data.is_empty() => return Ok((Table::build(Entries::new(0).finish(), 1)?, condition)),
+        Some((_, Err(error))) => {
+            condition.index = IndexState::Damaged(Arc::new(error.in_file(crate::layout::INDEX)));
+            (None, None)
+        }
         None => {
             condition.index = IndexState::Missing;
             (None, None)
         }
-        Some(bytes) => match read_index(bytes, threads) {
-            Ok((table, state)) => {
-                condition.index = state;
-                (Some(table), journal.as_ref().map(|_| IndexMark::of(bytes)))
-            }
-            Err(error) => {
-                condition.index = IndexState::Damaged(Arc::new(error.in_file(crate::layout::INDEX)));
-                (None, None)
-            }
-        },
     };
     // A journal beside another index than its own means nothing; and beside none, if it had one.
     let journal = journal.filter(|journal| journal.head.index == mark && (mark.is_some() || found.index.is_none()));
     let from = match (&table, &journal) {
+        (Some(table), Some(journal)) => journal.head.data_bytes.max(table.seen.covered.min(data.len())),
+        (Some(table), None) => table.seen.covered,
         (None, _) => 0,
-        (Some(_), Some(journal)) => {
-            condition.index = IndexState::Journal;
-            journal.head.data_bytes
-        }
-        (Some(table), None) if found.is_older && table.seen.covered < data.len() => table.seen.covered,
-        (Some(_), None) => {
-            let table = table.into_iter().next();
-            return finish(table, condition);
-        }
     };
-    if journal.is_some() && table.is_none() {
+    // Ids that an index has more than once are odd; that appended documents replace others is as it should be.
+    let twice = |table: &Table| table.seen.entries - table.seen.ids;
+    let table = match table {
+        Some(table) if journal.is_none() && (!found.is_older || from >= data.len()) => {
+            condition.superseded = twice(&table);
+            return Ok((table, condition));
+        }
+        table => table,
+    };
+    if journal.is_some() {
         condition.index = IndexState::Journal;
     }
     let walked = walk(data, from, threads, limits)?;
@@ -120,14 +119,9 @@ pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limi
             all.push(&entry)?;
         }
     }
-    let table = Table::build(all.finish(), threads)?;
-    finish(Some(table), condition)
-}
-
-fn finish(table: Option<Table>, mut condition: Condition) -> Result<(Table, Condition)> {
-    let table = table.ok_or_else(|| Error::usage("no table of documents"))?;
-    condition.superseded = table.seen.entries - table.seen.ids;
-    Ok((table, condition))
+    let all = Table::build(all.finish(), threads)?;
+    condition.superseded = table.as_ref().map_or_else(|| twice(&all), twice);
+    Ok((all, condition))
 }
 
 /// An index of either kind.

@@ -270,6 +270,7 @@ fn files_come_behind_lines_in_their_order() {
     );
     // Without lines, too.
     fs::remove_file(made.meta().join("data.jsonl")).unwrap();
+    fs::remove_file(made.meta().join("index.bin")).unwrap();
     assert_eq!(made.ids(), ["y", "x", "a", "w", "z"]);
 }
 
@@ -363,4 +364,27 @@ fn look_ups_agree_with_and_without_a_table() {
     }
     assert_eq!(made.open().condition().unwrap().superseded, 2);
     assert_eq!(made.all().len(), 60);
+}
+
+#[test]
+fn data_that_are_gone_are_missed() {
+    let made = Made::new("");
+    assert_eq!((made.ids(), made.notes()), (vec![], vec![]));
+    made.index(&[("a", 0, 18)], false);
+    for without in [false, true] {
+        if without {
+            fs::remove_file(made.meta().join("data.jsonl")).unwrap();
+        }
+        let collection = made.open();
+        assert_eq!(collection.len().unwrap(), 1);
+        let wanted =
+            "zds: meta/data.jsonl: the line that the index names: needs 18 bytes, 0 available (byte 0, key \"a\")";
+        assert_eq!(collection.get("a").unwrap_err().to_string(), wanted);
+        assert!(collection.documents().unwrap().next().unwrap().is_err());
+    }
+    // Nothing is missed where the index names nothing, or is none.
+    for bytes in [&b""[..], b"ISDZ", &head(0)] {
+        made.index_file(bytes, false);
+        assert_eq!((made.ids(), made.notes()), (vec![], vec![]));
+    }
 }
