@@ -2,3 +2,4 @@
 
 pub mod datadings_lines;
 pub mod idv_canonical;
+pub mod zdx_dump;

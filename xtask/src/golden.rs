@@ -56,6 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     let tests = ["--test", "idv_golden", "--test", "datadings_golden"];
     shell::run(shell::cargo(["test", "--quiet", "--package", "wharf-tests"].into_iter().chain(tests)))?;
+    shell::run(shell::cargo(["test", "--quiet", "--package", "zdx", "--test", "golden"]))?;
     let tests = ["--test", "golden", "--test", "time", "--test", "netcdf"];
     shell::run(shell::cargo(["test", "--quiet", "--package", "dsfmt", "--features", "netcdf"].into_iter().chain(tests)))
 }

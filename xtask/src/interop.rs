@@ -101,7 +101,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         && let Some(zippy) = zippy_or_skip("live interop with zippy_data")?
         && let Some(python) = python_or_skip("live interop with zippy-data")?
     {
-        zdx::run(&zippy, &python)?;
+        zdx::run(&zippy, &python, options.seed, options.count)?;
     }
     Ok(())
 }

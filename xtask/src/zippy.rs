@@ -18,8 +18,8 @@ impl Zippy {
         if !is_current(&directory)? {
             return Ok(None);
         }
-        // Its crates are there: no registry is asked.
-        build(&directory, &["--offline"]).map(Some)
+        // Its crates are there, as a rule: no registry is asked then.
+        build(&directory).map(Some)
     }
 
     /// The driver, built now if it is not yet there.
@@ -29,7 +29,7 @@ impl Zippy {
             return Ok(there);
         }
         println!("building the driver of zippy_data into {}", directory.display());
-        let zippy = build(&directory, &[])?;
+        let zippy = build(&directory)?;
         shell::write(&stamp(&directory), shell::read(&sources().join("Cargo.lock"))?)?;
         Ok(zippy)
     }
@@ -59,9 +59,9 @@ fn is_current(directory: &Path) -> Result<bool, String> {
     Ok(fs::read_to_string(stamp(directory)).is_ok_and(|found| found == wanted))
 }
 
-fn build(directory: &Path, more: &[&str]) -> Result<Zippy, Trouble> {
+fn build(directory: &Path) -> Result<Zippy, Trouble> {
     let mut cargo = shell::cargo(["build", "--quiet", "--release", "--locked", "--manifest-path"]);
-    cargo.arg(sources().join("Cargo.toml")).arg("--target-dir").arg(directory).args(more);
+    cargo.arg(sources().join("Cargo.toml")).arg("--target-dir").arg(directory);
     registry::run(cargo)?;
     let program = directory.join("release").join(format!("zippy-driver{}", std::env::consts::EXE_SUFFIX));
     match program.exists() {

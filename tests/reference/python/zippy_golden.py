@@ -162,7 +162,7 @@ def files():
     root = OUT / "docs"
     pairs = [(f"file-{n}", {"n": n, "text": "ä" * n, "nested": {"list": [n, None, {}], "empty": []}}) for n in (5, 3, 9, 1, 7, 2)]
     run("docs-write", root, "c", lines=[f"{name}\t{compact(document)}" for name, document in pairs])
-    run("docs-write", root, "c", lines=["-file-9", "file-3\t" + compact({"again": True}), "file-0\t" + compact({"_id": "file-0", "kept": 1}), "id.with.dots\t[1,2]"])
+    run("docs-write", root, "c", lines=["file-9", "file-3\t" + compact({"again": True}), "file-0\t" + compact({"_id": "file-0", "kept": 1}), "id.with.dots\t[1,2]"])
     keep("docs", "a file for each document: one deleted, one put again, one with an `_id`, one that is no object")
     root = OUT / "both"
     run("docs-write", root, "c", lines=under([("file", '{"is":"a file"}'), ("same", '{"is":"a file"}')]))

@@ -1,11 +1,50 @@
 //! Stores of documents with the crate zippy_data and the Python package built on it, and the golden files again.
 
-use crate::interop::made_again;
+use crate::interop::{made_again, numbers};
 use crate::python::Python;
 use crate::shell;
 use crate::zippy::Zippy;
 
-pub(crate) fn run(zippy: &Zippy, python: &Python) -> Result<(), String> {
+/// What was compared, in the order in which it is told, and what has to be there of it.
+const COUNTED: [(&str, Least); 5] = [
+    ("stores of theirs", Least::Count),
+    ("archives of theirs", Least::Count),
+    ("archives of ours", Least::Count),
+    ("documents", Least::Count),
+    ("lines", Least::One),
+];
+
+/// How many of a thing are the least.
+#[derive(Clone, Copy)]
+enum Least {
+    /// As many as are generated.
+    Count,
+    One,
+}
+
+pub(crate) fn run(zippy: &Zippy, python: &Python, seed: u64, count: u64) -> Result<(), String> {
+    let work = shell::target()?.join("interop/zds");
+    shell::empty_directory(&work)?;
+    shell::run(shell::cargo(["build", "--quiet", "--release", "--package", "wharf-tests", "--bin", "zdx-driver"]))?;
+    let ours = shell::target()?.join("release").join(format!("zdx-driver{}", std::env::consts::EXE_SUFFIX));
+    println!("zippy_data writes {count} stores of random documents (seed {seed})");
+    let mut script = python.script("zippy_interop.py", [zippy.program(), &ours, &work.join("stores")]);
+    script.args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
+    let told = shell::text(script).map_err(|error| format!("zippy_data and we do not agree: {error}"))?;
+    let told = numbers(&told)?;
+    let mut words = Vec::new();
+    for (what, least) in COUNTED {
+        let found = told(what)?;
+        let least = match least {
+            Least::Count => count,
+            Least::One => 1,
+        };
+        if found < least {
+            return Err(format!("of {what} {found} were compared, where {least} are the least"));
+        }
+        words.push(format!("{found} {what}"));
+    }
+    println!("the same to both: {}", words.join(", "));
     golden(zippy, python)
 }
 

@@ -12,8 +12,8 @@ pub(crate) fn write(root: &str, collection: &str, batch: usize) -> Outcome<()> {
     let mut count = 0_u64;
     for line in input() {
         let line = line?;
-        if let Some(id) = line.strip_prefix(b"-") {
-            writer.delete(String::from_utf8_lossy(id)).map_err(said)?;
+        if line.first() != Some(&b'{') && !line.contains(&b'\t') {
+            writer.delete(String::from_utf8_lossy(&line)).map_err(said)?;
         } else {
             let given = Given::parse(&line)?;
             let value = serde_json::from_slice(&given.line).map_err(|error| format!("{}: {error}", given.id))?;

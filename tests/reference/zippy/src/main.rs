@@ -25,7 +25,7 @@ const USAGE: &str = "usage: zippy-driver VERB ...
   dump ROOT                                               every document of every collection, sorted by id
   scan ROOT COLLECTION [--docs] [--where FIELD=JSON]... [--fields a,b.c]
   script ROOT COLLECTION [--batch N]                      operations from standard input, each answered by a line
-  docs-write ROOT COLLECTION [--batch N]                  a file for each document; a line `-ID` deletes
+  docs-write ROOT COLLECTION [--batch N]                  a file for each document; an id alone deletes
   docs-dump ROOT COLLECTION
   pack DIRECTORY ARCHIVE
   unpack ARCHIVE DIRECTORY

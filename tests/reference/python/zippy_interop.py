@@ -1,0 +1,170 @@
+"""The Python side of `cargo xtask interop zdx`.
+
+    python zippy_interop.py DRIVER OURS DIRECTORY --seed N --count K
+
+DRIVER is that of tests/reference/zippy, OURS its counterpart over crate `zdx`, which knows the same verbs. The reference writes stores of random documents, in
+Rust and Python, and archives of them; we read them, pack them and unpack them, and it reads those. Whatever differs ends the script. It prints as JSON how much was compared.
+"""
+
+import argparse
+import json
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+
+from zippy import FastZDSStore
+from zippy._zippy_data import NativeRoot
+
+import zippy_driver
+from zippy_random import a_document, a_line, an_id, exact, exact_of
+
+THEIRS = zippy_driver.DRIVER
+OURS = Path(sys.argv[2]).resolve()
+COUNTS = Counter()
+
+
+def run(program, verb, *arguments, lines=()):
+    return zippy_driver.run(verb, *arguments, lines=lines, program=program)
+
+
+def dump(program, verb, place):
+    """What a program reads: by mode, collection and id the document and its line, and the errors."""
+    found = {}
+    for line in zippy_driver.split(run(program, verb, place)):
+        told = json.loads(line)
+        assert "error" not in told, (place, told)
+        key = (told["mode"], told["collection"], told["id"])
+        assert key not in found, (place, key)
+        found[key] = (exact(line)["document"], told.get("line"))
+    return found
+
+
+def same(what, ours, theirs):
+    """Two dumps of one store. Of an id that has a line and a file we read the line."""
+    theirs = {key: told for key, told in theirs.items() if key[0] == "lines" or ("lines", *key[1:]) not in theirs}
+    assert ours.keys() == theirs.keys(), (what, sorted(ours.keys() ^ theirs.keys())[:3])
+    for key, (document, line) in theirs.items():
+        assert ours[key][0] == document, (what, key, ours[key][0], document)
+        assert line is None or ours[key][1] == line, (what, key, ours[key][1], line)
+        COUNTS["lines"] += line is not None
+    COUNTS["documents"] += len(theirs)
+
+
+def pairs(dice, count, tame=False):
+    """Ids, none twice, and documents."""
+    names = dict.fromkeys(an_id(dice) for _ in range(count))
+    return [(name, a_document(dice, tame)) for name in names]
+
+
+def spelt(dice, of):
+    return [a_line(dice, name, document) for name, document in of]
+
+
+# What they write, and we read.
+
+
+def by_driver(dice, root):
+    """A store of one or more collections; returns its kind."""
+    for collection in dice.sample(["train", "test", "a.b-c_d", "X"], dice.randrange(1, 4)):
+        for _ in range(dice.randrange(1, 4)):
+            mode = dice.choice(["put", "raw", "blob"])
+            some = pairs(dice, dice.randrange(0, 60), tame=mode == "put")
+            run(THEIRS, "write", root, collection, "--mode", mode, "--batch", dice.choice([1, 3, 10, 1000]), lines=spelt(dice, some))
+            names = [name for name, _ in some]
+            if names and dice.random() < 0.5:
+                run(THEIRS, "write", root, collection, "--mode", "raw", lines=spelt(dice, [(name, a_document(dice)) for name in dice.sample(names, len(names) // 3)]))
+            # Never all of them: then the reference brings them back.
+            gone = dice.sample(names, len(names) // 3) if dice.random() < 0.5 else []
+            if gone:
+                run(THEIRS, "delete", root, collection, *gone)
+            if dice.random() < 0.3:
+                run(THEIRS, "compact", root, collection)
+
+
+def by_files(dice, root):
+    for collection in ("files", "more"):
+        some = pairs(dice, dice.randrange(1, 30), tame=True)
+        some = [(name, document) for name, document in some if len(name) < 200]
+        lines = [f"{name}\t{json.dumps(document)}" for name, document in some]
+        gone = [name for name, _ in dice.sample(some, len(some) // 4)]
+        run(THEIRS, "docs-write", root, collection, "--batch", dice.choice([1, 7, 1000]), lines=lines)
+        run(THEIRS, "docs-write", root, collection, lines=gone)
+    run(THEIRS, "write", root, "files", lines=spelt(dice, pairs(dice, 5, tame=True)))
+
+
+def by_rebuild(dice, root):
+    """Without an index; the reference's way to find ids is right where they come first and nothing else looks like one."""
+    some = pairs(dice, dice.randrange(1, 50)) * 2
+    lines = [zippy_driver.compact({"_id": name} | document) for name, document in some]
+    run(THEIRS, "write", root, "c", "--mode", "raw", lines=lines)
+    (root / "collections/c/meta/index.bin").unlink()
+
+
+def by_python(dice, root):
+    """The package: with Rust inside, in every way that it has to write."""
+    opened = NativeRoot.open(str(root), 10, "rw")
+    store = opened.collection("native", 10)
+    # Its integers end at 2^63.
+    some = [(name, document) for name, document in pairs(dice, 40) if exact_of(document) == exact(json.dumps(document).replace("18446744073709551615", "0").replace("9223372036854775808", "0"))]
+    for name, document in some[:10]:
+        store.put(name, document)
+    store.put_batch([(name, document) for name, document in some[10:20]])
+    rest = some[20:]
+    store.write_jsonl("\n".join(zippy_driver.compact({"_id": name} | document) for name, document in rest).encode(), [name for name, _ in rest])
+    for name, _ in some[::7]:
+        store.delete(name)
+    store.flush()
+    opened.close()
+    del store, opened
+    # And without Rust, where the index is text.
+    with FastZDSStore.open(root, "pure", batch_size=7) as store:
+        some = pairs(dice, 30)
+        for name, document in some:
+            store.put(name, document)
+        for name, _ in some[::5]:
+            store.delete(name)
+
+
+def theirs_to_ours(dice, folder, count):
+    kinds = [by_driver, by_files, by_rebuild, by_python, by_driver]
+    for n in range(count):
+        kind = kinds[n % len(kinds)]
+        root = folder / f"{n:04}-{kind.__name__}"
+        kind(dice, root)
+        theirs = dump(THEIRS, "dump", root)
+        same(root, dump(OURS, "dump", root), theirs)
+        assert dump(THEIRS, "dump", root) == theirs, f"reading {root} has changed it"
+        archive = Path(f"{root}.zds")
+        run(THEIRS, "pack", root, archive)
+        same(archive, dump(OURS, "dump", archive), theirs)
+        assert dump(THEIRS, "archive-dump", archive) == theirs
+        unpacked = Path(f"{root}-unpacked")
+        run(OURS, "unpack", archive, unpacked)
+        assert dump(THEIRS, "dump", unpacked) == theirs
+        for method in ("store", "deflate"):
+            archive = Path(f"{root}-{method}.zds")
+            run(OURS, "pack", root, archive, "--method", method)
+            assert dump(THEIRS, "archive-dump", archive) == theirs
+            same(archive, dump(OURS, "dump", archive), theirs)
+            COUNTS["archives of ours"] += 1
+        COUNTS["stores of theirs"] += 1
+        COUNTS["archives of theirs"] += 1
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("driver", type=Path)
+    parser.add_argument("ours", type=Path)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--count", type=int, required=True)
+    given = parser.parse_args()
+    dice = random.Random(given.seed)
+    place = lambda name: given.directory / name
+    theirs_to_ours(dice, place("theirs"), given.count)
+    print(json.dumps(COUNTS))
+
+
+if __name__ == "__main__":
+    main()
