@@ -5,7 +5,8 @@ use std::io;
 use container_core::{Error, Result, Source};
 use rawzip::{ReaderAt, ZipFileHeaderRecord, ZipLocator};
 
-use super::names::{Why, check_name, check_path, root_of};
+use super::names::{Folder, Why, check_file, check_folder, check_name, fits, root_of, split};
+use super::order::sort;
 
 /// Bytes of a local header in front of its name.
 pub(super) const LOCAL: u64 = 30;
@@ -70,7 +71,9 @@ impl Directory {
         // An entry takes more bytes than this in the directory: what is declared beyond is a lie.
         let room = usize::try_from(declared.min(len / 46)).unwrap_or(0);
         let mut all = Vec::with_capacity(room);
-        let mut names = String::new();
+        // The names are what is left of the directory, or less.
+        let left = zip.eocd_offset().saturating_sub(start).saturating_sub(46 * room as u64).min(u32::MAX.into());
+        let mut names = String::with_capacity(usize::try_from(left).unwrap_or(0));
         let mut root = Root::default();
         let mut entries = zip.entries(&mut buffer);
         loop {
@@ -109,14 +112,16 @@ impl Directory {
 
     /// Checks that no two entries share bytes, and tells each how much room it has.
     fn lay_out(&mut self, start: u64) -> Result<()> {
-        let mut order: Vec<u32> = Vec::new();
+        let mut order: Vec<(u64, u32)> = Vec::new();
         if !self.entries.is_sorted_by_key(|entry| entry.offset) {
             let many = |_| Error::limit("the entries of the archive", self.entries.len() as u64, u32::MAX.into());
-            order = (0..u32::try_from(self.entries.len()).map_err(many)?).collect();
-            order.sort_by_key(|which| self.entries.get(usize_of(*which)).map_or(0, |entry| entry.offset));
+            let count = u32::try_from(self.entries.len()).map_err(many)?;
+            order = self.entries.iter().map(|entry| entry.offset).zip(0..count).collect();
+            order.sort_unstable();
         }
-        let at =
-            |place: usize| if order.is_empty() { place } else { order.get(place).map_or(0, |which| usize_of(*which)) };
+        let at = |place: usize| {
+            if order.is_empty() { place } else { order.get(place).map_or(0, |(_, which)| usize_of(*which)) }
+        };
         for place in 0..self.entries.len() {
             let next = if place + 1 < self.entries.len() { self.entries.get(at(place + 1)).copied() } else { None };
             let room = next.map_or(start, |next| next.offset);
@@ -151,15 +156,23 @@ impl Directory {
     fn divide(&mut self) -> Result<()> {
         let Self { names, root, entries, others, .. } = self;
         let skipped = u32::try_from(root.len()).unwrap_or(u32::MAX);
+        // Most files are in the folder of the one before.
+        let mut last = ("", Ok(Folder::Root));
         entries.retain_mut(|entry| {
             if entry.why.is_none() {
-                match name_in(names, entry).strip_prefix(root.as_str()).map(check_path) {
-                    Some(Ok(())) => {
-                        entry.name += skipped;
-                        entry.name_len -= skipped;
-                        return true;
+                match name_in(names, entry).strip_prefix(root.as_str()) {
+                    Some(path) => {
+                        let (folder, file) = split(path);
+                        if folder != last.0 {
+                            last = (folder, check_folder(folder));
+                        }
+                        entry.why = check_file(file).and_then(|()| fits(last.1?, file)).err();
+                        if entry.why.is_none() {
+                            entry.name += skipped;
+                            entry.name_len -= skipped;
+                            return true;
+                        }
                     }
-                    Some(Err(why)) => entry.why = Some(why),
                     None if name_in(names, entry).starts_with("__MACOSX/") => entry.why = Some(Why::Foreign),
                     None => entry.why = Some(Why::Outside),
                 }
@@ -167,11 +180,7 @@ impl Directory {
             others.push(*entry);
             false
         });
-        entries.sort_unstable_by(|one, two| name_in(names, one).cmp(name_in(names, two)));
-        let twice = entries.windows(2).find_map(|pair| match pair {
-            [one, two] if name_in(names, one) == name_in(names, two) => Some((*one, *two)),
-            _ => None,
-        });
+        let twice = sort(names, entries);
         let Some((one, two)) = twice else { return Ok(()) };
         let (first, second) = (one.offset.min(two.offset), one.offset.max(two.offset));
         let detail = format!("two entries have one name: they begin at byte {first} and at byte {second}");
@@ -232,14 +241,12 @@ struct Root {
 
 impl Root {
     fn see(&mut self, name: &str) {
-        if self.at_top {
+        if self.at_top || self.folders.iter().any(|folder| name.starts_with(folder.as_str())) {
             return;
         }
         match root_of(name) {
             Some("") => self.at_top = true,
-            Some(folder) if self.folders.len() < 2 && self.folders.iter().all(|seen| seen != folder) => {
-                self.folders.push(folder.to_owned());
-            }
+            Some(folder) if self.folders.len() < 2 => self.folders.push(folder.to_owned()),
             _ => {}
         }
     }
@@ -261,7 +268,8 @@ impl Root {
     }
 }
 
-fn name_in<'n>(names: &'n str, entry: &Entry) -> &'n str {
+/// The name of an entry among all names.
+pub(super) fn name_in<'n>(names: &'n str, entry: &Entry) -> &'n str {
     let start = usize_of(entry.name);
     names.get(start..start + usize_of(entry.name_len)).unwrap_or_default()
 }

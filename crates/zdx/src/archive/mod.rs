@@ -31,6 +31,7 @@
 mod content;
 mod directory;
 mod names;
+mod order;
 mod pack;
 mod read;
 mod unpack;

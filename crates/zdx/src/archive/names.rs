@@ -1,5 +1,6 @@
 //! Which names an archive's entries may have: the paths of the format, and why another is none.
 
+use crate::layout::check_collection;
 use crate::wire::id;
 
 /// Bytes of one part of a path that common file systems take.
@@ -59,8 +60,9 @@ pub(super) fn check_name(name: &str) -> Result<(), Why> {
     if matches!(bytes, [letter, b':', ..] if letter.is_ascii_alphabetic()) {
         return Err(Why::Drive);
     }
-    // One look at each byte for the names that are as they should be.
-    if bytes.iter().any(|byte| byte.is_ascii_control() || *byte == b'\\') || !name.is_ascii() {
+    // Two looks at all bytes at once for the names that are as they should be.
+    let odd = bytes.iter().fold(false, |odd, byte| odd | !matches!(byte, b' '..=b'~') | (*byte == b'\\'));
+    if odd {
         if bytes.contains(&b'\\') {
             return Err(Why::Backslash);
         }
@@ -68,40 +70,88 @@ pub(super) fn check_name(name: &str) -> Result<(), Why> {
             return Err(Why::Control);
         }
     }
-    if name.split('/').any(|part| part == "..") { Err(Why::Parent) } else { Ok(()) }
+    if two_dots(bytes) && name.split('/').any(|part| part == "..") { Err(Why::Parent) } else { Ok(()) }
+}
+
+fn two_dots(bytes: &[u8]) -> bool {
+    let behind = bytes.get(1..).unwrap_or_default();
+    bytes.iter().zip(behind).fold(false, |two, (one, next)| two | ((*one == b'.') & (*next == b'.')))
+}
+
+/// What the folder of a path means for the file in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Folder {
+    /// The root of the tree.
+    Root,
+    /// Documents that are files.
+    Documents,
+    /// Any other of the store's.
+    Any,
 }
 
 /// Checks a path relative to the root of the tree, of which [`check_name`] has nothing to say.
 pub(super) fn check_path(path: &str) -> Result<(), Why> {
-    for part in path.split('/') {
-        if part.is_empty() || part == "." {
-            return Err(Why::Hollow);
+    let (folder, file) = split(path);
+    let kind = check_folder(folder);
+    check_file(file)?;
+    fits(kind?, file)
+}
+
+/// A path's folder, with its slash, and the file's name.
+pub(super) fn split(path: &str) -> (&str, &str) {
+    let end = memchr::memrchr(b'/', path.as_bytes()).map_or(0, |slash| slash + 1);
+    path.split_at_checked(end).unwrap_or(("", path))
+}
+
+/// Checks a folder, with its slash, as far as it concerns the files in it.
+pub(super) fn check_folder(folder: &str) -> Result<Folder, Why> {
+    let Some(folder) = folder.strip_suffix('/') else { return Ok(Folder::Root) };
+    folder.split('/').try_for_each(check_file)?;
+    let mut parts = folder.split('/');
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some("collections"), Some(collection), third, fourth) if check_collection(collection).is_ok() => {
+            match (third, fourth) {
+                (Some("docs"), None) => Ok(Folder::Documents),
+                (Some("docs"), Some(_)) => Err(Why::NoDocument),
+                // Any other file of a collection is kept, known or not.
+                _ => Ok(Folder::Any),
+            }
         }
-        if part.len() > LONGEST_PART {
-            return Err(Why::Long);
-        }
-        if matches!(part, "__MACOSX" | ".DS_Store" | "Thumbs.db" | "desktop.ini") || part.starts_with("._") {
-            return Err(Why::Foreign);
-        }
-    }
-    if path == "zds.json" {
-        return Ok(());
-    }
-    match path.split_once('/') {
-        // Any file of a collection is kept, known or not: only documents have names of which something is asked.
-        Some(("collections", rest)) => match rest.split_once('/') {
-            None => Err(Why::NoPath),
-            Some((_, file)) => match file.strip_prefix("docs/") {
-                None => Ok(()),
-                Some(name) => match name.strip_suffix(".json").map(id::check_file_name) {
-                    Some(Ok(())) => Ok(()),
-                    _ => Err(Why::NoDocument),
-                },
-            },
-        },
-        Some(("metadata" | ".zds", _)) => Ok(()),
+        (Some("metadata" | ".zds"), ..) => Ok(Folder::Any),
         _ => Err(Why::NoPath),
     }
+}
+
+/// Checks the name of a file, or of a folder, by itself.
+pub(super) fn check_file(part: &str) -> Result<(), Why> {
+    match part.as_bytes() {
+        [] | [b'.'] => Err(Why::Hollow),
+        bytes if bytes.len() > LONGEST_PART => Err(Why::Long),
+        [b'.', b'_', ..] => Err(Why::Foreign),
+        [b'_' | b'.' | b'T' | b'd', ..] if matches!(part, "__MACOSX" | ".DS_Store" | "Thumbs.db" | "desktop.ini") => {
+            Err(Why::Foreign)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// May a file of this name be in a folder of this kind?
+pub(super) fn fits(folder: Folder, file: &str) -> Result<(), Why> {
+    match folder {
+        Folder::Any => Ok(()),
+        Folder::Root if file == "zds.json" => Ok(()),
+        Folder::Root => Err(Why::NoPath),
+        Folder::Documents => match file.strip_suffix(".json") {
+            Some(name) if is_document(name.as_bytes()) => Ok(()),
+            _ => Err(Why::NoDocument),
+        },
+    }
+}
+
+/// What [`id::check_file_name`] says, for a million names at once.
+fn is_document(name: &[u8]) -> bool {
+    let allowed = name.iter().fold(true, |all, byte| all & id::allowed(*byte));
+    allowed && (1..=id::MOST).contains(&name.len()) && name.first() != Some(&b'.') && !two_dots(name)
 }
 
 /// The folder in front of the tree that this name speaks for, with its slash: empty where the tree stands at the root.
@@ -137,6 +187,8 @@ mod tests {
             ("readme.txt", Why::NoPath),
             ("collections/a", Why::NoPath),
             ("other/a/meta/x", Why::NoPath),
+            ("collections/.x/meta/x", Why::NoPath),
+            ("collections/a:b/meta/x", Why::NoPath),
             ("collections//meta/x", Why::Hollow),
             ("collections/./meta/x", Why::Hollow),
             ("", Why::Hollow),
@@ -165,6 +217,14 @@ mod tests {
         ] {
             assert_eq!(check_name(name), Err(why), "{name:?}");
             assert!(why.hostile());
+        }
+    }
+
+    #[test]
+    fn documents_are_named_by_ids() {
+        for name in ["a", "A-1_x.y", "", ".a", "a..b", "a.", "a b", "\u{e9}", &"a".repeat(250), &"a".repeat(256)] {
+            let expected = id::check_file_name(name).is_ok();
+            assert_eq!(is_document(name.as_bytes()), expected, "{name}");
         }
     }
 

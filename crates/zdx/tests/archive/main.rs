@@ -4,4 +4,5 @@
 
 mod builder;
 mod folders;
+mod hostile;
 mod reading;

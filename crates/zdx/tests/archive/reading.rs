@@ -179,3 +179,34 @@ fn the_directory_may_have_another_order_than_the_files() {
     turned.extend(rest);
     assert_eq!(all(Source::from(turned)).unwrap(), all(Source::from(data)).unwrap());
 }
+
+#[test]
+fn files_are_found_whatever_order_the_directory_has() {
+    // Names that begin alike, that are alike in their first eight bytes, and some of other folders between them.
+    let mut paths: Vec<String> = (0..300)
+        .flat_map(|number| {
+            [format!("collections/a/docs/doc-0123456789-{number}.json"), format!("collections/a/docs/d{number}-x.json")]
+        })
+        .collect();
+    for path in
+        ["zds.json", "collections/a/doc/x", "collections/a/docs-b/x", "collections/a/meta/x", "collections/\u{e9}/x"]
+    {
+        paths.push(path.to_owned());
+    }
+    let mut sorted = paths.clone();
+    sorted.sort();
+    for step in [1, 7, 604] {
+        let items: Vec<_> = (0..paths.len()).map(|number| &paths[number * step % paths.len()]).collect();
+        let items: Vec<_> = items.into_iter().map(|path| store(path, path.as_bytes())).collect();
+        let archive = open(build(&items)).unwrap();
+        assert!(archive.files().eq(sorted.iter()), "{step}");
+        for path in &sorted {
+            assert_eq!(whole(&archive, path).unwrap(), path);
+        }
+        let twice: Vec<_> = items.iter().cloned().chain([items[step].clone()]).collect();
+        let error = open(build(&twice)).unwrap_err().to_string();
+        assert!(error.starts_with("zds: two entries have one name: they begin at byte "), "{error}");
+        let name = String::from_utf8(items[step].name.clone()).unwrap();
+        assert!(error.ends_with(&format!("key {name:?})")), "{error} {name}");
+    }
+}
