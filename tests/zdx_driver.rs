@@ -2,19 +2,22 @@
 //!
 //! ```text
 //! zdx-driver dump STORE                     every document of a store or archive, as the other driver tells it
+//! zdx-driver scan STORE COLLECTION [--where FIELD=JSON]... [--fields a,b.c]
 //! zdx-driver pack STORE ARCHIVE [--method store|deflate]
 //! zdx-driver unpack ARCHIVE DIRECTORY
 //! ```
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use container_core::{OutputOptions, Sync};
+use serde_json::{Value, json};
 use wharf_tests::zdx_dump;
-use zdx::Options;
 use zdx::archive::{Archive, Compression, PackOptions, UnpackOptions, pack, unpack};
+use zdx::{Fields, Filter, Options, Predicate, Store};
 
 /// Anything that fails is told in words.
 type Outcome = Result<(), String>;
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
             packed(tree, archive, Compression::Store)
         }
         ["pack", tree, archive, "--method", "deflate"] => packed(tree, archive, Compression::Deflate(6)),
+        ["scan", store, collection, asked @ ..] => scan(store, collection, asked),
         ["unpack", archive, directory] => unpacked(archive, directory),
         _ => {
             eprintln!("usage: zdx-driver VERB ..., as its source says");
@@ -47,6 +51,41 @@ fn dump(store: &str) -> Outcome {
     let mut out = std::io::stdout().lock();
     for told in zdx_dump::dump(Path::new(store))? {
         writeln!(out, "{}", told.to_json()).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Documents that have certain values, sorted by id, and of each only some fields.
+fn scan(store: &str, collection: &str, asked: &[&str]) -> Outcome {
+    let (mut wanted, mut fields) = (Vec::new(), None);
+    for pair in asked.chunks(2) {
+        match pair {
+            ["--where", one] => {
+                let (field, value) = one.split_once('=').ok_or("--where takes FIELD=JSON")?;
+                let value = serde_json::from_str(value).map_err(|error| format!("--where: {error}"))?;
+                wanted.push(Predicate::Eq(field.to_owned(), value));
+            }
+            ["--fields", paths] => fields = Some(Fields::new(paths.split(','))),
+            _ => return Err(format!("{pair:?} is no question")),
+        }
+    }
+    let filter = Filter::new(&Predicate::And(wanted));
+    let failed = |error: zdx::Error| error.to_string();
+    let collection = Store::open(store).and_then(|store| store.collection(collection)).map_err(failed)?;
+    let mut found = BTreeMap::new();
+    for document in collection.documents().map_err(failed)? {
+        let document = document.map_err(failed)?;
+        if filter.holds(document.bytes()).map_err(|error| error.to_string())? {
+            let value = match &fields {
+                Some(fields) => document.fields(fields).map(Value::Object),
+                None => document.value(),
+            };
+            found.insert(document.id().to_owned(), value.map_err(failed)?);
+        }
+    }
+    let mut out = std::io::stdout().lock();
+    for (id, document) in found {
+        writeln!(out, "{}", json!({"id": id, "document": document})).map_err(|error| error.to_string())?;
     }
     Ok(())
 }

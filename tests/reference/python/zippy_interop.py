@@ -126,6 +126,34 @@ def by_python(dice, root):
             store.delete(name)
 
 
+def paths_of(value, before=""):
+    """Paths of members whose names an argument can hold, and their values."""
+    for name, inner in value.items() if isinstance(value, dict) else ():
+        if name and not set(name) & set(".,=\0"):
+            yield before + name, inner
+            yield from paths_of(inner, f"{before}{name}.")
+
+
+def scans(dice, root, theirs):
+    """Some fields of documents, of all and of those that have some value."""
+    for collection in sorted({collection for _, collection, _ in theirs}):
+        documents = [told["document"] for told in zippy_driver.told("dump", root) if (told["collection"], told["mode"]) == (collection, "lines")]
+        paths = [pair for document in documents for pair in paths_of(document)]
+        if not paths or any(key[:2] == ("docs", collection) for key in theirs):
+            continue
+        # Floats the reference reads in questions otherwise than in documents.
+        values = [(path, value) for path, value in paths if isinstance(value, (str, int, type(None))) and "\0" not in str(value)]
+        asked = ["--fields", ",".join(path for path, _ in dice.choices(paths, k=3))]
+        for path, value in dice.sample(values, min(2, len(values))):
+            for more in ([], asked, asked + ["--where", f"{path}={json.dumps(value)}"]):
+                asking = ["scan", root, collection, "--where", f"{path}={json.dumps(value)}", *more]
+                (ours, found) = (list(map(exact, zippy_driver.split(run(program, *asking)))) for program in (OURS, THEIRS))
+                for told in ours:
+                    told["document"].pop("_id", None)
+                assert ours == found and found, asking
+                COUNTS["scanned"] += len(found)
+
+
 def theirs_to_ours(dice, folder, count):
     kinds = [by_driver, by_files, by_rebuild, by_python, by_driver]
     for n in range(count):
@@ -134,6 +162,7 @@ def theirs_to_ours(dice, folder, count):
         kind(dice, root)
         theirs = dump(THEIRS, "dump", root)
         same(root, dump(OURS, "dump", root), theirs)
+        scans(dice, root, theirs)
         assert dump(THEIRS, "dump", root) == theirs, f"reading {root} has changed it"
         archive = Path(f"{root}.zds")
         run(THEIRS, "pack", root, archive)

@@ -6,12 +6,13 @@ use crate::shell;
 use crate::zippy::Zippy;
 
 /// What was compared, in the order in which it is told, and what has to be there of it.
-const COUNTED: [(&str, Least); 5] = [
+const COUNTED: [(&str, Least); 6] = [
     ("stores of theirs", Least::Count),
     ("archives of theirs", Least::Count),
     ("archives of ours", Least::Count),
     ("documents", Least::Count),
     ("lines", Least::One),
+    ("scanned", Least::One),
 ];
 
 /// How many of a thing are the least.
