@@ -3,12 +3,14 @@
     python zippy_interop.py DRIVER OURS DIRECTORY --seed N --count K
 
 DRIVER is that of tests/reference/zippy, OURS its counterpart over crate `zdx`, which knows the same verbs. The reference writes stores of random documents, in
-Rust and Python, and archives of them; we read them, pack them and unpack them, and it reads those. Whatever differs ends the script. It prints as JSON how much was compared.
+Rust and Python, and archives of them; we read them, pack them and unpack them, and it reads those. It is killed at work, too. Whatever differs ends the script. It prints as JSON how much was compared.
 """
 
 import argparse
 import json
 import random
+import signal
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -22,6 +24,51 @@ from zippy_random import a_document, a_line, an_id, exact, exact_of
 THEIRS = zippy_driver.DRIVER
 OURS = Path(sys.argv[2]).resolve()
 COUNTS = Counter()
+
+
+class Run:
+    """A program that does operations one by one, each answered by a line."""
+
+    def __init__(self, program, verb, *arguments):
+        self.process = subprocess.Popen([program, verb, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read().decode()
+        return json.loads(line)
+
+    def do(self, *operations):
+        for operation in operations:
+            self.process.stdin.write(operation.encode() + b"\n")
+            self.process.stdin.flush()
+            answer = self.answer()
+            assert "error" not in answer, (operation[:200], answer)
+
+    def end(self):
+        """Lets it end by itself; returns what it complained about."""
+        self.process.stdin.close()
+        said = self.process.stderr.read().decode()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        code = self.process.wait()
+        assert (code == 0) == (said == ""), (code, said)
+        return said
+
+    def kill(self):
+        """Lets it hang with whatever it has not written yet, and ends it at once."""
+        self.process.stdin.write(b"hang\n")
+        self.process.stdin.flush()
+        assert self.answer() == "hanging"
+        self.process.send_signal(signal.SIGKILL)
+        assert self.process.wait() == -signal.SIGKILL
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            stream.close()
 
 
 def run(program, verb, *arguments, lines=()):
@@ -181,6 +228,32 @@ def theirs_to_ours(dice, folder, count):
         COUNTS["archives of theirs"] += 1
 
 
+def killed(dice, folder, count):
+    """The reference is killed in the middle of a batch: what its last index has is there, and nothing that was never put."""
+    for n in range(count):
+        root = folder / f"{n:04}"
+        first, second = pairs(dice, 30), pairs(dice, 40)
+        if n % 3 == 1:
+            # Too long for its buffer, and written at once; the line feed stays in the buffer.
+            second.append(("long", {"text": "x" * 300_000}))
+        elif n % 3 == 2:
+            # The buffer is written several times.
+            second += [(f"large-{each}", {"text": "y" * dice.randrange(20_000, 60_000)}) for each in range(30)]
+        kept, put = ({("c", name): exact_of(document) for name, document in some} for some in (first, first + second))
+        script = Run(THEIRS, "script", root, "c", "--batch", 100_000)
+        script.do(*(f"raw {line}" for line in spelt(dice, first)), "flush")
+        script.do(*(f"raw {line}" for line in spelt(dice, second)))
+        script.kill()
+        data = (root / "collections/c/meta/data.jsonl").read_bytes()
+        COUNTS["without line feed"] += not data.endswith(b"\n")
+        found = {key[1:]: document for key, (document, _) in dump(OURS, "dump", root).items()}
+        assert kept.keys() <= found.keys(), root
+        for key, document in found.items():
+            assert document in (put[key], kept.get(key)), (root, key)
+        COUNTS["beyond the last index"] += len(found.keys() - kept.keys())
+        COUNTS["killed"] += 1
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("driver", type=Path)
@@ -192,6 +265,7 @@ def main():
     dice = random.Random(given.seed)
     place = lambda name: given.directory / name
     theirs_to_ours(dice, place("theirs"), given.count)
+    killed(dice, place("killed"), max(3, given.count // 6))
     print(json.dumps(COUNTS))
 
 

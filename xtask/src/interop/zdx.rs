@@ -6,13 +6,16 @@ use crate::shell;
 use crate::zippy::Zippy;
 
 /// What was compared, in the order in which it is told, and what has to be there of it.
-const COUNTED: [(&str, Least); 6] = [
+const COUNTED: [(&str, Least); 9] = [
     ("stores of theirs", Least::Count),
     ("archives of theirs", Least::Count),
     ("archives of ours", Least::Count),
     ("documents", Least::Count),
     ("lines", Least::One),
     ("scanned", Least::One),
+    ("killed", Least::One),
+    ("without line feed", Least::One),
+    ("beyond the last index", Least::One),
 ];
 
 /// How many of a thing are the least.
