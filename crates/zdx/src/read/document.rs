@@ -10,14 +10,24 @@ use crate::FORMAT_NAME;
 use crate::layout::{DATA, DOCS, DOCUMENT, META};
 use crate::read::fields::Fields;
 use crate::read::line::Raw;
+use crate::read::table::entry_at;
 use crate::wire::json;
+
+/// Where a document's id is.
+#[derive(Debug, Clone)]
+pub(crate) enum Id<'c> {
+    /// Here.
+    Is(Cow<'c, [u8]>),
+    /// In the index, where it is looked up when it is asked for: a walk over documents in an order that is not the index's need not go there.
+    In { index: &'c [u8], position: u64 },
+}
 
 /// A document: its id, and its JSON as it stands in the file.
 ///
 /// It borrows from the mapped file where there is one. Nothing was parsed yet: what is wrong with the JSON is told by what parses it.
 #[derive(Debug, Clone)]
 pub struct Document<'c> {
-    pub(crate) id: Cow<'c, [u8]>,
+    pub(crate) id: Id<'c>,
     pub(crate) bytes: Raw<'c>,
     /// Of its line; none where it has a file of its own.
     pub(crate) offset: Option<u64>,
@@ -27,8 +37,12 @@ impl Document<'_> {
     /// The id by which the index knows it, or the name of its file.
     #[must_use]
     pub fn id(&self) -> &str {
+        let id = match &self.id {
+            Id::Is(id) => id,
+            Id::In { index, position } => entry_at(index, *position).map(|entry| entry.id).unwrap_or_default(),
+        };
         // Ids of an index were checked when it was read.
-        std::str::from_utf8(&self.id).unwrap_or_default()
+        std::str::from_utf8(id).unwrap_or_default()
     }
 
     /// Its JSON, byte for byte as it stands in the file; of a line without the line end.

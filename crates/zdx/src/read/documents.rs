@@ -6,9 +6,10 @@ use std::ops::Range;
 use container_core::{Bytes, Error, Result, Source};
 
 use crate::read::collection::{Collection, in_data};
-use crate::read::document::Document;
-use crate::read::line::{Raw, line, line_in};
+use crate::read::document::{Document, Id};
+use crate::read::line::{Raw, line, line_in, line_of};
 use crate::read::places::Place;
+use crate::read::table::entry_at;
 use crate::wire::lines::BYTE_ORDER_MARK;
 
 /// What of data that are not in memory is read at once, if the next document is not longer.
@@ -18,6 +19,10 @@ const WINDOW: u64 = 1 << 20;
 #[derive(Debug, Clone)]
 pub struct Documents<'c> {
     collection: &'c Collection,
+    /// The data, where they lie in memory.
+    memory: Option<&'c [u8]>,
+    /// The index in which the places are.
+    index: &'c [u8],
     places: &'c [Place],
     files: &'c [String],
     rows: Range<u64>,
@@ -28,10 +33,19 @@ pub struct Documents<'c> {
 }
 
 impl<'c> Documents<'c> {
-    pub(crate) fn new(collection: &'c Collection, places: &'c [Place], files: &'c [String], rows: Range<u64>) -> Self {
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io) where the index was not read before.
+    pub(crate) fn new(
+        collection: &'c Collection,
+        places: &'c [Place],
+        files: &'c [String],
+        rows: Range<u64>,
+    ) -> Result<Self> {
+        let memory = collection.data.as_ref().and_then(Source::as_slice);
+        let index = collection.table()?.map_or(&[][..], |table| table.bytes());
         let all = places.len() as u64 + files.len() as u64;
         let rows = rows.start.min(all)..rows.end.min(all);
-        Self { collection, places, files, rows, end: 0, window: (0, Bytes::new()) }
+        Ok(Self { collection, memory, index, places, files, rows, end: 0, window: (0, Bytes::new()) })
     }
 
     /// The number of the next document, counted from 0.
@@ -63,24 +77,34 @@ impl<'c> Documents<'c> {
 
     #[inline]
     fn line(&mut self, place: Place) -> Result<Document<'c>> {
-        let id = self.collection.id_at(place.position)?;
-        let found = match &self.collection.data {
-            Some(data) if data.as_slice().is_some() => line(data, place.offset, place.length),
-            Some(data) => self.read(data, place),
-            None => Err(Error::usage("there are no data")),
+        let found = match (self.memory, &self.collection.data) {
+            (Some(bytes), Some(data)) => line_of(bytes, data, place.offset, place.length),
+            (None, Some(data)) => self.read(data, place),
+            (_, None) => Err(Error::usage("there are no data")),
         };
-        let failed = |error: Error| in_data(error).in_key(String::from_utf8_lossy(id).into_owned());
         let bytes = match found {
             Ok(bytes) => bytes,
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(self.failed(error, place)),
         };
         if place.offset < self.end {
-            let end = self.end;
-            let error = format!("the line begins in front of byte {end}, where the one of the document before ends");
-            return Err(failed(Error::invalid(error).at(place.offset)));
+            return Err(self.failed(self.overlap(place), place));
         }
         self.end = place.offset + bytes.len() as u64;
-        Ok(Document { id: Cow::Borrowed(id), bytes, offset: Some(place.offset) })
+        let id = Id::In { index: self.index, position: place.position };
+        Ok(Document { id, bytes, offset: Some(place.offset) })
+    }
+
+    #[cold]
+    fn overlap(&self, place: Place) -> Error {
+        let end = self.end;
+        let error = format!("the line begins in front of byte {end}, where the one of the document before ends");
+        Error::invalid(error).at(place.offset)
+    }
+
+    #[cold]
+    fn failed(&self, error: Error, place: Place) -> Error {
+        let id = entry_at(self.index, place.position).map(|entry| entry.id).unwrap_or_default();
+        in_data(error).in_key(String::from_utf8_lossy(id).into_owned())
     }
 
     fn read(&mut self, data: &'c Source, place: Place) -> Result<Raw<'c>> {
@@ -108,7 +132,7 @@ impl<'c> Documents<'c> {
         let bytes = self.collection.home.document(id, &self.collection.options)?;
         let missing = || Error::invalid("the file of the document is gone").in_key(id.clone());
         let bytes = bytes.ok_or_else(missing)?;
-        Ok(Document { id: Cow::Borrowed(id.as_bytes()), bytes: Raw::Shared(bytes), offset: None })
+        Ok(Document { id: Id::Is(Cow::Borrowed(id.as_bytes())), bytes: Raw::Shared(bytes), offset: None })
     }
 }
 
@@ -127,11 +151,3 @@ impl<'c> Iterator for Documents<'c> {
 }
 
 impl std::iter::FusedIterator for Documents<'_> {}
-
-impl Collection {
-    #[inline]
-    fn id_at(&self, position: u64) -> Result<&[u8]> {
-        let entry = self.table()?.and_then(|table| table.entry(position));
-        Ok(entry.map(|entry| entry.id).unwrap_or_default())
-    }
-}

@@ -35,7 +35,18 @@ type Ends = (usize, usize);
 /// where it is no whole line, or more than one.
 #[inline]
 pub(crate) fn line(data: &Source, offset: u64, length: u32) -> Result<Raw<'_>> {
-    let Some(bytes) = data.as_slice() else { return read_line(data, offset, length) };
+    match data.as_slice() {
+        Some(bytes) => line_of(bytes, data, offset, length),
+        None => read_line(data, offset, length),
+    }
+}
+
+/// The line of an entry in data that lie in memory.
+///
+/// # Errors
+/// As [`line`].
+#[inline]
+pub(crate) fn line_of<'b>(bytes: &'b [u8], data: &Source, offset: u64, length: u32) -> Result<Raw<'b>> {
     let found = usize::try_from(offset).ok().and_then(|start| ends(bytes, start, length, start == 0, true));
     match found {
         Some((start, end)) => Ok(Raw::Borrowed(bytes.get(start..end).unwrap_or_default())),

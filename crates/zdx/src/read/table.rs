@@ -1,10 +1,11 @@
 //! Where in an index each id is: a table of positions, beside the entries and without copies of them.
 //!
 //! A place of the table is a number of 64 bits: 40 for the position of an entry in the index and 24 of the id's hash, so that a look-up
-//! waits for one place of the table and then for the entry. The table is cut into shares by the first bits of the hash, which different
-//! threads fill: each walks over all entries, which are read in their order, and puts those in that belong to its shares. So of several
-//! entries of one id the last one stays, whatever the number of threads. The hash is seeded by chance: no file can be made that has all
-//! its ids in one place.
+//! waits for one place of the table and then for the entry. The table is cut into shares by the first bits of the hash. Some million
+//! entries at a time are sorted by share, and then put into the shares, one after another, so that what is written to lies close together;
+//! different threads sort different entries, and fill different shares. What was sorted comes in the order of the entries: so of several
+//! entries of one id the last one stays, whatever the number of threads. The hash is seeded by chance: no file can be made that has all its
+//! ids in one place.
 
 use std::hash::{BuildHasher, Hasher};
 use std::thread;
@@ -12,7 +13,7 @@ use std::thread;
 use container_core::{Bytes, Error, Pages, Result};
 use foldhash::quality::RandomState;
 
-use crate::wire::index::{Entry, Index};
+use crate::wire::index::{Entries, Entry, Index};
 
 /// Indexes of fewer entries are walked over by one thread.
 const SMALL: u64 = 1 << 15;
@@ -25,6 +26,9 @@ const SHARE_BITS: u32 = 5;
 
 /// Places of the smallest table that is cut into shares.
 const CUT: usize = 1 << 12;
+
+/// Entries that are sorted at a time, 16 bytes for each.
+const ROUND: u64 = 1 << 20;
 
 /// All entries of an index, checked, and the table in which ids are searched.
 #[derive(Debug)]
@@ -77,7 +81,7 @@ impl Table {
             let mut slots: Pages<u64> = Pages::zeroed(places);
             let share = if places < CUT { places } else { places >> SHARE_BITS };
             let bits = places.trailing_zeros();
-            if let Some(seen) = fill(&index, &mut slots, share, bits, &hash, threads)? {
+            if let Some(seen) = fill(&index, &mut slots, share, bits, &hash, threads, ROUND)? {
                 return Ok(Self { slots, bits, share, hash, seen, bytes });
             }
             // A share was full: that takes a seed that cannot be met by chance, and still is no error.
@@ -134,13 +138,8 @@ fn hash_of(state: &RandomState, id: &[u8]) -> u64 {
 
 /// An entry of an index that was walked over before; its bytes lie where they lay.
 #[inline]
-fn entry_at(bytes: &[u8], position: u64) -> Option<Entry<'_>> {
-    let bytes = bytes.get(usize::try_from(position).ok()?..)?;
-    let (len, rest) = bytes.split_first_chunk::<2>()?;
-    let (id, rest) = rest.split_at_checked(u16::from_le_bytes(*len).into())?;
-    let (offset, rest) = rest.split_first_chunk::<8>()?;
-    let length = rest.first_chunk::<4>()?;
-    Some(Entry { id, offset: u64::from_le_bytes(*offset), length: u32::from_le_bytes(*length) })
+pub(crate) fn entry_at(file: &[u8], position: u64) -> Option<Entry<'_>> {
+    Entry::split(file.get(usize::try_from(position).ok()?..)?).map(|(entry, _)| entry)
 }
 
 /// The place that the first bits of a hash name, and the first one of its share.
@@ -181,72 +180,148 @@ fn fill(
     bits: u32,
     hash: &RandomState,
     threads: usize,
+    round: u64,
 ) -> Result<Option<Seen>> {
-    let each = (slots.len() / share).div_ceil(threads).max(1) * share;
-    let mut parts: Vec<(usize, &mut [u64])> =
-        slots.chunks_mut(each).enumerate().map(|(number, part)| (number * each, part)).collect();
-    let last = parts.pop();
-    let all = thread::scope(|scope| {
-        let others: Vec<_> = parts
-            .into_iter()
-            .map(|(first, part)| scope.spawn(move || fill_part(index, part, first, share, bits, hash)))
-            .collect();
-        let own = last.map(|(first, part)| fill_part(index, part, first, share, bits, hash));
-        let others =
-            others.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        own.into_iter().chain(others).collect::<Result<Option<Vec<Seen>>>>()
-    })?;
-    Ok(all.map(|parts| {
-        let ids = parts.iter().map(|part| part.ids).sum();
-        Seen { ids, ..parts.first().copied().unwrap_or_default() }
-    }))
-}
-
-/// Walks over all entries and puts in those that belong to the places from `first` on.
-fn fill_part(
-    index: &Index<'_>,
-    slots: &mut [u64],
-    first: usize,
-    share: usize,
-    bits: u32,
-    hash: &RandomState,
-) -> Result<Option<Seen>> {
-    let mut seen = Seen { entries: index.len(), ids: 0, is_in_order: true, covered: 0 };
+    let shares = slots.len() / share;
+    let mut seen = Seen { entries: index.len(), is_in_order: true, ..Seen::default() };
+    let mut sorted: Vec<Sorted> = (0..threads).map(|_| Sorted::new(shares)).collect();
     let mut entries = index.entries();
-    let bytes = index.file();
-    loop {
-        let position = entries.offset();
-        let Some(entry) = entries.next() else { return Ok(Some(seen)) };
-        let entry = entry?;
-        seen.is_in_order &= entry.offset >= seen.covered;
-        seen.covered = seen.covered.max(entry.offset.saturating_add(entry.length.into()));
-        let found = hash_of(hash, entry.id);
-        let (place, base) = first_place(found, bits, share);
-        let Some(own) = base.checked_sub(first).filter(|own| *own < slots.len()) else { continue };
-        if let Err(error) = std::str::from_utf8(entry.id) {
-            let at = position + 2 + error.valid_up_to() as u64;
-            return Err(Error::invalid("an id in the index is not UTF-8").at(at));
+    let mut left = index.len();
+    while left > 0 {
+        let round = left.min(round);
+        left -= round;
+        let each = round.div_ceil(threads as u64);
+        // Where a part begins is known when those in front of it were walked over.
+        let mut parts = Vec::with_capacity(threads);
+        for sorted in &mut sorted {
+            let count = each.min(round.saturating_sub(each * parts.len() as u64));
+            parts.push((entries.clone(), count, sorted));
+            if parts.len() < threads {
+                (0..count).try_for_each(|_| entries.next().transpose().map(drop))?;
+            }
         }
-        let mut place = own + (place - base);
-        let mut left = share;
-        loop {
-            let Some(slot) = slots.get_mut(place) else { return Ok(None) };
-            if *slot == 0 {
-                *slot = slot_of(found, position);
-                seen.ids += 1;
-                break;
-            }
-            if has_tag(*slot, found) && entry_at(bytes, position_in(*slot)).is_some_and(|other| other.id == entry.id) {
-                *slot = slot_of(found, position);
-                break;
-            }
-            left -= 1;
-            if left == 0 {
-                return Ok(None);
-            }
-            place = next_place(place, own, share);
+        let walked = on_threads(parts, |(entries, count, sorted)| sorted.take(entries, count, hash, bits, share));
+        for walked in walked {
+            let walked = walked?;
+            seen.is_in_order &= walked.is_in_order && (walked.first >= seen.covered);
+            seen.covered = seen.covered.max(walked.covered);
+            entries = walked.behind;
+        }
+        let most = shares.div_ceil(threads);
+        let parts = slots.chunks_mut(most * share).enumerate().map(|(part, slots)| (part * most, slots)).collect();
+        let put_in = on_threads(parts, |(first, slots)| {
+            let mut shares = slots.chunks_mut(share).enumerate();
+            shares.try_fold(0, |ids, (number, slots)| {
+                Some(ids + put_in(slots, first + number, &sorted, index.file(), bits)?)
+            })
+        });
+        for ids in put_in {
+            let Some(ids) = ids else { return Ok(None) };
+            seen.ids += ids;
         }
     }
+    // What follows the last one is an error.
+    entries.next().transpose()?;
+    Ok(Some(seen))
+}
+
+/// Does the work on every part, each but the last one on a thread of its own; the results come in their order.
+fn on_threads<P: Send, T: Send>(mut parts: Vec<P>, work: impl Fn(P) -> T + Sync) -> Vec<T> {
+    let last = parts.pop();
+    thread::scope(|scope| {
+        let work = &work;
+        let others: Vec<_> = parts.into_iter().map(|part| scope.spawn(move || work(part))).collect();
+        let last = last.map(work);
+        let others =
+            others.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        others.chain(last).collect()
+    })
+}
+
+/// Entries by the shares that they belong to: the hash of the id, and the position.
+struct Sorted(Vec<Vec<(u64, u64)>>);
+
+/// What a walk over some entries found.
+struct Walked<'b> {
+    /// The offset of the first one.
+    first: u64,
+    is_in_order: bool,
+    covered: u64,
+    /// The entries behind them.
+    behind: Entries<'b>,
+}
+
+impl Sorted {
+    fn new(shares: usize) -> Self {
+        Self((0..shares).map(|_| Vec::new()).collect())
+    }
+
+    /// Takes so many entries in the place of those that are there.
+    fn take<'b>(
+        &mut self,
+        mut entries: Entries<'b>,
+        count: u64,
+        hash: &RandomState,
+        bits: u32,
+        share: usize,
+    ) -> Result<Walked<'b>> {
+        // A little more than by chance: few of them have to grow.
+        let some = usize::try_from(count).unwrap_or(0) / self.0.len();
+        for sorted in &mut self.0 {
+            sorted.clear();
+            sorted.reserve(some + some / 32);
+        }
+        let shift = share.trailing_zeros();
+        let (mut first, mut is_in_order, mut covered) = (None, true, 0);
+        for _ in 0..count {
+            let position = entries.offset();
+            let Some(entry) = entries.next().transpose()? else { break };
+            first.get_or_insert(entry.offset);
+            is_in_order &= entry.offset >= covered;
+            covered = covered.max(entry.offset.saturating_add(entry.length.into()));
+            if !entry.id.is_ascii()
+                && let Err(error) = std::str::from_utf8(entry.id)
+            {
+                let at = position + 2 + error.valid_up_to() as u64;
+                return Err(Error::invalid("an id in the index is not UTF-8").at(at));
+            }
+            let found = hash_of(hash, entry.id);
+            let (place, _) = first_place(found, bits, share);
+            if let Some(sorted) = self.0.get_mut(place >> shift) {
+                sorted.push((found, position));
+            }
+        }
+        Ok(Walked { first: first.unwrap_or(u64::MAX), is_in_order, covered, behind: entries })
+    }
+}
+
+/// Puts what belongs to a share into it; the number of ids that were not there, or nothing where there is no place left.
+fn put_in(slots: &mut [u64], number: usize, all: &[Sorted], file: &[u8], bits: u32) -> Option<u64> {
+    let mut ids = 0;
+    for (hash, position) in all.iter().filter_map(|sorted| sorted.0.get(number)).flatten() {
+        let (mut place, base) = first_place(*hash, bits, slots.len());
+        place -= base;
+        let mut left = slots.len();
+        loop {
+            let slot = slots.get_mut(place)?;
+            if *slot == 0 {
+                *slot = slot_of(*hash, *position);
+                ids += 1;
+                break;
+            }
+            if has_tag(*slot, *hash) && id_at(file, position_in(*slot)) == id_at(file, *position) {
+                *slot = slot_of(*hash, *position);
+                break;
+            }
+            left = left.checked_sub(1).filter(|left| *left > 0)?;
+            place = next_place(place, 0, slots.len());
+        }
+    }
+    Some(ids)
+}
+
+fn id_at(file: &[u8], position: u64) -> Option<&[u8]> {
+    entry_at(file, position).map(|entry| entry.id)
 }
 
 #[cfg(test)]
@@ -306,10 +381,32 @@ mod tests {
     }
 
     #[test]
+    fn rounds_and_threads_do_not_matter() {
+        let bytes = file((0..5000u64).map(|n| (format!("{}", n % 1999), n * 3, 3)));
+        let index = Index::parse(&bytes).unwrap();
+        let hash = RandomState::default();
+        let filled = |threads, round| {
+            let mut slots = vec![0; 8192];
+            let seen = fill(&index, &mut slots, 256, 13, &hash, threads, round).unwrap().unwrap();
+            (seen, slots)
+        };
+        let at_once = filled(1, 5000);
+        assert_eq!(at_once.0, Seen { entries: 5000, ids: 1999, is_in_order: true, covered: 15000 });
+        for (threads, round) in [(1, 1), (1, 999), (3, 1000), (4, 5000), (7, 5), (7, 4999)] {
+            assert_eq!(filled(threads, round), at_once, "{threads} {round}");
+        }
+        // What is out of order where two threads meet, is seen.
+        let bytes = file((0..100u64).map(|n| (n.to_string(), (n + 50) % 100 * 3, 3)));
+        let index = Index::parse(&bytes).unwrap();
+        let seen = fill(&index, &mut [0; 512], 512, 9, &hash, 2, 100).unwrap().unwrap();
+        assert_eq!((seen.is_in_order, seen.covered), (false, 300));
+    }
+
+    #[test]
     fn a_full_share_is_no_endless_search() {
         let bytes = file((0..20).map(|n| (n.to_string(), 0, 0)));
         let index = Index::parse(&bytes).unwrap();
-        assert_eq!(fill(&index, &mut [0; 16], 16, 4, &RandomState::default(), 1).unwrap(), None);
+        assert_eq!(fill(&index, &mut [0; 16], 16, 4, &RandomState::default(), 1, ROUND).unwrap(), None);
     }
 
     #[test]

@@ -240,6 +240,36 @@ fn an_index_that_lies_is_an_error_for_those_it_lies_about() {
 }
 
 #[test]
+fn a_document_begins_with_the_id_that_was_looked_for() {
+    for (line, id, wanted) in [
+        (r#"{"_id":"a","x":{"_id":"b"}}"#, "a", None),
+        (r#"{"_id": "a"}"#, "a", None),
+        // Of several ones the index chose.
+        (r#"{"_id":"a","_id":"b"}"#, "a", None),
+        (r#"{"_id":"a","_id":"b"}"#, "b", None),
+        (r#"{"_id":"a","_id":"b"}"#, "c", Some("\"b\"")),
+        (r#"{"_id":"ab"}"#, "a", Some("\"ab\"")),
+        (r#"{"_id":"a\\"}"#, "a\\", None),
+        (r#"{"_id":"a\",","_id":"b"}"#, "a\\", Some("\"b\"")),
+        (r#"{"x":"_id","_id":"a"}"#, "a", None),
+    ] {
+        let made = Made::new(&format!("{line}\n"));
+        made.index(&[(id, 0, u32::try_from(line.len()).unwrap() + 1)], false);
+        let collection = made.open();
+        for _ in 0..3 {
+            match (collection.get(id), wanted) {
+                (Ok(found), None) => assert_eq!(found.unwrap().bytes(), line.as_bytes()),
+                (Err(error), Some(wanted)) => {
+                    let wanted = format!("the index names the line of the document {wanted} (byte 0");
+                    assert!(error.to_string().contains(&wanted), "{error}");
+                }
+                (found, _) => panic!("{line} {id}: {found:?}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn files_come_behind_lines_in_their_order() {
     let made = Made::new(THREE);
     made.index(&[("a", 0, 18)], false);

@@ -28,6 +28,18 @@ pub struct Entry<'b> {
     pub length: u32,
 }
 
+impl<'b> Entry<'b> {
+    /// The entry with which these bytes begin, and what follows it; nothing where they hold no whole one.
+    #[inline]
+    pub(crate) fn split(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
+        let (len, rest) = bytes.split_first_chunk::<2>()?;
+        let (id, rest) = rest.split_at_checked(u16::from_le_bytes(*len).into())?;
+        let (offset, rest) = rest.split_first_chunk::<8>()?;
+        let (length, rest) = rest.split_first_chunk::<4>()?;
+        Some((Self { id, offset: u64::from_le_bytes(*offset), length: u32::from_le_bytes(*length) }, rest))
+    }
+}
+
 /// The head of an index, and the bytes of its entries.
 #[derive(Debug, Clone, Copy)]
 pub struct Index<'b> {
@@ -128,7 +140,24 @@ impl Entries<'_> {
 impl<'b> Iterator for Entries<'b> {
     type Item = Result<Entry<'b>>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
+        if !self.ended
+            && let Some(left) = self.left.checked_sub(1)
+            && let Some((entry, rest)) = Entry::split(self.cursor.rest())
+        {
+            let offset = self.cursor.offset() + (AROUND + entry.id.len()) as u64;
+            (self.left, self.cursor) = (left, Cursor::at(rest, offset));
+            return Some(Ok(entry));
+        }
+        self.end()
+    }
+}
+
+impl<'b> Entries<'b> {
+    /// What comes in the place of a whole entry.
+    #[cold]
+    fn end(&mut self) -> Option<Result<Entry<'b>>> {
         if self.ended {
             return None;
         }
