@@ -87,7 +87,9 @@ fn perform(step: Step, status_before: &str) -> Result<(), String> {
         Step::Fmt => {
             shell::run(shell::cargo(["fmt", "--all", "--check"]))?;
             // They have workspaces of their own.
-            for apart in ["fuzz/Cargo.toml", "tests/reference/zippy/Cargo.toml"] {
+            for apart in
+                ["fuzz/Cargo.toml", "tests/reference/zippy/Cargo.toml", "tests/reference/zippy-bench/Cargo.toml"]
+            {
                 let mut fmt = shell::cargo(["fmt", "--check", "--manifest-path"]);
                 fmt.arg(shell::root().join(apart));
                 shell::run(fmt)?;

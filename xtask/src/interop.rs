@@ -121,7 +121,8 @@ pub(crate) fn zippy_or_skip(what: &str) -> Result<Option<Zippy>, String> {
     or_skip(Zippy::install(), what)
 }
 
-fn or_skip<T>(installed: Result<T, Trouble>, what: &str) -> Result<Option<T>, String> {
+/// Nothing, and a line that says so, where a package registry cannot be reached.
+pub(crate) fn or_skip<T>(installed: Result<T, Trouble>, what: &str) -> Result<Option<T>, String> {
     match installed {
         Ok(reference) => Ok(Some(reference)),
         Err(Trouble::Unreachable(why)) => {

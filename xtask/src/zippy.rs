@@ -60,12 +60,22 @@ fn is_current(directory: &Path) -> Result<bool, String> {
 }
 
 fn build(directory: &Path) -> Result<Zippy, Trouble> {
-    let mut cargo = shell::cargo(["build", "--quiet", "--release", "--locked", "--manifest-path"]);
-    cargo.arg(sources().join("Cargo.toml")).arg("--target-dir").arg(directory);
+    built(&sources(), directory, "zippy-driver", &["--locked"]).map(|program| Zippy { program })
+}
+
+/// The program that does the same works with zdx and with the reference. Its lock file names what our crates depend on, too, and follows
+/// them: it is not locked.
+pub(crate) fn benchmark() -> Result<PathBuf, Trouble> {
+    built(&shell::root().join("tests/reference/zippy-bench"), &directory()?, "zippy-bench", &[])
+}
+
+fn built(sources: &Path, directory: &Path, name: &str, more: &[&str]) -> Result<PathBuf, Trouble> {
+    let mut cargo = shell::cargo(["build", "--quiet", "--release", "--manifest-path"]);
+    cargo.arg(sources.join("Cargo.toml")).arg("--target-dir").arg(directory).args(more);
     registry::run(cargo)?;
-    let program = directory.join("release").join(format!("zippy-driver{}", std::env::consts::EXE_SUFFIX));
+    let program = directory.join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     match program.exists() {
-        true => Ok(Zippy { program }),
+        true => Ok(program),
         false => Err(Trouble::Failed(format!("{} was not built", program.display()))),
     }
 }

@@ -8,6 +8,7 @@ mod idv_write;
 mod leb128;
 mod simplebloom;
 mod table;
+mod zdx;
 
 use clap::{Args, Subcommand};
 
@@ -32,6 +33,8 @@ enum Subject {
     Leb128(leb128::Options),
     /// Bloom filters beside Python's simplebloom
     Simplebloom(simplebloom::Options),
+    /// Stores of documents beside the crate zippy_data
+    Zdx(contest::Options),
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
@@ -53,6 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             let python = crate::python::Python::install().map_err(|trouble| trouble.to_string())?;
             simplebloom::run(&python, options)
         }
+        Subject::Zdx(options) => zdx::run(options).map_err(|trouble| trouble.to_string()),
     }
 }
 
@@ -68,6 +72,7 @@ pub(crate) fn smoke() -> Result<(), String> {
     if let Some(python) = interop::python_or_skip("the benchmark beside ds-format")? {
         ds::run(&python, &contest::Options::SMOKE)?;
     }
+    interop::or_skip(zdx::run(&contest::Options::SMOKE), "the benchmark beside zippy_data")?;
     match interop::mlnet_or_skip("the benchmark beside ML.NET")? {
         Some(mlnet) => idv::run(&mlnet, &idv::Options::smoke()),
         None => Ok(()),

@@ -1,0 +1,112 @@
+//! Stores of documents beside `zippy_data`: one program does the same works with both in one process, and this says what is met.
+
+use serde_json::Value;
+
+use super::contest::{Bench, Contest, OURS, Options, place};
+use crate::registry::Trouble;
+use crate::shell;
+use crate::zippy;
+
+/// Documents of about 205 bytes, as the reference's own benchmarks make them.
+const FULL: u64 = 1_000_000;
+const QUICK: u64 = 2_000;
+
+/// Repetitions of each of our works in a round.
+const REPEATS: &str = "3";
+
+/// Threads of the reference, and of ours where the work says so.
+const THREADS: &str = "4";
+
+const THEIRS: &str = "zippy_data";
+
+const fn beside(words: &'static str, work: &'static str, theirs: &'static str, target: Option<f64>) -> Contest {
+    Contest { words, work, beside: THEIRS, who: THEIRS, theirs, target }
+}
+
+const CONTESTS: [Contest; 19] = [
+    beside("open, until many gets are fast", "open, ordered", "open, ordered", Some(60.0)),
+    beside("the same, index in a hash map's order", "open, hashed", "open, hashed", Some(60.0)),
+    beside("open, one get", "first get, ordered", "first get, ordered", Some(60.0)),
+    beside("the same, index in a hash map's order", "first get, hashed", "first get, hashed", Some(60.0)),
+    beside("200,000 gets by chance, raw; theirs parse", "get raw, ordered", "get, ordered", Some(8.0)),
+    beside("the same, index in a hash map's order", "get raw, hashed", "get, hashed", Some(8.0)),
+    beside("200,000 gets by chance, parsed", "get, ordered", "get, ordered", Some(1.3)),
+    beside("the same, index in a hash map's order", "get, hashed", "get, hashed", Some(1.3)),
+    beside("scan raw, in order, 1 thread; theirs 4", "scan raw, ordered", "scan raw, ordered", Some(6.0)),
+    beside("the same, index in a hash map's order", "scan raw, hashed", "scan raw, hashed", Some(6.0)),
+    beside("open and scan raw", "open and scan raw, ordered", "open and scan raw, ordered", None),
+    beside("the same, index in a hash map's order", "open and scan raw, hashed", "open and scan raw, hashed", None),
+    beside("scan, parsed, 1 thread; theirs 4", "scan", "scan", Some(2.0)),
+    beside("the same; theirs are freed, too, as ours are", "scan", "scan and free", None),
+    beside("scan, parsed, 4 threads", "scan, 4 threads", "scan", Some(6.0)),
+    beside("the same; theirs are freed, too, as ours are", "scan, 4 threads", "scan and free", None),
+    beside("the same, values given to one thread in order", "scan, 4 threads, handed over", "scan and free", None),
+    beside("rebuild the index, 1 thread", "rebuild, 1 thread", "rebuild", Some(5.0)),
+    beside("rebuild the index, 4 threads", "rebuild, 4 threads", "rebuild", Some(20.0)),
+];
+
+/// Works of different names that come to the same: what one of them gives is what all of them have to give.
+const SAME: &[&[&str]] = &[
+    &["open, ordered", "open, hashed"],
+    &["first get, ordered", "first get, hashed"],
+    &["get raw, ordered", "get raw, hashed"],
+    &["get, ordered", "get, hashed"],
+    &["scan raw, ordered", "scan raw, hashed", "open and scan raw, ordered", "open and scan raw, hashed"],
+    &["scan", "scan and free", "scan, 4 threads", "scan, 4 threads, handed over"],
+    &["rebuild", "rebuild, 1 thread", "rebuild, 4 threads"],
+];
+
+/// Builds the program, for which a package registry may have to be asked.
+pub(crate) fn run(options: &Options) -> Result<(), Trouble> {
+    let program = zippy::benchmark()?;
+    let bench = measure(&program, if options.quick { QUICK } else { FULL }, options.rounds())?;
+    options.show(&bench, &CONTESTS, "")?;
+    Ok(())
+}
+
+fn measure(program: &std::path::Path, documents: u64, rounds: u32) -> Result<Bench, String> {
+    let place = place("zdx")?;
+    let directory = place.path();
+    eprintln!("making the stores in {}", directory.display());
+    let command = |words: &[&str]| {
+        let mut command = shell::program(program);
+        let (verb, options) = words.split_at(1);
+        command.args(verb).arg(directory).args(options).env("RAYON_NUM_THREADS", THREADS);
+        command
+    };
+    shell::run(command(&["make", "--documents", &documents.to_string()]))?;
+    // Every document is the same for both.
+    eprint!("{}", shell::text(command(&["check"]))?);
+    let mut bench = Bench::default();
+    for round in 1..=rounds {
+        eprintln!("round {round} of {rounds}");
+        let lines = shell::text(command(&["run", "--repeat", REPEATS]))?;
+        for who in [OURS, THEIRS] {
+            bench.take(who, &lines_of(who, &lines))?;
+        }
+    }
+    bench.check(SAME)?;
+    Ok(bench)
+}
+
+/// The lines that tell of somebody's works.
+fn lines_of(who: &str, lines: &str) -> String {
+    let is_by = |line: &&str| {
+        let told: Option<Value> = serde_json::from_str(line).ok();
+        // What nobody can read is complained of by who takes it.
+        told.is_none_or(|told| told.get("who").and_then(Value::as_str) == Some(who))
+    };
+    lines.lines().filter(is_by).map(|line| format!("{line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn works_are_told_apart_by_who_did_them() {
+        let lines = "{\"who\":\"ours\",\"n\":1}\n{\"who\":\"zippy_data\"}\nnoise\n{\"who\":\"ours\",\"n\":2}\n";
+        assert_eq!(lines_of(OURS, lines), "{\"who\":\"ours\",\"n\":1}\nnoise\n{\"who\":\"ours\",\"n\":2}\n");
+        assert_eq!(lines_of(THEIRS, lines), "{\"who\":\"zippy_data\"}\nnoise\n");
+    }
+}
