@@ -6,6 +6,9 @@ use crate::wire::id;
 /// Bytes of one part of a path that common file systems take.
 const LONGEST_PART: usize = 255;
 
+/// Parts of a path, at most: an entry of a few bytes is not to become thousands of folders.
+const DEEPEST: usize = 32;
+
 /// Why an entry is left alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
@@ -19,6 +22,7 @@ pub(super) enum Why {
     NotText,
     Hollow,
     Long,
+    Deep,
     Foreign,
     Outside,
     NoPath,
@@ -38,6 +42,7 @@ impl Why {
             Self::NotText => "its name is not UTF-8",
             Self::Hollow => "a part of its name is empty or \".\"",
             Self::Long => "a part of its name has more than 255 bytes",
+            Self::Deep => "its path has more than 32 parts",
             Self::Foreign => "it is what a system leaves beside files",
             Self::Outside => "it stands outside the tree",
             Self::NoPath => "its name is no path of the format",
@@ -107,6 +112,9 @@ pub(super) fn split(path: &str) -> (&str, &str) {
 pub(super) fn check_folder(folder: &str) -> Result<Folder, Why> {
     let Some(folder) = folder.strip_suffix('/') else { return Ok(Folder::Root) };
     folder.split('/').try_for_each(check_file)?;
+    if folder.split('/').count() >= DEEPEST {
+        return Err(Why::Deep);
+    }
     let mut parts = folder.split('/');
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
         (Some("collections"), Some(collection), third, fourth) if check_collection(collection).is_ok() => {
@@ -183,6 +191,9 @@ mod tests {
             assert_eq!((check_name(path), check_path(path)), (Ok(()), Ok(())), "{path}");
         }
         let long = format!("collections/{}/meta/x", "a".repeat(256));
+        let deep = |parts: usize| format!("metadata/{}x", "a/".repeat(parts - 2));
+        assert_eq!(check_path(&deep(32)), Ok(()));
+        let deep = deep(33);
         for (path, why) in [
             ("readme.txt", Why::NoPath),
             ("collections/a", Why::NoPath),
@@ -193,6 +204,7 @@ mod tests {
             ("collections/./meta/x", Why::Hollow),
             ("", Why::Hollow),
             (&*long, Why::Long),
+            (&*deep, Why::Deep),
             ("collections/a/docs/x.txt", Why::NoDocument),
             ("collections/a/docs/.json", Why::NoDocument),
             ("collections/a/docs/a..b.json", Why::NoDocument),

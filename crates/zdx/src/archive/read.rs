@@ -2,6 +2,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::iter::FusedIterator;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use container_core::{Bytes, Error, Limits, OpenOptions, Result, Source};
@@ -12,6 +13,9 @@ use super::names::{Why, check_path};
 
 /// Inflated files up to this size are kept in memory, larger ones in a temporary file.
 const IN_MEMORY: u64 = 64 << 20;
+
+/// All of them together, then temporary files are used for small ones, too.
+const IN_MEMORY_TOGETHER: u64 = 256 << 20;
 
 /// A store in a ZIP archive, opened: its directory has been read, nothing else.
 ///
@@ -28,6 +32,8 @@ struct Inner {
     inflaters: Inflaters,
     /// Files that were inflated; one that is under way is waited for.
     inflated: Mutex<HashMap<u64, Arc<Mutex<Option<Source>>>>>,
+    /// Bytes of them that are in memory.
+    held: AtomicU64,
 }
 
 /// An entry of the archive that is none of the store's. It is left alone.
@@ -46,7 +52,7 @@ pub struct Stranger<'a> {
 }
 
 impl Archive {
-    /// Opens an archive. Costs a read of its directory; a million entries take some 80 MB of memory.
+    /// Opens an archive. Costs a read of its directory; a million entries take some 90 MB of memory.
     ///
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io); [`Invalid`](container_core::ErrorKind::Invalid) for what is no ZIP archive, has no store in it or
@@ -70,6 +76,7 @@ impl Archive {
                 directory,
                 inflaters: Inflaters::default(),
                 inflated: Mutex::default(),
+                held: AtomicU64::new(0),
             }))),
             Err(error) => Err(named(error.in_format("zds"), name.as_deref())),
         }
@@ -147,7 +154,7 @@ impl Archive {
     ///
     /// What is stored is the archive's own bytes in place, of which nothing is read but the entry's header; its CRC is not
     /// checked ([`verify`](Self::verify) does). What is compressed is inflated once, checked, and kept for as long as the archive: in memory
-    /// up to 64 MiB (less where `limits.block_bytes` is less), else in a temporary file.
+    /// up to 64 MiB (less where `limits.block_bytes` is less) and 256 MiB in all, else in a temporary file.
     ///
     /// # Errors
     /// What is wrong with the entry, with its name as key and its place.
@@ -224,7 +231,7 @@ impl Archive {
         if let Some(content) = &*slot {
             return Ok(content.clone());
         }
-        let content = if entry.size <= IN_MEMORY.min(self.0.limits.block_bytes) {
+        let content = if self.hold(entry.size) {
             self.0.inflaters.whole(entry, data).map(Source::from)
         } else {
             self.spool(entry, data)
@@ -232,6 +239,14 @@ impl Archive {
         let content = content.map_err(|error| error.shifted(start))?;
         *slot = Some(content.clone());
         Ok(content)
+    }
+
+    /// Takes memory for a file that is kept, where it is to be had.
+    fn hold(&self, size: u64) -> bool {
+        let more = |held: u64| held.checked_add(size).filter(|held| *held <= IN_MEMORY_TOGETHER);
+        let small = size <= IN_MEMORY.min(self.0.limits.block_bytes);
+        // A file that turns out to be damaged has taken its part for good: the worst of it is a temporary file more.
+        small && self.0.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
     /// Inflates into a temporary file that vanishes with the archive.

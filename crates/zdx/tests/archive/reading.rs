@@ -210,3 +210,19 @@ fn files_are_found_whatever_order_the_directory_has() {
         assert!(error.ends_with(&format!("key {name:?})")), "{error} {name}");
     }
 }
+
+#[test]
+fn what_is_kept_in_memory_has_an_end() {
+    // 60 MiB each: the first four are held in memory, the others in temporary files, and all read the same.
+    let content = vec![b'x'; 60 << 20];
+    let one = deflate("collections/a/meta/0", &content);
+    let named = |number: usize| one.clone().with(|item| item.name = format!("collections/a/meta/{number}").into());
+    let archive = open(build(&(0..6).map(named).collect::<Vec<_>>())).unwrap();
+    for _ in 0..2 {
+        for path in archive.files() {
+            let file = archive.file(path).unwrap().unwrap();
+            assert_eq!(file.len(), content.len() as u64);
+            assert!(file.read(0..file.len()).unwrap() == content, "{path}");
+        }
+    }
+}
