@@ -350,3 +350,23 @@ impl fmt::Debug for Documents<'_> {
         f.debug_struct("Documents").field("left", &self.entries.len()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_in_memory_is_counted() {
+        let empty = Source::from(&b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"[..]);
+        let open =
+            |limits| Archive::from_source(empty.clone(), None, &OpenOptions::default().with_limits(limits)).unwrap();
+        let archive = open(Limits::default());
+        assert!(!archive.hold(IN_MEMORY + 1));
+        for _ in 0..4 {
+            assert!(archive.hold(IN_MEMORY));
+        }
+        assert!(!archive.hold(1) && archive.hold(0));
+        let archive = open(Limits::default().with_block_bytes(10));
+        assert!(!archive.hold(11) && archive.hold(10));
+    }
+}

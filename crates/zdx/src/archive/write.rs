@@ -553,8 +553,8 @@ mod tests {
         assert!(one.add("x", &Source::from(&b""[..])).is_err());
         assert!(one.end().is_ok());
         let mut two = writer();
-        for _ in 0..2 {
-            two.add("zds.json", &Source::from(&b""[..])).unwrap();
+        for path in ["zds.json", "collections/a/meta/x", "zds.json"] {
+            two.add(path, &Source::from(&b""[..])).unwrap();
         }
         let error = two.end().unwrap_err();
         assert_eq!(error.to_string(), "zds: two files were added under one name (key \"zds.json\")");

@@ -80,6 +80,10 @@ fn a_tree_is_packed_and_unpacked() {
                 ("readme.txt".to_owned(), "its name is no path of the format"),
             ]
         );
+        // In order of their paths, wherever the folder has them.
+        let place_of = |path: &String| bytes.windows(path.len()).position(|window| window == path.as_bytes());
+        let archive = Archive::open(&target, &OpenOptions::default()).unwrap();
+        assert!(archive.files().map(|path| place_of(&path.to_owned()).unwrap()).is_sorted());
         // Another day, another place: the same bytes.
         let again = place.path().join("copy");
         tree(&again);
@@ -115,6 +119,8 @@ fn single_files_are_replaced_and_skipped() {
     let options = PackOptions::default()
         .replacing("collections/a/meta/index.bin", Source::from(&b"new"[..]))
         .replacing("collections/a-b/meta/index.bin", Source::from(&b"made"[..]))
+        .replacing("collections/a-b/meta/never", Source::from(&b""[..]))
+        .skipping("collections/a-b/meta/never")
         .skipping("collections/a-b/meta/order.ids");
     let packed = pack(&root, &target, &options).unwrap();
     assert_eq!(packed.files, 7);

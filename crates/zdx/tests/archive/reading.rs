@@ -226,3 +226,27 @@ fn what_is_kept_in_memory_has_an_end() {
         }
     }
 }
+
+#[test]
+fn sizes_may_stand_behind_the_data() {
+    // As a writer to a pipe leaves it: nothing in front, sixteen bytes behind.
+    let mut items = Vec::new();
+    for item in [store("collections/a/docs/x.json", b"{}"), deflate("collections/a/docs/y.json", b"[1,1,1,1,1,1]")] {
+        items.push(item.with(|item| item.flags = 8));
+    }
+    let (places, bytes) = build_at(&items);
+    let mut streamed = bytes.clone();
+    for place in places {
+        streamed[place as usize + 14..place as usize + 26].fill(0);
+    }
+    let archive = open(streamed.clone()).unwrap();
+    assert_eq!(archive.document("a", "y").unwrap().unwrap(), "[1,1,1,1,1,1]");
+    archive.verify(&mut |finding| panic!("{}", finding.error)).unwrap();
+    // Without the flag zeros are a lie.
+    for place in [0, 57] {
+        streamed[place + 6] = 0;
+    }
+    let mut found = 0;
+    open(streamed).unwrap().verify(&mut |_| found += 1).unwrap();
+    assert_eq!(found, 2);
+}
