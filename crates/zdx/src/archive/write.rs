@@ -1,5 +1,7 @@
 //! Writing an archive: local headers with sizes and CRC in front of the data, a sorted directory, nothing that depends on the day.
 
+mod records;
+
 use std::fmt;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
@@ -9,12 +11,10 @@ use flate2::{Compress, FlushCompress, Status};
 
 use super::content::{DEFLATE, PIECE, Pieces, STORE};
 use super::names::{Why, check_name, check_path};
+use records::{Record, local, shared};
 
 /// Collected before it is written; a header that is still here is completed without a seek.
 const BUFFER: usize = 1 << 20;
-
-/// January 1, 1980, midnight: the earliest day that the fields can hold.
-const DAY: u32 = 0x21 << 16;
 
 /// A regular file that its owner may write and all may read; a folder.
 const FILE: u32 = 0o100_644 << 16;
@@ -74,18 +74,6 @@ pub struct ArchiveWriter<W = Output> {
     /// Numbers from here on need ZIP64.
     large: u64,
     many: u64,
-}
-
-/// A file that has been added.
-#[derive(Clone, Copy)]
-struct Record {
-    name: usize,
-    name_len: u16,
-    folder: bool,
-    crc: u32,
-    size: u64,
-    packed: u64,
-    offset: u64,
 }
 
 impl ArchiveWriter {
@@ -420,156 +408,5 @@ fn check(name: &str, path: &str) -> Result<u16> {
     u16::try_from(name.len()).map_err(|_| refuse("its path has more than 65535 bytes"))
 }
 
-/// The header in front of an entry's data. A large one has room for large sizes, whatever they are.
-fn local(name: &str, record: &Record, method: u16, large: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(30 + name.len() + 20);
-    out.extend_from_slice(b"PK\x03\x04");
-    shared(&mut out, name, record, method, if large { 45 } else { 20 });
-    for number in [record.packed, record.size] {
-        let short = if large { u32::MAX } else { u32::try_from(number).unwrap_or(u32::MAX) };
-        out.extend_from_slice(&short.to_le_bytes());
-    }
-    out.extend_from_slice(&record.name_len.to_le_bytes());
-    out.extend_from_slice(&if large { 20_u16 } else { 0 }.to_le_bytes());
-    out.extend_from_slice(name.as_bytes());
-    if large {
-        out.extend_from_slice(&[1, 0, 16, 0]);
-        out.extend_from_slice(&record.size.to_le_bytes());
-        out.extend_from_slice(&record.packed.to_le_bytes());
-    }
-    out
-}
-
-/// What both headers have in the middle: the version needed, flags, method, time and CRC.
-fn shared(out: &mut Vec<u8>, name: &str, record: &Record, method: u16, needed: u16) {
-    let flags: u16 = if name.is_ascii() { 0 } else { 1 << 11 };
-    for number in [needed, flags, method] {
-        out.extend_from_slice(&number.to_le_bytes());
-    }
-    out.extend_from_slice(&DAY.to_le_bytes());
-    out.extend_from_slice(&record.crc.to_le_bytes());
-}
-
 #[cfg(test)]
-mod tests {
-    use std::io::Cursor;
-
-    use container_core::{OpenOptions, testkit};
-
-    use super::*;
-    use crate::archive::Archive;
-
-    const FILES: [(&str, &[u8]); 4] = [
-        ("zds.json", b"{}"),
-        ("collections/b/docs/y.json", b"{\"y\": [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]}"),
-        ("collections/a\u{e9}/meta/data.jsonl", b""),
-        ("collections/b/docs/x.json", b"{}"),
-    ];
-
-    fn write<W: Write + Seek>(sink: W, compression: Compression, large: u64, many: u64) -> Result<(W, u64)> {
-        let mut writer = ArchiveWriter::new(sink, compression)?;
-        (writer.large, writer.many) = (large, many);
-        for (path, content) in FILES {
-            writer.add(path, &Source::from(content))?;
-        }
-        writer.add_folder("collections/empty/")?;
-        writer.end()
-    }
-
-    fn check(bytes: Vec<u8>) {
-        let archive = Archive::from_source(Source::from(bytes), None, &OpenOptions::default()).unwrap();
-        assert_eq!(archive.collections(), ["a\u{e9}", "b", "empty"]);
-        assert_eq!((archive.len(), archive.strangers().count()), (4, 0));
-        for (path, content) in FILES {
-            let source = archive.file(path).unwrap().unwrap();
-            assert_eq!(source.read(0..source.len()).unwrap(), content);
-        }
-        archive.verify(&mut |finding| panic!("{}", finding.error)).unwrap();
-    }
-
-    #[test]
-    fn what_is_written_is_read_with_and_without_zip64() {
-        for compression in
-            [Compression::Store, Compression::Deflate(0), Compression::Deflate(6), Compression::Deflate(9)]
-        {
-            let whole = |large, many| {
-                let (sink, len) = write(Cursor::new(Vec::new()), compression, large, many).unwrap();
-                assert_eq!(sink.get_ref().len() as u64, len);
-                sink.into_inner()
-            };
-            let plain = whole(u32::MAX.into(), u16::MAX.into());
-            assert!(!plain.windows(4).any(|four| four == b"PK\x06\x06"));
-            check(plain.clone());
-            assert_eq!(plain, whole(u32::MAX.into(), u16::MAX.into()), "the same bytes");
-            // The end's numbers, some of the entries', all of them.
-            for (large, many) in [(u32::MAX.into(), 5), (60, 100), (3, 100), (0, 0)] {
-                let bytes = whole(large, many);
-                assert!(bytes.windows(4).any(|four| four == b"PK\x06\x06"), "{large} {many}");
-                check(bytes);
-            }
-        }
-    }
-
-    #[test]
-    fn headers_are_completed_in_the_buffer_and_behind_it() {
-        let content: Vec<u8> =
-            (0..3_000_000_u32).map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()[3]).collect();
-        for compression in [Compression::Store, Compression::Deflate(1)] {
-            let mut writer = ArchiveWriter::new(Cursor::new(Vec::new()), compression).unwrap();
-            writer.add("zds.json", &Source::from(&b"{}"[..])).unwrap();
-            writer.add("collections/a/meta/data.jsonl", &Source::from(content.clone())).unwrap();
-            writer.add("collections/a/docs/x.json", &Source::from(&b"[]"[..])).unwrap();
-            let bytes = writer.end().unwrap().0.into_inner();
-            let archive = Archive::from_source(Source::from(bytes), None, &OpenOptions::default()).unwrap();
-            archive.verify(&mut |finding| panic!("{}", finding.error)).unwrap();
-            let data = archive.file("collections/a/meta/data.jsonl").unwrap().unwrap();
-            assert!(data.read(0..data.len()).unwrap() == content);
-        }
-    }
-
-    #[test]
-    fn a_sink_that_breaks_is_reported() {
-        let large = vec![7; BUFFER + 10];
-        let calls = testkit::every_write_may_fail(|sink| {
-            let mut writer = ArchiveWriter::new(sink, Compression::Store)?;
-            writer.add("collections/a/meta/data.jsonl", &Source::from(large.clone()))?;
-            writer.add("zds.json", &Source::from(&b"{}"[..]))?;
-            writer.end().map(drop)
-        });
-        assert!(calls >= 5, "{calls}");
-    }
-
-    #[test]
-    fn what_cannot_be_added() {
-        let writer = || ArchiveWriter::new(Cursor::new(Vec::new()), Compression::Store).unwrap();
-        let add = |path: &str| writer().add(path, &Source::from(&b""[..])).unwrap_err().to_string();
-        let refused = "zds: this file cannot be in an archive: ";
-        assert_eq!(add("readme"), format!("{refused}its name is no path of the format (key \"readme\")"));
-        assert_eq!(add("../x"), format!("{refused}its name leads out of the tree by \"..\" (key \"../x\")"));
-        let deep = format!("metadata/{}x", "abc/".repeat(40));
-        assert_eq!(add(&deep), format!("{refused}its path has more than 32 parts (key {deep:?})"));
-        // A refusal harms nothing; a file that breaks off does.
-        let mut one = writer();
-        assert!(one.add("x", &Source::from(&b""[..])).is_err());
-        assert!(one.end().is_ok());
-        let mut two = writer();
-        for path in ["zds.json", "collections/a/meta/x", "zds.json"] {
-            two.add(path, &Source::from(&b""[..])).unwrap();
-        }
-        let error = two.end().unwrap_err();
-        assert_eq!(error.to_string(), "zds: two files were added under one name (key \"zds.json\")");
-        for (size, wanted) in [
-            (2, "zds: the file has more than the 2 bytes that it had before (key \"zds.json\")"),
-            (4, "zds: the file has 3 bytes, and had 4 before (key \"zds.json\")"),
-        ] {
-            let mut three = writer();
-            assert_eq!(three.add_from("zds.json", size, |sink| sink(b"abc")).unwrap_err().to_string(), wanted);
-            let whole = "zds: the archive is not whole: a file could not be added before";
-            let again = three.add("collections/a/meta/x", &Source::from(&b""[..])).unwrap_err();
-            assert_eq!(again.to_string(), format!("{whole} (key \"collections/a/meta/x\")"));
-            assert_eq!(three.end().unwrap_err().to_string(), whole);
-        }
-        let error = ArchiveWriter::new(Cursor::new(Vec::new()), Compression::Deflate(10)).unwrap_err();
-        assert_eq!(error.to_string(), "zds: the level of DEFLATE is 0 to 9, not 10");
-    }
-}
+mod tests;

@@ -1,0 +1,118 @@
+use std::io::Cursor;
+
+use container_core::{OpenOptions, testkit};
+
+use super::*;
+use crate::archive::Archive;
+
+const FILES: [(&str, &[u8]); 4] = [
+    ("zds.json", b"{}"),
+    ("collections/b/docs/y.json", b"{\"y\": [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]}"),
+    ("collections/a\u{e9}/meta/data.jsonl", b""),
+    ("collections/b/docs/x.json", b"{}"),
+];
+
+fn write<W: Write + Seek>(sink: W, compression: Compression, large: u64, many: u64) -> Result<(W, u64)> {
+    let mut writer = ArchiveWriter::new(sink, compression)?;
+    (writer.large, writer.many) = (large, many);
+    for (path, content) in FILES {
+        writer.add(path, &Source::from(content))?;
+    }
+    writer.add_folder("collections/empty/")?;
+    writer.end()
+}
+
+fn check(bytes: Vec<u8>) {
+    let archive = Archive::from_source(Source::from(bytes), None, &OpenOptions::default()).unwrap();
+    assert_eq!(archive.collections(), ["a\u{e9}", "b", "empty"]);
+    assert_eq!((archive.len(), archive.strangers().count()), (4, 0));
+    for (path, content) in FILES {
+        let source = archive.file(path).unwrap().unwrap();
+        assert_eq!(source.read(0..source.len()).unwrap(), content);
+    }
+    archive.verify(&mut |finding| panic!("{}", finding.error)).unwrap();
+}
+
+#[test]
+fn what_is_written_is_read_with_and_without_zip64() {
+    for compression in [Compression::Store, Compression::Deflate(0), Compression::Deflate(6), Compression::Deflate(9)] {
+        let whole = |large, many| {
+            let (sink, len) = write(Cursor::new(Vec::new()), compression, large, many).unwrap();
+            assert_eq!(sink.get_ref().len() as u64, len);
+            sink.into_inner()
+        };
+        let plain = whole(u32::MAX.into(), u16::MAX.into());
+        assert!(!plain.windows(4).any(|four| four == b"PK\x06\x06"));
+        check(plain.clone());
+        assert_eq!(plain, whole(u32::MAX.into(), u16::MAX.into()), "the same bytes");
+        // The end's numbers, some of the entries', all of them.
+        for (large, many) in [(u32::MAX.into(), 5), (60, 100), (3, 100), (0, 0)] {
+            let bytes = whole(large, many);
+            assert!(bytes.windows(4).any(|four| four == b"PK\x06\x06"), "{large} {many}");
+            check(bytes);
+        }
+    }
+}
+
+#[test]
+fn headers_are_completed_in_the_buffer_and_behind_it() {
+    let content: Vec<u8> =
+        (0..3_000_000_u32).map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()[3]).collect();
+    for compression in [Compression::Store, Compression::Deflate(1)] {
+        let mut writer = ArchiveWriter::new(Cursor::new(Vec::new()), compression).unwrap();
+        writer.add("zds.json", &Source::from(&b"{}"[..])).unwrap();
+        writer.add("collections/a/meta/data.jsonl", &Source::from(content.clone())).unwrap();
+        writer.add("collections/a/docs/x.json", &Source::from(&b"[]"[..])).unwrap();
+        let bytes = writer.end().unwrap().0.into_inner();
+        let archive = Archive::from_source(Source::from(bytes), None, &OpenOptions::default()).unwrap();
+        archive.verify(&mut |finding| panic!("{}", finding.error)).unwrap();
+        let data = archive.file("collections/a/meta/data.jsonl").unwrap().unwrap();
+        assert!(data.read(0..data.len()).unwrap() == content);
+    }
+}
+
+#[test]
+fn a_sink_that_breaks_is_reported() {
+    let large = vec![7; BUFFER + 10];
+    let calls = testkit::every_write_may_fail(|sink| {
+        let mut writer = ArchiveWriter::new(sink, Compression::Store)?;
+        writer.add("collections/a/meta/data.jsonl", &Source::from(large.clone()))?;
+        writer.add("zds.json", &Source::from(&b"{}"[..]))?;
+        writer.end().map(drop)
+    });
+    assert!(calls >= 5, "{calls}");
+}
+
+#[test]
+fn what_cannot_be_added() {
+    let writer = || ArchiveWriter::new(Cursor::new(Vec::new()), Compression::Store).unwrap();
+    let add = |path: &str| writer().add(path, &Source::from(&b""[..])).unwrap_err().to_string();
+    let refused = "zds: this file cannot be in an archive: ";
+    assert_eq!(add("readme"), format!("{refused}its name is no path of the format (key \"readme\")"));
+    assert_eq!(add("../x"), format!("{refused}its name leads out of the tree by \"..\" (key \"../x\")"));
+    let deep = format!("metadata/{}x", "abc/".repeat(40));
+    assert_eq!(add(&deep), format!("{refused}its path has more than 32 parts (key {deep:?})"));
+    // A refusal harms nothing; a file that breaks off does.
+    let mut one = writer();
+    assert!(one.add("x", &Source::from(&b""[..])).is_err());
+    assert!(one.end().is_ok());
+    let mut two = writer();
+    for path in ["zds.json", "collections/a/meta/x", "zds.json"] {
+        two.add(path, &Source::from(&b""[..])).unwrap();
+    }
+    let error = two.end().unwrap_err();
+    assert_eq!(error.to_string(), "zds: two files were added under one name (key \"zds.json\")");
+    for (size, wanted) in [
+        (2, "zds: the file has more than the 2 bytes that it had before (key \"zds.json\")"),
+        (4, "zds: the file has 3 bytes, and had 4 before (key \"zds.json\")"),
+    ] {
+        let mut three = writer();
+        assert_eq!(three.add_from("zds.json", size, |sink| sink(b"abc")).unwrap_err().to_string(), wanted);
+        let whole = "zds: the archive is not whole: a file could not be added before";
+        let again = three.add("collections/a/meta/x", &Source::from(&b""[..])).unwrap_err();
+        assert_eq!(again.to_string(), format!("{whole} (key \"collections/a/meta/x\")"));
+        assert_eq!(three.end().unwrap_err().to_string(), whole);
+    }
+    let error = ArchiveWriter::new(Cursor::new(Vec::new()), Compression::Deflate(10)).unwrap_err();
+    assert_eq!(error.to_string(), "zds: the level of DEFLATE is 0 to 9, not 10");
+}
