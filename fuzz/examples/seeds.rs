@@ -90,6 +90,9 @@ fn main() {
 
     datasets(root, &put);
     headers(root, &put);
+    stores(root, &put);
+    documents(&put);
+    archives(root, &put);
 
     for which in 0..12u8 {
         let edges: [&[u8]; 6] = [
@@ -175,6 +178,161 @@ fn headers(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
         ("json", b"{\".\":{\"a\":[1e5,-0,1.5E-7,123456789012345678901234567890,-Infinity,null,true,{}],\"b\":\"\\ud83d\\ude00\\n\"}}\n"),
     ];
     made.iter().for_each(|(name, bytes)| put("ds_header", name, bytes));
+}
+
+/// Collections of ZDS: as parts that are put together, their indexes alone, and their lines.
+fn stores(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
+    let mut found = Vec::new();
+    let folders = fs::read_dir(root.join("../tests/golden/zds")).into_iter().flatten();
+    for store in folders.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
+        for collection in fs::read_dir(store.join("collections")).unwrap() {
+            found.push((store.file_name().unwrap().to_owned(), collection.unwrap().path()));
+        }
+    }
+    found.sort();
+    for (store, collection) in found {
+        let name = format!("{}-{}", store.to_str().unwrap(), collection.file_name().unwrap().to_str().unwrap());
+        let [data, index, order] =
+            ["data.jsonl", "index.bin", "order.ids"].map(|name| fs::read(collection.join("meta").join(name)).ok());
+        if let Some(index) = index.as_ref().filter(|index| index.len() <= MOST / 2) {
+            put("zdx_index", &name, index);
+        }
+        let mut docs = Vec::new();
+        let mut files: Vec<_> =
+            fs::read_dir(collection.join("docs")).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        for file in files.iter().take(3) {
+            docs.push((file.file_stem().unwrap().to_str().unwrap(), fs::read(file).unwrap()));
+        }
+        let docs: Vec<_> = docs.iter().map(|(name, content)| (*name, &content[..])).collect();
+        let data = data.unwrap_or_default();
+        if data.len() > 3 * MOST {
+            continue;
+        }
+        let (index, order) = (index.as_deref(), order.as_deref());
+        put("zdx_collection", &name, &parts(0, [index, None, order], &docs, &data));
+        if name.starts_with("two") || name.starts_with("unicode-escaped") || name.starts_with("both-c") {
+            put("zdx_collection", &format!("{name}-without"), &parts(0, [None, None, order], &docs, &data));
+            put(
+                "zdx_collection",
+                &format!("{name}-journal"),
+                &parts(3, [Some(&[4, 0, 0]), Some(b"\0\x20"), None], &docs, &data),
+            );
+        }
+        for (row, line) in
+            data.split(|byte| *byte == b'\n').enumerate().filter(|(row, line)| *row < 2 && line.len() > 2)
+        {
+            put("zdx_id", &format!("{name}-{row}"), line);
+        }
+    }
+    let data = b"{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":2}\n{\"n\":3,\"_id\":\"c\"}\n{\"_id\":\"a\"}\n{\"_id\":";
+    let deletions = b"\0\x24{\"delete\":\"a\",\"data_bytes\":54}\n{\"delete\":\"c\",\"data_bytes\":99}\n";
+    let made: [(&str, u8, [Option<&[u8]>; 3]); 14] = [
+        ("made", 1, [None; 3]),
+        ("made-many", 5, [None; 3]),
+        ("made-many-deleted", 5, [Some(&[0, 4]), None, None]),
+        ("made-without-feed", 1, [Some(&[3, 3, 3, 3]), None, None]),
+        ("made-lies", 1, [Some(&[5, 1, 6, 9, 7, 2]), None, None]),
+        ("made-far", 1, [Some(&[9, 255, 255, 0, 40, 8, 1, 2, 3, 4]), None, None]),
+        ("journal", 3, [None, Some(deletions), None]),
+        ("journal-short", 3, [None, Some(b"\0\x29{\"delete\":"), None]),
+        ("journal-far", 3, [None, Some(b"\xff\xff{\"delete\":\"b\",\"data_bytes\":18446744073709551615}\n"), None]),
+        ("journal-of-none", 2, [None, Some(deletions), None]),
+        (
+            "journal-of-another",
+            1,
+            [None, Some(b"{\"version\":1,\"index\":{\"bytes\":1,\"crc32\":2},\"data_bytes\":0}\n"), None],
+        ),
+        ("text", 0, [Some(b"a\t0\t18\nb\t18\t17\n"), None, None]),
+        ("order", 1, [None, None, Some(b"y\nx\r\n y \n\n\xff\na\n")]),
+        ("nothing", 8, [None, None, Some(b"y\n")]),
+    ];
+    let docs: [(&str, &[u8]); 3] = [("x", b"{\n  \"n\": 1\n}"), ("y", b"{\"_id\":\"z\"}"), ("a", b"[\r\n]")];
+    for (name, how, meta) in made {
+        put("zdx_collection", name, &parts(how, meta, &[], data));
+        put("zdx_collection", &format!("{name}-docs"), &parts(how, meta, &docs, data));
+    }
+    let index = |entries: &[(&str, u64, u32)], magic: &[u8]| {
+        let mut out = [magic, &1u32.to_le_bytes(), &(entries.len() as u64).to_le_bytes()].concat();
+        for (id, offset, length) in entries {
+            out.extend(u16::try_from(id.len()).unwrap().to_le_bytes());
+            out.extend(id.bytes().map(|byte| if byte == b'?' { 0xff } else { byte }));
+            out.extend(offset.to_le_bytes());
+            out.extend(length.to_le_bytes());
+        }
+        out
+    };
+    let good = [("a", 0, 12), ("bb", 12, 20), ("c.c", 33, 20), ("d", 53, 11)];
+    put("zdx_index", "good", &index(&good, b"ISDZ"));
+    put("zdx_index", "described", &index(&good, b"ZDSI"));
+    put("zdx_index", "twice", &index(&[("a", 5, 1), ("d", 53, 11), ("a", 0, 11)], b"ISDZ"));
+    put(
+        "zdx_index",
+        "far",
+        &index(&[("a", u64::MAX, u32::MAX), ("d", 53, 12), ("bb", 11, 21), ("c.c", 0, 12)], b"ISDZ"),
+    );
+    put("zdx_index", "no-text", &index(&[("a", 0, 12), ("?", 12, 20)], b"ISDZ"));
+    put("zdx_index", "count", &[b"ISDZ\x01\0\0\0", &[0xff; 8][..], &[1, 0, b'a'], &[0; 12]].concat());
+    put("zdx_index", "cut", &index(&good, b"ISDZ")[..60]);
+    put("zdx_index", "empty", b"");
+    put("zdx_index", "text", b"a\t0\t12\nbb\t12\t18\r\n\nd\t53\t11");
+    put("zdx_index", "text-wrong", b"a\t0\t12\nbb\t12\n");
+}
+
+/// Parts as the target `zdx_collection` takes them.
+fn parts(how: u8, meta: [Option<&[u8]>; 3], docs: &[(&str, &[u8])], data: &[u8]) -> Vec<u8> {
+    let mut out = vec![how];
+    for part in meta {
+        let len = part.map_or(0, |part| part.len() + 1);
+        out.extend(u16::try_from(len).unwrap().to_be_bytes());
+        out.extend(part.unwrap_or_default());
+    }
+    for (name, content) in docs {
+        out.push(u8::try_from(name.len()).unwrap());
+        out.extend(name.as_bytes());
+        out.push(u8::try_from(content.len()).unwrap());
+        out.extend(*content);
+    }
+    out.push(0);
+    out.extend(data);
+    out
+}
+
+/// Documents as nobody writes them but somebody may.
+fn documents(put: &dyn Fn(&str, &str, &[u8])) {
+    let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+    let made: [(&str, &str); 18] = [
+        ("last", r#" { "x" : [ { "_id" : "no" } , {} , [ ] ] , "_id" : "b" } "#),
+        ("escaped", r#"{"\u005fid":"\u0064\ud83d\ude00"}"#),
+        ("twice", r#"{"_id":"first","_id":"last"}"#),
+        ("twice-spelled", r#"{"_id":"a","_\u0069d":"b"}"#),
+        ("decoy", r#"{"x":"\"_id\":\"no\"","_id":"c"}"#),
+        ("number", r#"{"_id":7}"#),
+        ("number-first", r#"{"_id":7,"_id":"a"}"#),
+        ("numbers", r#"{"n":[-0.5e+7,1E-2,0,10,-0,1e999,123456789012345678901234567890],"_id":"e"}"#),
+        ("half", r#"{"_id":"a","x":"\ud800","y":"\udc00\ud800"}"#),
+        ("half-name", r#"{"_id":"a","\ud800":1}"#),
+        ("half-id", r#"{"_id":"\ud800"}"#),
+        ("fields", r#"{"a":{"b":1,"b":{"c":[2]}},"a":{"b":{"d":null}},"":{"":{}},"b":"\u00e9\n"}"#),
+        ("lines", "\u{feff}{\"_id\":\"a\"}\r\n\n \t\n{\"_id\": \"b\", \"x\":1}\n{\"_id\":"),
+        ("mark-inside", "{}\n\u{feff}{\"_id\":\"a\"}\n"),
+        ("pretty", "{\n  \"_id\": \"a\",\n  \"x\": [\n    1,\n    \"\\\" \\\\\"\n  ]\n}"),
+        ("control", "{\"a\":\"\u{1}\"}"),
+        ("commas", "{\"a\":[1,],}"),
+        ("words", "{\"a\":[true,false,null,nul]}"),
+    ];
+    made.iter().for_each(|(name, text)| put("zdx_id", name, text.as_bytes()));
+    [126, 127, 128].iter().for_each(|depth| put("zdx_id", &format!("deep-{depth}"), deep(*depth).as_bytes()));
+}
+
+/// Archives that the reference and `zip` wrote.
+fn archives(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
+    for entry in fs::read_dir(root.join("../tests/golden/zds")).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "zds") {
+            put("zdx_archive", path.file_stem().unwrap().to_str().unwrap(), &fs::read(&path).unwrap());
+        }
+    }
 }
 
 fn pack(bytes: &[u8], zlib: bool, level: u32) -> Vec<u8> {

@@ -35,6 +35,11 @@ mod recover;
 mod sample;
 mod wire;
 mod written;
+mod zdx_archive;
+mod zdx_collection;
+mod zdx_id;
+mod zdx_index;
+mod zdx_parts;
 
 pub use bloom::simplebloom_filter;
 pub use dataset::{datadings_index, datadings_recover, datadings_written};
@@ -49,6 +54,10 @@ pub use recover::idv_recover;
 pub use sample::datadings_sample;
 pub use wire::idv_wire;
 pub use written::idv_written;
+pub use zdx_archive::zdx_archive;
+pub use zdx_collection::zdx_collection;
+pub use zdx_id::zdx_id;
+pub use zdx_index::zdx_index;
 
 /// Values of LEB128, by every way to decode them, beside a decoder that does it by the book.
 pub fn leb128(data: &[u8]) {

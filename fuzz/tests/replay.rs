@@ -6,7 +6,7 @@ mod replay;
 
 use std::path::Path;
 
-const TARGETS: [replay::Target; 18] = [
+const TARGETS: [replay::Target; 22] = [
     ("datadings_index", wharf_fuzz::datadings_index),
     ("datadings_numpy", wharf_fuzz::datadings_numpy),
     ("datadings_recover", wharf_fuzz::datadings_recover),
@@ -25,6 +25,10 @@ const TARGETS: [replay::Target; 18] = [
     ("idv_written", wharf_fuzz::idv_written),
     ("leb128", wharf_fuzz::leb128),
     ("simplebloom_filter", wharf_fuzz::simplebloom_filter),
+    ("zdx_archive", wharf_fuzz::zdx_archive),
+    ("zdx_collection", wharf_fuzz::zdx_collection),
+    ("zdx_id", wharf_fuzz::zdx_id),
+    ("zdx_index", wharf_fuzz::zdx_index),
 ];
 
 #[test]

@@ -248,9 +248,10 @@ impl Collection {
             && let Some(index) = self.found.plain_index()
         {
             let wanted = id.as_bytes();
-            let mut last = None;
+            let (mut last, mut is_text) = (None, true);
             let is_whole = index.entries().try_for_each(|entry| {
                 entry.map(|entry| {
+                    is_text &= entry.id.is_ascii() || std::str::from_utf8(entry.id).is_ok();
                     // Ids often differ in nothing but their last letters.
                     if entry.id.last() == wanted.last() && entry.id == wanted {
                         last = Some(entry);
@@ -258,7 +259,7 @@ impl Collection {
                 })
             });
             // What is wrong with it is another matter, and the data are there.
-            if is_whole.is_ok() {
+            if is_whole.is_ok() && is_text {
                 return Ok(last);
             }
         }

@@ -45,7 +45,8 @@ impl<'c> Documents<'c> {
         let index = collection.table()?.map_or(&[][..], |table| table.bytes());
         let all = places.len() as u64 + files.len() as u64;
         let rows = rows.start.min(all)..rows.end.min(all);
-        Ok(Self { collection, memory, index, places, files, rows, end: 0, window: (0, Bytes::new()) })
+        let end = end_before(collection, places, rows.start);
+        Ok(Self { collection, memory, index, places, files, rows, end, window: (0, Bytes::new()) })
     }
 
     /// The number of the next document, counted from 0.
@@ -89,7 +90,7 @@ impl<'c> Documents<'c> {
         if place.offset < self.end {
             return Err(self.failed(self.overlap(place), place));
         }
-        self.end = place.offset + bytes.len() as u64;
+        self.end = end_of(place);
         let id = Id::In { index: self.index, position: place.position };
         Ok(Document { id, bytes, offset: Some(place.offset) })
     }
@@ -133,6 +134,26 @@ impl<'c> Documents<'c> {
         let missing = || Error::invalid("the file of the document is gone").in_key(id.clone());
         let bytes = bytes.ok_or_else(missing)?;
         Ok(Document { id: Id::Is(Cow::Borrowed(id.as_bytes())), bytes: Raw::Shared(bytes), offset: None })
+    }
+}
+
+/// Where the line of a document ends, if its entry does not lie; behind its beginning, so that no two documents share an empty line.
+#[inline]
+const fn end_of(place: Place) -> u64 {
+    place.offset.saturating_add(if place.length == 0 { 1 } else { place.length as u64 }) // lossless
+}
+
+/// Where the line in front of a row ends, for a walk that begins with that row: what one walk over all rows refuses, several over parts of
+/// them do, too. 0 where the entry in front lies, of which the row knows nothing.
+fn end_before(collection: &Collection, places: &[Place], row: u64) -> u64 {
+    let place = |row: Option<u64>| row.and_then(|row| places.get(usize::try_from(row).ok()?));
+    match (place(row.checked_sub(1)), place(Some(row)), &collection.data) {
+        (Some(before), Some(first), Some(data))
+            if first.offset < end_of(*before) && line(data, before.offset, before.length).is_ok() =>
+        {
+            end_of(*before)
+        }
+        _ => 0,
     }
 }
 

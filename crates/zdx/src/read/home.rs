@@ -71,13 +71,17 @@ impl Home {
     }
 }
 
-/// A file, unless there is none.
+/// A file, unless there is none. Links are followed: whoever made the store may have its data elsewhere.
 pub(crate) fn file(path: &Path, options: &OpenOptions) -> Result<Option<Found>> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(cause) if is_missing(&cause) => return Ok(None),
         Err(cause) => return Err(Error::io("cannot open", cause).in_file(path.display().to_string())),
     };
+    // A pipe would be waited for, and a device has no end.
+    if !metadata.is_file() {
+        return Err(Error::unsupported("it is no regular file").in_file(path.display().to_string()));
+    }
     let source = Source::open_with(path, options.access)?;
     Ok(Some((source, metadata.modified().ok())))
 }

@@ -234,7 +234,7 @@ fn an_index_that_lies_is_an_error_for_those_it_lies_about() {
     let error = walk.pop().unwrap().unwrap_err().to_string();
     assert_eq!(
         error,
-        "zds: meta/data.jsonl: the line begins in front of byte 17, where the one of the document before ends (byte 0, row 1, key \"b\")"
+        "zds: meta/data.jsonl: the line begins in front of byte 18, where the one of the document before ends (byte 0, row 1, key \"b\")"
     );
     assert_eq!(walk.len(), 1);
 }

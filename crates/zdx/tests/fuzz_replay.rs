@@ -1,0 +1,35 @@
+//! Every seed of the fuzz targets, and every input that once failed, in the bodies of the targets: no fuzzer needed.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
+#![allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "tests make their data with casts")]
+#![allow(dead_code, reason = "shared with the fuzz targets")]
+#![allow(unreachable_pub, reason = "shared with the fuzz targets")]
+
+#[path = "../../../fuzz/src/dice.rs"]
+mod dice;
+#[path = "../../../fuzz/src/replay.rs"]
+mod replay;
+#[path = "../../../fuzz/src/zdx_archive.rs"]
+mod zdx_archive;
+#[path = "../../../fuzz/src/zdx_collection.rs"]
+mod zdx_collection;
+#[path = "../../../fuzz/src/zdx_id.rs"]
+mod zdx_id;
+#[path = "../../../fuzz/src/zdx_index.rs"]
+mod zdx_index;
+#[path = "../../../fuzz/src/zdx_parts.rs"]
+mod zdx_parts;
+
+use std::path::Path;
+
+const TARGETS: [replay::Target; 4] = [
+    ("zdx_archive", zdx_archive::zdx_archive),
+    ("zdx_collection", zdx_collection::zdx_collection),
+    ("zdx_id", zdx_id::zdx_id),
+    ("zdx_index", zdx_index::zdx_index),
+];
+
+#[test]
+fn seeds_and_regressions_pass() {
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    replay::replay(&fuzz, &TARGETS, &["zdx_"], &[]);
+}
