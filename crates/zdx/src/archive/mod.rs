@@ -29,6 +29,7 @@
 // keeps its own clock and seeks for every entry. The three records of an archive are few lines in `write.rs`.
 
 mod content;
+mod current;
 mod directory;
 mod names;
 mod order;

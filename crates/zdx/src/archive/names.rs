@@ -150,16 +150,10 @@ pub(super) fn fits(folder: Folder, file: &str) -> Result<(), Why> {
         Folder::Root if file == "zds.json" => Ok(()),
         Folder::Root => Err(Why::NoPath),
         Folder::Documents => match file.strip_suffix(".json") {
-            Some(name) if is_document(name.as_bytes()) => Ok(()),
+            Some(name) if id::names_a_file(name) => Ok(()),
             _ => Err(Why::NoDocument),
         },
     }
-}
-
-/// What [`id::check_file_name`] says, for a million names at once.
-fn is_document(name: &[u8]) -> bool {
-    let allowed = name.iter().fold(true, |all, byte| all & id::allowed(*byte));
-    allowed && (1..=id::MOST).contains(&name.len()) && name.first() != Some(&b'.') && !two_dots(name)
 }
 
 /// The folder in front of the tree that this name speaks for, with its slash: empty where the tree stands at the root.
@@ -229,14 +223,6 @@ mod tests {
         ] {
             assert_eq!(check_name(name), Err(why), "{name:?}");
             assert!(why.hostile());
-        }
-    }
-
-    #[test]
-    fn documents_are_named_by_ids() {
-        for name in ["a", "A-1_x.y", "", ".a", "a..b", "a.", "a b", "\u{e9}", &"a".repeat(250), &"a".repeat(256)] {
-            let expected = id::check_file_name(name).is_ok();
-            assert_eq!(is_document(name.as_bytes()), expected, "{name}");
         }
     }
 

@@ -19,7 +19,7 @@ use crate::read::once::Once;
 use crate::read::places::{Place, places};
 use crate::read::resolve::{Found, resolve};
 use crate::read::table::Table;
-use crate::wire::index::Entry;
+use crate::wire::index::{Entry, HEAD, head, put};
 use crate::wire::json;
 
 /// So many look-ups walk over the index; then the table is worth it, which takes as long as about three of them.
@@ -287,6 +287,21 @@ impl Collection {
             None => Ok(Vec::new()),
         });
         made.map(Vec::as_slice)
+    }
+
+    /// An index of all documents that have a line, in the order of the data: the bytes that a writer leaves.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub fn index_in_order(&self) -> Result<Vec<u8>> {
+        let (places, table) = (self.places()?, self.table()?);
+        let room = table.map_or(HEAD, |table| table.bytes().len());
+        let mut out = Vec::with_capacity(room);
+        out.extend_from_slice(&head(places.len() as u64));
+        for entry in places.iter().filter_map(|place| table?.entry(place.position)) {
+            put(&entry, &mut out)?;
+        }
+        Ok(out)
     }
 
     pub(crate) fn files(&self) -> Result<&Files> {

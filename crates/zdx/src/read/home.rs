@@ -56,8 +56,7 @@ impl Home {
     /// The file of a document; nothing where there is none.
     pub(crate) fn document(&self, id: &str, options: &OpenOptions) -> Result<Option<Bytes>> {
         // What cannot be the name of a file is in none.
-        if id::check_file_name(id).is_err() && (id.is_empty() || id.starts_with('.') || id.contains(['/', '\\', '\0']))
-        {
+        if !id::names_a_file(id) {
             return Ok(None);
         }
         let name = format!("{id}{DOCUMENT}");
@@ -102,7 +101,7 @@ fn in_folder(folder: &Path) -> Result<Vec<String>> {
     for entry in entries {
         let name = entry.map_err(failed)?.file_name();
         // The reference leaves files behind whose names begin with a dot, when it dies.
-        if let Some(id) = name.to_str().and_then(|name| name.strip_suffix(DOCUMENT)).filter(|id| !id.starts_with('.')) {
+        if let Some(id) = name.to_str().and_then(|name| name.strip_suffix(DOCUMENT)).filter(|id| id::names_a_file(id)) {
             ids.push(id.to_owned());
         }
     }

@@ -94,6 +94,14 @@ impl Store {
         }
     }
 
+    /// Its root, where it is no archive and not a collection alone.
+    pub(crate) fn root(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Root(root) => Some(root),
+            _ => None,
+        }
+    }
+
     /// What its `zds.json` says; `None` where there is none.
     ///
     /// # Errors

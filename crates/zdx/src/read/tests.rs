@@ -418,3 +418,41 @@ fn data_that_are_gone_are_missed() {
         assert_eq!((made.ids(), made.notes()), (vec![], vec![]));
     }
 }
+
+#[test]
+fn a_store_is_read_in_its_archive_as_in_its_folder() {
+    let made = Made::new(&[THREE, "{\"_id\":\"d\"}\n{\"_id\":\"to"].concat());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let target = elsewhere.path().join("packed.zds");
+    let docs = made.root().join("collections/c/docs");
+    fs::create_dir_all(&docs).unwrap();
+    fs::write(docs.join("\u{e9}.json"), "{}").unwrap();
+    let check = |wanted: &[&str], renewed: bool| {
+        let output = container_core::OutputOptions::default().with_overwrite(container_core::Overwrite::Replace);
+        let options = crate::archive::PackOptions::default().with_output(output);
+        let (_, told) = Store::open(made.root()).unwrap().pack(&target, options).unwrap();
+        assert_eq!(told.len(), usize::from(renewed));
+        assert_eq!(made.ids(), wanted);
+        let store = Store::open(&target).unwrap();
+        let packed = store.collection("c").unwrap();
+        assert!(packed.ids().unwrap().eq(wanted.iter().copied()));
+        assert!(matches!(packed.condition().unwrap().index, IndexState::Valid));
+        for id in wanted {
+            assert_eq!(packed.get(id).unwrap().unwrap().bytes(), made.open().get(id).unwrap().unwrap().bytes());
+        }
+        assert!(!store.archive().unwrap().contains("collections/c/meta/wharf.journal"));
+        let error = store.pack(&target, crate::archive::PackOptions::default()).unwrap_err().to_string();
+        assert_eq!(error, "zds: it is an archive already");
+    };
+    check(&["a", "b", "c", "d", "\u{e9}"], true);
+    let index = made.index(&[("c", 36, 18), ("b", 18, 18)], false);
+    check(&["b", "c", "\u{e9}"], false);
+    let head = Head { version: journal::VERSION, index: Some(IndexMark::of(&index)), data_bytes: 54 };
+    let deletion = Deletion { delete: "b".to_owned(), data_bytes: 54 };
+    let lines = [journal::line(&head).unwrap(), journal::line(&deletion).unwrap()].concat();
+    fs::write(made.meta().join("wharf.journal"), lines).unwrap();
+    check(&["c", "d", "\u{e9}"], true);
+    fs::remove_file(made.meta().join("wharf.journal")).unwrap();
+    made.index(&[("a", 0, 18)], true);
+    check(&["a", "b", "c", "d", "\u{e9}"], true);
+}

@@ -40,6 +40,15 @@ pub fn check_file_name(id: &str) -> Result<()> {
     }
 }
 
+/// Can a document of this id be in a file of its name, by whatever program? More can than [`check_file_name`] lets pass: the reference takes
+/// letters and digits of all alphabets, and any number of them.
+pub(crate) fn names_a_file(id: &str) -> bool {
+    // A million names at once: those of the format take one look at each byte.
+    let is_plain = id.bytes().fold(true, |all, byte| all & allowed(byte));
+    let fits = is_plain || id.chars().all(|found| found.is_alphanumeric() || matches!(found, '_' | '-' | '.'));
+    fits && !id.is_empty() && !id.starts_with('.') && !id.contains("..")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,5 +75,15 @@ mod tests {
             assert!(check_file_name(bad).is_err(), "{bad}");
         }
         assert!(check_file_name("a.b").is_ok());
+    }
+
+    #[test]
+    fn files_are_named_by_more_ids() {
+        for name in ["a", "A-1_x.y", "", ".a", "a..b", "a.", "a b", "a/b", "a\\b", "\0", &"a".repeat(255)] {
+            assert_eq!(names_a_file(name), check_file_name(name).is_ok(), "{name:?}");
+        }
+        for name in ["\u{e9}", "\u{4e00}-1", &"a".repeat(256)] {
+            assert!(names_a_file(name) && check_file_name(name).is_err(), "{name}");
+        }
     }
 }
