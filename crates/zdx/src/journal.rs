@@ -18,6 +18,9 @@ pub(crate) struct Head {
     pub(crate) index: Option<IndexMark>,
     /// Bytes of data of which that index speaks.
     pub(crate) data_bytes: u64,
+    /// The data are about to be replaced by shorter ones, of which it does not speak.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) compacts: bool,
 }
 
 /// The one version there is.
@@ -55,11 +58,13 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Reads a journal. A last line without a line feed was not written whole, and what it says was promised to nobody.
+    /// Reads a journal, beside so many bytes of data. A last line without a line feed was not written whole, and what it says was promised
+    /// to nobody. The same goes for a deletion whose data are not there: it is written before the lines that were put before it, so that
+    /// those in the files are always the first so many of all changes.
     ///
     /// # Errors
     /// [`Invalid`](container_core::ErrorKind::Invalid) and [`Unsupported`](container_core::ErrorKind::Unsupported), with the line.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Self>> {
+    pub(crate) fn parse(bytes: &[u8], data_len: u64) -> Result<Option<Self>> {
         let whole = memchr::memrchr(b'\n', bytes).map_or(0, |feed| feed + 1);
         let mut lines = crate::wire::lines::lines(bytes.get(..whole).unwrap_or_default());
         let Some(first) = lines.next() else { return Ok(None) };
@@ -75,7 +80,9 @@ impl Journal {
         for line in lines {
             let Deletion { delete, data_bytes } =
                 serde_json::from_slice(line.bytes).map_err(|cause| wrong(&line, cause))?;
-            deleted.insert(delete, data_bytes);
+            if data_bytes <= data_len {
+                deleted.insert(delete, data_bytes);
+            }
         }
         Ok(Some(Self { head, deleted }))
     }
@@ -85,10 +92,14 @@ impl Journal {
         !self.deleted.is_empty()
             && std::str::from_utf8(id).is_ok_and(|id| self.deleted.get(id).is_some_and(|end| offset < *end))
     }
+
+    /// Were the data of so many bytes put in the place of those that the index speaks of?
+    pub(crate) const fn was_compacted(&self, data_bytes: u64) -> bool {
+        self.head.compacts && data_bytes < self.head.data_bytes
+    }
 }
 
 /// A line of a journal.
-#[cfg_attr(not(test), expect(dead_code, reason = "the writer is to come"))]
 pub(crate) fn line(value: &impl Serialize) -> Result<Vec<u8>> {
     let mut line = serde_json::to_vec(value).map_err(|cause| Error::usage("no line of a journal").caused_by(cause))?;
     line.push(b'\n');
@@ -101,17 +112,21 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let head = Head { version: VERSION, index: Some(IndexMark::of(b"an index")), data_bytes: 100 };
+        let head = Head { version: VERSION, index: Some(IndexMark::of(b"an index")), data_bytes: 100, compacts: false };
         let deletion = |id: &str, data_bytes| Deletion { delete: id.to_owned(), data_bytes };
         let lines = [line(&head), line(&deletion("a", 100)), line(&deletion("b", 120)), line(&deletion("a", 150))];
         let mut bytes: Vec<u8> = lines.into_iter().flat_map(Result::unwrap).collect();
-        let journal = Journal::parse(&bytes).unwrap().unwrap();
+        let journal = Journal::parse(&bytes, 150).unwrap().unwrap();
         assert_eq!(journal.head, head);
         assert!(journal.is_deleted(b"a", 149) && !journal.is_deleted(b"a", 150) && !journal.is_deleted(b"c", 0));
+        // What was deleted behind the end of the data was not yet, but what was before is.
+        let journal = Journal::parse(&bytes, 149).unwrap().unwrap();
+        assert!(journal.is_deleted(b"a", 99) && !journal.is_deleted(b"a", 100));
+        assert!(!journal.was_compacted(99));
         // What was not written whole was promised to nobody.
         bytes.truncate(bytes.len() - 1);
-        assert!(!Journal::parse(&bytes).unwrap().unwrap().is_deleted(b"a", 149));
-        assert_eq!(Journal::parse(b"{\"version\":1").unwrap(), None);
+        assert!(!Journal::parse(&bytes, 150).unwrap().unwrap().is_deleted(b"a", 149));
+        assert_eq!(Journal::parse(b"{\"version\":1", 150).unwrap(), None);
     }
 
     #[test]
@@ -125,7 +140,7 @@ mod tests {
                 "a line of the journal is none: missing field `delete` at line 1 column 2 (byte 42, line 2)",
             ),
         ] {
-            assert_eq!(Journal::parse(text.as_bytes()).unwrap_err().to_string(), wanted);
+            assert_eq!(Journal::parse(text.as_bytes(), 0).unwrap_err().to_string(), wanted);
         }
     }
 }

@@ -26,11 +26,13 @@ mod journal;
 pub mod layout;
 mod read;
 pub mod wire;
+mod write;
 
 pub use container_core::OpenOptions as Options;
 pub use container_core::{Error, ErrorKind, Result};
 
 pub use read::{Collection, Condition, Document, Documents, Fields, Filter, IndexState, Predicate, Store};
+pub use write::{CollectionWriter, Compacted, Durability, StoreWriter, WriterOptions};
 
 /// The name of the format in errors and everywhere else.
 const FORMAT_NAME: &str = "zds";

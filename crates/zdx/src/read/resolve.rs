@@ -61,7 +61,7 @@ impl Entries {
 /// walked over instead.
 pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limits) -> Result<(Table, Condition)> {
     let mut condition = Condition::default();
-    let journal = found.journal.as_deref().and_then(|bytes| Journal::parse(bytes).ok().flatten());
+    let journal = found.journal.as_deref().and_then(|bytes| Journal::parse(bytes, data.len()).ok().flatten());
     let (table, mark) = match found.index.as_ref().map(|bytes| (bytes, read_index(bytes, threads))) {
         Some((bytes, Ok((table, state)))) => {
             condition.index = state;
@@ -80,6 +80,9 @@ pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limi
     };
     // A journal beside another index than its own means nothing; and beside none, if it had one.
     let journal = journal.filter(|journal| journal.head.index == mark && (mark.is_some() || found.index.is_none()));
+    // Compacted data are all of documents, and the index that is still there is about others.
+    let was_compacted = journal.as_ref().is_some_and(|journal| journal.was_compacted(data.len()));
+    let table = table.filter(|_| !was_compacted);
     let from = match (&table, &journal) {
         (Some(table), Some(journal)) => journal.head.data_bytes.max(table.seen.covered.min(data.len())),
         (Some(table), None) => table.seen.covered,

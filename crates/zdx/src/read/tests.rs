@@ -184,7 +184,7 @@ fn a_journal_says_what_was_appended_and_deleted() {
     let made = Made::new(&[THREE, "{\"_id\":\"d\"}\n{\"_id\":\"b\",\"n\":5}\n{\"_id\":\"e\""].concat());
     let index = made.index(&[("a", 0, 18), ("b", 18, 18)], false);
     let write = |mark: Option<IndexMark>, deleted: &[(&str, u64)]| {
-        let head = Head { version: journal::VERSION, index: mark, data_bytes: 54 };
+        let head = Head { version: journal::VERSION, index: mark, data_bytes: 54, compacts: false };
         let mut bytes = journal::line(&head).unwrap();
         for (id, data_bytes) in deleted {
             bytes.extend(journal::line(&Deletion { delete: (*id).to_owned(), data_bytes: *data_bytes }).unwrap());

@@ -1,0 +1,21 @@
+//! Writing: a store, its collections, their documents.
+
+mod collection;
+mod compact;
+mod disk;
+mod flush;
+mod ids;
+mod lock;
+mod members;
+mod metadata;
+mod options;
+mod put;
+mod store;
+#[cfg(test)]
+mod tests;
+mod time;
+
+pub use collection::CollectionWriter;
+pub use compact::Compacted;
+pub use options::{Durability, WriterOptions};
+pub use store::StoreWriter;

@@ -1,0 +1,76 @@
+mod crash;
+mod model;
+mod open;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::wire::index::Index;
+use crate::{Store, StoreWriter, WriterOptions};
+
+/// Documents by id: their lines.
+pub(super) type Documents = BTreeMap<String, String>;
+
+pub(super) fn options() -> WriterOptions {
+    WriterOptions::default().with_durability(crate::Durability::None).with_threads(1)
+}
+
+/// What a reader sees.
+pub(super) fn read(root: &Path) -> Documents {
+    let collection = Store::open(root).unwrap().collection("c").unwrap();
+    let mut all = Documents::new();
+    for document in collection.documents().unwrap() {
+        let document = document.unwrap();
+        let text = String::from_utf8(document.line().unwrap().into_owned()).unwrap();
+        assert!(all.insert(document.id().to_owned(), text).is_none(), "{} twice", document.id());
+    }
+    assert_eq!(collection.len().unwrap(), all.len() as u64);
+    all
+}
+
+/// What a writer sees after it has put right what it found.
+pub(super) fn recover(root: &Path) -> Documents {
+    let store = StoreWriter::open(root, options()).unwrap();
+    let writer = store.collection("c").unwrap();
+    let len = writer.len();
+    writer.finish().unwrap();
+    store.finish().unwrap();
+    let all = read(root);
+    assert_eq!(all.len() as u64, len);
+    let collection = Store::open(root).unwrap().collection("c").unwrap();
+    assert_eq!(collection.condition().unwrap().notes(), [""; 0]);
+    tidy(root);
+    all
+}
+
+/// No journal, and an index in the order of the data whose last line is a document.
+pub(super) fn tidy(root: &Path) {
+    let meta = root.join("collections/c/meta");
+    assert!(!meta.join("wharf.journal").exists());
+    let (index, data) =
+        (fs::read(meta.join("index.bin")).unwrap(), fs::metadata(meta.join("data.jsonl")).unwrap().len());
+    let mut end = 0;
+    let mut ids = std::collections::HashSet::new();
+    for entry in Index::parse(&index).unwrap().entries() {
+        let entry = entry.unwrap();
+        assert!(entry.offset >= end && ids.insert(entry.id));
+        end = entry.offset + u64::from(entry.length);
+    }
+    assert_eq!(end, data);
+}
+
+pub(super) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+            let time = entry.metadata().unwrap().modified().unwrap();
+            fs::File::options().write(true).open(&target).unwrap().set_modified(time).unwrap();
+        }
+    }
+}

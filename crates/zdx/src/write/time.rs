@@ -1,0 +1,42 @@
+//! Points in time as texts.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// A time as RFC 3339 has it, in UTC and whole seconds: `2026-11-21T16:29:19Z`.
+pub(crate) fn rfc3339(time: SystemTime) -> String {
+    // Times before 1970 are none of a file that is written now.
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years that begin in March, so that the day that comes and goes is the last; in cycles of 400 of them, all alike.
+    let days = days + 719_468;
+    let (cycle, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = cycle * 400 + year + later;
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_dates() {
+        for (seconds, wanted) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_709_164_800, "2024-02-29T00:00:00Z"),
+            (1_735_689_599, "2024-12-31T23:59:59Z"),
+            (1_795_278_559, "2026-11-21T16:29:19Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_secs(seconds)), wanted);
+        }
+        assert_eq!(rfc3339(UNIX_EPOCH - Duration::from_secs(1)), "1970-01-01T00:00:00Z");
+    }
+}
