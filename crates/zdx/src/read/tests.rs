@@ -447,7 +447,7 @@ fn a_store_is_read_in_its_archive_as_in_its_folder() {
     check(&["a", "b", "c", "d", "\u{e9}"], true);
     let index = made.index(&[("c", 36, 18), ("b", 18, 18)], false);
     check(&["b", "c", "\u{e9}"], false);
-    let head = Head { version: journal::VERSION, index: Some(IndexMark::of(&index)), data_bytes: 54 };
+    let head = Head { version: journal::VERSION, index: Some(IndexMark::of(&index)), data_bytes: 54, compacts: false };
     let deletion = Deletion { delete: "b".to_owned(), data_bytes: 54 };
     let lines = [journal::line(&head).unwrap(), journal::line(&deletion).unwrap()].concat();
     fs::write(made.meta().join("wharf.journal"), lines).unwrap();
