@@ -4,9 +4,15 @@
 //! zdx-driver dump STORE                     every document of a store or archive, as the other driver tells it
 //! zdx-driver scan STORE COLLECTION [--where FIELD=JSON]... [--fields a,b.c]
 //! zdx-driver pack STORE ARCHIVE [--method store|deflate]
+//! zdx-driver bulk STORE COLLECTION          documents from standard input
+//! zdx-driver script STORE COLLECTION [--every] operations from standard input, each answered by a line; every one sure at once
+//! zdx-driver lock STORE                     holds the write lock until standard input ends
 //! zdx-driver unpack ARCHIVE DIRECTORY
 //! ```
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
+
+#[path = "zdx_driver/write.rs"]
+mod write;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,7 +23,7 @@ use container_core::{OutputOptions, Sync};
 use serde_json::{Value, json};
 use wharf_tests::zdx_dump;
 use zdx::archive::{Archive, Compression, PackOptions, UnpackOptions, pack, unpack};
-use zdx::{Fields, Filter, Options, Predicate, Store};
+use zdx::{Durability, Fields, Filter, Options, Predicate, Store};
 
 /// Anything that fails is told in words.
 type Outcome = Result<(), String>;
@@ -32,6 +38,13 @@ fn main() -> ExitCode {
         }
         ["pack", tree, archive, "--method", "deflate"] => packed(tree, archive, Compression::Deflate(6)),
         ["scan", store, collection, asked @ ..] => scan(store, collection, asked),
+        ["bulk", root, collection] => write::bulk(root, collection),
+        // A batch is flushed here when it is said.
+        ["script", root, collection] | ["script", root, collection, "--batch", _] => {
+            write::script(root, collection, Durability::None)
+        }
+        ["script", root, collection, "--every"] => write::script(root, collection, Durability::EveryPut),
+        ["lock", root] => write::lock(root),
         ["unpack", archive, directory] => unpacked(archive, directory),
         _ => {
             eprintln!("usage: zdx-driver VERB ..., as its source says");

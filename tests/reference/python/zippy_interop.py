@@ -2,13 +2,14 @@
 
     python zippy_interop.py DRIVER OURS DIRECTORY --seed N --count K
 
-DRIVER is that of tests/reference/zippy, OURS its counterpart over crate `zdx`, which knows the same verbs. The reference writes stores of random documents, in
-Rust and Python, and archives of them; we read them, pack them and unpack them, and it reads those. It is killed at work, too. Whatever differs ends the script. It prints as JSON how much was compared.
+DRIVER is that of tests/reference/zippy, OURS its counterpart over crate `zdx`, which knows the same verbs. Both write stores of random documents and
+archives, read each other's, and change the same ones by turns; they lock each other out, and are killed at work. The Python package does its part. Whatever differs ends the script. It prints as JSON how much was compared.
 """
 
 import argparse
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -96,6 +97,15 @@ def same(what, ours, theirs):
         assert line is None or ours[key][1] == line, (what, key, ours[key][1], line)
         COUNTS["lines"] += line is not None
     COUNTS["documents"] += len(theirs)
+
+
+def as_model(what, found, model):
+    """A dump and what has to be there: documents by collection and id."""
+    documents = {key[1:]: document for key, (document, _) in found.items()}
+    assert documents.keys() == model.keys(), (what, sorted(documents.keys() ^ model.keys())[:3])
+    for key, document in model.items():
+        assert documents[key] == exact_of(document), (what, key, documents[key], document)
+    COUNTS["documents"] += len(model)
 
 
 def pairs(dice, count, tame=False):
@@ -229,6 +239,163 @@ def theirs_to_ours(dice, folder, count):
         COUNTS["archives of theirs"] += 1
 
 
+# What we write, and they read.
+
+
+def in_python(root, model):
+    """What the package reads of lines."""
+    for collection in {collection for collection, _ in model}:
+        # Closing a store for reading writes its index all the same: never in ours.
+        opened = NativeRoot.open(str(root), 1, "r")
+        store = opened.collection(collection, 1)
+        names = {name for of, name in model if of == collection}
+        assert set(store.list_doc_ids()) == names, root
+        for name in names:
+            wanted = model[collection, name]
+            # Its integers end at 2^63; those behind are floats.
+            if "18446744073709551615" in (text := json.dumps(wanted)) or "9223372036854775808" in text:
+                continue
+            assert exact_of(store.get(name)) == exact(text), (root, name)
+            COUNTS["documents in Python"] += 1
+
+
+def check_ours(what, root, model):
+    """A store of ours as the reference has it, and each archive of it."""
+    as_model(what, dump(OURS, "dump", root), model)
+    as_model(what, dump(THEIRS, "dump", root), model)
+    for method in ("store", "deflate"):
+        archive = Path(f"{root}-{method}.zds")
+        run(OURS, "pack", root, archive, "--method", method)
+        as_model(archive, dump(THEIRS, "archive-dump", archive), model)
+        as_model(archive, dump(OURS, "dump", archive), model)
+        COUNTS["archives of ours"] += 1
+    copy = Path(f"{root}-copy")
+    shutil.copytree(root, copy)
+    in_python(copy, model)
+    COUNTS["stores of ours"] += 1
+
+
+def ours_to_theirs(dice, folder, count):
+    for n in range(count):
+        root, model = folder / f"{n:04}", {}
+        for collection in dice.sample(["train", "test", "a.b-c_d"], dice.randrange(1, 4)):
+            some = pairs(dice, dice.randrange(1, 60))
+            model |= {(collection, name): document for name, document in some}
+            way = n % 4
+            if way == 0:
+                with Run(OURS, "script", root, collection) as script:
+                    for line in spelt(dice, some):
+                        script.do(f"put {line}")
+            elif way == 1:
+                run(OURS, "bulk", root, collection, lines=spelt(dice, some))
+            else:
+                first = [(name, a_document(dice)) for name, _ in dice.sample(some, len(some) // 2)]
+                run(OURS, "bulk", root, collection, lines=spelt(dice, first))
+                gone = [name for name, _ in dice.sample(some, len(some) // 4)]
+                with Run(OURS, "script", root, collection) as script:
+                    for line in spelt(dice, some):
+                        script.do(f"raw {line}")
+                    script.do("flush", *(f"delete {name}" for name in gone), *(["compact"] if way == 3 else []))
+                for name in gone:
+                    del model[collection, name]
+                if not [each for each in model if each[0] == collection]:
+                    # The reference brings back what an empty index leaves out.
+                    with Run(OURS, "script", root, collection) as script:
+                        script.do('put {"_id":"left"}')
+                    model[collection, "left"] = {}
+        check_ours(root, root, model)
+
+
+# Both by turns.
+
+
+def turns(dice, folder, count):
+    """Rounds of each: new documents, others again, some deleted; now and then compaction."""
+    for n in range(count):
+        root, model = folder / f"{n:04}", {}
+        for turn in range(5):
+            for program in (OURS, THEIRS) if n % 2 else (THEIRS, OURS):
+                some = pairs(dice, dice.randrange(1, 15))
+                known = [name for _, name in model]
+                some += [(name, a_document(dice)) for name in dice.sample(known, len(known) // 5)]
+                gone = dice.sample(known, len(known) // 6)
+                with Run(program, "script", root, "c", "--batch", 4) as script:
+                    script.do(*(f"raw {line}" for line in spelt(dice, some)))
+                    model |= {("c", name): document for name, document in some}
+                    script.do("flush", *(f"delete {name}" for name in gone), "flush")
+                    for name in gone:
+                        del model["c", name]
+                    if dice.random() < 0.2:
+                        script.do("compact")
+                as_model((root, turn), dump(THEIRS, "dump", root), model)
+                as_model((root, turn), dump(OURS, "dump", root), model)
+                COUNTS["turns"] += 1
+
+
+def locks(folder):
+    """Who holds the lock keeps the other out, and nobody once it is gone."""
+    for turn, (holder, other) in enumerate(((OURS, THEIRS), (THEIRS, OURS), (OURS, OURS)) * 2):
+        root = folder / f"{turn}"
+        run(THEIRS, "write", root, "c", lines=['{"_id":"first"}'])
+        holding = Run(holder, "lock", root)
+        assert holding.answer() == "locked"
+        for verb in (["lock", root], ["script", root, "c"]):
+            refused = Run(other, *verb)
+            said = refused.end()
+            assert "lock" in said, (holder, other, verb, said)
+            COUNTS["refused"] += 1
+        # Reading takes no lock.
+        assert len(dump(OURS, "dump", root)) == 1
+        holding.end()
+        with Run(other, "script", root, "c") as script:
+            script.do('put {"_id":"second"}')
+        assert len(dump(THEIRS, "dump", root)) == 2
+    # A process that is killed holds nothing.
+    for turn, (holder, other) in enumerate(((OURS, THEIRS), (THEIRS, OURS))):
+        root = folder / f"killed-{turn}"
+        Run(holder, "script", root, "c").kill()
+        with Run(other, "script", root, "c") as script:
+            script.do('put {"_id":"only"}')
+        assert len(dump(THEIRS, "dump", root)) == len(dump(OURS, "dump", root)) == 1
+        COUNTS["after a kill"] += 1
+
+
+def killed_ours(dice, folder, count):
+    """We are killed: all that was done is there when each operation is sure at once, else all up to the last flush and perhaps some of what followed."""
+    for n in range(count):
+        root, model = folder / f"{n:04}", {}
+        script = Run(OURS, "script", root, "c", *(["--every"] if n % 2 else []))
+        states = [{}]
+        for turn in range(3):
+            some = pairs(dice, 20)
+            if n % 4 == 2:
+                some += [(f"large-{turn}-{each}", {"text": "z" * dice.randrange(20_000, 60_000)}) for each in range(20)]
+            for line, (name, document) in zip(spelt(dice, some), some):
+                script.do(f"raw {line}")
+                model["c", name] = exact_of(document)
+                states.append(dict(model))
+                if dice.random() < 0.2:
+                    _, gone = dice.choice([*model])
+                    script.do(f"delete {gone}")
+                    del model["c", gone]
+                    states.append(dict(model))
+            if turn < 2:
+                script.do("flush")
+                states = [dict(model)]
+            if n % 2:
+                states = [dict(model)]
+        script.kill()
+        found = {key[1:]: document for key, (document, _) in dump(OURS, "dump", root).items()}
+        assert found in states, (root, len(found), len(states))
+        with Run(OURS, "script", root, "c") as script:
+            script.do('put {"_id":"then"}')
+        found["c", "then"] = {}
+        again = {key[1:]: document for key, (document, _) in dump(THEIRS, "dump", root).items()}
+        assert again == found, (root, sorted(again.keys() ^ found.keys())[:3])
+        COUNTS["kills of ours"] += 1
+        COUNTS["states beyond the last flush"] += found != states[0] | {("c", "then"): {}}
+
+
 def killed(dice, folder, count):
     """The reference is killed in the middle of a batch: what its last index has is there, and nothing that was never put."""
     for n in range(count):
@@ -252,7 +419,14 @@ def killed(dice, folder, count):
         for key, document in found.items():
             assert document in (put[key], kept.get(key)), (root, key)
         COUNTS["beyond the last index"] += len(found.keys() - kept.keys())
-        COUNTS["killed"] += 1
+        COUNTS["kills of theirs"] += 1
+        # Each goes on from there, and both read what both have put. The reference puts a line right behind one whose line feed is missing.
+        for program in (THEIRS, OURS) if n % 2 and data.endswith(b"\n") else (OURS, THEIRS):
+            with Run(program, "script", root, "c") as script:
+                script.do(f'put {{"_id":"after-{program.name}"}}', f'put {{"_id":"again-{program.name}"}}')
+        ours, theirs = dump(OURS, "dump", root), dump(THEIRS, "dump", root)
+        assert {*kept, *(("c", f"{when}-{program.name}") for when in ("after", "again") for program in (OURS, THEIRS))} <= {key[1:] for key in theirs}, root
+        same(root, ours, theirs)
 
 
 def main():
@@ -266,7 +440,11 @@ def main():
     dice = random.Random(given.seed)
     place = lambda name: given.directory / name
     theirs_to_ours(dice, place("theirs"), given.count)
+    ours_to_theirs(dice, place("ours"), given.count)
+    turns(dice, place("turns"), max(2, given.count // 6))
     killed(dice, place("killed"), max(3, given.count // 6))
+    killed_ours(dice, place("killed-ours"), max(4, given.count // 6))
+    locks(place("locks"))
     print(json.dumps(COUNTS))
 
 

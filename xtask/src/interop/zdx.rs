@@ -6,16 +6,23 @@ use crate::shell;
 use crate::zippy::Zippy;
 
 /// What was compared, in the order in which it is told, and what has to be there of it.
-const COUNTED: [(&str, Least); 9] = [
+const COUNTED: [(&str, Least); 16] = [
     ("stores of theirs", Least::Count),
+    ("stores of ours", Least::Count),
     ("archives of theirs", Least::Count),
     ("archives of ours", Least::Count),
     ("documents", Least::Count),
+    ("documents in Python", Least::Count),
     ("lines", Least::One),
     ("scanned", Least::One),
-    ("killed", Least::One),
+    ("turns", Least::One),
+    ("refused", Least::One),
+    ("after a kill", Least::One),
+    ("kills of theirs", Least::One),
     ("without line feed", Least::One),
     ("beyond the last index", Least::One),
+    ("kills of ours", Least::One),
+    ("states beyond the last flush", Least::One),
 ];
 
 /// How many of a thing are the least.
@@ -31,7 +38,7 @@ pub(crate) fn run(zippy: &Zippy, python: &Python, seed: u64, count: u64) -> Resu
     shell::empty_directory(&work)?;
     shell::run(shell::cargo(["build", "--quiet", "--release", "--package", "wharf-tests", "--bin", "zdx-driver"]))?;
     let ours = shell::target()?.join("release").join(format!("zdx-driver{}", std::env::consts::EXE_SUFFIX));
-    println!("zippy_data writes {count} stores of random documents (seed {seed})");
+    println!("zippy_data and we write {count} stores of random documents each (seed {seed})");
     let mut script = python.script("zippy_interop.py", [zippy.program(), &ours, &work.join("stores")]);
     script.args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
     let told = shell::text(script).map_err(|error| format!("zippy_data and we do not agree: {error}"))?;
