@@ -31,7 +31,7 @@ mod write;
 pub use container_core::OpenOptions as Options;
 pub use container_core::{Error, ErrorKind, Result};
 
-pub use read::{Collection, Condition, Document, Documents, Fields, Filter, IndexState, Predicate, Store};
+pub use read::{Collection, Condition, Document, Documents, Fields, Filter, IndexState, Many, Predicate, Store};
 pub use write::{CollectionWriter, Compacted, Durability, StoreWriter, WriterOptions};
 
 /// The name of the format in errors and everywhere else.

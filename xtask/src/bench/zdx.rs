@@ -23,13 +23,15 @@ const fn beside(words: &'static str, work: &'static str, theirs: &'static str, t
     Contest { words, work, beside: THEIRS, who: THEIRS, theirs, target }
 }
 
-const CONTESTS: [Contest; 19] = [
+const CONTESTS: [Contest; 21] = [
     beside("open, until many gets are fast", "open, ordered", "open, ordered", Some(60.0)),
     beside("the same, index in a hash map's order", "open, hashed", "open, hashed", Some(60.0)),
     beside("open, one get", "first get, ordered", "first get, ordered", Some(60.0)),
     beside("the same, index in a hash map's order", "first get, hashed", "first get, hashed", Some(60.0)),
     beside("200,000 gets by chance, raw; theirs parse", "get raw, ordered", "get, ordered", Some(8.0)),
     beside("the same, index in a hash map's order", "get raw, hashed", "get, hashed", Some(8.0)),
+    beside("the same, many at once", "get many raw, ordered", "get, ordered", None),
+    beside("the same, index in a hash map's order", "get many raw, hashed", "get, hashed", None),
     beside("200,000 gets by chance, parsed", "get, ordered", "get, ordered", Some(1.3)),
     beside("the same, index in a hash map's order", "get, hashed", "get, hashed", Some(1.3)),
     beside("scan raw, in order, 1 thread; theirs 4", "scan raw, ordered", "scan raw, ordered", Some(6.0)),
@@ -49,7 +51,7 @@ const CONTESTS: [Contest; 19] = [
 const SAME: &[&[&str]] = &[
     &["open, ordered", "open, hashed"],
     &["first get, ordered", "first get, hashed"],
-    &["get raw, ordered", "get raw, hashed"],
+    &["get raw, ordered", "get raw, hashed", "get many raw, ordered", "get many raw, hashed"],
     &["get, ordered", "get, hashed"],
     &["scan raw, ordered", "scan raw, hashed", "open and scan raw, ordered", "open and scan raw, hashed"],
     &["scan", "scan and free", "scan, 4 threads", "scan, 4 threads, handed over"],

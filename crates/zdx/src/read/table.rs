@@ -112,7 +112,18 @@ impl Table {
 
     /// Where the entry that holds for this id begins in the index.
     pub(crate) fn find(&self, id: &[u8]) -> Option<(u64, Entry<'_>)> {
-        let hash = hash_of(&self.hash, id);
+        self.find_hashed(self.hash(id), id)
+    }
+
+    /// The hash of an id in this table.
+    #[inline]
+    pub(crate) fn hash(&self, id: &[u8]) -> u64 {
+        hash_of(&self.hash, id)
+    }
+
+    /// The same as [`find`](Self::find), for an id whose hash is known.
+    #[inline]
+    pub(crate) fn find_hashed(&self, hash: u64, id: &[u8]) -> Option<(u64, Entry<'_>)> {
         let (mut place, base) = first_place(hash, self.bits, self.share);
         loop {
             let slot = self.slots.get(place).copied().filter(|slot| *slot != 0)?;
@@ -126,6 +137,12 @@ impl Table {
             }
             place = next_place(place, base, self.share);
         }
+    }
+
+    /// The position in the first place where an id of this hash is searched: of its entry, as a rule.
+    #[inline]
+    pub(crate) fn first_position(&self, hash: u64) -> Option<u64> {
+        self.slots.get(first_place(hash, self.bits, self.share).0).map(|slot| position_in(*slot))
     }
 }
 

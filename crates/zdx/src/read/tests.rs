@@ -55,6 +55,7 @@ impl Made {
     /// All documents, by every way there is, which have to agree.
     fn all(&self) -> Vec<(String, String)> {
         let mut ways = Vec::new();
+        let absent = "no such".to_owned();
         for access in [Access::Auto, Access::Positional] {
             let store = Store::open_with(self.root(), OpenOptions::default().with_access(access)).unwrap();
             let collection = store.collection("c").unwrap();
@@ -64,6 +65,10 @@ impl Made {
             let walked: Vec<_> = collection.documents().unwrap().map(|document| shown(&document.unwrap())).collect();
             assert_eq!(collection.len().unwrap(), walked.len() as u64);
             assert!(collection.ids().unwrap().eq(walked.iter().map(|(id, _)| id)));
+            let ids = || walked.iter().map(|(id, _)| id).chain([&absent]).chain(walked.iter().rev().map(|(id, _)| id));
+            let many: Vec<_> = collection.get_many(ids()).map(|found| found.unwrap().as_ref().map(shown)).collect();
+            let single = ids().map(|id| collection.get(id).unwrap().as_ref().map(shown));
+            assert!(many.into_iter().eq(single));
             for (row, (id, bytes)) in walked.iter().enumerate() {
                 let document = collection.get(id).unwrap().unwrap();
                 assert_eq!((document.id(), document.bytes()), (id.as_str(), bytes.as_bytes()));
@@ -228,6 +233,12 @@ fn an_index_that_lies_is_an_error_for_those_it_lies_about() {
         "zds: meta/data.jsonl: the line that the index names: needs 9 bytes, 0 available (byte 54, key \"e\")"
     );
     assert_eq!(collection.get("c").unwrap().unwrap().value().unwrap()["n"], 3);
+    // Of many, each has its own error.
+    let many: Vec<_> = collection.get_many(["d", "c", "x", "e"]).collect();
+    assert_eq!(many[0].as_ref().unwrap_err().to_string(), error("d"));
+    assert_eq!(many[1].as_ref().unwrap().as_ref().unwrap().id(), "c");
+    assert!(many[2].as_ref().unwrap().is_none());
+    assert_eq!(many[3].as_ref().unwrap_err().to_string(), error("e"));
     // Two ids with one line: the walk ends there.
     made.index(&[("a", 0, 18), ("b", 0, 18)], false);
     let mut walk = made.open().documents().unwrap().map(|found| found.map(|_| ())).collect::<Vec<_>>();

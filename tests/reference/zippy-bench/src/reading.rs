@@ -106,6 +106,12 @@ pub(crate) fn get_raw(clock: &Clock, store: &str) {
     };
     all(); // so that all pages are there
     clock.ours(all);
+    let many = clock.work.replace("get raw", "get many raw");
+    clock.time(crate::OURS, &many, clock.repeat, || {
+        let bytes =
+            |found: zdx::Result<Option<Document<'_>>>| found.expect("it is read").expect("it is there").bytes().len();
+        (collection.get_many(&ids).map(bytes).sum::<usize>().into(), ())
+    });
 }
 
 pub(crate) fn get(clock: &Clock, store: &str) {
