@@ -332,6 +332,30 @@ def turns(dice, folder, count):
                 COUNTS["turns"] += 1
 
 
+def among_files(dice, folder, count):
+    """We delete documents that the reference has put into files of their own, and put lines beside others; it puts more."""
+    for n in range(count):
+        root, files, lines = folder / f"{n:04}", {}, {}
+        for _ in range(3):
+            some = [(name, document) for name, document in pairs(dice, 12, tame=True) if len(name) < 200]
+            run(THEIRS, "docs-write", root, "c", lines=[f"{name}\t{json.dumps(document)}" for name, document in some])
+            files |= {name: exact_of(document) for name, document in some}
+            beside = [(name, a_document(dice)) for name in dice.sample([*files], 2)] + pairs(dice, 3)
+            gone = [name for name in dice.sample([*files], 3) if name not in lines]
+            with Run(OURS, "script", root, "c") as script:
+                script.do(*(f"raw {line}" for line in spelt(dice, beside)))
+                lines |= {name: exact_of(document) for name, document in beside}
+                script.do(*(f"delete {name}" for name in gone))
+            for name in gone:
+                files.pop(name, None)
+                lines.pop(name, None)
+            wanted = {("docs", "c", name): document for name, document in files.items()} | {("lines", "c", name): document for name, document in lines.items()}
+            theirs = dump(THEIRS, "dump", root)
+            assert {key: document for key, (document, _) in theirs.items()} == wanted, root
+            same(root, dump(OURS, "dump", root), theirs)
+            COUNTS["turns among files"] += 1
+
+
 def locks(folder):
     """Who holds the lock keeps the other out, and nobody once it is gone."""
     for turn, (holder, other) in enumerate(((OURS, THEIRS), (THEIRS, OURS), (OURS, OURS)) * 2):
@@ -444,6 +468,7 @@ def main():
     turns(dice, place("turns"), max(2, given.count // 6))
     killed(dice, place("killed"), max(3, given.count // 6))
     killed_ours(dice, place("killed-ours"), max(4, given.count // 6))
+    among_files(dice, place("files"), max(2, given.count // 6))
     locks(place("locks"))
     print(json.dumps(COUNTS))
 

@@ -6,7 +6,7 @@ use crate::shell;
 use crate::zippy::Zippy;
 
 /// What was compared, in the order in which it is told, and what has to be there of it.
-const COUNTED: [(&str, Least); 16] = [
+const COUNTED: [(&str, Least); 17] = [
     ("stores of theirs", Least::Count),
     ("stores of ours", Least::Count),
     ("archives of theirs", Least::Count),
@@ -16,6 +16,7 @@ const COUNTED: [(&str, Least); 16] = [
     ("lines", Least::One),
     ("scanned", Least::One),
     ("turns", Least::One),
+    ("turns among files", Least::One),
     ("refused", Least::One),
     ("after a kill", Least::One),
     ("kills of theirs", Least::One),
