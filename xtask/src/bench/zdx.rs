@@ -23,7 +23,7 @@ const fn beside(words: &'static str, work: &'static str, theirs: &'static str, t
     Contest { words, work, beside: THEIRS, who: THEIRS, theirs, target }
 }
 
-const CONTESTS: [Contest; 21] = [
+const CONTESTS: [Contest; 22] = [
     beside("open, until many gets are fast", "open, ordered", "open, ordered", Some(60.0)),
     beside("the same, index in a hash map's order", "open, hashed", "open, hashed", Some(60.0)),
     beside("open, one get", "first get, ordered", "first get, ordered", Some(60.0)),
@@ -45,6 +45,7 @@ const CONTESTS: [Contest; 21] = [
     beside("the same, values given to one thread in order", "scan, 4 threads, handed over", "scan and free", None),
     beside("rebuild the index, 1 thread", "rebuild, 1 thread", "rebuild", Some(5.0)),
     beside("rebuild the index, 4 threads", "rebuild, 4 threads", "rebuild", Some(20.0)),
+    beside("put one by one; theirs in batches of 1000", "put", "put", Some(10.0)),
 ];
 
 /// Works of different names that come to the same: what one of them gives is what all of them have to give.

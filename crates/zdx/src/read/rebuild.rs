@@ -5,7 +5,7 @@ use std::thread;
 
 use container_core::{Bytes, Error, Limits, Result, Source};
 
-use crate::wire::index::{AROUND, Entry, put};
+use crate::wire::index::{AROUND, Entry, HEAD, head, put};
 use crate::wire::lines::{Line, lines_from};
 
 /// What of data that are not in memory is read at once, at least.
@@ -39,6 +39,12 @@ impl Walked {
         let bytes = data.read(place.clone())?;
         let line = lines_from(&bytes, place.start, before).next();
         Ok(line.and_then(|line| id_of(&line).err()))
+    }
+
+    /// The entries as a whole index.
+    pub(crate) fn into_index(mut self) -> Bytes {
+        self.entries.splice(..0, head(self.documents));
+        self.entries.into()
     }
 
     fn add(&mut self, part: Self) {
@@ -174,7 +180,8 @@ fn part_by_part(bytes: &[u8], offset: u64, threads: usize) -> Walked {
 fn one_part(bytes: &[u8], offset: u64) -> Walked {
     // A guess from the first line: of documents alike it is enough.
     let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |feed| feed + 1).max(64);
-    let mut walked = Walked { entries: Vec::with_capacity(bytes.len() / line * (AROUND + 16)), ..Walked::default() };
+    let mut walked =
+        Walked { entries: Vec::with_capacity(HEAD + bytes.len() / line * (AROUND + 16)), ..Walked::default() };
     lines_from(bytes, offset, 0).for_each(|line| walked.line(&line));
     walked
 }

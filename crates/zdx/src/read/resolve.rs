@@ -8,7 +8,7 @@ use crate::journal::{IndexMark, Journal};
 use crate::read::condition::{Condition, IndexState};
 use crate::read::rebuild::walk;
 use crate::read::table::Table;
-use crate::wire::index::{Entry, Index, MAGIC, MAGIC_DESCRIBED, head, put};
+use crate::wire::index::{Entry, HEAD, Index, MAGIC, MAGIC_DESCRIBED, head, put};
 use crate::wire::text_index;
 
 /// What lies beside the data.
@@ -49,7 +49,7 @@ impl Entries {
     }
 
     fn finish(mut self) -> Bytes {
-        self.file.splice(..head(0).len(), head(self.count));
+        self.file.splice(..HEAD, head(self.count));
         self.file.into()
     }
 }
@@ -107,14 +107,21 @@ pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limi
     condition.passed_over = walked.passed_over;
     condition.first_passed_over = walked.first_problem(data)?.map(Arc::new);
     condition.torn = walked.torn;
+    if table.is_none() && journal.is_none() {
+        // As they are: of a million documents a copy takes longer than the table.
+        condition.unindexed = walked.documents;
+        let all = Table::build(walked.into_index(), threads)?;
+        condition.superseded = twice(&all);
+        return Ok((all, condition));
+    }
     let base = table.as_ref().map_or(0, |table| table.bytes().len());
-    let mut all = Entries::new(base + walked.entries.len() + head(0).len());
+    let mut all = Entries::new(base + walked.entries.len() + HEAD);
     let is_deleted =
         |entry: &Entry<'_>| journal.as_ref().is_some_and(|journal| journal.is_deleted(entry.id, entry.offset));
     for (_, entry) in table.iter().flat_map(Table::entries).filter(|(_, entry)| !is_deleted(entry)) {
         all.push(&entry)?;
     }
-    let tail: Bytes = [&head(walked.documents)[..], &walked.entries].concat().into();
+    let tail = walked.into_index();
     for entry in Index::parse(&tail)?.entries() {
         let entry = entry?;
         if !is_deleted(&entry) {

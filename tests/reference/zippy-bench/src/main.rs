@@ -1,4 +1,4 @@
-//! How fast stores are read with zdx and with `zippy_data`, turn by turn in one process. `cargo xtask bench zdx` makes the stores, runs this
+//! How fast stores are read and written with zdx and with `zippy_data`, turn by turn in one process. `cargo xtask bench zdx` makes the stores, runs this
 //! and prints the table.
 //!
 //! ```text
@@ -14,6 +14,7 @@
 mod check;
 mod documents;
 mod reading;
+mod writing;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -31,7 +32,7 @@ const USAGE: &str = "usage: zippy-bench make DIRECTORY --documents N
 type Work = fn(&Clock);
 
 /// All of it.
-const WORKS: [(&str, Work); 15] = [
+const WORKS: [(&str, Work); 16] = [
     ("open, ordered", |clock| reading::open(clock, "ordered")),
     ("open, hashed", |clock| reading::open(clock, "hashed")),
     ("first get, ordered", |clock| reading::first_get(clock, "ordered")),
@@ -47,6 +48,7 @@ const WORKS: [(&str, Work); 15] = [
     ("scan", reading::scan),
     ("scan, 4 threads", reading::scan_by_threads),
     ("rebuild", reading::rebuild),
+    ("put", writing::put),
 ];
 
 /// Takes the times of one work.
@@ -82,8 +84,13 @@ impl Clock {
             let (result, kept) = once();
             let seconds = begin.elapsed().as_secs_f64();
             drop(kept);
-            println!("{}", json!({"who": who, "work": work, "seconds": seconds, "result": result}));
+            self.took(who, work, seconds, &result);
         }
+    }
+
+    /// Prints one measurement.
+    fn took(&self, who: &str, work: &str, seconds: f64, result: &Value) {
+        println!("{}", json!({"who": who, "work": work, "seconds": seconds, "result": result}));
     }
 }
 
