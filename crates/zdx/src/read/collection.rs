@@ -96,7 +96,7 @@ impl Collection {
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io) of the file; [`Invalid`](container_core::ErrorKind::Invalid) where it is no JSON object.
     pub fn manifest(&self) -> Result<Option<Map<String, Value>>> {
-        let found = self.home.meta(MANIFEST, &self.options)?;
+        let found = self.home.meta(MANIFEST, &self.options).map_err(in_format)?;
         found.map(|(source, _)| object(&source, &self.options, &format!("{META}/{MANIFEST}"))).transpose()
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use container_core::{Bytes, Error, Result, Source};
 
-use crate::read::collection::{Collection, in_data};
+use crate::read::collection::{Collection, in_data, in_format};
 use crate::read::document::{Document, Id};
 use crate::read::line::{Raw, line, line_in, line_of};
 use crate::read::places::Place;
@@ -130,8 +130,8 @@ impl<'c> Documents<'c> {
     fn file(&self, row: u64) -> Result<Document<'c>> {
         let id = usize::try_from(row).ok().and_then(|row| self.files.get(row));
         let id = id.ok_or_else(|| Error::usage("there is no such document"))?;
-        let bytes = self.collection.home.document(id, &self.collection.options)?;
-        let missing = || Error::invalid("the file of the document is gone").in_key(id.clone());
+        let bytes = self.collection.home.document(id, &self.collection.options).map_err(in_format)?;
+        let missing = || in_format(Error::invalid("the file of the document is gone").in_key(id.clone()));
         let bytes = bytes.ok_or_else(missing)?;
         Ok(Document { id: Id::Is(Cow::Borrowed(id.as_bytes())), bytes: Raw::Shared(bytes), offset: None })
     }

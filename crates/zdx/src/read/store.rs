@@ -200,7 +200,7 @@ fn is_root(folder: &Path) -> bool {
 }
 
 fn is_collection(folder: &Path) -> bool {
-    folder.join(META).join(DATA).is_file() || folder.join(DOCS).is_dir() && folder.join(META).is_dir()
+    folder.join(META).join(DATA).exists() || folder.join(DOCS).is_dir() && folder.join(META).is_dir()
 }
 
 /// What kind of store a folder is.
