@@ -83,7 +83,7 @@ fn main() {
         put("idv_forged", &format!("decisions-{index:02}"), &decisions);
         put("idv_written", &format!("decisions-{index:02}"), &decisions);
         put("datadings_written", &format!("decisions-{index:02}"), &decisions);
-        for target in ["ds_select", "ds_variable", "ds_write_read"] {
+        for target in ["ds_select", "ds_variable", "ds_write_read", "zdx_store"] {
             put(target, &format!("decisions-{index:02}"), &decisions);
         }
     }

@@ -40,6 +40,7 @@ mod zdx_collection;
 mod zdx_id;
 mod zdx_index;
 mod zdx_parts;
+mod zdx_store;
 
 pub use bloom::simplebloom_filter;
 pub use dataset::{datadings_index, datadings_recover, datadings_written};
@@ -58,6 +59,7 @@ pub use zdx_archive::zdx_archive;
 pub use zdx_collection::zdx_collection;
 pub use zdx_id::zdx_id;
 pub use zdx_index::zdx_index;
+pub use zdx_store::zdx_store;
 
 /// Values of LEB128, by every way to decode them, beside a decoder that does it by the book.
 pub fn leb128(data: &[u8]) {

@@ -6,7 +6,7 @@ mod replay;
 
 use std::path::Path;
 
-const TARGETS: [replay::Target; 22] = [
+const TARGETS: [replay::Target; 23] = [
     ("datadings_index", wharf_fuzz::datadings_index),
     ("datadings_numpy", wharf_fuzz::datadings_numpy),
     ("datadings_recover", wharf_fuzz::datadings_recover),
@@ -29,6 +29,7 @@ const TARGETS: [replay::Target; 22] = [
     ("zdx_collection", wharf_fuzz::zdx_collection),
     ("zdx_id", wharf_fuzz::zdx_id),
     ("zdx_index", wharf_fuzz::zdx_index),
+    ("zdx_store", wharf_fuzz::zdx_store),
 ];
 
 #[test]

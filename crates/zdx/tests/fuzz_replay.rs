@@ -18,14 +18,17 @@ mod zdx_id;
 mod zdx_index;
 #[path = "../../../fuzz/src/zdx_parts.rs"]
 mod zdx_parts;
+#[path = "../../../fuzz/src/zdx_store.rs"]
+mod zdx_store;
 
 use std::path::Path;
 
-const TARGETS: [replay::Target; 4] = [
+const TARGETS: [replay::Target; 5] = [
     ("zdx_archive", zdx_archive::zdx_archive),
     ("zdx_collection", zdx_collection::zdx_collection),
     ("zdx_id", zdx_id::zdx_id),
     ("zdx_index", zdx_index::zdx_index),
+    ("zdx_store", zdx_store::zdx_store),
 ];
 
 #[test]
