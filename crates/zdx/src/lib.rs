@@ -32,7 +32,9 @@ pub use container_core::OpenOptions as Options;
 pub use container_core::{Error, ErrorKind, Result};
 
 pub use read::{Collection, Condition, Document, Documents, Fields, Filter, IndexState, Many, Predicate, Store};
-pub use write::{CollectionWriter, Compacted, Durability, StoreWriter, WriterOptions};
+pub use write::{
+    CollectionWriter, Compacted, Durability, LoadOptions, Loaded, OnDuplicate, StoreWriter, WriterOptions,
+};
 
 /// The name of the format in errors and everywhere else.
 const FORMAT_NAME: &str = "zds";

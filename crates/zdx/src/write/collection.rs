@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use container_core::{Error, OpenOptions, Result, Source};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::journal::IndexMark;
 use crate::layout::{COLLECTIONS, DATA, DOCS, INDEX, JOURNAL, MANIFEST, META};
@@ -20,6 +20,7 @@ use crate::wire::lines::BYTE_ORDER_MARK;
 use crate::write::disk::Disk;
 use crate::write::ids::Ids;
 use crate::write::metadata::Metadata;
+use crate::write::schema::Schema;
 use crate::write::store::Shared;
 use crate::write::time::rfc3339;
 
@@ -60,6 +61,8 @@ pub struct CollectionWriter {
     pub(crate) is_broken: bool,
     pub(crate) loose: Loose,
     pub(crate) manifest: Option<Metadata>,
+    /// All documents have to have one schema.
+    pub(crate) strict: Option<Strict>,
     pub(crate) recovered: Condition,
 }
 
@@ -81,6 +84,13 @@ pub(crate) struct Loose {
     pub(crate) shadowed: HashSet<String>,
     /// Those that were removed since the order was written.
     pub(crate) removed: HashSet<String>,
+}
+
+/// That all documents have to have one schema.
+#[derive(Debug, Default)]
+pub(crate) struct Strict {
+    /// That of the first one; none as long as there is none.
+    pub(crate) schema: Option<Schema>,
 }
 
 impl CollectionWriter {
@@ -169,6 +179,7 @@ impl CollectionWriter {
             is_changed: false,
             is_broken: false,
             loose,
+            strict: None,
             manifest: manifest_found,
             recovered: condition,
             folder,
@@ -179,7 +190,23 @@ impl CollectionWriter {
         } else {
             writer.put_right(&table, torn)?;
         }
+        let said = writer.manifest.as_ref().and_then(|manifest| manifest.get("strict"));
+        if options.strict || said == Some(Value::Bool(true)) {
+            writer.strict = Some(Strict { schema: writer.first_schema()? });
+        }
         Ok(writer)
+    }
+
+    /// That of the first document: of the first line, or else of the first file.
+    fn first_schema(&self) -> Result<Option<Schema>> {
+        let first = match self.ids.first() {
+            Some((offset, length)) => Some(self.line(offset, length)?),
+            None => match self.loose.seen.iter().min() {
+                Some(id) => self.get(id)?,
+                None => None,
+            },
+        };
+        first.map(|document| Schema::of(&document)).transpose()
     }
 
     /// Cuts off what is torn, and writes an index of what was found.

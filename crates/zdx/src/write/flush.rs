@@ -59,6 +59,10 @@ impl CollectionWriter {
         let count = self.len();
         if let Some(manifest) = &mut self.manifest {
             manifest.set(&["doc_count"], &Value::from(count));
+            // Of documents that need not have one schema nobody has counted theirs.
+            if self.strict.is_some() {
+                manifest.set(&["schema_count"], &Value::from(u64::from(count > 0)));
+            }
             let path = self.folder.join(crate::layout::META).join(MANIFEST);
             manifest.write(&self.disk, &path)?;
         }

@@ -242,20 +242,17 @@ impl Ids {
     }
 
     /// Remembers how it was.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for loading, which is to come"))]
     pub(crate) fn begin(&mut self) {
         let (added, dead) = (self.added.len(), self.dead.len());
         self.undo = Some(Undo { added, dead, living: self.living, killed: Vec::new() });
     }
 
     /// Forgets how it was.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for loading, which is to come"))]
     pub(crate) fn commit(&mut self) {
         self.undo = None;
     }
 
     /// Goes back to how it was.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for loading, which is to come"))]
     pub(crate) fn roll_back(&mut self) {
         let Some(undo) = self.undo.take() else { return };
         self.added.truncate(undo.added);
@@ -293,6 +290,17 @@ impl Ids {
             }
         }
         Ok(())
+    }
+
+    /// The line of the first document: offset and length.
+    pub(crate) fn first(&self) -> Option<(u64, u32)> {
+        let mut first = None;
+        // The error ends the walk.
+        let _ = self.each(|entry| {
+            first = Some((entry.offset, entry.length));
+            Err(Error::usage("found"))
+        });
+        first
     }
 
     /// The document whose line is the last one.

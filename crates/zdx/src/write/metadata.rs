@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::wire::json;
 use crate::write::disk::Disk;
-use crate::write::members::set;
+use crate::write::members::{find, set};
 
 /// A file of metadata: its text, and as it is on the disk.
 #[derive(Debug)]
@@ -42,6 +42,12 @@ impl Metadata {
         let lines: Vec<String> =
             members.iter().map(|(name, value)| format!("  {}: {value}", Value::from(*name))).collect();
         Self { text: format!("{{\n{}\n}}", lines.join(",\n")), written: None }
+    }
+
+    /// The value of a member.
+    pub(crate) fn get(&self, name: &str) -> Option<Value> {
+        let member = find(self.text.as_bytes(), name)?;
+        serde_json::from_str(self.text.get(member.value)?).ok()
     }
 
     /// Sets a member, or one inside another.

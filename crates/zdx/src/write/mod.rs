@@ -5,11 +5,14 @@ mod compact;
 mod disk;
 mod flush;
 mod ids;
+mod load;
 mod lock;
 mod members;
 mod metadata;
 mod options;
+mod part;
 mod put;
+mod schema;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -17,5 +20,5 @@ mod time;
 
 pub use collection::CollectionWriter;
 pub use compact::Compacted;
-pub use options::{Durability, WriterOptions};
+pub use options::{Durability, LoadOptions, Loaded, OnDuplicate, WriterOptions};
 pub use store::StoreWriter;

@@ -105,3 +105,78 @@ impl WriterOptions {
         Disk::new(self.hook.clone(), sync)
     }
 }
+
+/// What is done with a document whose id there is already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum OnDuplicate {
+    /// The later one holds.
+    #[default]
+    Replace,
+    /// It is an error.
+    Refuse,
+    /// The earlier one holds.
+    Keep,
+}
+
+/// How lines are loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadOptions {
+    /// The member that gives the id, a text or an integer: `_id` is put in front of the others. None: documents have an `_id`.
+    pub id_field: Option<String>,
+    /// What is done with a document whose id there is already, in the collection or in the input.
+    pub on_duplicate: OnDuplicate,
+    /// Threads that may work at once; 0, the default, as [`WriterOptions::threads`].
+    pub threads: usize,
+    /// Look at every token of every line. Without it a line that begins with a plain `_id` is taken for JSON. Default on.
+    pub validate: bool,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self { id_field: None, on_duplicate: OnDuplicate::default(), threads: 0, validate: true }
+    }
+}
+
+impl LoadOptions {
+    /// Replaces [`id_field`](Self::id_field).
+    #[must_use]
+    pub fn with_id_field(mut self, field: impl Into<String>) -> Self {
+        self.id_field = Some(field.into());
+        self
+    }
+
+    /// Replaces [`on_duplicate`](Self::on_duplicate).
+    #[must_use]
+    pub fn with_on_duplicate(mut self, on_duplicate: OnDuplicate) -> Self {
+        self.on_duplicate = on_duplicate;
+        self
+    }
+
+    /// Replaces [`threads`](Self::threads).
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Replaces [`validate`](Self::validate).
+    #[must_use]
+    pub fn with_validate(mut self, validate: bool) -> Self {
+        self.validate = validate;
+        self
+    }
+}
+
+/// What was loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Loaded {
+    /// Documents that were put.
+    pub documents: u64,
+    /// Bytes that were appended.
+    pub bytes: u64,
+    /// Documents among those put that took the place of others.
+    pub replaced: u64,
+    /// Documents that were not put, as there was one of their id.
+    pub kept: u64,
+}

@@ -12,6 +12,7 @@ use crate::wire::{id, json};
 use crate::write::collection::{CollectionWriter, OnDisk};
 use crate::write::members::without;
 use crate::write::options::Durability;
+use crate::write::schema::Schema;
 
 /// Bytes that are gathered before they are written.
 pub(crate) const BUFFER: usize = 512 << 10;
@@ -118,6 +119,7 @@ impl CollectionWriter {
 
     /// The line that began there is whole.
     fn end_line(&mut self, id: &str, start: usize) -> Result<()> {
+        self.check_schema(start)?;
         self.buffer.push(b'\n');
         let length = self.buffer.len() - start;
         let length =
@@ -133,6 +135,19 @@ impl CollectionWriter {
             return self.guarded(drained);
         }
         Ok(())
+    }
+
+    /// Has the document whose line began there the schema of all?
+    fn check_schema(&mut self, start: usize) -> Result<()> {
+        let Some(strict) = &mut self.strict else { return Ok(()) };
+        let found = Schema::of(self.buffer.get(start..).unwrap_or_default())?;
+        match &strict.schema {
+            Some(schema) => schema.admit(&found),
+            None => {
+                strict.schema = Some(found);
+                Ok(())
+            }
+        }
     }
 
     /// Of a line that could not be put nothing stays.

@@ -1,4 +1,5 @@
 mod crash;
+mod load;
 mod model;
 mod open;
 

@@ -1,0 +1,212 @@
+//! Many documents at once, out of lines of JSON.
+//!
+//! First all of the input is gone through, in parts and by several threads; only when nothing is wrong with any line the ids are put, and
+//! the lines appended, as they are where nothing has to be changed, straight from the input and in large pieces. So of an input with an
+//! error nothing is put, and nothing has to be taken back.
+
+use container_core::{Bytes, Error, Limits, Result, Source};
+
+use crate::layout::{DATA, META};
+use crate::read::rebuild::whole_lines;
+use crate::wire::index::{AROUND, Entry};
+use crate::wire::lines::lines_from;
+use crate::write::collection::CollectionWriter;
+use crate::write::options::Durability;
+use crate::write::part::{Part, Rules, on_threads, render};
+use crate::{FORMAT_NAME, LoadOptions, Loaded, OnDuplicate};
+
+/// Bytes of the input that a thread goes through at a time.
+const PART: usize = 2 << 20;
+
+/// What of the input is in memory at once: all of it where it is mapped or held.
+struct Window {
+    at: u64,
+    parts: Vec<Part>,
+}
+
+impl CollectionWriter {
+    /// Puts the documents of an input of JSON lines, in its order: all of them, or none where one is wrong. Lines stay as they are, byte for
+    /// byte, but for what stands around them (empty lines, CR, a byte order mark) and where the id is taken from another member. The index is
+    /// not written: [`flush`](Self::flush) does that.
+    ///
+    /// The input must not change meanwhile. Memory: about 30 bytes for each document, which the index takes, too.
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid), [`Truncated`](container_core::ErrorKind::Truncated),
+    /// [`Limit`](container_core::ErrorKind::Limit) and [`Usage`](container_core::ErrorKind::Usage) for a line, with its number and the byte
+    /// of the input: nothing is put then, and the writer goes on. [`Io`](container_core::ErrorKind::Io) of the input: the same; of the
+    /// data: the writer does not go on.
+    pub fn load(&mut self, source: &Source, options: &LoadOptions) -> Result<Loaded> {
+        self.ready().map_err(|error| error.in_format(FORMAT_NAME))?;
+        self.load_all(source, options).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    fn load_all(&mut self, source: &Source, options: &LoadOptions) -> Result<Loaded> {
+        let rules = self.rules(source, options).map_err(|error| numbered(error, source))?;
+        let threads = match options.threads {
+            0 => self.shared.options.threads,
+            some => some,
+        };
+        let mut windows = Vec::new();
+        let mut at = 0;
+        while at < source.len() {
+            let bytes = window(source, at)?;
+            let found = on_threads(&bytes, at, PART, threads, |part, at| Part::read(part, at, &rules));
+            // The first error in the order of the input is the one that is told.
+            let parts = found.into_iter().collect::<Result<_>>().map_err(|error| numbered(error, source))?;
+            windows.push(Window { at, parts });
+            at += bytes.len() as u64;
+        }
+        if let Some(strict) = &mut self.strict {
+            strict.schema = rules.schema.clone().or(strict.schema.take());
+        }
+        // From here on it goes into files: what was put before goes first.
+        let drained = self.drain();
+        self.guarded(drained)?;
+        let loaded = self.put_parts(source, &mut windows, options)?;
+        let appended = self.append_parts(source, &windows, &rules, loaded.bytes);
+        self.guarded(appended)?;
+        Ok(loaded)
+    }
+
+    /// What a line has to be.
+    fn rules(&self, source: &Source, options: &LoadOptions) -> Result<Rules> {
+        let mut rules = Rules {
+            id_field: options.id_field.clone(),
+            validate: options.validate,
+            schema: self.strict.as_ref().and_then(|strict| strict.schema.clone()),
+        };
+        if self.strict.is_some() && rules.schema.is_none() && !source.is_empty() {
+            // The first document says what all have to be.
+            let bytes = window(source, 0)?;
+            if let Some(line) = lines_from(&bytes, 0, 0).next() {
+                let mut first = Vec::new();
+                render(&line, &rules, &mut first)?;
+                let placed = |error: Error| error.at(line.offset);
+                rules.schema = Some(crate::write::schema::Schema::of(&first).map_err(placed)?);
+            }
+        }
+        Ok(rules)
+    }
+
+    /// Puts the ids of all lines, and says which lines are left out.
+    fn put_parts(&mut self, source: &Source, windows: &mut [Window], options: &LoadOptions) -> Result<Loaded> {
+        let all = || windows.iter().flat_map(|window| &window.parts);
+        let (count, bytes) =
+            all().fold((0, 0), |(count, bytes), part| (count + part.documents, bytes + part.entries.len()));
+        self.ids.reserve(count, bytes)?;
+        self.ids.begin();
+        let mut loaded = Loaded::default();
+        let mut offset = self.written + u64::from(self.needs_feed);
+        for part in windows.iter_mut().flat_map(|window| &mut window.parts) {
+            let put = self.put_part(part, options.on_duplicate, &mut offset, &mut loaded);
+            if let Err(error) = put {
+                self.ids.roll_back();
+                return Err(numbered(error, source));
+            }
+        }
+        self.ids.commit();
+        if !self.loose.seen.is_empty() {
+            let covered = |id: &String| self.ids.find(id.as_bytes()).is_some();
+            let shadowed: Vec<String> = self.loose.seen.iter().filter(|id| covered(id)).cloned().collect();
+            for id in shadowed {
+                self.loose.seen.remove(&id);
+                self.loose.shadowed.insert(id);
+            }
+        }
+        Ok(loaded)
+    }
+
+    fn put_part(&mut self, part: &mut Part, on: OnDuplicate, offset: &mut u64, loaded: &mut Loaded) -> Result<()> {
+        let mut at = 0;
+        while let Some(entry) = crate::read::table::entry_at(&part.entries, at) {
+            at += (AROUND + entry.id.len()) as u64;
+            if on != OnDuplicate::Replace && self.is_there(&entry) {
+                if on == OnDuplicate::Refuse {
+                    let id = String::from_utf8_lossy(entry.id).into_owned();
+                    return Err(Error::usage("there is a document of this id already").at(entry.offset).in_key(id));
+                }
+                part.left_out.push(entry.offset);
+                loaded.kept += 1;
+                continue;
+            }
+            let replaced = self.ids.put(entry.id, *offset, entry.length)?;
+            *offset += u64::from(entry.length);
+            loaded.replaced += u64::from(replaced.is_some());
+            loaded.documents += 1;
+            loaded.bytes += u64::from(entry.length);
+        }
+        Ok(())
+    }
+
+    fn is_there(&self, entry: &Entry<'_>) -> bool {
+        self.ids.find(entry.id).is_some()
+            || !self.loose.seen.is_empty() && std::str::from_utf8(entry.id).is_ok_and(|id| self.loose.seen.contains(id))
+    }
+
+    /// Appends the lines whose ids were put.
+    fn append_parts(&mut self, source: &Source, windows: &[Window], rules: &Rules, wanted: u64) -> Result<()> {
+        if wanted == 0 {
+            return Ok(());
+        }
+        self.begin_journal(false)?;
+        self.is_changed = true;
+        let in_data = |error: Error| error.in_file(format!("{META}/{DATA}"));
+        let mut bytes_written = 0;
+        if self.needs_feed {
+            self.disk.append("data", &mut self.data, b"\n").map_err(in_data)?;
+            self.written += 1;
+        }
+        for found in windows {
+            let bytes = window(source, found.at)?;
+            // Parts that are taken as they are lie one behind the other: they are written together.
+            let mut plain: Option<(usize, usize)> = None;
+            for part in &found.parts {
+                if part.is_plain && part.left_out.is_empty() {
+                    plain = Some((plain.map_or(part.start, |(start, _)| start), part.end));
+                    continue;
+                }
+                if let Some((start, end)) = plain.take() {
+                    bytes_written += self.append_all(bytes.get(start..end).unwrap_or_default())?;
+                }
+                let changed = part.render(&bytes, found.at, rules)?;
+                bytes_written += self.append_all(&changed)?;
+            }
+            if let Some((start, end)) = plain {
+                bytes_written += self.append_all(bytes.get(start..end).unwrap_or_default())?;
+            }
+        }
+        if bytes_written != wanted {
+            return Err(Error::invalid("the input changed while it was read"));
+        }
+        (self.covered, self.is_tail_alive, self.needs_feed) = (self.written, true, false);
+        match self.shared.options.durability {
+            Durability::EveryPut => self.disk.sync("data", &self.data),
+            _ => Ok(()),
+        }
+    }
+
+    fn append_all(&mut self, bytes: &[u8]) -> Result<u64> {
+        let in_data = |error: Error| error.in_file(format!("{META}/{DATA}"));
+        self.disk.append("data", &mut self.data, bytes).map_err(in_data)?;
+        self.written += bytes.len() as u64;
+        Ok(bytes.len() as u64)
+    }
+}
+
+/// The next lines of an input: all of them where they lie in memory.
+fn window(source: &Source, at: u64) -> Result<Bytes> {
+    match source.as_slice() {
+        Some(_) => source.read(at..source.len()),
+        None => whole_lines(source, at, Limits::default()),
+    }
+}
+
+/// An error with the number of the line that its byte is in.
+fn numbered(error: Error, source: &Source) -> Error {
+    let Some(byte) = error.position().byte else { return error };
+    match crate::read::rebuild::lines_before(source, byte) {
+        Ok(before) => error.in_line(before + 1),
+        Err(_) => error,
+    }
+}

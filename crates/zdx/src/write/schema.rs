@@ -1,0 +1,174 @@
+//! What documents are made of: the names of members and the types of values, as the reference compares them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use container_core::{Error, Result};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// A document without its values. Of an array the first element speaks for all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Schema {
+    Object(BTreeMap<String, Schema>),
+    Array(Option<Box<Schema>>),
+    Text,
+    /// A number that fits into 64 bits with its sign.
+    Integer,
+    Number,
+    Boolean,
+    Null,
+}
+
+impl Schema {
+    /// That of a document, which is JSON; its own `_id` is left out.
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for what is no JSON.
+    pub(crate) fn of(document: &[u8]) -> Result<Self> {
+        let mut schema: Self = serde_json::from_slice(document)
+            .map_err(|cause| Error::invalid("the document has no schema").caused_by(cause))?;
+        if let Self::Object(members) = &mut schema {
+            members.remove("_id");
+        }
+        Ok(schema)
+    }
+
+    /// Fails where a document of that schema has no place among those of this one.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage), with the first member that differs.
+    pub(crate) fn admit(&self, other: &Self) -> Result<()> {
+        match self.difference(other, "") {
+            Some(told) => {
+                Err(Error::usage(format!("the documents here have one schema, this one has another: {told}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn difference(&self, other: &Self, path: &str) -> Option<String> {
+        let member = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+        match (self, other) {
+            (Self::Object(own), Self::Object(others)) => {
+                let missing = |name: &String| format!("{:?} is missing", member(name));
+                let of_own = own.iter().find_map(|(name, own)| match others.get(name) {
+                    Some(other) => own.difference(other, &member(name)),
+                    None => Some(missing(name)),
+                });
+                let new = || others.keys().find(|name| !own.contains_key(*name));
+                of_own.or_else(|| new().map(|name| format!("{:?} is new", member(name))))
+            }
+            (Self::Array(Some(own)), Self::Array(Some(other))) => own.difference(other, &format!("{path}[0]")),
+            _ if self == other => None,
+            _ => {
+                let place = if path.is_empty() { "the document" } else { path };
+                Some(format!("{place:?} is {}, not {}", other.name(), self.name()))
+            }
+        }
+    }
+
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Object(_) => "an object",
+            Self::Array(Some(_)) => "an array",
+            Self::Array(None) => "an empty array",
+            Self::Text => "a text",
+            Self::Integer => "an integer",
+            Self::Number => "a number that is no integer",
+            Self::Boolean => "true or false",
+            Self::Null => "null",
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Schema {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Values)
+    }
+}
+
+struct Values;
+
+impl<'de> Visitor<'de> for Values {
+    type Value = Schema;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Schema, E> {
+        Ok(Schema::Boolean)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Schema, E> {
+        Ok(Schema::Integer)
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Schema, E> {
+        Ok(if i64::try_from(value).is_ok() { Schema::Integer } else { Schema::Number })
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Schema, E> {
+        Ok(Schema::Number)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Schema, E> {
+        Ok(Schema::Text)
+    }
+
+    fn visit_unit<E>(self) -> Result<Schema, E> {
+        Ok(Schema::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Schema, A::Error> {
+        let first = elements.next_element::<Schema>()?;
+        while elements.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Schema::Array(first.map(Box::new)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Schema, A::Error> {
+        let mut object = BTreeMap::new();
+        while let Some((name, value)) = members.next_entry::<String, Schema>()? {
+            object.insert(name, value);
+        }
+        Ok(Schema::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_member_that_differs_is_named() {
+        let of = |json: &str| Schema::of(json.as_bytes()).unwrap();
+        let one = of(r#"{"_id":"a","n":1,"o":{"x":[{"y":"t"}],"e":[]},"f":1.0,"b":true,"z":null}"#);
+        let same = of(r#"{"z":null,"b":false,"f":-2e5,"o":{"e":[],"x":[{"y":""},7]},"n":-3}"#);
+        assert_eq!(one, same);
+        one.admit(&same).unwrap();
+        for (json, wanted) in [
+            (
+                r#"{"n":1.5,"o":{"x":[{"y":"t"}],"e":[]},"f":1.0,"b":true,"z":null}"#,
+                "\"n\" is a number that is no integer, not an integer",
+            ),
+            (
+                r#"{"n":9223372036854775808,"o":{"x":[{"y":"t"}],"e":[]},"f":1.0,"b":true,"z":null}"#,
+                "\"n\" is a number that is no integer, not an integer",
+            ),
+            (
+                r#"{"n":1,"o":{"x":[{"y":1}],"e":[]},"f":1.0,"b":true,"z":null}"#,
+                "\"o.x[0].y\" is an integer, not a text",
+            ),
+            (
+                r#"{"n":1,"o":{"x":[{"y":"t"}],"e":[1]},"f":1.0,"b":true,"z":null}"#,
+                "\"o.e\" is an array, not an empty array",
+            ),
+            (r#"{"n":1,"o":{"x":[{"y":"t"}]},"f":1.0,"b":true,"z":null}"#, "\"o.e\" is missing"),
+            (r#"{"n":1,"o":{"x":[{"y":"t","w":1}],"e":[]},"f":1.0,"b":true,"z":null}"#, "\"o.x[0].w\" is new"),
+            (r#"{"n":1,"o":{"x":[{"y":"t"}],"e":[]},"f":1.0,"b":true,"z":0}"#, "\"z\" is an integer, not null"),
+        ] {
+            let error = one.admit(&of(json)).unwrap_err().to_string();
+            assert_eq!(error, format!("the documents here have one schema, this one has another: {wanted}"));
+        }
+    }
+}

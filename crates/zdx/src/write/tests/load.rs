@@ -1,0 +1,234 @@
+//! Lines loaded at once.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use container_core::Source;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{options, read, tidy};
+use crate::{CollectionWriter, LoadOptions, OnDuplicate, StoreWriter};
+
+fn source(text: &str) -> Source {
+    Source::from(text.as_bytes().to_vec())
+}
+
+fn with<T>(work: impl FnOnce(&mut CollectionWriter) -> T) -> (T, BTreeMap<String, String>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = StoreWriter::open(folder.path(), options()).unwrap();
+    let mut writer = store.collection("c").unwrap();
+    let done = work(&mut writer);
+    writer.finish().unwrap();
+    store.finish().unwrap();
+    tidy(folder.path());
+    (done, read(folder.path()), fs::read_to_string(folder.path().join("collections/c/meta/data.jsonl")).unwrap())
+}
+
+#[test]
+fn lines_are_taken_as_they_are() {
+    for (text, wanted) in [
+        ("{\"_id\":\"a\"}\n{\"x\": 1.0,\"_id\":\"b\"}\n", "{\"_id\":\"a\"}\n{\"x\": 1.0,\"_id\":\"b\"}\n"),
+        ("\u{feff}{\"_id\":\"a\"}\r\n\n   \n{\"_id\":\"b\"}", "{\"_id\":\"a\"}\n{\"_id\":\"b\"}\n"),
+        ("\n\n", ""),
+        ("", ""),
+    ] {
+        for validate in [true, false] {
+            let load = LoadOptions::default().with_validate(validate);
+            let (loaded, read, data) = with(|writer| writer.load(&source(text), &load).unwrap());
+            assert_eq!(data, wanted);
+            assert_eq!((loaded.documents, loaded.bytes), (read.len() as u64, wanted.len() as u64));
+        }
+    }
+}
+
+#[test]
+fn another_member_gives_the_id() {
+    let load = LoadOptions::default().with_id_field("key");
+    let text = concat!(
+        "{\"a\":1,\"key\":\"x\"}\n",
+        " { \"key\" : 7 , \"b\" : [ 2 ] }\r\n",
+        "{\"_id\":\"y\",\"key\":\"y\"}\n",
+        "{\"key\":\"z\",\"_id\":\"z\",\"in\":{\"_id\":1}}\n",
+        "{\"k\\u0065y\":\"-5.e_\"}\n",
+    );
+    let (_, read, data) = with(|writer| writer.load(&source(text), &load).unwrap());
+    let wanted = concat!(
+        "{\"_id\":\"x\",\"a\":1,\"key\":\"x\"}\n",
+        "{\"_id\":\"7\", \"key\" : 7 , \"b\" : [ 2 ] }\n",
+        "{\"_id\":\"y\",\"key\":\"y\"}\n",
+        "{\"_id\":\"z\",\"key\":\"z\",\"in\":{\"_id\":1}}\n",
+        "{\"_id\":\"-5.e_\",\"k\\u0065y\":\"-5.e_\"}\n",
+    );
+    assert_eq!(data, wanted);
+    assert_eq!(read.into_keys().collect::<Vec<_>>(), ["-5.e_", "7", "x", "y", "z"]);
+    for (text, wanted) in [
+        ("{\"a\":1}", "the document has no \"key\", which is to be its id (byte 0, line 1)"),
+        ("\n{\"key\":1.5}", "\"key\", which is to be the id, is neither a text nor an integer: 1.5 (byte 1, line 2)"),
+        (
+            "{\"key\":\"a\",\"_id\":\"b\"}",
+            "the document has another \"_id\" than its \"key\": \"b\" (byte 0, line 1, key \"a\")",
+        ),
+        ("{\"key\":\"\"}", "the id is empty (byte 0, line 1, key \"\")"),
+    ] {
+        let (error, ..) = with(|writer| writer.load(&source(text), &load).unwrap_err().to_string());
+        assert_eq!(error, format!("zds: {wanted}"));
+    }
+}
+
+#[test]
+fn of_an_input_with_an_error_nothing_is_put() {
+    let good: String =
+        (0..50_000).map(|n| format!("{{\"_id\":\"{n}\",\"text\":\"{}\"}}\n", "x".repeat(n % 100))).collect();
+    let lines = good.lines().count();
+    let place = good.len();
+    for (bad, at, wanted) in [
+        ("{\"_id\":\"z\",}\n", 11, "'}' stands where the name of a member is expected"),
+        ("{\"id\":\"z\"}\n", 0, "the document has no \"_id\""),
+        ("{\"_id\":\"z\"", 10, "\"}\": needs 1 byte, 0 available"),
+        ("{\"_id\":\"z z\"}\n", 0, "' ' is no character of an id: they are a-z, A-Z, 0-9, \"_\", \"-\" and \".\""),
+    ] {
+        // Behind it stands another one, which is found first, perhaps.
+        let text = [
+            good.as_str(),
+            "\r\n",
+            bad,
+            if bad.ends_with('\n') { &good } else { "" },
+            if bad.ends_with('\n') { "x" } else { "" },
+        ]
+        .concat();
+        for threads in [1, 4] {
+            let load = LoadOptions::default().with_threads(threads);
+            let (error, read, data) = with(|writer| {
+                writer.put("before", &json!({})).unwrap();
+                let error = writer.load(&source(&text), &load).unwrap_err().to_string();
+                assert_eq!(writer.len(), 1);
+                writer.put("behind", &json!({})).unwrap();
+                error
+            });
+            let place = format!("(byte {}, line {}", place + 2 + at, lines + 2);
+            assert!(error.starts_with(&format!("zds: {wanted}")) && error.contains(&place), "{error} {place}");
+            assert_eq!((read.len(), data.len()), (2, 34));
+        }
+    }
+}
+
+#[test]
+fn duplicates_are_replaced_refused_or_kept() {
+    let text = "{\"_id\":\"b\",\"n\":2}\n{\"_id\":\"a\",\"n\":2}\n{\"_id\":\"b\",\"n\":3}\n{\"_id\":\"c\",\"n\":2}\n";
+    let run = |on| {
+        with(|writer| {
+            writer.put("a", &json!({"n": 1})).unwrap();
+            let load = LoadOptions::default().with_on_duplicate(on);
+            writer.load(&source(text), &load)
+        })
+    };
+    let value =
+        |read: &BTreeMap<String, String>, id: &str| serde_json::from_str::<Value>(&read[id]).unwrap()["n"].clone();
+    let (loaded, read, _) = run(OnDuplicate::Replace);
+    let loaded = loaded.unwrap();
+    assert_eq!((loaded.documents, loaded.replaced, loaded.kept, loaded.bytes), (4, 2, 0, text.len() as u64));
+    assert_eq!((value(&read, "a"), value(&read, "b")), (json!(2), json!(3)));
+    let (loaded, read, data) = run(OnDuplicate::Keep);
+    let loaded = loaded.unwrap();
+    assert_eq!((loaded.documents, loaded.replaced, loaded.kept, loaded.bytes), (2, 0, 2, 36));
+    assert_eq!((value(&read, "a"), value(&read, "b"), data.lines().count()), (json!(1), json!(2), 3));
+    let (loaded, read, data) = run(OnDuplicate::Refuse);
+    let error = loaded.unwrap_err().to_string();
+    assert_eq!(error, "zds: there is a document of this id already (byte 18, line 2, key \"a\")");
+    assert_eq!((value(&read, "a"), data.lines().count()), (json!(1), 1));
+}
+
+#[test]
+fn a_source_that_is_read_gives_the_same() {
+    let mut text = String::new();
+    for n in 0..300_000 {
+        text += &format!("{{\"_id\":\"doc-{}\",\"text\":\"{}\"}}\n", n % 200_000, "x".repeat(n % 150));
+        if n % 50_001 == 0 {
+            text += "\r\n";
+        }
+    }
+    let mut file = tempfile::tempfile().unwrap();
+    std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+    let positional = Source::from_file(file).unwrap();
+    let memory = source(&text);
+    let mut all = Vec::new();
+    for (source, threads) in [(&positional, 1), (&positional, 4), (&memory, 1), (&memory, 4)] {
+        let load = LoadOptions::default().with_threads(threads);
+        let (loaded, read, data) = with(|writer| writer.load(source, &load).unwrap());
+        assert_eq!((loaded.documents, loaded.replaced, read.len()), (300_000, 100_000, 200_000));
+        all.push(data);
+    }
+    assert!(all.windows(2).all(|two| two[0] == two[1]));
+    assert_eq!(all[0], text.replace("\r\n", ""));
+}
+
+#[test]
+fn documents_of_another_schema_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let store = StoreWriter::open(root, options().with_strict(true)).unwrap();
+    let mut writer = store.collection("c").unwrap();
+    let wrong = |text: &str| format!("zds: the documents here have one schema, this one has another: {text}");
+    let error = writer
+        .load(&source("\n{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":\"x\"}\n"), &LoadOptions::default())
+        .unwrap_err();
+    assert_eq!(error.to_string(), wrong("\"n\" is a text, not an integer (byte 19, line 3, key \"b\")"));
+    // Nothing was put: the first document is still to come.
+    writer.put("a", &json!({"t": "x"})).unwrap();
+    let error = writer.put("b", &json!({"t": 1})).unwrap_err();
+    assert_eq!(error.to_string(), wrong("\"t\" is an integer, not a text (key \"b\")"));
+    writer.finish().unwrap();
+    store.finish().unwrap();
+    // The manifest says it from now on.
+    let store = StoreWriter::open(root, options()).unwrap();
+    let mut writer = store.collection("c").unwrap();
+    let error = writer.put_line(b"{\"_id\":\"b\",\"t\":\"x\",\"u\":null}").unwrap_err();
+    assert_eq!(error.to_string(), wrong("\"u\" is new (key \"b\")"));
+    let loaded = writer.load(&source("{\"t\":\"y\",\"_id\":\"b\"}\n"), &LoadOptions::default()).unwrap();
+    assert_eq!(loaded.documents, 1);
+    writer.finish().unwrap();
+    store.finish().unwrap();
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(root.join("collections/c/meta/manifest.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&manifest["strict"], &manifest["doc_count"], &manifest["schema_count"]),
+        (&json!(true), &json!(2), &json!(1))
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn loading_is_putting_line_by_line(
+        lines in prop::collection::vec((0..20u8, 0..30usize, 0..5u8), 0..60),
+        there in prop::collection::vec(0..20u8, 0..10),
+        threads in 1..4usize,
+    ) {
+        let mut text = String::new();
+        for (id, len, end) in &lines {
+            text += &format!("{{\"x\":\"{}\",\"_id\":\"{id}\"}}{}", "y".repeat(*len), ["\n", "\r\n", "\n\n", "\n", "\n \t\n"][usize::from(*end)]);
+        }
+        let start = |writer: &mut CollectionWriter| {
+            for id in &there {
+                writer.put(&id.to_string(), &json!({})).unwrap();
+            }
+            for id in there.iter().step_by(2) {
+                writer.delete(&id.to_string()).unwrap();
+            }
+        };
+        let at_once = with(|writer| {
+            start(writer);
+            writer.load(&source(&text), &LoadOptions::default().with_threads(threads)).unwrap().documents
+        });
+        let one_by_one = with(|writer| {
+            start(writer);
+            for line in text.lines().filter(|line| !line.trim().is_empty()) {
+                writer.put_line(line.as_bytes()).unwrap();
+            }
+            lines.len() as u64
+        });
+        prop_assert_eq!(at_once, one_by_one);
+    }
+}
