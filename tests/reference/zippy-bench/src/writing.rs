@@ -16,6 +16,10 @@ const BATCH: usize = 1000;
 
 /// A new store, and what there is in the end: how many documents, and the bytes of their lines.
 fn written(path: &Path, write: impl FnOnce(&Path) -> Duration) -> (f64, Value) {
+    if path.exists() {
+        // Somebody was interrupted here.
+        fs::remove_dir_all(path).expect("the store goes away");
+    }
     let took = write(path).as_secs_f64();
     let made = reading::ours(path);
     let lines = made.documents().expect("a walk");
