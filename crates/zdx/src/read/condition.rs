@@ -63,7 +63,9 @@ impl Condition {
                 "the index is damaged ({error}): {documents} found in the data, deleted ones among them if their lines are still there"
             )),
             IndexState::Stale => {
-                notes.push(format!("the index is older than the data: {documents} found behind the end that it knows"));
+                notes.push(format!(
+                    "the index is older than the data: {documents} found behind the end that it knows, appended later or, if only its time is wrong, deleted"
+                ));
             }
             IndexState::Journal => notes.push(format!(
                 "a writer is at work or was interrupted: {documents} found that it appended since the index was written"

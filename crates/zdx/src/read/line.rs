@@ -4,6 +4,7 @@ use std::ops::Deref;
 
 use container_core::{Bytes, Error, Result, Source};
 
+use crate::wire::json;
 use crate::wire::lines::BYTE_ORDER_MARK;
 
 /// Bytes that lie in a mapped file or in memory, or were read.
@@ -50,7 +51,7 @@ pub(crate) fn line_of<'b>(bytes: &'b [u8], data: &Source, offset: u64, length: u
     let found = usize::try_from(offset).ok().and_then(|start| ends(bytes, start, length, start == 0, true));
     match found {
         Some((start, end)) => Ok(Raw::Borrowed(bytes.get(start..end).unwrap_or_default())),
-        None => Err(wrong(data, offset, length)),
+        None => behind_torn(data, offset, length),
     }
 }
 
@@ -61,8 +62,10 @@ fn read_line(data: &Source, offset: u64, length: u32) -> Result<Raw<'static>> {
     }
     let from = offset.saturating_sub(BYTE_ORDER_MARK.len() as u64);
     let until = data.len().min(end + 2);
-    line_in(&data.read(from..until)?, from, until == data.len(), offset, length)
-        .ok_or_else(|| wrong(data, offset, length))
+    match line_in(&data.read(from..until)?, from, until == data.len(), offset, length) {
+        Some(line) => Ok(line),
+        None => behind_torn(data, offset, length),
+    }
 }
 
 /// The line in a part of the data that begins at `from`, and ends with them if `is_last`: at least a byte order mark in front of the line
@@ -98,6 +101,25 @@ fn ends(bytes: &[u8], start: usize, length: u32, is_first: bool, is_last: bool) 
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let marked = if is_first && line.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
     Some((start + marked, start + line.len()))
+}
+
+/// A document that stands behind what was left of another one in the same line: the reference, killed in the middle of a long line, goes on
+/// behind it without a line feed. It is told from a part of a document by this: it is a whole object with an `_id`, and the line ends with
+/// it. (An object inside of another has the other's end behind it.)
+#[cold]
+fn behind_torn(data: &Source, offset: u64, length: u32) -> Result<Raw<'static>> {
+    let end = offset.saturating_add(length.into());
+    if end <= data.len() && offset > 0 {
+        let given = data.read(offset..end)?;
+        let object = given.strip_suffix(b"\n").unwrap_or(&given);
+        let object = object.strip_suffix(b"\r").unwrap_or(object);
+        let ends_the_line = given.ends_with(b"\n")
+            || matches!(&*data.read(end..data.len().min(end + 2))?, [] | [b'\n', ..] | [b'\r', b'\n']);
+        if ends_the_line && !object.contains(&b'\n') && json::scan(object).is_ok_and(|scanned| scanned.id.is_some()) {
+            return Ok(Raw::Shared(given.slice(..object.len())));
+        }
+    }
+    Err(wrong(data, offset, length))
 }
 
 /// Why it is none.
@@ -151,6 +173,23 @@ mod tests {
             ] {
                 let found = line(&data, offset, length).unwrap();
                 assert_eq!(String::from_utf8_lossy(&found), wanted, "{offset} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_document_behind_a_torn_one_is_read() {
+        const TORN: &[u8] = b"{\"_id\":\"a\",\"x\":\"ab{\"_id\":\"b\"}\r\n{\"_id\":\"c\",\"d\":{\"_id\":\"e\"}}\n{\"_id\":\"f\"}{\"_id\":\"g\"}";
+        let mut file = tempfile::tempfile().unwrap();
+        std::io::Write::write_all(&mut file, TORN).unwrap();
+        for data in [Source::from(TORN), Source::from_file(file).unwrap()] {
+            for (offset, length, wanted) in [(18, 13, "b"), (18, 12, "b"), (18, 11, "b"), (70, 11, "g")] {
+                let found = line(&data, offset, length).unwrap();
+                assert_eq!(String::from_utf8_lossy(&found), format!("{{\"_id\":\"{wanted}\"}}"), "{offset} {length}");
+            }
+            // A part of a document is none, wherever it begins, and neither is what has no end or no id.
+            for (offset, length) in [(46, 11), (46, 12), (46, 13), (59, 11), (33, 25), (16, 15), (8, 3)] {
+                assert!(line(&data, offset, length).is_err(), "{offset} {length}");
             }
         }
     }
