@@ -61,6 +61,7 @@
 //! | `datadings` (default) | [datadings](mod@datadings), datasets of msgpack samples; with it `convert::import`: text, rows and files into datasets |
 //! | `ds` (default) | [ds](dsfmt), n-dimensional arrays with metadata |
 //! | `netcdf` | ds files from NetCDF, and NetCDF from them |
+//! | `zds` (default) | [ZDS](zdx), collections of JSON documents with an index |
 //! | `idv` (default) | [IDV](::idv), the format of ML.NET; with it `convert::import`, text tables into IDV files |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -12,6 +12,8 @@ static FORMATS: &[&dyn Format] = &[
     datadings::FORMAT,
     #[cfg(feature = "ds")]
     dsfmt::FORMAT,
+    #[cfg(feature = "zds")]
+    zdx::FORMAT,
 ];
 
 /// The formats that this build knows, in the order in which they are asked whether a file is theirs.

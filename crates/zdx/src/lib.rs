@@ -22,8 +22,10 @@
 #![forbid(unsafe_code)]
 
 pub mod archive;
+pub mod container;
 mod journal;
 pub mod layout;
+mod new_store;
 mod read;
 pub mod wire;
 mod write;
@@ -31,6 +33,8 @@ mod write;
 pub use container_core::OpenOptions as Options;
 pub use container_core::{Error, ErrorKind, Result};
 
+pub use container::{FORMAT, ZdsContainer};
+pub use new_store::NewStore;
 pub use read::{Collection, Condition, Document, Documents, Fields, Filter, IndexState, Many, Predicate, Store};
 pub use write::{
     CollectionWriter, Compacted, Durability, LoadOptions, Loaded, OnDuplicate, StoreWriter, WriterOptions,

@@ -85,6 +85,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     if let Some(times) = arguments.time {
         env.opener.formats = times.formats();
     }
+    #[cfg(feature = "zds")]
+    env.opener.view.set(&arguments.selection)?;
     let Form { csv, tsv, pretty } = arguments.form;
     if env.json() && (csv || tsv || pretty) {
         // clap sees this only when --json stands behind the verb.

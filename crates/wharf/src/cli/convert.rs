@@ -146,6 +146,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         }
     };
     let places = inputs::expand(inputs)?;
+    #[cfg(feature = "zds")]
+    env.opener.view.set(&arguments.selection)?;
     let stdout = arguments.output() == "-";
     let form = match arguments.to {
         Some(form) => form,

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Read, Write};
 
-use container_core::{Access, Error, Format, Result};
+use container_core::{Access, Container, Error, Format, Input, OpenOptions, Result};
 
 use super::Outcome;
 use super::report::Report;
@@ -19,6 +19,21 @@ pub(crate) struct Opener<'a> {
     pub(crate) formats: &'a [&'static dyn Format],
     pub(crate) access: Access,
     pub(crate) stdin: Box<dyn Read + 'a>,
+    /// What of documents is shown.
+    #[cfg(feature = "zds")]
+    pub(crate) view: super::zds::View,
+}
+
+impl Opener<'_> {
+    /// Opens an input.
+    pub(crate) fn container(&self, input: &Input) -> Result<Box<dyn Container>> {
+        let options = OpenOptions::default().with_access(self.access);
+        #[cfg(feature = "zds")]
+        if let Some(container) = self.view.open(input, self.formats, &options)? {
+            return Ok(container);
+        }
+        wharf::open_among(self.formats, input, &options)
+    }
 }
 
 impl Env<'static> {
@@ -26,7 +41,13 @@ impl Env<'static> {
         let terminal = io::stdout().is_terminal();
         let width = terminal.then(|| comfy_table::Table::new().width()).flatten();
         Self {
-            opener: Opener { formats: wharf::formats(), access: Access::Auto, stdin: Box::new(io::stdin().lock()) },
+            opener: Opener {
+                formats: wharf::formats(),
+                access: Access::Auto,
+                stdin: Box::new(io::stdin().lock()),
+                #[cfg(feature = "zds")]
+                view: super::zds::View::default(),
+            },
             stdout: Stdout {
                 out: Box::new(io::stdout().lock()),
                 terminal: terminal.then(|| width.unwrap_or(80)),

@@ -110,6 +110,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     if arguments.raw {
         return Err(file(Error::usage("--raw prints a variable of a ds file")));
     }
+    #[cfg(feature = "zds")]
+    env.opener.view.columns(&arguments.columns)?;
     let opened = place.understand(&input, &env.opener)?;
     let table = select::table(opened.container.as_ref(), arguments.reading.table.as_deref()).map_err(file)?;
     record(arguments, place, table, env).map_err(file)

@@ -252,14 +252,15 @@ fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option
 
 /// Where columns were looked for: said unless it is in all rows, as is how many of those have each.
 fn looked_at(described: &mut [Described], rows: Option<u64>) -> String {
-    let Some(of) = described.iter().find_map(|column| column.plain.get("samples_looked_at").cloned()) else {
-        return String::new();
-    };
-    let everywhere = described.iter().all(|column| column.plain.get("samples") == Some(&of));
+    let looked = |what: &&str| described.iter().any(|column| column.plain.contains_key(&format!("{what}_looked_at")));
+    let Some(what) = ["samples", "documents"].into_iter().find(looked) else { return String::new() };
+    let place = format!("{what}_looked_at");
+    let of = described.iter().find_map(|column| column.plain.get(&place).cloned()).unwrap_or_default();
+    let everywhere = described.iter().all(|column| column.plain.get(what) == Some(&of));
     for column in described {
-        column.plain.shift_remove("samples_looked_at");
+        column.plain.shift_remove(&place);
         if everywhere {
-            column.plain.shift_remove("samples");
+            column.plain.shift_remove(what);
         }
     }
     match of.as_u64() {

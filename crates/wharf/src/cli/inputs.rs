@@ -5,8 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use container_core::{Container, Error, Input, OpenOptions, Result, Source};
-use wharf::open_among;
+use container_core::{Container, Error, Input, Result, Source};
 
 use super::env::Opener;
 
@@ -41,10 +40,8 @@ impl Place {
 
     /// Opens what it holds.
     pub(crate) fn understand(&self, input: &Input, opener: &Opener<'_>) -> Result<Opened> {
-        let open = |input: &Input| {
-            let container = open_among(opener.formats, input, &OpenOptions::default().with_access(opener.access))?;
-            Ok(Opened { container, bytes: input.source().map(Source::len) })
-        };
+        let open =
+            |input: &Input| Ok(Opened { container: opener.container(input)?, bytes: input.source().map(Source::len) });
         not_netcdf(input).and_then(|()| open(input)).map_err(|error| error.in_file(self.name()))
     }
 

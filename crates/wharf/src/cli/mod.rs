@@ -46,6 +46,8 @@ mod stats;
 mod verify;
 #[cfg(feature = "idv")]
 mod writing;
+#[cfg(feature = "zds")]
+mod zds;
 
 #[cfg(test)]
 mod tests;

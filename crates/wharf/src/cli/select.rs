@@ -21,6 +21,12 @@ pub(crate) struct Selection {
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) limit: Option<u64>,
 
+    /// Only documents whose FIELD has this VALUE (ZDS): JSON where it is that, else a text. Names with dots between lead into objects. FIELD
+    /// alone: it is there; !FIELD: it is not. May be given several times: all must hold
+    #[cfg(feature = "zds")]
+    #[arg(long = "where", value_name = "FIELD=VALUE")]
+    pub(crate) filters: Vec<String>,
+
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -118,7 +124,12 @@ pub(crate) fn columns_of(all: &[ColumnInfo], asked: &[String]) -> Result<Option<
     if asked.is_empty() {
         return Ok(None);
     }
-    let index = |name: &str| all.iter().position(|column| column.name == name);
+    // A column that stands at a path may be called as another one: it is asked for by the path.
+    let path = |column: &ColumnInfo| column.details.get("path").and_then(serde_json::Value::as_str).map(str::to_owned);
+    let index = |name: &str| {
+        let own = all.iter().position(|column| column.name == name && path(column).is_none());
+        own.or_else(|| all.iter().position(|column| path(column).as_deref() == Some(name)))
+    };
     let mut chosen = Vec::new();
     for argument in asked {
         // A name that exists is taken whole, commas and all.

@@ -82,6 +82,11 @@ impl Archive {
         }
     }
 
+    /// What errors call it.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.0.name.as_deref()
+    }
+
     /// Files of the store.
     #[must_use]
     pub fn len(&self) -> usize {

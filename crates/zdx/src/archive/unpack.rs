@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Overwrite, Progress, Result, Sync, Unfinished, Unit, sync_directory_of};
-use tempfile::TempDir;
+use container_core::{Error, Overwrite, Progress, Result, Sync, Unit, sync_directory_of};
 
 use super::directory::Entry;
 use super::read::Archive;
+use crate::new_store::NewStore;
 
 /// Names of strangers that are told, at most.
 const TOLD: usize = 100;
@@ -95,80 +95,10 @@ pub fn unpack(archive: &Archive, target: impl AsRef<Path>, options: &UnpackOptio
             unpacked.stranger_names.push(stranger.name.to_owned());
         }
     }
-    let old = look(target, options.overwrite).map_err(|error| error.in_format("zds"))?;
-    let failed = |cause| named("cannot create the output", cause, target);
-    let beside = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".wharf-").suffix(".tmp");
-    let temporary = builder.tempdir_in(beside).map_err(failed)?;
-    let unfinished = Unfinished::new(temporary.path());
-    // The store is a folder in it, with the mode that any new folder has.
-    let store = temporary.path().join("new");
-    fs::create_dir(&store).map_err(failed)?;
-    fill(archive, &store, options, &mut unpacked)?;
-    place(&store, target, old, &temporary).map_err(|cause| named("cannot put the output in place", cause, target))?;
-    if options.sync == Sync::Disk {
-        sync_directory_of(target);
-    }
-    drop(unfinished);
+    let new = NewStore::create(target, options.overwrite)?;
+    fill(archive, new.path(), options, &mut unpacked)?;
+    new.commit(options.sync)?;
     Ok(unpacked)
-}
-
-/// What stands where the output is to be.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Old {
-    Nothing,
-    Empty,
-    Store,
-}
-
-fn look(target: &Path, overwrite: Overwrite) -> Result<Old> {
-    let refuse = |detail: &'static str| Err(Error::usage(detail).in_file(target.display().to_string()));
-    let failed = |cause| named("cannot look at the output", cause, target);
-    match fs::symlink_metadata(target) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Old::Nothing),
-        Err(cause) => return Err(failed(cause)),
-        Ok(there) if !there.is_dir() => return refuse("the output exists and is no folder"),
-        Ok(_) => {}
-    }
-    let mut members = fs::read_dir(target).map_err(failed)?.peekable();
-    if members.peek().is_none() {
-        return Ok(Old::Empty);
-    }
-    if overwrite == Overwrite::Refuse {
-        return refuse("the output exists and is not empty");
-    }
-    for member in members {
-        let name = member.map_err(failed)?.file_name();
-        if !matches!(name.to_str(), Some("zds.json" | "collections" | "metadata" | ".zds")) {
-            let detail = format!("the output is not replaced: it holds {name:?}, which is none of a store's");
-            return Err(Error::usage(detail).in_file(target.display().to_string()));
-        }
-    }
-    Ok(Old::Store)
-}
-
-/// Moves the new store into its place, and an old one out of it: that goes with the temporary folder.
-fn place(store: &Path, target: &Path, old: Old, temporary: &TempDir) -> io::Result<()> {
-    let aside = temporary.path().join("old");
-    match old {
-        Old::Nothing => {
-            // Renaming replaces an empty folder, or on some systems a file: what has come meanwhile stays.
-            if fs::symlink_metadata(target).is_ok() {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
-        }
-        Old::Empty => fs::remove_dir(target)?,
-        Old::Store => fs::rename(target, &aside)?,
-    }
-    fs::rename(store, target).inspect_err(|_| {
-        // As it was before; if this fails, too, there is nothing else to try, and the first error is told.
-        let _ = match old {
-            Old::Nothing => Ok(()),
-            Old::Empty => fs::create_dir(target),
-            Old::Store => fs::rename(&aside, target),
-        };
-    })
 }
 
 fn fill(archive: &Archive, store: &Path, options: &UnpackOptions, unpacked: &mut Unpacked) -> Result<()> {
@@ -243,8 +173,4 @@ fn write(archive: &Archive, entry: &Entry, place: &Path, options: &UnpackOptions
         file.sync_all().map_err(failed)?;
     }
     Ok(())
-}
-
-fn named(doing: &'static str, cause: io::Error, path: &Path) -> Error {
-    Error::io(doing, cause).in_format("zds").in_file(path.display().to_string())
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;
+use crate::container::{Shape, shape};
 use crate::layout::{DATA, DOCS, DOCUMENT, META};
 use crate::read::fields::Fields;
 use crate::read::line::Raw;
@@ -51,6 +52,15 @@ impl Document<'_> {
         &self.bytes
     }
 
+    /// Its JSON as text.
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid) with id and byte, where it is not UTF-8.
+    pub fn text(&self) -> Result<&str> {
+        std::str::from_utf8(&self.bytes)
+            .map_err(|error| self.placed(Error::invalid("the document is not UTF-8"), error.valid_up_to() as u64))
+    }
+
     /// Where its line begins in `data.jsonl`, in bytes from 0; `None` where the document has a file of its own.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
@@ -67,6 +77,28 @@ impl Document<'_> {
         }
         json::scan(self.bytes()).map_err(|error| self.placed(error, 0))?;
         Ok(Cow::Owned(json::compact(&self.bytes)))
+    }
+
+    /// Its JSON in one line that states its id: as [`line`](Self::line) where it has a member `_id`, else with one in front. What is no object
+    /// states none, and stays as it is but for white space.
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid) where it is no JSON, or not UTF-8.
+    pub fn identified(&self) -> Result<Cow<'_, [u8]>> {
+        let text = self.text()?;
+        let shape = shape(text).map_err(|error| self.json_error(&error))?;
+        let line = match text.contains(['\n', '\r']) {
+            true => Cow::Owned(json::compact(text.as_bytes())),
+            false => Cow::Borrowed(text.as_bytes()),
+        };
+        if shape != Shape::WithoutId {
+            return Ok(line);
+        }
+        let inner = line.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
+        // Writing a text into memory does not fail.
+        let id = serde_json::to_vec(self.id()).unwrap_or_default();
+        let between: &[u8] = if inner.trim_ascii_start().starts_with(b"}") { b"" } else { b"," };
+        Ok(Cow::Owned([b"{\"_id\":", &id[..], between, inner].concat()))
     }
 
     /// The document as a tree of values. The member `_id`, where it has one, is among them.

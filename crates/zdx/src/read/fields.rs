@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 /// use zdx::Fields;
 /// let fields = Fields::new(["name", "address.city"]);
 /// let found = fields.of(br#"{"name":"Ada","address":{"city":"London","post":[1,2]}}"#)?;
-/// assert_eq!(serde_json::to_string(&found)?, r#"{"city":"London","name":"Ada"}"#);
+/// assert_eq!(serde_json::Value::from(found), serde_json::json!({"name": "Ada", "city": "London"}));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]

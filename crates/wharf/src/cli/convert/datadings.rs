@@ -7,7 +7,6 @@ use container_core::{Error, ErrorKind, OpenOptions, OutputOptions, Overwrite, Pr
 use datadings::{Reader, Writer, WriterOptions, Written};
 use serde_json::{Map, Value};
 use wharf::convert::import::{FileOptions, FileTable, Keys, SampleOptions, copy_samples, write_rows};
-use wharf::open_among;
 
 use super::super::Outcome;
 use super::super::bar::Bar;
@@ -307,8 +306,7 @@ fn tables(
         bar.name(input.name.clone());
         let named =
             |error: Error| if error.kind() == ErrorKind::Io { error } else { error.in_file(input.name.clone()) };
-        let options = OpenOptions::default().with_access(env.opener.access);
-        let container = open_among(env.opener.formats, &input.input, &options).map_err(named)?;
+        let container = env.opener.container(&input.input).map_err(named)?;
         let table = select::table(container.as_ref(), selection.reading.table.as_deref()).map_err(named)?;
         let chosen = select::columns(table, &selection.columns).map_err(named)?;
         if chosen.is_none() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use container_core::{Error, Input, OpenOptions, Progress, Result, Scan, Source};
+use container_core::{Error, Input, Progress, Result, Scan, Source};
 use dsfmt::{Builder, Field, Reader, Select, Selection, Variable, Writer};
 use wharf::convert::import::DsOptions as Taken;
 use wharf::convert::{JsonLines, copy};
@@ -275,8 +275,7 @@ fn rows(
 fn as_lines(input: Opened, arguments: &Arguments, lost: &mut Vec<Lost>, env: &mut Env<'_>) -> Result<Opened> {
     let named = |error: Error| error.in_file(input.name.clone());
     let temporary = |cause| Error::io("cannot keep the rows in a temporary file", cause);
-    let options = OpenOptions::default().with_access(env.opener.access);
-    let container = wharf::open_among(env.opener.formats, &input.input, &options).map_err(named)?;
+    let container = env.opener.container(&input.input).map_err(named)?;
     let table = select::table(container.as_ref(), arguments.selection.reading.table.as_deref()).map_err(named)?;
     let columns = select::columns(table, &arguments.selection.columns).map_err(named)?;
     let mut scan = Scan::default().with_threads(arguments.selection.reading.threads);

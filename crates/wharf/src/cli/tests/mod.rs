@@ -115,7 +115,13 @@ impl Place {
         let folder = format!("{}/", self.folder.path().display());
         let (out, err) = (Pipe::new(self.pipe), Pipe::new(None));
         let mut env = Env {
-            opener: Opener { formats: &[MOCK], access: Access::Auto, stdin: Box::new(&self.stdin[..]) },
+            opener: Opener {
+                formats: &[MOCK],
+                access: Access::Auto,
+                stdin: Box::new(&self.stdin[..]),
+                #[cfg(feature = "zds")]
+                view: crate::cli::zds::View::default(),
+            },
             stdout: Stdout { out: Box::new(out.clone()), terminal: self.terminal, closed: false },
             report: Report { out: Box::new(err.clone()), terminal: self.terminal.is_some(), json: false },
         };

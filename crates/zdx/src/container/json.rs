@@ -1,0 +1,353 @@
+//! The members of a document as they are written, and as values for any serializer.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde::ser::{Error as _, SerializeMap};
+use serde::{Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::columns::Key;
+
+/// Brackets in each other, at most, where a value is taken apart.
+const DEEPEST: u32 = 128;
+
+/// All members of an object, in their order, a repeated one as often as it is there.
+pub(super) struct Members<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some((Name(name), value)) = map.next_entry()? {
+                    members.push((name, value));
+                }
+                Ok(Members(members))
+            }
+        }
+        json.deserialize_map(All)
+    }
+}
+
+/// A name, borrowed where it has no escapes.
+struct Name<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a member")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Owned(text.to_owned())))
+            }
+        }
+        json.deserialize_str(Text)
+    }
+}
+
+/// What a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// An object that has the member `_id`.
+    WithId,
+    /// An object that has none.
+    WithoutId,
+    /// Another value.
+    NoObject,
+}
+
+/// Goes through a text, which has to be one JSON value.
+pub(crate) fn shape(text: &str) -> serde_json::Result<Shape> {
+    struct Looking;
+    impl<'de> Visitor<'de> for Looking {
+        type Value = Shape;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
+            let mut shape = Shape::WithoutId;
+            while let Some((Name(name), IgnoredAny)) = map.next_entry()? {
+                if name == "_id" {
+                    shape = Shape::WithId;
+                }
+            }
+            Ok(shape)
+        }
+    }
+    if !text.trim_start_matches(JSON_SPACE).starts_with('{') {
+        return serde_json::from_str::<IgnoredAny>(text).map(|_| Shape::NoObject);
+    }
+    let mut json = serde_json::Deserializer::from_str(text);
+    let shape = json.deserialize_map(Looking)?;
+    json.end()?;
+    Ok(shape)
+}
+
+/// White space between tokens.
+const JSON_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// What is looked for in documents: members, and what stands at paths.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    root: Node,
+    count: usize,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    children: Vec<(String, Node)>,
+    ends: Vec<usize>,
+}
+
+impl Wanted {
+    pub(super) fn new<'k>(keys: impl IntoIterator<Item = &'k Key>) -> Self {
+        let mut wanted = Self::default();
+        for key in keys {
+            let mut node = &mut wanted.root;
+            let (whole, path);
+            let names: &mut dyn Iterator<Item = &str> = match key {
+                Key::Member(name) => {
+                    whole = name.as_str();
+                    &mut std::iter::once(whole)
+                }
+                Key::Path(text) => {
+                    path = text.as_str();
+                    &mut path.split('.')
+                }
+            };
+            for name in names {
+                let known = node.children.iter().position(|(child, _)| child == name);
+                let place = known.unwrap_or(node.children.len());
+                if known.is_none() {
+                    node.children.push((name.to_owned(), Node::default()));
+                }
+                let Some((_, child)) = node.children.get_mut(place) else { break };
+                node = child;
+            }
+            node.ends.push(wanted.count);
+            wanted.count += 1;
+        }
+        wanted
+    }
+
+    /// The value of each, as it is written; of one that is there more than once the last.
+    pub(super) fn of<'d>(&self, text: &'d str) -> serde_json::Result<Vec<Option<&'d RawValue>>> {
+        let mut found = vec![None; self.count];
+        let mut json = serde_json::Deserializer::from_str(text);
+        json.deserialize_map(Walk { node: &self.root, found: &mut found })?;
+        json.end()?;
+        Ok(found)
+    }
+}
+
+impl Node {
+    fn forget(&self, found: &mut [Option<&RawValue>]) {
+        for end in &self.ends {
+            if let Some(value) = found.get_mut(*end) {
+                *value = None;
+            }
+        }
+        self.children.iter().for_each(|(_, child)| child.forget(found));
+    }
+}
+
+struct Walk<'w, 'f, 'd> {
+    node: &'w Node,
+    found: &'f mut [Option<&'d RawValue>],
+}
+
+impl<'d> Visitor<'d> for Walk<'_, '_, 'd> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'d>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(place) = members.next_key_seed(Which(self.node))? {
+            let Some((_, child)) = place.and_then(|place| self.node.children.get(place)) else {
+                members.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            let value: &'d RawValue = members.next_value()?;
+            child.forget(self.found);
+            for end in &child.ends {
+                if let Some(found) = self.found.get_mut(*end) {
+                    *found = Some(value);
+                }
+            }
+            if !child.children.is_empty() && value.get().starts_with('{') {
+                let mut json = serde_json::Deserializer::from_str(value.get());
+                let inner = json.deserialize_map(Walk { node: child, found: &mut *self.found });
+                inner.map_err(<A::Error as serde::de::Error>::custom)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A member's name, as the place of the child that it leads to.
+struct Which<'w>(&'w Node);
+
+impl<'de> DeserializeSeed<'de> for Which<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Option<usize>, D::Error> {
+        json.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Which<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a member")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Option<usize>, E> {
+        Ok(self.0.children.iter().position(|(child, _)| child == name))
+    }
+}
+
+/// A value that is written as JSON, for any serializer. A number that neither 64 bits nor a float can hold is its text: digits are not lost.
+pub(super) struct Json<'a> {
+    raw: &'a RawValue,
+    depth: u32,
+}
+
+impl<'a> Json<'a> {
+    /// A member's value.
+    pub(super) const fn new(raw: &'a RawValue) -> Self {
+        Self { raw, depth: 1 }
+    }
+
+    fn inner<S: Serializer>(&self, raw: &'a RawValue) -> Result<Self, S::Error> {
+        match self.depth < DEEPEST {
+            true => Ok(Self { raw, depth: self.depth + 1 }),
+            false => Err(S::Error::custom(format!("more than {DEEPEST} brackets in each other"))),
+        }
+    }
+}
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = self.raw.get();
+        match text.as_bytes().first() {
+            Some(b'{') => {
+                let Members(members) = serde_json::from_str(text).map_err(S::Error::custom)?;
+                let mut map = serializer.serialize_map(Some(members.len()))?;
+                for (name, value) in members {
+                    map.serialize_entry(&name, &self.inner::<S>(value)?)?;
+                }
+                map.end()
+            }
+            Some(b'[') => {
+                let elements: Vec<&RawValue> = serde_json::from_str(text).map_err(S::Error::custom)?;
+                let inner: Result<Vec<Self>, _> = elements.into_iter().map(|raw| self.inner::<S>(raw)).collect();
+                serializer.collect_seq(inner?)
+            }
+            Some(b'"') => serializer.serialize_str(&serde_json::from_str::<String>(text).map_err(S::Error::custom)?),
+            Some(b't') => serializer.serialize_bool(true),
+            Some(b'f') => serializer.serialize_bool(false),
+            Some(b'n') | None => serializer.serialize_unit(),
+            Some(_) => number(text, serializer),
+        }
+    }
+}
+
+fn number<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') && text != "-0" {
+        return match (text.parse::<u64>(), text.parse::<i64>()) {
+            (Ok(number), _) => serializer.serialize_u64(number),
+            (_, Ok(number)) => serializer.serialize_i64(number),
+            _ => serializer.serialize_str(text),
+        };
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => serializer.serialize_f64(number),
+        _ => serializer.serialize_str(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str =
+        r#"{"a":1,"b":{"c":[1, 2],"d":{"e":1e400}},"a": 2 ,"f":{"g":1},"f":{"h":12345678901234567890123},"x.y":true}"#;
+
+    fn of(keys: &[Key]) -> Vec<Option<&'static str>> {
+        Wanted::new(keys).of(DOCUMENT).unwrap().into_iter().map(|value| value.map(RawValue::get)).collect()
+    }
+
+    #[test]
+    fn values_have_the_bytes_that_are_written() {
+        let member = |name: &str| Key::Member(name.to_owned());
+        let path = |path: &str| Key::Path(path.to_owned());
+        assert_eq!(
+            of(&[member("a"), path("b.d.e"), path("f.g"), path("f.h"), member("x.y"), path("x.y"), path("b.c")]),
+            [Some("2"), Some("1e400"), None, Some("12345678901234567890123"), Some("true"), None, Some("[1, 2]")]
+        );
+        assert!(Wanted::new([&member("a")]).of("[1]").is_err());
+        assert!(Wanted::new([&member("a")]).of("{} x").is_err());
+    }
+
+    #[test]
+    fn any_serializer_gets_values() {
+        let Members(members) = serde_json::from_str(DOCUMENT).unwrap();
+        let shown: Vec<String> = members
+            .iter()
+            .map(|(name, raw)| format!("{name}={}", serde_json::to_string(&Json::new(raw)).unwrap()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "a=1",
+                r#"b={"c":[1,2],"d":{"e":"1e400"}}"#,
+                "a=2",
+                r#"f={"g":1}"#,
+                r#"f={"h":"12345678901234567890123"}"#,
+                "x.y=true"
+            ]
+        );
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        let raw: &RawValue = serde_json::from_str(&deep).unwrap();
+        let error = serde_json::to_string(&Json::new(raw)).unwrap_err().to_string();
+        assert!(error.contains("more than 128 brackets"), "{error}");
+    }
+
+    #[test]
+    fn shapes() {
+        for (text, wanted) in [
+            (r#" {"x":{"_id":1}} "#, Some(Shape::WithoutId)),
+            (r#"{"x":1,"\u005fid":7}"#, Some(Shape::WithId)),
+            ("[{}]", Some(Shape::NoObject)),
+            ("{}", Some(Shape::WithoutId)),
+            ("{} {}", None),
+            ("{\"a\":}", None),
+            ("nul", None),
+        ] {
+            assert_eq!(shape(text).ok(), wanted, "{text}");
+        }
+    }
+}

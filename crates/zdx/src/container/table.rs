@@ -1,0 +1,182 @@
+//! A collection as a table.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use container_core::{ColumnInfo, Error, Limits, Result, Rows, Scan, Table};
+use serde_json::{Map, Value};
+
+use super::columns::{Field, Survey};
+use super::rows::DocumentRows;
+use super::state;
+use crate::FORMAT_NAME;
+use crate::layout::{COLLECTIONS, DOCS, META};
+use crate::read::{Collection, Filter, Store};
+
+/// Bytes of data that are surveyed as a whole when columns are asked for.
+const SMALL: u64 = 64 << 20;
+
+/// Documents that are looked at where the data are more than that.
+const LOOKED_AT: u64 = 4096;
+
+/// A collection, its documents as rows.
+#[derive(Debug)]
+pub(super) struct CollectionTable {
+    pub(super) collection: Collection,
+    /// Where it is, as errors tell it.
+    place: String,
+    /// Paths that may be asked for, and what their columns are called.
+    pub(super) paths: Vec<(String, String)>,
+    pub(super) filter: Option<Filter>,
+    limits: Limits,
+    /// What some documents have, and what all have.
+    some: OnceLock<Vec<Field>>,
+    all: OnceLock<Vec<Field>>,
+    some_columns: OnceLock<Vec<ColumnInfo>>,
+    all_columns: OnceLock<Vec<ColumnInfo>>,
+}
+
+impl CollectionTable {
+    pub(super) fn new(store: &Store, collection: Collection, limits: Limits) -> Self {
+        let within = format!("{COLLECTIONS}/{}", collection.name());
+        let place = match (store.folder(), store.archive()) {
+            (Some(folder), _) if !folder.join(COLLECTIONS).is_dir() => folder.display().to_string(),
+            (Some(folder), _) => folder.join(within).display().to_string(),
+            (None, Some(archive)) => match archive.name() {
+                Some(name) => Path::new(name).join(within).display().to_string(),
+                None => within,
+            },
+            (None, None) => within,
+        };
+        Self {
+            collection,
+            place,
+            paths: Vec::new(),
+            filter: None,
+            limits,
+            some: OnceLock::new(),
+            all: OnceLock::new(),
+            some_columns: OnceLock::new(),
+            all_columns: OnceLock::new(),
+        }
+    }
+
+    /// The columns that are known.
+    fn fields(&self) -> &[Field] {
+        if let Some(all) = self.all.get() {
+            return all;
+        }
+        self.some.get_or_init(|| {
+            let collection = &self.collection;
+            let len = collection.len().unwrap_or(0);
+            let bytes = collection.data.as_ref().map_or(0, container_core::Source::len);
+            let every = len <= LOOKED_AT || bytes <= SMALL && collection.lines().is_ok_and(|lines| lines == len);
+            let step = if every { 1 } else { len / LOOKED_AT };
+            let mut survey = Survey::new(&self.paths, self.limits.columns);
+            // What is wrong with a document is told where documents are read.
+            let _ = survey.take_all(collection, step, &mut |_| Ok(()));
+            survey.finish()
+        })
+    }
+
+    /// An error that names the file as a whole: where the collection is, too.
+    pub(super) fn located(&self, error: Error) -> Error {
+        located(error, &self.place)
+    }
+}
+
+/// See [`CollectionTable::located`].
+pub(super) fn located(error: Error, place: &str) -> Error {
+    let position = error.position().clone();
+    let file = match &position.file {
+        None => return error.in_file(place.to_owned()).in_format(FORMAT_NAME),
+        Some(file) if [META, DOCS].iter().any(|folder| file.split('/').next() == Some(folder)) => {
+            Path::new(place).join(file.as_ref()).display().to_string()
+        }
+        Some(_) => return error.in_format(FORMAT_NAME),
+    };
+    let mut whole = Error::new(error.kind(), error.detail().to_owned()).in_format(FORMAT_NAME).in_file(file);
+    if let Some(cause) = std::error::Error::source(&error) {
+        whole = whole.caused_by(cause.to_string());
+    }
+    if let Some(byte) = position.byte {
+        whole = whole.at(byte);
+    }
+    if let Some(row) = position.row {
+        whole = whole.in_row(row);
+    }
+    if let Some(line) = position.line {
+        whole = whole.in_line(line);
+    }
+    if let Some(column) = position.column {
+        whole = whole.in_column(column);
+    }
+    match position.key {
+        Some(key) => whole.in_key(key),
+        None => whole,
+    }
+}
+
+impl Table for CollectionTable {
+    fn name(&self) -> &str {
+        self.collection.name()
+    }
+
+    /// The members that documents have, in the order of their first appearance: of all documents where there are few or the data are up to
+    /// 64 MiB, else of 4096 that are spread evenly, until [`survey`](Table::survey) has looked at them all.
+    fn columns(&self) -> &[ColumnInfo] {
+        let (fields, columns) = match self.all.get() {
+            Some(all) => (all.as_slice(), &self.all_columns),
+            None => (self.fields(), &self.some_columns),
+        };
+        columns.get_or_init(|| fields.iter().map(Field::info).collect())
+    }
+
+    fn survey(&self) -> Result<()> {
+        if self.all.get().is_some() {
+            return Ok(());
+        }
+        let mut survey = Survey::new(&self.paths, self.limits.columns);
+        // Those that are known keep their places.
+        survey.keep(self.fields());
+        survey.take_all(&self.collection, 1, &mut Err).map_err(|error| self.located(error))?;
+        let _ = self.all.set(survey.finish()); // somebody else may have been faster, with the same
+        Ok(())
+    }
+
+    fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
+        match index < self.fields().len() {
+            true => Ok(Map::new()),
+            false => Err(Error::usage(format!("there is no column {index}")).in_format(FORMAT_NAME)),
+        }
+    }
+
+    /// `None` where a question has to be asked of every document, and where the index cannot be read.
+    fn len(&self) -> Option<u64> {
+        self.collection.len().ok().filter(|_| self.filter.is_none())
+    }
+
+    fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
+        let located = |error: Error| self.located(error);
+        let losses = state::losses(&self.collection.condition().map_err(located)?);
+        let rows = if self.filter.is_some() { 0..u64::MAX } else { scan.rows.clone() };
+        let documents = self.collection.documents_in(rows).map_err(located)?;
+        let chosen = match &scan.columns {
+            None => None,
+            Some(columns) => {
+                let fields = self.fields();
+                let field = |&index: &usize| {
+                    let missing = || Error::usage(format!("there is no column {index}")).in_format(FORMAT_NAME);
+                    fields.get(index).ok_or_else(missing)
+                };
+                Some(columns.iter().map(field).collect::<Result<Vec<_>>>()?)
+            }
+        };
+        let filter = self.filter.as_ref().map(|filter| (filter, scan.rows.clone()));
+        Ok(Box::new(DocumentRows::new(documents, chosen, filter, losses, &self.place)))
+    }
+
+    fn find(&self, key: &str) -> Result<Option<u64>> {
+        self.collection.row_of(key).map_err(|error| self.located(error))
+    }
+}

@@ -1,0 +1,133 @@
+//! Checks a store: every line, every file, every entry of an index, and what metadata say of them.
+
+mod docs;
+mod findings;
+mod lines;
+
+use container_core::{Error, Finding, Result, VerifyOptions};
+use serde_json::{Map, Value};
+
+use super::ZdsContainer;
+use super::table::CollectionTable;
+use crate::FORMAT_NAME;
+use crate::layout::{DATA, INDEX, MANIFEST, META, ORDER, STORE_METADATA};
+use crate::read::{Condition, IndexState};
+use findings::{Findings, What};
+
+/// Checks everything, one collection after another; the lines of each with several threads.
+pub(super) fn store(container: &ZdsContainer, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
+    if let Some(archive) = container.store.archive() {
+        archive.verify(report)?;
+    }
+    let mut findings = Findings::new(report);
+    let metadata = match container.store.metadata() {
+        Ok(metadata) => metadata.unwrap_or_default(),
+        Err(error) => {
+            findings.push(What::Metadata, || Ok(error))?;
+            Map::new()
+        }
+    };
+    let counts = metadata.get("collections").and_then(Value::as_object);
+    for name in counts.into_iter().flat_map(Map::keys) {
+        if !container.tables.iter().any(|table| table.collection.name() == name) {
+            let error =
+                || Error::invalid(format!("{STORE_METADATA} tells of a collection {name:?}, which is not there"));
+            findings.push(What::Count, || Ok(error().in_file(STORE_METADATA).in_format(FORMAT_NAME)))?;
+        }
+    }
+    for table in &container.tables {
+        let mut own = findings.of(table);
+        let stated = counts.and_then(|counts| counts.get(table.collection.name())?.get("count")?.as_u64());
+        collection(table, stated, options, &mut own)?;
+        own.finish();
+    }
+    Ok(())
+}
+
+fn collection(
+    table: &CollectionTable,
+    stated: Option<u64>,
+    options: &VerifyOptions,
+    findings: &mut Findings<'_>,
+) -> Result<()> {
+    let collection = &table.collection;
+    let condition = collection.condition().map_err(|error| table.located(error))?;
+    notes(&condition, findings)?;
+    lines::check(table, &condition, options, findings)?;
+    docs::check(table, options, findings)?;
+    let len = collection.len().map_err(|error| table.located(error))?;
+    let wrong = |what: &str, stated: u64, file: &str| {
+        let plural = if len == 1 { "document" } else { "documents" };
+        let error = Error::invalid(format!("{what} is {stated}, and there are {len} {plural}"));
+        error.in_file(file.to_owned()).in_format(FORMAT_NAME)
+    };
+    match collection.manifest() {
+        Err(error) => findings.push(What::Metadata, || Ok(error))?,
+        Ok(manifest) => {
+            let manifest = manifest.unwrap_or_default();
+            let file = format!("{META}/{MANIFEST}");
+            if let Some(count) = manifest.get("doc_count").and_then(Value::as_u64).filter(|count| *count != len) {
+                findings.push(What::Count, || Ok(wrong("doc_count", count, &file)))?;
+            }
+            let other = manifest.get("collection").and_then(Value::as_str).filter(|name| *name != collection.name());
+            if let Some(other) = other {
+                let error = Error::invalid(format!("the manifest is that of the collection {other:?}"));
+                findings.push(What::Count, || Ok(error.in_file(file)))?;
+            }
+        }
+    }
+    if let Some(stated) = stated.filter(|stated| *stated != len) {
+        let what = format!("the count of the collection {:?}", collection.name());
+        findings.push(What::Count, || Ok(wrong(&what, stated, STORE_METADATA)))?;
+    }
+    Ok(())
+}
+
+/// What the state of a collection is, as findings; lines that are no documents are told one by one elsewhere.
+fn notes(condition: &Condition, findings: &mut Findings<'_>) -> Result<()> {
+    let in_meta = |text: String, file: &str| Error::invalid(text).in_file(format!("{META}/{file}"));
+    let state = match &condition.index {
+        IndexState::NoData | IndexState::Valid => None,
+        IndexState::Text => Some((What::State, "the index is the text of older stores".to_owned(), INDEX)),
+        IndexState::Missing => Some((What::State, "there is no index".to_owned(), INDEX)),
+        IndexState::Stale => {
+            let documents = condition.unindexed;
+            Some((What::State, format!("the index is older than the data: {documents} documents are behind it"), INDEX))
+        }
+        IndexState::Journal => {
+            let text = "a writer is at work, or was interrupted: its journal is there".to_owned();
+            Some((What::State, text, crate::layout::JOURNAL))
+        }
+        IndexState::Damaged(error) => {
+            let error = Error::new(error.kind(), format!("the index is damaged: {}", error.detail()));
+            let error = match condition_byte(condition) {
+                Some(byte) => error.at(byte),
+                None => error,
+            };
+            findings.push(What::Index, || Ok(error.in_file(format!("{META}/{INDEX}"))))?;
+            None
+        }
+    };
+    if let Some((what, text, file)) = state {
+        findings.push(what, || Ok(in_meta(text, file)))?;
+    }
+    if let Some(at) = condition.torn {
+        findings.push(What::Line, || Ok(in_meta("the last line is torn".to_owned(), DATA).at(at)))?;
+    }
+    if condition.without_file > 0 {
+        let text = format!("{} ids are listed that have no file", condition.without_file);
+        findings.push(What::State, || Ok(in_meta(text, ORDER)))?;
+    }
+    if condition.superseded > 0 && matches!(condition.index, IndexState::Valid | IndexState::Text) {
+        let text = format!("{} entries have ids that come again: the last one holds", condition.superseded);
+        findings.push(What::State, || Ok(in_meta(text, INDEX)))?;
+    }
+    Ok(())
+}
+
+fn condition_byte(condition: &Condition) -> Option<u64> {
+    match &condition.index {
+        IndexState::Damaged(error) => error.position().byte,
+        _ => None,
+    }
+}
