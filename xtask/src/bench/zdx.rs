@@ -23,7 +23,7 @@ const fn beside(words: &'static str, work: &'static str, theirs: &'static str, t
     Contest { words, work, beside: THEIRS, who: THEIRS, theirs, target }
 }
 
-const CONTESTS: [Contest; 22] = [
+const CONTESTS: [Contest; 26] = [
     beside("open, until many gets are fast", "open, ordered", "open, ordered", Some(60.0)),
     beside("the same, index in a hash map's order", "open, hashed", "open, hashed", Some(60.0)),
     beside("open, one get", "first get, ordered", "first get, ordered", Some(60.0)),
@@ -46,6 +46,10 @@ const CONTESTS: [Contest; 22] = [
     beside("rebuild the index, 1 thread", "rebuild, 1 thread", "rebuild", Some(5.0)),
     beside("rebuild the index, 4 threads", "rebuild, 4 threads", "rebuild", Some(20.0)),
     beside("put one by one; theirs in batches of 1000", "put", "put", Some(10.0)),
+    beside("load lines and write the index", "load", "load", Some(3.5)),
+    beside("the same, 1 thread", "load, 1 thread", "load", None),
+    beside("the same, every token validated", "load, validated", "load", Some(2.0)),
+    beside("the same, 1 thread", "load, validated, 1 thread", "load", None),
 ];
 
 /// Works of different names that come to the same: what one of them gives is what all of them have to give.
@@ -57,6 +61,7 @@ const SAME: &[&[&str]] = &[
     &["scan raw, ordered", "scan raw, hashed", "open and scan raw, ordered", "open and scan raw, hashed"],
     &["scan", "scan and free", "scan, 4 threads", "scan, 4 threads, handed over"],
     &["rebuild", "rebuild, 1 thread", "rebuild, 4 threads"],
+    &["put", "load", "load, 1 thread", "load, validated", "load, validated, 1 thread"],
 ];
 
 /// Builds the program, for which a package registry may have to be asked.

@@ -21,7 +21,7 @@ pub(crate) fn document(number: usize) -> Value {
         "name": format!("user_{number}"),
         "email": format!("user{number}@example.com"),
         "age": 20 + number % 60,
-        "active": number % 2 == 0,
+        "active": number.is_multiple_of(2),
         "score": number as f64 * 1.5,
         "tags": ["tag1", "tag2", "tag3"],
         "metadata": {"created": "2025-01-01", "version": 1}

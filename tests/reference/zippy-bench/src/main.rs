@@ -32,7 +32,7 @@ const USAGE: &str = "usage: zippy-bench make DIRECTORY --documents N
 type Work = fn(&Clock);
 
 /// All of it.
-const WORKS: [(&str, Work); 16] = [
+const WORKS: [(&str, Work); 17] = [
     ("open, ordered", |clock| reading::open(clock, "ordered")),
     ("open, hashed", |clock| reading::open(clock, "hashed")),
     ("first get, ordered", |clock| reading::first_get(clock, "ordered")),
@@ -49,6 +49,7 @@ const WORKS: [(&str, Work); 16] = [
     ("scan, 4 threads", reading::scan_by_threads),
     ("rebuild", reading::rebuild),
     ("put", writing::put),
+    ("load", writing::load),
 ];
 
 /// Takes the times of one work.

@@ -1,11 +1,12 @@
-//! Writing.
+//! Writing. Nobody waits for a disk here: the reference never does.
 
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use container_core::Source;
 use serde_json::{Value, json};
-use zdx::{Durability, StoreWriter, WriterOptions};
+use zdx::{CollectionWriter, Durability, LoadOptions, StoreWriter, WriterOptions};
 use zippy_data::{FastStore, OpenMode};
 
 use crate::documents::{COLLECTION, document, id};
@@ -30,6 +31,17 @@ fn written(path: &Path, write: impl FnOnce(&Path) -> Duration) -> (f64, Value) {
     (took, result)
 }
 
+fn ours(path: &Path) -> (StoreWriter, CollectionWriter) {
+    let options = WriterOptions::default().with_durability(Durability::None);
+    let store = StoreWriter::open(path, options).expect("a store");
+    let writer = store.collection(COLLECTION).expect("a collection");
+    (store, writer)
+}
+
+fn theirs(path: &Path) -> FastStore {
+    FastStore::open_with_mode(path, COLLECTION, BATCH, OpenMode::ReadWrite).expect("a store")
+}
+
 /// Calls for each batch, made before, with the clock running.
 fn timed(count: usize, mut put: impl FnMut(String, Value)) -> Duration {
     let mut took = Duration::ZERO;
@@ -48,15 +60,13 @@ fn and_then(took: Duration, end: impl FnOnce()) -> Duration {
     took + begin.elapsed()
 }
 
-/// Puts documents one by one. Neither waits for a disk: the reference never does.
+/// Puts documents one by one.
 pub(crate) fn put(clock: &Clock) {
     let count = reading::ours(&clock.path("ordered")).len().expect("their number") as usize;
     let path = clock.path("written");
     for _ in 0..if clock.is_wanted(OURS) { clock.repeat } else { 0 } {
         let (seconds, result) = written(&path, |path| {
-            let options = WriterOptions::default().with_durability(Durability::None);
-            let store = StoreWriter::open(path, options).expect("a store");
-            let mut writer = store.collection(COLLECTION).expect("a collection");
+            let (store, mut writer) = ours(path);
             let took = timed(count, |id, document| writer.put(&id, &document).expect("a document"));
             and_then(took, || {
                 writer.finish().expect("the collection");
@@ -67,11 +77,52 @@ pub(crate) fn put(clock: &Clock) {
     }
     if clock.is_wanted(THEIRS) {
         let (seconds, result) = written(&path, |path| {
-            let open = FastStore::open_with_mode(path, COLLECTION, BATCH, OpenMode::ReadWrite);
-            let mut store = open.expect("a store");
+            let mut store = theirs(path);
             let took = timed(count, |id, document| store.put(id, document).expect("a document"));
             // It writes its index once more when it goes away: that is not counted.
             let took = and_then(took, || store.flush().expect("the store"));
+            drop(store);
+            took
+        });
+        clock.took(THEIRS, clock.work, seconds, &result);
+    }
+}
+
+/// Takes lines of JSON that lie in memory. The reference is given the ids, too, and looks at nothing of a line but its end.
+pub(crate) fn load(clock: &Clock) {
+    let meta = clock.path("ordered").join("collections").join(COLLECTION).join("meta");
+    let lines = container_core::Bytes::from(fs::read(meta.join("data.jsonl")).expect("the data"));
+    let path = clock.path("written");
+    let default = LoadOptions::default();
+    let ways = [
+        ("load", default.clone().with_validate(false)),
+        ("load, 1 thread", default.clone().with_validate(false).with_threads(1)),
+        ("load, validated", default.clone()),
+        ("load, validated, 1 thread", default.with_threads(1)),
+    ];
+    for (work, options) in ways {
+        for _ in 0..if clock.is_wanted(OURS) { clock.repeat } else { 0 } {
+            let (seconds, result) = written(&path, |path| {
+                let (store, mut writer) = ours(path);
+                let source = Source::from(lines.clone());
+                and_then(Duration::ZERO, || {
+                    writer.load(&source, &options).expect("all lines");
+                    writer.finish().expect("the collection");
+                    store.finish().expect("the store");
+                })
+            });
+            clock.took(OURS, work, seconds, &result);
+        }
+    }
+    if clock.is_wanted(THEIRS) {
+        let count = reading::ours(&clock.path("ordered")).len().expect("their number") as usize;
+        let ids: Vec<_> = (0..count).map(id).collect();
+        let (seconds, result) = written(&path, |path| {
+            let mut store = theirs(path);
+            let took = and_then(Duration::ZERO, || {
+                store.write_jsonl_blob(&lines, &ids).expect("all lines");
+                store.flush().expect("the store");
+            });
             drop(store);
             took
         });
