@@ -28,6 +28,8 @@ pub const INDEX: &str = "index.bin";
 pub const MANIFEST: &str = "manifest.json";
 /// In which order the documents of [`DOCS`] come: an id in a line.
 pub const ORDER: &str = "order.ids";
+/// What the reference keeps of each document of [`DOCS`], an object in a line. Nothing here depends on it.
+pub const DOCUMENT_LIST: &str = "doc_index.jsonl";
 /// What this crate's writer did since the index was written; gone when it has ended.
 pub const JOURNAL: &str = "wharf.journal";
 

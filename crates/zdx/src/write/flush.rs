@@ -1,6 +1,5 @@
 //! The index written, and what follows.
 
-use std::collections::HashSet;
 use std::fs;
 
 use container_core::{Error, Result, Source};
@@ -8,7 +7,7 @@ use serde_json::Value;
 
 use crate::FORMAT_NAME;
 use crate::journal::IndexMark;
-use crate::layout::{DATA, DOCS, INDEX, JOURNAL, MANIFEST, ORDER};
+use crate::layout::{DATA, DOCS, DOCUMENT_LIST, INDEX, JOURNAL, MANIFEST, ORDER};
 use crate::wire::index::{Entry, head, put};
 use crate::write::collection::{CollectionWriter, OnDisk};
 
@@ -139,7 +138,7 @@ impl CollectionWriter {
         Ok(mark)
     }
 
-    /// Takes documents whose files were removed out of the order of such documents.
+    /// Takes documents whose files were removed out of the order of such documents, and out of the reference's list of them.
     fn forget_removed(&mut self) -> Result<()> {
         if self.loose.removed.is_empty() {
             return Ok(());
@@ -147,16 +146,32 @@ impl CollectionWriter {
         if self.disk.sync == container_core::Sync::Disk {
             container_core::sync_directory_of(&self.folder.join(DOCS).join("any"));
         }
-        let path = self.meta(ORDER);
-        if let Ok(text) = fs::read_to_string(&path) {
-            let removed: &HashSet<String> = &self.loose.removed;
-            let is_removed = |line: &&str| removed.contains(line.trim());
-            if text.lines().any(|line| is_removed(&line)) {
-                let kept: String = text.split_inclusive('\n').filter(|line| !is_removed(line)).collect();
-                self.disk.replace("order", &path, |write| write(kept.as_bytes()))?;
-            }
-        }
+        let removed = &self.loose.removed;
+        let named =
+            |line: &str| serde_json::from_str::<Listed>(line).is_ok_and(|listed| removed.contains(&*listed.doc_id));
+        self.leave_out("order", ORDER, |line| removed.contains(line.trim()))?;
+        // The reference takes a document that this list has for one that it had put into the order.
+        self.leave_out("list", DOCUMENT_LIST, named)?;
         self.loose.removed.clear();
         Ok(())
     }
+
+    /// Writes a file of lines anew without some of them.
+    fn leave_out(&self, step: &'static str, name: &str, is_removed: impl Fn(&str) -> bool) -> Result<()> {
+        let path = self.meta(name);
+        // What is no text is nothing that we could mend.
+        let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+        let kept: String = text.split_inclusive('\n').filter(|line| !is_removed(line)).collect();
+        match kept.len() < text.len() {
+            true => self.disk.replace(step, &path, |write| write(kept.as_bytes())),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A line of the reference's list of documents, as far as it matters here.
+#[derive(serde::Deserialize)]
+struct Listed<'l> {
+    #[serde(borrow)]
+    doc_id: std::borrow::Cow<'l, str>,
 }

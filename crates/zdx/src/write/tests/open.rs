@@ -142,6 +142,8 @@ fn documents_in_files_are_deleted_and_shadowed() {
         fs::write(docs.join(format!("{id}.json")), "{\n  \"file\": true\n}").unwrap();
     }
     fs::write(meta(root).join("order.ids"), "z\ny\na\nx\n").unwrap();
+    let list = ["{\"doc_id\":\"y\",\"size\":1}\n", "{\"size\":1,\"doc_id\":\"\\u007a\"}\n", "no list\n"];
+    fs::write(meta(root).join("doc_index.jsonl"), list.concat()).unwrap();
     let store = StoreWriter::open(root, options()).unwrap();
     let mut writer = store.collection("c").unwrap();
     assert_eq!(writer.len(), 6);
@@ -157,6 +159,7 @@ fn documents_in_files_are_deleted_and_shadowed() {
     store.finish().unwrap();
     assert_eq!(ids(root), ["b", "c", "z"]);
     assert_eq!(fs::read_to_string(meta(root).join("order.ids")).unwrap(), "z\n");
+    assert_eq!(fs::read_to_string(meta(root).join("doc_index.jsonl")).unwrap(), list[1..].concat());
     let notes = crate::Store::open(root).unwrap().collection("c").unwrap().condition().unwrap().notes();
     assert_eq!(notes, [""; 0]);
 }
