@@ -1,0 +1,146 @@
+//! What data of unusual shape cost in memory and time: an allocator that counts stands under all of it.
+#![allow(clippy::unwrap_used, reason = "test code fails by panicking")]
+#![allow(dead_code, unreachable_pub, reason = "shared with other tests")]
+
+#[path = "../../../tests/support/counting.rs"]
+mod counting;
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use container_core::{Access, ErrorKind, Limits, OpenOptions};
+use counting::{KIB, MIB, bounded};
+use zdx::wire::{json, lines};
+use zdx::{Collection, Durability, Fields, Store, StoreWriter, WriterOptions};
+
+/// One test at a time: they share the counters.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Far more than it takes in a build without optimization, on a machine that has other things to do.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A store of one collection of these data.
+fn made(data: &[u8]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = folder.path().join("collections/c/meta");
+    fs::create_dir_all(&meta).unwrap();
+    fs::write(meta.join("data.jsonl"), data).unwrap();
+    folder
+}
+
+fn open(root: &Path, access: Access) -> Collection {
+    open_with(root, OpenOptions::default().with_access(access))
+}
+
+fn open_with(root: &Path, options: OpenOptions) -> Collection {
+    Store::open_with(root, options).unwrap().collection("c").unwrap().with_threads(2)
+}
+
+/// A document of a hundred million bytes.
+fn long_line() -> Vec<u8> {
+    let mut line = b"{\"text\":\"".to_vec();
+    line.resize(100_000_000, b'x');
+    line.extend(b"\",\"n\":7,\"_id\":\"long\"}");
+    line
+}
+
+#[test]
+fn a_line_of_a_hundred_megabytes() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let start = Instant::now();
+    let line = long_line();
+    // The tokens take no memory but that of an id with escapes.
+    let found = bounded("scan", KIB, || json::scan(&line).map(|found| found.id.is_some()));
+    assert!(found.unwrap());
+    let folder = made(&[b"{\"_id\":\"a\"}\n", &line[..], b"\n{\"_id\":\"b\"}\n"].concat());
+    // Room for entries is made by the length of the first line: less than half of the data.
+    for (access, most) in [(Access::Mapped, 48 * MIB), (Access::Positional, 200 * MIB)] {
+        // Without an index it is found by a walk, which reads it where it is not mapped: in windows that grow until it fits.
+        bounded("walk", most, || {
+            let collection = open(folder.path(), access);
+            assert!(collection.ids().unwrap().eq(["a", "long", "b"]));
+        });
+        let collection = open(folder.path(), access);
+        assert_eq!(collection.len().unwrap(), 3);
+        // Once in memory at most.
+        let most = if access == Access::Mapped { MIB } else { 102 * MIB };
+        bounded("get", most, || {
+            let document = collection.get("long").unwrap().unwrap();
+            assert_eq!(document.bytes().len(), line.len());
+        });
+        bounded("fields", most + MIB, || {
+            let document = collection.get("long").unwrap().unwrap();
+            assert_eq!(document.fields(&Fields::new(["n"])).unwrap().get("n").unwrap(), 7);
+        });
+        bounded("documents", 2 * most, || {
+            assert_eq!(collection.documents().unwrap().map(|one| one.unwrap().bytes().len()).max(), Some(line.len()));
+        });
+    }
+    // Whoever sets a limit is told, and what is mapped costs nothing.
+    let few = OpenOptions::default().with_limits(Limits::default().with_block_bytes(40_000_000));
+    let error = open_with(folder.path(), few.with_access(Access::Positional)).len().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { limit: 40_000_000, .. }), "{error}");
+    assert_eq!(open_with(folder.path(), few).len().unwrap(), 3);
+
+    let target = tempfile::tempdir().unwrap();
+    let store = StoreWriter::open(target.path(), WriterOptions::default().with_durability(Durability::None)).unwrap();
+    let mut writer = store.collection("c").unwrap();
+    // The line feed behind it doubles what gathers lines.
+    bounded("put", 300 * MIB, || assert_eq!(writer.put_line(&line).unwrap(), "long"));
+    bounded("flush", MIB, || writer.finish().unwrap());
+    store.finish().unwrap();
+    let collection = open(target.path(), Access::Mapped);
+    assert!(collection.get("long").unwrap().unwrap().bytes() == line);
+    assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_hundred_megabytes_of_line_feeds() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let start = Instant::now();
+    let mut data = vec![b'\n'; 100_000_000];
+    data.extend(b"{\"_id\":\"a\"}\n");
+    let folder = made(&data);
+    for (access, most) in [(Access::Mapped, 64 * MIB), (Access::Positional, 128 * MIB)] {
+        bounded("walk", most, || {
+            let collection = open(folder.path(), access);
+            assert!(collection.ids().unwrap().eq(["a"]));
+            assert_eq!(collection.document(0).unwrap().offset(), Some(100_000_000));
+            assert_eq!(collection.condition().unwrap().passed_over, 0);
+        });
+    }
+    assert_eq!(lines::lines(&data).map(|line| line.number).collect::<Vec<_>>(), [100_000_001]);
+    assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_million_brackets_in_each_other() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let start = Instant::now();
+    for (open_with, close_with) in [("[", "]"), ("{\"a\":", "}")] {
+        let (opened, closed) = (open_with.repeat(1_000_000), close_with.repeat(1_000_000));
+        let last = format!("{{\"a\":{opened}1{closed},\"_id\":\"deep\"}}");
+        let error = bounded("scan", KIB, || json::scan(last.as_bytes()).map(drop).unwrap_err());
+        assert!(matches!(error.kind(), ErrorKind::Limit { asked: 129, limit: 128 }), "{error}");
+        let first = format!("{{\"_id\":\"first\",\"a\":{opened}1{closed}}}");
+        let data = format!("{{\"_id\":\"a\"}}\n{last}\n{first}\n{{\"_id\":\"b\"}}\n");
+        let folder = made(data.as_bytes());
+        for access in [Access::Mapped, Access::Positional] {
+            let collection = open(folder.path(), access);
+            let ids: Vec<&str> = collection.ids().unwrap().collect();
+            // What begins with its id is found by that; what is wrong with it is told by who parses it.
+            assert!(ids == ["a", "first", "b"] || ids == ["a", "b"], "{ids:?}");
+            if let Some(document) = collection.get("first").ok().flatten() {
+                let error = document.value().unwrap_err().to_string();
+                assert!(error.contains("recursion limit exceeded"), "{error}");
+                assert!(document.fields(&Fields::new(["a"])).is_err());
+                // What is not wanted is passed over, however deep.
+                assert_eq!(document.fields(&Fields::new(["_id"])).unwrap().get("_id").unwrap(), "first");
+            }
+        }
+        assert_eq!(json::compact(first.as_bytes()).len(), first.len());
+    }
+    assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
+}
