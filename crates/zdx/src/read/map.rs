@@ -22,7 +22,8 @@ impl Collection {
     /// Works on the documents of these numbers (counted from 0; an end behind the last one means that) with so many threads, 0 for as many as
     /// there are: `work` is called for each document by one of them, and `each` is given what comes out, in the order of the documents.
     ///
-    /// A few pieces of 512 documents or 1 MiB are held for each thread.
+    /// A few pieces of 512 documents or 1 MiB are held for each thread. What one thread allocates and another frees costs more than parsing it,
+    /// with most allocators: trees of values are better used up in `work`.
     ///
     /// # Errors
     /// The first one in the order of documents, of theirs or of `work`; or one of `each`. Nothing is given to `each` after it.
