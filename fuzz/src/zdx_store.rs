@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use container_core::Source;
 use serde_json::{Map, Value, json};
 use zdx::wire::index::{Entry, Index, head, put};
-use zdx::{CollectionWriter, Durability, Store, StoreWriter, WriterOptions};
+use zdx::{CollectionWriter, Durability, LoadOptions, OnDuplicate, Store, StoreWriter, WriterOptions};
 
 use crate::dice::Dice;
-use crate::zdx_parts::NAME;
+use crate::zdx_parts::{Medium, NAME};
 
 /// Documents by id: their lines, which histories share.
 type Documents = BTreeMap<String, Rc<str>>;
@@ -208,7 +209,8 @@ impl<'f> Run<'f> {
     }
 
     fn step(&mut self, dice: &mut Dice<'_>, large: &mut u32) {
-        match dice.below(16) {
+        match dice.below(18) {
+            16.. => self.load(dice, large),
             0..4 => {
                 let (id, members) = (some_id(dice), some_members(dice, large));
                 self.collection().put(&id, &members).unwrap();
@@ -279,6 +281,68 @@ impl<'f> Run<'f> {
         }
         self.now.insert(id, stored.into());
         self.changed();
+    }
+
+    /// Lines loaded at once: all of them, or none.
+    fn load(&mut self, dice: &mut Dice<'_>, large: &mut u32) {
+        let on = dice.pick(&[OnDuplicate::Replace, OnDuplicate::Refuse, OnDuplicate::Keep]);
+        let by_field = dice.below(4) == 0;
+        let mut input = if dice.below(8) == 0 { "\u{feff}".to_owned() } else { String::new() };
+        let (mut after, mut is_refused, mut counts) = (self.now.clone(), false, [0; 3]);
+        for _ in 0..dice.below(6) {
+            let (id, members) = (some_id(dice), some_members(dice, large));
+            let plain = line_of(&id, &members);
+            let given = match dice.below(12) {
+                _ if by_field => plain.replacen("\"_id\"", "\"key\"", 1),
+                0 => format!(" {plain} "),
+                1 => plain.replacen("_id", "\\u005fid", 1),
+                _ => plain,
+            };
+            let stored = match by_field {
+                true => format!("{{\"_id\":\"{id}\",{}", &given[1..]),
+                false => given.clone(),
+            };
+            input += &given;
+            input += dice.pick(&["\n", "\n", "\r\n", "\n \n\r\n"]);
+            let is_there = after.contains_key(&id);
+            is_refused |= on == OnDuplicate::Refuse && is_there;
+            let is_kept = on == OnDuplicate::Keep && is_there;
+            counts[if is_kept { 2 } else { 0 }] += 1;
+            counts[1] += u64::from(is_there && !is_kept);
+            if !is_kept {
+                after.insert(id, stored.into());
+            }
+        }
+        match dice.below(12) {
+            0 => {
+                input += "{\"_id\":\"id1\"\n";
+                is_refused = true;
+            }
+            1 => {
+                input += "{\"n\":1}\n";
+                is_refused = true;
+            }
+            2..5 => input.truncate(input.trim_end_matches(['\n', '\r']).len()),
+            _ => {}
+        }
+        let mut options = LoadOptions::default().with_on_duplicate(on);
+        if by_field {
+            options = options.with_id_field("key");
+        }
+        let source = match dice.below(2) {
+            0 => Source::from(input.into_bytes()),
+            _ => Source::new(Medium(input.into_bytes())),
+        };
+        match self.collection().load(&source, &options) {
+            Ok(loaded) => {
+                assert!(!is_refused);
+                assert_eq!([loaded.documents, loaded.replaced, loaded.kept], counts);
+                self.now = after;
+                self.changed();
+            }
+            Err(error) => assert!(is_refused, "{error}"),
+        }
+        self.same();
     }
 
     /// What is refused changes nothing.
