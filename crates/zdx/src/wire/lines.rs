@@ -11,10 +11,10 @@ use super::{id, json};
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The end of a member's name, if it is `_id`. To prepare such a search takes longer than a line does.
-static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"_id\""));
+pub(crate) static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"_id\""));
 
 /// The beginning of an escape that can mean a letter of `_id`.
-static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\u00"));
+pub(crate) static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\u00"));
 
 /// A line that is not empty, and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

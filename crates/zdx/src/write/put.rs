@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::FORMAT_NAME;
 use crate::journal::{Deletion, Head, IndexMark, VERSION, line};
 use crate::layout::{DATA, JOURNAL, META};
+use crate::wire::lines::{ESCAPE, NAME};
 use crate::wire::{id, json};
 use crate::write::collection::{CollectionWriter, OnDisk};
 use crate::write::members::without;
@@ -260,10 +261,11 @@ fn other_form(object: &[u8], id: &str) -> Result<Option<Vec<u8>>> {
         return Err(Error::usage("the document is no object"));
     }
     // What `serde_json` makes is JSON: but it makes it of any depth, and of raw values it takes the white space and the escapes.
-    let brackets: usize = object.iter().map(|byte| usize::from(matches!(byte, b'{' | b'['))).sum();
+    // Counted in bytes, of which many are added at once.
+    let is_open = |byte: &u8| u8::from(matches!(byte, b'{' | b'['));
+    let brackets: usize = object.chunks(255).map(|some| usize::from(some.iter().map(is_open).sum::<u8>())).sum();
     let has_feed = memchr::memchr2(b'\n', b'\r', object).is_some();
-    let may_have_id =
-        memchr::memmem::find(object, b"_id\"").is_some() || memchr::memmem::find(object, b"\\u00").is_some();
+    let may_have_id = NAME.find(object).is_some() || ESCAPE.find(object).is_some();
     if brackets <= 128 && !has_feed && !may_have_id {
         return Ok(None);
     }
