@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use container_core::{Access, ErrorKind, Limits, OpenOptions};
 use counting::{KIB, MIB, bounded};
+use zdx::wire::index::{Entry, head, put};
 use zdx::wire::{json, lines};
 use zdx::{Collection, Durability, Fields, Store, StoreWriter, WriterOptions};
 
@@ -94,6 +95,29 @@ fn a_line_of_a_hundred_megabytes() {
     let collection = open(target.path(), Access::Mapped);
     assert!(collection.get("long").unwrap().unwrap().bytes() == line);
     assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
+}
+
+#[test]
+fn an_entry_that_names_gigabytes_makes_none() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = made(b"{\"_id\":\"a\"}\n");
+    let meta = folder.path().join("collections/c/meta");
+    // A hole: the file is long and takes no room.
+    fs::File::options().write(true).open(meta.join("data.jsonl")).unwrap().set_len(3 << 30).unwrap();
+    let mut index = head(2).to_vec();
+    put(&Entry { id: b"a", offset: 0, length: 12 }, &mut index).unwrap();
+    put(&Entry { id: b"b", offset: 12, length: 2 << 30 }, &mut index).unwrap();
+    fs::write(meta.join("index.bin"), &index).unwrap();
+    let collection = open(folder.path(), Access::Positional);
+    let said = "the length of a line 2147483648 exceeds the limit 1073741824 (byte 12";
+    bounded("get and walk", 2 * MIB, || {
+        let error = collection.get("b").unwrap_err().to_string();
+        assert_eq!(error, format!("zds: meta/data.jsonl: {said}, key \"b\")"));
+        let all: Vec<_> = collection.documents().unwrap().map(|one| one.map(|one| one.bytes().len())).collect();
+        assert_eq!(*all.first().unwrap().as_ref().unwrap(), 11);
+        let error = all.last().unwrap().as_ref().unwrap_err().to_string();
+        assert_eq!(error, format!("zds: meta/data.jsonl: {said}, row 1, key \"b\")"));
+    });
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::read::document::{Document, Id};
 use crate::read::documents::Documents;
 use crate::read::files::{Files, files};
 use crate::read::home::Home;
-use crate::read::line::{Raw, line};
+use crate::read::line::{Raw, check_read, line};
 use crate::read::many::Many;
 use crate::read::once::Once;
 use crate::read::places::{Place, places};
@@ -177,7 +177,11 @@ impl Collection {
     #[inline]
     pub(crate) fn document_of<'c>(&'c self, id: &str, entry: Option<Entry<'c>>) -> Result<Option<Document<'c>>> {
         if let (Some(data), Some(entry)) = (&self.data, entry) {
-            let bytes = match line(data, entry.offset, entry.length) {
+            let found = match data.as_slice() {
+                Some(_) => Ok(()),
+                None => check_read(data, entry.offset, entry.length, &self.options.limits),
+            };
+            let bytes = match found.and_then(|()| line(data, entry.offset, entry.length)) {
                 Ok(bytes) => bytes,
                 Err(error) => return Err(in_data(error).in_key(id.to_owned())),
             };

@@ -7,7 +7,7 @@ use container_core::{Bytes, Error, Result, Source};
 
 use crate::read::collection::{Collection, in_data, in_format};
 use crate::read::document::{Document, Id};
-use crate::read::line::{Raw, line, line_in, line_of};
+use crate::read::line::{Raw, check_read, line, line_in, line_of};
 use crate::read::places::Place;
 use crate::read::table::entry_at;
 use crate::wire::lines::BYTE_ORDER_MARK;
@@ -109,6 +109,7 @@ impl<'c> Documents<'c> {
     }
 
     fn read(&mut self, data: &'c Source, place: Place) -> Result<Raw<'c>> {
+        check_read(data, place.offset, place.length, &self.collection.options.limits)?;
         let mark = BYTE_ORDER_MARK.len() as u64;
         let (from, window) = &self.window;
         let needed = place.offset.saturating_add(place.length.into()).saturating_add(2).min(data.len());

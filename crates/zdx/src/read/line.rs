@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use container_core::{Bytes, Error, Result, Source};
+use container_core::{Bytes, Error, Limits, Result, Source};
 
 use crate::wire::json;
 use crate::wire::lines::BYTE_ORDER_MARK;
@@ -53,6 +53,17 @@ pub(crate) fn line_of<'b>(bytes: &'b [u8], data: &Source, offset: u64, length: u
         Some((start, end)) => Ok(Raw::Borrowed(bytes.get(start..end).unwrap_or_default())),
         None => behind_torn(data, offset, length),
     }
+}
+
+/// Checks what is to be read into memory, before it is: that it is there, and not longer than is allowed.
+///
+/// # Errors
+/// [`Truncated`](container_core::ErrorKind::Truncated) and [`Limit`](container_core::ErrorKind::Limit).
+pub(crate) fn check_read(data: &Source, offset: u64, length: u32, limits: &Limits) -> Result<()> {
+    if offset.saturating_add(length.into()) > data.len() {
+        return Err(wrong(data, offset, length));
+    }
+    limits.check_block("the length of a line", length.into()).map_err(|error| error.at(offset))
 }
 
 fn read_line(data: &Source, offset: u64, length: u32) -> Result<Raw<'static>> {

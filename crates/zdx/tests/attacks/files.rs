@@ -56,9 +56,13 @@ fn links_of_the_owner_are_followed() {
     assert_eq!(ids(&store.collection("d").unwrap()), ["a", "b"]);
     // Packing takes none of them in, and says so.
     let packed = elsewhere.path().join("packed.zds");
-    let error = zdx::archive::pack(made.root(), &packed, &zdx::archive::PackOptions::default()).unwrap_err().to_string();
+    let error =
+        zdx::archive::pack(made.root(), &packed, &zdx::archive::PackOptions::default()).unwrap_err().to_string();
     let links = ["c/docs/b.json", "c/meta/data.jsonl", "d"].map(|link| made.root().join("collections").join(link));
-    assert!(links.iter().any(|link| error == format!("zds: {}: a symbolic link is not packed", link.display())), "{error}");
+    assert!(
+        links.iter().any(|link| error == format!("zds: {}: a symbolic link is not packed", link.display())),
+        "{error}"
+    );
     assert!(!packed.exists());
 }
 
