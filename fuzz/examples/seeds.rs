@@ -206,7 +206,7 @@ fn stores(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
         }
         let docs: Vec<_> = docs.iter().map(|(name, content)| (*name, &content[..])).collect();
         let data = data.unwrap_or_default();
-        if data.len() > 3 * MOST {
+        if data.len() > 2 * MOST {
             continue;
         }
         let (index, order) = (index.as_deref(), order.as_deref());
@@ -220,7 +220,7 @@ fn stores(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
             );
         }
         for (row, line) in
-            data.split(|byte| *byte == b'\n').enumerate().filter(|(row, line)| *row < 2 && line.len() > 2)
+            data.split(|byte| *byte == b'\n').enumerate().filter(|(row, line)| *row < 1 && line.len() > 2)
         {
             put("zdx_id", &format!("{name}-{row}"), line);
         }
@@ -325,8 +325,25 @@ fn documents(put: &dyn Fn(&str, &str, &[u8])) {
     [126, 127, 128].iter().for_each(|depth| put("zdx_id", &format!("deep-{depth}"), deep(*depth).as_bytes()));
 }
 
-/// Archives that the reference and `zip` wrote.
+/// Archives that the reference and `zip` wrote, and of this crate, whole and damaged.
 fn archives(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
+    use zdx::archive::{Compression, PackOptions, pack};
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["both", "docs", "empty"] {
+        for (kind, compression) in [("stored", Compression::Store), ("deflated", Compression::Deflate(6))] {
+            let packed = folder.path().join(format!("{name}-{kind}"));
+            let options = PackOptions::default().with_compression(compression);
+            if pack(root.join("../tests/golden/zds").join(name), &packed, &options).is_err() {
+                continue;
+            }
+            let mut bytes = fs::read(&packed).unwrap();
+            put("zdx_archive", &format!("{name}-{kind}"), &bytes);
+            put("zdx_archive", &format!("{name}-{kind}-behind"), &[&bytes[..], b"more"].concat());
+            let middle = bytes.len() / 3;
+            bytes[middle] ^= 0x10;
+            put("zdx_archive", &format!("{name}-{kind}-damaged"), &bytes);
+        }
+    }
     for entry in fs::read_dir(root.join("../tests/golden/zds")).into_iter().flatten() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "zds") {
