@@ -430,14 +430,22 @@ fn options_that_do_not_belong_are_refused() {
 
 #[test]
 fn text_is_written_with_types_only() {
-    let to = match (cfg!(feature = "datadings"), cfg!(feature = "ds")) {
-        (true, true) => ("only IDV, datadings and ds", "--to idv, datadings or ds"),
-        (true, false) => ("only IDV and datadings", "--to idv or datadings"),
-        (false, true) => ("only IDV and ds", "--to idv or ds"),
-        (false, false) => ("only IDV", "--to idv"),
+    let known = [
+        ("IDV", "idv", true),
+        ("datadings", "datadings", cfg!(feature = "datadings")),
+        ("ds", "ds", cfg!(feature = "ds")),
+        ("zds", "zds", cfg!(feature = "zds")),
+    ];
+    let known: Vec<_> = known.into_iter().filter(|known| known.2).collect();
+    let list = |names: Vec<&str>, last: &str| match names.split_last() {
+        Some((end, before)) if !before.is_empty() => format!("{} {last} {end}", before.join(", ")),
+        _ => names.concat(),
     };
-    let refused =
-        |file: &str, kind: &str| format!("error: {file}: {} can be written from {kind} so far: {}\n", to.0, to.1);
+    let formats = list(known.iter().map(|known| known.0).collect(), "and");
+    let to = list(known.iter().map(|known| known.1).collect(), "or");
+    let refused = |file: &str, kind: &str| {
+        format!("error: {file}: only {formats} can be written from {kind} so far: --to {to}\n")
+    };
     let place = Place::new().with("a.jsonl", "{\"a\":1}\n").with("a.csv", "a\n1\n");
     assert_eq!(place.said(&["convert", "@a.jsonl", "@x.csv"]), (1, refused("@a.jsonl", "JSON lines")));
     assert_eq!(place.said(&["convert", "@a.csv", "@x.jsonl"]), (1, refused("@a.csv", "CSV")));

@@ -10,14 +10,18 @@ mod ds_idv;
 mod idv;
 #[cfg(all(feature = "ds", feature = "idv"))]
 mod idv_ds;
+#[cfg(any(feature = "ds", all(feature = "zds", any(feature = "idv", feature = "datadings"))))]
+mod lines;
 #[cfg(feature = "netcdf")]
 mod netcdf;
-#[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
 mod source;
-#[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
 mod text;
 #[cfg(all(feature = "idv", feature = "datadings"))]
 mod unpack;
+#[cfg(feature = "zds")]
+mod zds;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -33,7 +37,7 @@ use super::human::counted;
 use super::inputs;
 use super::output;
 use super::pour::{Job, Poured};
-#[cfg(any(feature = "datadings", feature = "ds"))]
+#[cfg(any(feature = "datadings", feature = "ds", feature = "zds"))]
 use super::select;
 use super::select::Selection;
 
@@ -48,6 +52,7 @@ Examples:
   wharf convert people.csv people.ds --dim person            variables along one dimension
   wharf convert people.ds people.idv --table person          columns for ML.NET, and back: people.idv people.ds
   wharf convert model.nc model.ds                            NetCDF, and back: model.ds model.nc
+  wharf convert people.jsonl people.zds --id name            documents with an index, packed; --to zds writes a folder
   wharf convert photos/ photos.msgpack --field image         a sample for each photos/LABEL/FILE";
 
 /// The help of clap, with the arguments as people think of them.
@@ -58,7 +63,7 @@ const TEMPLATE: &str = "\
 Arguments:
   <IN>...  Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
   <OUT>    The file to write; its extension says the form: .jsonl .ndjson .json, .csv, .tsv, .idv,
-           .msgpack, .ds, .nc; - is standard output
+           .msgpack, .ds, .nc, .zds; - is standard output
 
 {all-args}{after-help}";
 
@@ -67,7 +72,8 @@ Arguments:
 /// The output appears when it is whole, or not at all. With --json, what was done is one object on standard output.
 /// IDV is written from IDV, from ds, from datadings, and from text: JSON lines, CSV, TSV. datadings is written from any format, from text, and from
 /// files: a folder or a ZIP archive becomes a dataset of them, with their folders as labels. ds is written from text, from rows of other
-/// containers, from ds (--columns says which variables) and from NetCDF; NetCDF from ds.
+/// containers, from ds (--columns says which variables) and from NetCDF; NetCDF from ds. ZDS is written from text and from rows of other
+/// containers: an archive (.zds), or with --to zds a folder.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, help_template = TEMPLATE, override_usage = "wharf convert [OPTIONS] <IN>... <OUT>")]
 pub(crate) struct Arguments {
@@ -86,7 +92,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     selection: Selection,
 
-    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
+    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
     #[command(flatten)]
     text: text::Text,
 
@@ -105,6 +111,10 @@ pub(crate) struct Arguments {
     #[cfg(feature = "netcdf")]
     #[command(flatten)]
     netcdf: netcdf::NetcdfOptions,
+
+    #[cfg(feature = "zds")]
+    #[command(flatten)]
+    zds: zds::ZdsOptions,
 }
 
 /// What is written.
@@ -128,6 +138,9 @@ enum Form {
     /// NetCDF
     #[cfg(feature = "netcdf")]
     Netcdf,
+    /// ZDS, JSON documents with an index
+    #[cfg(feature = "zds")]
+    Zds,
 }
 
 impl Arguments {
@@ -162,6 +175,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     if form != Form::Netcdf {
         arguments.netcdf.refuse(form)?;
     }
+    #[cfg(feature = "zds")]
+    if form != Form::Zds {
+        arguments.zds.refuse(form)?;
+    }
     let to = match form {
         Form::Jsonl => To::Jsonl,
         Form::Csv => To::Csv,
@@ -195,8 +212,16 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             arguments.datadings.refuse(form)?;
             return netcdf::run(arguments, &places, env);
         }
+        #[cfg(feature = "zds")]
+        Form::Zds => {
+            #[cfg(feature = "idv")]
+            arguments.idv.refuse(form)?;
+            #[cfg(feature = "datadings")]
+            arguments.datadings.refuse(form)?;
+            return zds::run(arguments, &places, env);
+        }
     };
-    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
+    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
     arguments.text.refuse(form)?;
     #[cfg(feature = "idv")]
     arguments.idv.refuse(form)?;
@@ -211,7 +236,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         output::create(Path::new(arguments.output()), arguments.force, &places)
             .and_then(|output| write(&job, to, output, env))
     };
-    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
+    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
     let outcome = outcome.map_err(source::only_typed);
     outcome
 }
@@ -263,13 +288,16 @@ fn by_extension(path: &Path) -> Result<Form> {
         Some("ds") => Ok(Form::Ds),
         #[cfg(feature = "netcdf")]
         Some("nc") => Ok(Form::Netcdf),
+        #[cfg(feature = "zds")]
+        Some("zds") => Ok(Form::Zds),
         other => {
             let found = other.map_or_else(|| "has no extension".to_owned(), |other| format!("ends in .{other}"));
             let idv = if cfg!(feature = "idv") { " .idv" } else { "" };
             let msgpack = if cfg!(feature = "datadings") { " .msgpack" } else { "" };
             let ds = if cfg!(feature = "ds") { " .ds" } else { "" };
             let nc = if cfg!(feature = "netcdf") { " .nc" } else { "" };
-            let known = format!(".jsonl .ndjson .json .csv .tsv{idv}{msgpack}{ds}{nc}");
+            let zds = if cfg!(feature = "zds") { " .zds" } else { "" };
+            let known = format!(".jsonl .ndjson .json .csv .tsv{idv}{msgpack}{ds}{nc}{zds}");
             let detail = format!("the output {found}, known are {known}; or say --to");
             Err(Error::usage(detail).in_file(path.display().to_string()))
         }
@@ -277,7 +305,7 @@ fn by_extension(path: &Path) -> Result<Form> {
 }
 
 /// Fails for the first option that was given and is for other outputs.
-#[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
 fn refuse(given: &[(&str, bool)], outputs: &str, form: Form) -> Result<()> {
     match given.iter().find(|(_, given)| *given) {
         None => Ok(()),
@@ -289,7 +317,7 @@ fn refuse(given: &[(&str, bool)], outputs: &str, form: Form) -> Result<()> {
 }
 
 /// The rows that are wanted, over all inputs.
-#[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
 fn wanted(selection: &Selection) -> std::ops::Range<u64> {
     let rows = selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
     let end = selection.limit.map_or(rows.end, |limit| rows.start.saturating_add(limit).min(rows.end));
@@ -297,7 +325,7 @@ fn wanted(selection: &Selection) -> std::ops::Range<u64> {
 }
 
 /// Columns by name, where the input does not say beforehand which there are.
-#[cfg(any(feature = "datadings", feature = "ds"))]
+#[cfg(any(feature = "datadings", feature = "ds", feature = "zds"))]
 fn columns(asked: &[String]) -> Result<Option<Vec<String>>> {
     let mut names: Vec<String> = Vec::new();
     for argument in asked {

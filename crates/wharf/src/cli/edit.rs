@@ -21,7 +21,7 @@ pub(crate) const NAME: &str = "ds";
 
 /// Where a changed file goes.
 #[derive(Debug, Clone, clap::Args)]
-#[group(id = "target", required = true, multiple = false, args = ["output", "in_place"])]
+#[group(id = "target", multiple = false, args = ["output", "in_place"])]
 pub(crate) struct Target {
     /// The file to write; - is standard output
     #[arg(short, long, value_name = "OUT")]
@@ -30,6 +30,14 @@ pub(crate) struct Target {
     /// Replace the file itself, whole or not at all
     #[arg(long)]
     in_place: bool,
+}
+
+impl Target {
+    /// Is there a file to write?
+    #[cfg(feature = "zds")]
+    pub(crate) fn given(&self) -> bool {
+        self.output.is_some()
+    }
 }
 
 /// Changes one file.
@@ -41,6 +49,9 @@ pub(crate) fn run(
     env: &mut Env<'_>,
     change: impl FnOnce(&mut Edit<'_>) -> Result<Vec<Loss>>,
 ) -> Result<Outcome> {
+    if target.output.is_none() && !target.in_place {
+        return Err(Error::usage(format!("where {verb} is to write is not said: <--output <OUT>|--in-place>")));
+    }
     let mut places = inputs::expand_one(file)?;
     let place = match (places.pop(), places.len()) {
         (Some(place), 0) => place,

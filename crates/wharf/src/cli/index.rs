@@ -1,17 +1,26 @@
 //! `wharf index`: the index of datasets, made anew.
 
 use std::ffi::OsString;
+#[cfg(feature = "datadings")]
 use std::path::Path;
+#[cfg(feature = "datadings")]
 use std::sync::Arc;
 
-use container_core::{Error, OpenOptions, Progress, Result};
+use container_core::{Error, Result};
+#[cfg(feature = "datadings")]
+use container_core::{OpenOptions, Progress};
+#[cfg(feature = "datadings")]
 use datadings::{Part, RebuildOptions, Rebuilt, rebuild_index};
+#[cfg(feature = "datadings")]
 use serde_json::json;
 
 use super::Outcome;
+#[cfg(feature = "datadings")]
 use super::bar::Bar;
+#[cfg(feature = "datadings")]
 use super::dataset;
 use super::env::Env;
+#[cfg(feature = "datadings")]
 use super::human::{counted, size};
 use super::inputs::{self, Place};
 
@@ -19,13 +28,17 @@ const EXAMPLES: &str = "\
 Examples:
   wharf index train.msgpack                  its index is lost, or does not fit
   wharf index 'old/*.msgpack'                datasets with an .index of the older form get one of today
+  wharf index trees.d                          of a store: where its index is lost or damaged
   wharf index train.msgpack --truncate       an append was interrupted: its last sample is cut off";
 
-/// Make the index of datadings datasets anew, from their data
+/// Make the index of datadings datasets or ZDS stores anew, from their data
 ///
-/// Writes .offsets, .keys, .key_hashes, .filter and .md5 beside the data, byte for byte as their writer did. The old index is replaced
+/// datadings: writes .offsets, .keys, .key_hashes, .filter and .md5 beside the data, byte for byte as their writer did. The old index is replaced
 /// when the new one is whole; the data stay as they are. Data that are damaged are an error, which says where: `wharf recover` saves
 /// what is left of them.
+///
+/// ZDS: an index that is missing, damaged, of text or older than the data is made anew, and a torn end of the data cut off. One that is valid
+/// is left alone without --force: in the data are the lines of deleted documents, too, which would be back.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -34,26 +47,61 @@ pub(crate) struct Arguments {
     files: Vec<OsString>,
 
     /// Cut off what an interrupted append has left behind the last whole sample: the one change ever made to data
+    #[cfg(feature = "datadings")]
     #[arg(long)]
     truncate: bool,
 
     /// Remove an .index of the older form once there is a new one
+    #[cfg(feature = "datadings")]
     #[arg(long)]
     remove_older: bool,
 
     /// Write no .md5, and remove the old one
+    #[cfg(feature = "datadings")]
     #[arg(long)]
     no_md5: bool,
 
+    /// Only this collection
+    #[cfg(feature = "zds")]
+    #[arg(long, value_name = "NAME", help_heading = "Options for ZDS")]
+    table: Option<String>,
+
+    /// Make it anew where it is valid, too: deleted documents whose lines are still there come back
+    #[cfg(feature = "zds")]
+    #[arg(long, help_heading = "Options for ZDS")]
+    force: bool,
+
     /// Threads that may work at once; 0 for all the machine has
+    #[cfg(feature = "datadings")]
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let places = inputs::expand(&arguments.files)?;
+    #[cfg(feature = "datadings")]
     let mut paths = Vec::with_capacity(places.len());
     for place in &places {
+        #[cfg(feature = "zds")]
+        if let Place::Path(_) = place
+            && let Ok(input) = place.input(&mut env.opener)
+            && super::zds::is_store(&input, &env.opener)
+        {
+            #[cfg(feature = "datadings")]
+            if arguments.truncate || arguments.remove_older || arguments.no_md5 {
+                let detail = "--truncate, --remove-older and --no-md5 are for datadings, this is zds";
+                return Err(Error::usage(detail).in_file(place.name()));
+            }
+            super::zds::index(place, arguments.table.as_deref(), arguments.force, env)?;
+            continue;
+        }
+        #[cfg(feature = "zds")]
+        if arguments.table.is_some() || arguments.force {
+            return Err(Error::usage("--table and --force are for ZDS, and this is none").in_file(place.name()));
+        }
+        #[cfg(not(feature = "datadings"))]
+        return Err(Error::unsupported("it is no ZDS store").in_file(place.name()));
+        #[cfg(feature = "datadings")]
         match place {
             Place::Path(path) if path.is_dir() => {
                 return Err(Error::usage("a directory is no datadings dataset").in_file(place.name()));
@@ -69,12 +117,14 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             Place::Stdin => return Err(Error::usage("an index stands beside a file: standard input has none")),
         }
     }
+    #[cfg(feature = "datadings")]
     for path in &paths {
         one(path, arguments, env)?;
     }
     Ok(Outcome::Done)
 }
 
+#[cfg(feature = "datadings")]
 fn one(path: &Path, arguments: &Arguments, env: &mut Env<'_>) -> Result<()> {
     let was = Before::of(path);
     let bar = Arc::new(Bar::new(env.report.terminal));
@@ -107,6 +157,7 @@ fn one(path: &Path, arguments: &Arguments, env: &mut Env<'_>) -> Result<()> {
 }
 
 /// The index that was there.
+#[cfg(feature = "datadings")]
 #[derive(Clone, Copy)]
 enum Before {
     Today,
@@ -114,6 +165,7 @@ enum Before {
     None,
 }
 
+#[cfg(feature = "datadings")]
 impl Before {
     fn of(path: &Path) -> Self {
         let there = |part| dataset::member(path, part).is_file();

@@ -6,6 +6,8 @@ mod datadings;
 mod ds;
 #[cfg(feature = "idv")]
 mod idv;
+#[cfg(feature = "zds")]
+mod zds;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -27,6 +29,7 @@ Examples:
   wharf merge 'day-*.idv' -o all.idv --compression none
   wharf merge cats.msgpack dogs.msgpack -o pets.msgpack --strategy random --seed 7
   wharf merge 'day-*.ds' --dim time -o week.ds
+  wharf merge cats.d dogs.zds -o pets.d --on-duplicate first
   wharf merge run-1.ds run-2.ds --dim run -o runs.ds           a new dimension";
 
 /// Join files of one format into one
@@ -39,6 +42,8 @@ Examples:
 ///
 /// ds: variables along --dim follow one another; where no file has the dimension it is new. Others are those of the first file that has
 /// them. Of attributes of one name the last file's are kept; what differs is told. What a file does not have is missing.
+///
+/// ZDS: documents of collections of the same name follow one another, byte for byte; --into joins all collections.
 ///
 /// With --json, what was done is one object on standard output.
 #[derive(Debug, clap::Args)]
@@ -76,10 +81,54 @@ pub(crate) struct Arguments {
     #[cfg(feature = "ds")]
     #[command(flatten)]
     ds: ds::Joining,
+
+    #[cfg(feature = "zds")]
+    #[command(flatten)]
+    zds: zds::Options,
+
+    /// What to do with a sample or document whose key one before has already [default: error]
+    #[cfg(any(feature = "datadings", feature = "zds"))]
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Options for datadings and ZDS")]
+    on_duplicate: Option<OnDuplicate>,
+}
+
+#[cfg(any(feature = "datadings", feature = "zds"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum OnDuplicate {
+    /// Stop, and write nothing
+    Error,
+    /// Keep the one that came first
+    First,
+    /// Keep the one that came last (ZDS)
+    Last,
+    /// Keep both: the later key gets #2, #3... appended (datadings)
+    Rename,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let places = inputs::expand(&arguments.files)?;
+    #[cfg(feature = "zds")]
+    {
+        if is_format(&places, super::zds::NAME, env) {
+            #[cfg(feature = "datadings")]
+            let samples = arguments.datadings.given().map(|option| (option, "datadings"));
+            #[cfg(not(feature = "datadings"))]
+            let samples = None;
+            arguments.refuse("zds", &arguments.for_idv().into_iter().chain(samples).collect::<Vec<_>>())?;
+            #[cfg(feature = "ds")]
+            if let Some(option) = arguments.ds.given() {
+                arguments.refuse("zds", &[(option, "ds")])?;
+            }
+            if arguments.on_duplicate == Some(OnDuplicate::Rename) {
+                return Err(Error::usage("--on-duplicate rename is for datadings: an id has no #"));
+            }
+            return zds::run(arguments, &places, env);
+        }
+        if let Some(option) = arguments.zds.given() {
+            return Err(Error::usage(format!("{option} is for ZDS, and the first input is none"))
+                .in_file(places.first().map(inputs::Place::name).unwrap_or_default()));
+        }
+    }
     #[cfg(feature = "ds")]
     {
         if let Some(place) = places.iter().find(|place| **place != inputs::Place::Stdin) {
@@ -87,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             let input = place.input(&mut env.opener).ok();
             input.map_or(Ok(()), |input| inputs::not_netcdf(&input)).map_err(|error| error.in_file(place.name()))?;
         }
-        if is_ds(&places, env) {
+        if is_format(&places, super::edit::NAME, env) {
             arguments
                 .refuse("ds", &arguments.for_idv().into_iter().chain(arguments.for_datadings()).collect::<Vec<_>>())?;
             return ds::run(arguments, &places, env);
@@ -114,18 +163,22 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     {
         datadings::run(arguments, &places, env)
     }
-    #[cfg(not(any(feature = "idv", feature = "datadings")))]
+    #[cfg(all(not(any(feature = "idv", feature = "datadings")), feature = "ds"))]
     {
         ds::run(arguments, &places, env)
     }
+    #[cfg(not(any(feature = "idv", feature = "datadings", feature = "ds")))]
+    {
+        Err(Error::unsupported("the first input is no ZDS store"))
+    }
 }
 
-#[cfg(feature = "ds")]
-fn is_ds(places: &[inputs::Place], env: &mut Env<'_>) -> bool {
+#[cfg(any(feature = "ds", feature = "zds"))]
+fn is_format(places: &[inputs::Place], name: &str, env: &mut Env<'_>) -> bool {
     let first = places.iter().find(|place| **place != inputs::Place::Stdin);
     let input = first.and_then(|place| place.input(&mut env.opener).ok());
     let format = input.and_then(|input| container_core::detect(env.opener.formats, &input).ok());
-    format.is_some_and(|format| format.name() == super::edit::NAME)
+    format.is_some_and(|format| format.name() == name)
 }
 
 /// What the inputs are says the first that is no stream, which could be looked at only once.
@@ -138,7 +191,7 @@ fn datasets(places: &[inputs::Place], env: &mut Env<'_>) -> bool {
 
 impl Arguments {
     /// Fails for an option that is for another format.
-    #[cfg(any(feature = "datadings", feature = "ds"))]
+    #[cfg(any(feature = "datadings", feature = "ds", feature = "zds"))]
     fn refuse(&self, found: &str, given: &[(&str, &str)]) -> Result<()> {
         match given.first() {
             Some((option, format)) => {
@@ -149,7 +202,7 @@ impl Arguments {
     }
 
     /// An option that was given and is for IDV, and the format's name.
-    #[cfg(any(feature = "datadings", feature = "ds"))]
+    #[cfg(any(feature = "datadings", feature = "ds", feature = "zds"))]
     fn for_idv(&self) -> Option<(&'static str, &'static str)> {
         #[cfg(feature = "idv")]
         {
@@ -165,7 +218,8 @@ impl Arguments {
     fn for_datadings(&self) -> Option<(&'static str, &'static str)> {
         #[cfg(feature = "datadings")]
         {
-            self.datadings.given().map(|option| (option, "datadings"))
+            let duplicates = self.on_duplicate.is_some().then_some("--on-duplicate");
+            self.datadings.given().or(duplicates).map(|option| (option, "datadings"))
         }
         #[cfg(not(feature = "datadings"))]
         None

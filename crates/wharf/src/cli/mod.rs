@@ -2,6 +2,8 @@
 
 mod bar;
 mod cat;
+#[cfg(feature = "zds")]
+mod compact;
 mod convert;
 #[cfg(feature = "datadings")]
 mod dataset;
@@ -12,23 +14,29 @@ mod edit;
 mod env;
 mod get;
 mod human;
-#[cfg(feature = "datadings")]
+#[cfg(any(feature = "datadings", feature = "zds"))]
 mod index;
 mod info;
 mod inputs;
-#[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
 mod merge;
 #[cfg(feature = "netcdf")]
 mod netcdf;
 mod output;
+#[cfg(feature = "zds")]
+mod pack;
 mod pages;
 mod pour;
-#[cfg(any(feature = "idv", feature = "datadings"))]
+#[cfg(feature = "zds")]
+mod put;
+#[cfg(feature = "datadings")]
+mod records;
+#[cfg(any(feature = "idv", feature = "datadings", feature = "zds"))]
 mod recover;
 #[cfg(feature = "ds")]
 mod rename;
 mod report;
-#[cfg(feature = "ds")]
+#[cfg(any(feature = "ds", feature = "zds"))]
 mod rm;
 #[cfg(feature = "datadings")]
 mod sample;
@@ -146,11 +154,11 @@ enum Verb {
     Get(get::Arguments),
     Verify(verify::Arguments),
     Convert(Box<convert::Arguments>),
-    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
+    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
     Merge(merge::Arguments),
-    #[cfg(any(feature = "idv", feature = "datadings"))]
+    #[cfg(any(feature = "idv", feature = "datadings", feature = "zds"))]
     Recover(recover::Arguments),
-    #[cfg(feature = "datadings")]
+    #[cfg(any(feature = "datadings", feature = "zds"))]
     Index(index::Arguments),
     #[cfg(feature = "datadings")]
     Split(split::Arguments),
@@ -162,10 +170,18 @@ enum Verb {
     Stats(stats::Arguments),
     #[cfg(feature = "ds")]
     Rename(rename::Arguments),
-    #[cfg(feature = "ds")]
+    #[cfg(any(feature = "ds", feature = "zds"))]
     Rm(rm::Arguments),
     #[cfg(feature = "ds")]
     Set(set::Arguments),
+    #[cfg(feature = "zds")]
+    Put(put::Arguments),
+    #[cfg(feature = "zds")]
+    Compact(compact::Arguments),
+    #[cfg(feature = "zds")]
+    Pack(pack::Arguments),
+    #[cfg(feature = "zds")]
+    Unpack(pack::UnpackArguments),
 }
 
 /// Runs the command on this process's arguments and streams.
@@ -213,11 +229,11 @@ fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {
         Verb::Get(arguments) => get::run(arguments, env),
         Verb::Verify(arguments) => verify::run(arguments, env),
         Verb::Convert(arguments) => convert::run(arguments, env),
-        #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
+        #[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
         Verb::Merge(arguments) => merge::run(arguments, env),
-        #[cfg(any(feature = "idv", feature = "datadings"))]
+        #[cfg(any(feature = "idv", feature = "datadings", feature = "zds"))]
         Verb::Recover(arguments) => recover::run(arguments, env),
-        #[cfg(feature = "datadings")]
+        #[cfg(any(feature = "datadings", feature = "zds"))]
         Verb::Index(arguments) => index::run(arguments, env),
         #[cfg(feature = "datadings")]
         Verb::Split(arguments) => split::run(arguments, env),
@@ -229,9 +245,17 @@ fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {
         Verb::Stats(arguments) => stats::run(arguments, env),
         #[cfg(feature = "ds")]
         Verb::Rename(arguments) => rename::run(arguments, env),
-        #[cfg(feature = "ds")]
+        #[cfg(any(feature = "ds", feature = "zds"))]
         Verb::Rm(arguments) => rm::run(arguments, env),
         #[cfg(feature = "ds")]
         Verb::Set(arguments) => set::run(arguments, env),
+        #[cfg(feature = "zds")]
+        Verb::Put(arguments) => put::run(arguments, env),
+        #[cfg(feature = "zds")]
+        Verb::Compact(arguments) => compact::run(arguments, env),
+        #[cfg(feature = "zds")]
+        Verb::Pack(arguments) => pack::run(arguments, env),
+        #[cfg(feature = "zds")]
+        Verb::Unpack(arguments) => pack::unpack(arguments, env),
     }
 }

@@ -1,7 +1,7 @@
 //! The file that a verb writes.
 
 use std::path::Path;
-#[cfg(any(feature = "idv", feature = "datadings"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "zds"))]
 use std::path::PathBuf;
 
 use container_core::{Error, Output, OutputOptions, Overwrite, Result};
@@ -27,7 +27,7 @@ pub(crate) fn options(path: &Path, force: bool, places: &[Place]) -> Result<Outp
 }
 
 /// The one file that is written, in either of the ways in which people say it.
-#[cfg(any(feature = "idv", feature = "datadings"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "zds"))]
 #[derive(Debug, Clone, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct OneOutput {
@@ -40,7 +40,7 @@ pub(crate) struct OneOutput {
     option: Option<PathBuf>,
 }
 
-#[cfg(any(feature = "idv", feature = "datadings"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "zds"))]
 impl OneOutput {
     pub(crate) fn path(&self) -> Result<&Path> {
         let path = self.positional.as_deref().or(self.option.as_deref());

@@ -4,6 +4,8 @@
 mod datadings;
 #[cfg(feature = "idv")]
 mod idv;
+#[cfg(feature = "zds")]
+mod zds;
 
 use std::ffi::OsString;
 #[cfg(feature = "idv")]
@@ -25,7 +27,9 @@ Examples:
   wharf recover cut-off.idv whole.idv
   wharf recover damaged.idv whole.idv --columns Label,Features
   wharf recover tuesday.idv whole.idv --schema monday.idv
-  wharf recover damaged.msgpack whole.msgpack";
+  wharf recover damaged.msgpack whole.msgpack
+  wharf recover damaged.d whole.d
+  wharf recover trees.d --in-place";
 
 /// Save what is whole out of a file that is cut off or damaged
 ///
@@ -34,6 +38,9 @@ Examples:
 ///
 /// datadings: every sample that is whole goes into a new dataset, also where the index is lost. Of samples with the same key the first
 /// is kept.
+///
+/// ZDS: every document that is whole goes into a new store, also where the index is lost or damaged; with --in-place the store itself is put
+/// right: a torn end is cut off, and a fresh index written.
 ///
 /// Exit code 3 when anything was lost; the warnings say what. With --json, what was done is one object on standard output.
 #[derive(Debug, clap::Args)]
@@ -45,6 +52,11 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     output: OneOutput,
+
+    /// Put the store right where it is (ZDS)
+    #[cfg(feature = "zds")]
+    #[arg(long, group = "OneOutput")]
+    in_place: bool,
 
     /// Replace the output if it exists
     #[arg(long)]
@@ -81,6 +93,28 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let [place] = places.as_slice() else {
         return Err(Error::usage("one file is recovered at a time").in_file(arguments.input.display().to_string()));
     };
+    #[cfg(feature = "zds")]
+    {
+        // A stream can be read only once, and is looked at below.
+        let input = match place {
+            inputs::Place::Path(_) => place.input(&mut env.opener).ok(),
+            inputs::Place::Stdin => None,
+        };
+        let input = input.filter(|input| super::zds::is_store(input, &env.opener));
+        if input.is_none() && arguments.in_place {
+            return Err(Error::usage("--in-place is for ZDS, and this is none").in_file(place.name()));
+        }
+        if let Some(input) = input {
+            if let Some(option) = arguments.for_others() {
+                return Err(Error::usage(format!("{option} is not for ZDS")).in_file(place.name()));
+            }
+            return match arguments.in_place {
+                true => zds::in_place(place, env),
+                false => zds::run(arguments, place, &input, arguments.output.path()?, env),
+            };
+        }
+    }
+    #[cfg(any(feature = "idv", feature = "datadings"))]
     let out = arguments.output.path()?;
     let input = place.input(&mut env.opener).map_err(|error| error.in_file(place.name()))?;
     if input.source().is_none() {
@@ -101,10 +135,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     #[cfg(feature = "idv")]
     return idv::run(arguments, place, &input, out, env);
     #[cfg(not(feature = "idv"))]
-    Err(Error::unsupported("it is no datadings dataset").in_file(place.name()))
+    Err(Error::unsupported("it is of no format that is recovered").in_file(place.name()))
 }
 
-#[cfg(all(feature = "idv", feature = "datadings"))]
+#[cfg(all(feature = "idv", any(feature = "datadings", feature = "zds")))]
 impl Arguments {
     /// An option that was given and is for IDV.
     fn for_idv(&self) -> Option<&'static str> {
@@ -113,5 +147,21 @@ impl Arguments {
             Self { schema: Some(_), .. } => Some("--schema"),
             Self { writing, .. } => writing.given(),
         }
+    }
+}
+
+#[cfg(feature = "zds")]
+impl Arguments {
+    /// An option that was given and is for another format.
+    fn for_others(&self) -> Option<&'static str> {
+        #[cfg(feature = "datadings")]
+        if let Some(option) = self.datadings.given() {
+            return Some(option);
+        }
+        #[cfg(feature = "idv")]
+        if let Some(option) = self.for_idv() {
+            return Some(option);
+        }
+        None
     }
 }

@@ -1,10 +1,13 @@
-//! `wharf rm`: variables, dimensions and attributes taken out of a ds file.
+//! `wharf rm`: variables, dimensions and attributes taken out of a ds file, documents out of a ZDS store.
 
 use std::ffi::OsString;
 
-use container_core::{Error, Result};
+#[cfg(feature = "ds")]
+use container_core::Error;
+use container_core::Result;
 
 use super::Outcome;
+#[cfg(feature = "ds")]
 use super::edit::{self, Part, Target};
 use super::env::Env;
 
@@ -12,35 +15,78 @@ const EXAMPLES: &str = "\
 Examples:
   wharf rm day.ds height quality -o small.ds
   wharf rm day.ds tas@comment @history --in-place      attributes: of a variable, of the dataset
-  wharf rm day.ds --dim band -o flat.ds                every variable along a dimension";
+  wharf rm day.ds --dim band -o flat.ds                every variable along a dimension
+  wharf rm trees.d oak elm --table europe              documents, in place";
 
-/// Take variables, dimensions and attributes out of a ds file
+/// Take variables, dimensions and attributes out of a ds file, or documents out of a ZDS store
 ///
-/// What stays is copied byte for byte.
+/// ds: what stays is copied byte for byte. ZDS: documents are deleted in place, all of them or none; their bytes stay until `wharf compact`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The file; - is standard input
+    /// The file; - is standard input. Or the store
     #[arg(value_name = "FILE")]
     file: OsString,
 
-    /// Variables; VAR@ATTR, @ATTR for attributes
-    #[arg(value_name = "NAME", required_unless_present = "dim")]
+    /// Variables; VAR@ATTR, @ATTR for attributes. Or ids of documents
+    #[cfg_attr(feature = "ds", arg(value_name = "NAME", required_unless_present = "dim"))]
+    #[cfg_attr(not(feature = "ds"), arg(value_name = "ID", required = true))]
     names: Vec<String>,
 
+    /// The collection, where a store has several
+    #[cfg(feature = "zds")]
+    #[arg(long, value_name = "NAME", help_heading = "Options for ZDS")]
+    table: Option<String>,
+
+    /// Pass over ids that are not there
+    #[cfg(feature = "zds")]
+    #[arg(long, help_heading = "Options for ZDS")]
+    ignore_missing: bool,
+
     /// All variables along this dimension; may be given again
+    #[cfg(feature = "ds")]
     #[arg(long, value_name = "NAME")]
     dim: Vec<String>,
 
     /// Replace the output if it exists
+    #[cfg(feature = "ds")]
     #[arg(long, conflicts_with = "in_place")]
     force: bool,
 
+    #[cfg(feature = "ds")]
     #[command(flatten)]
     target: Target,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
+    #[cfg(feature = "zds")]
+    {
+        let place = super::inputs::Place::Path(arguments.file.clone().into());
+        let input = (arguments.file != "-").then(|| place.input(&mut env.opener).ok()).flatten();
+        if input.is_some_and(|input| super::zds::is_store(&input, &env.opener)) {
+            #[cfg(feature = "ds")]
+            if let Some(option) = arguments.for_ds() {
+                let error = Error::usage(format!("{option} is for ds: documents are deleted in place"));
+                return Err(error.in_file(place.name()));
+            }
+            let Arguments { names, table, ignore_missing, .. } = arguments;
+            return super::zds::remove(&place, names, table.as_deref(), *ignore_missing, env);
+        }
+        #[cfg(feature = "ds")]
+        if arguments.table.is_some() || arguments.ignore_missing {
+            return Err(
+                Error::usage("--table and --ignore-missing are for ZDS, and this is none").in_file(place.name())
+            );
+        }
+    }
+    #[cfg(feature = "ds")]
+    return from_ds(arguments, env);
+    #[cfg(not(feature = "ds"))]
+    Err(container_core::Error::unsupported("it is no ZDS store").in_file(arguments.file.display().to_string()))
+}
+
+#[cfg(feature = "ds")]
+fn from_ds(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     edit::run(&arguments.file, &arguments.target, arguments.force, "rm", env, |edit| {
         // What is meant is looked up before anything is gone; a variable along two of the dimensions goes once.
         let parts: Vec<Part<'_>> = arguments.names.iter().map(|name| Part::of(name, edit)).collect();
@@ -64,4 +110,16 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         }
         Ok(Vec::new())
     })
+}
+
+#[cfg(all(feature = "ds", feature = "zds"))]
+impl Arguments {
+    /// An option that was given and is for ds.
+    fn for_ds(&self) -> Option<&'static str> {
+        let output = self.target.given();
+        [("--dim", !self.dim.is_empty()), ("--force", self.force), ("--output", output)]
+            .into_iter()
+            .find(|(_, given)| *given)
+            .map(|(option, _)| option)
+    }
 }

@@ -1,4 +1,4 @@
-//! `wharf sample`: some samples of a dataset.
+//! `wharf sample`: some samples of a dataset, or documents of a collection.
 
 use std::ffi::OsString;
 
@@ -7,25 +7,27 @@ use datadings::order::Order;
 
 use super::Outcome;
 use super::bar::Bar;
-use super::dataset::{self, Dataset, Placing};
+use super::dataset::{self, Placing};
 use super::env::Env;
 use super::human::counted;
 use super::output::OneOutput;
+use super::records::{Records, Which};
 
 const EXAMPLES: &str = "\
 Examples:
   wharf sample train.msgpack small.msgpack -n 1000 --seed 7
   wharf sample train.msgpack small.msgpack -n 1000 --keep-order
-  wharf sample train.msgpack first.msgpack -n 1000 --sequential";
+  wharf sample train.msgpack first.msgpack -n 1000 --sequential
+  wharf sample trees.d small.zds -n 1000           documents of a ZDS store";
 
-/// Write some samples of a datadings dataset: chosen at random, each at most once
+/// Write some samples of a datadings dataset, or documents of a ZDS collection: chosen at random, each at most once
 ///
-/// Messages are copied byte for byte. The same seed chooses the same samples, on every machine and in every later version; without
+/// They are copied byte for byte. The same seed chooses the same samples, on every machine and in every later version; without
 /// --seed one is chosen and told.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = "wharf sample [OPTIONS] -n <N> <IN> <OUT>")]
 pub(crate) struct Arguments {
-    /// The dataset; - is standard input
+    /// The dataset or store; - is standard input
     #[arg(value_name = "IN")]
     input: OsString,
 
@@ -50,39 +52,43 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     placing: Placing,
+
+    #[command(flatten)]
+    which: Which,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let place = dataset::single(&arguments.input, "sample")?;
     let path = arguments.output.path()?;
-    let dataset = Dataset::open(&place, &mut env.opener, "sample")?;
-    let (len, number) = (dataset.reader.len(), arguments.number);
+    let records = Records::open(&place, &mut env.opener, "sample", &arguments.which, &arguments.placing)?;
+    let (len, number) = (records.len()?, arguments.number);
     if number > len {
-        let detail = format!("{number} samples are asked for: the dataset has {len}");
+        let word = records.word();
+        let what = if word == "sample" { "dataset" } else { "collection" };
+        let detail = format!("{number} {word}s are asked for: the {what} has {len}");
         return Err(Error::usage(detail).in_file(place.name()));
     }
-    let mut writer = arguments.placing.create(path, std::slice::from_ref(&place))?;
+    let mut out = records.create(path, path, &arguments.placing, std::slice::from_ref(&place))?;
     let bar = Bar::new(env.report.terminal);
     bar.name(place.name());
     bar.begin(Unit::Rows, Some(number));
     let mut seed = None;
     if arguments.sequential {
-        dataset.copy(0..number, &mut writer, &bar)?;
+        records.copy(0..number, &mut out, &bar)?;
     } else {
         let chance = dataset::seed(arguments.seed);
         seed = Some(chance);
         let chosen = Order::sequential(len).shuffled(chance)?.range(0..number)?.iter(0);
         if arguments.keep_order {
-            dataset.copy_rows(in_order(chosen).into_iter(), &mut writer, &bar)?;
+            records.copy_rows(in_order(chosen).into_iter(), &mut out, &bar)?;
         } else {
-            dataset.copy_rows(chosen, &mut writer, &bar)?;
+            records.copy_rows(chosen, &mut out, &bar)?;
         }
     }
-    let written = writer.finish()?;
+    let (written, mut object) = out.finish()?;
     bar.clear();
-    let mut object = dataset::done(path, written);
     object.insert("of".into(), len.into());
-    let mut line = format!("{}: {} of {len}", path.display(), counted(written.samples, "sample"));
+    let mut line = format!("{}: {} of {len}", path.display(), counted(written, records.word()));
     if let Some(seed) = seed {
         object.insert("seed".into(), seed.into());
         line.push_str(&format!(", seed {seed}"));

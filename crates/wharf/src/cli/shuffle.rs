@@ -1,4 +1,4 @@
-//! `wharf shuffle`: the samples of a dataset in another order.
+//! `wharf shuffle`: the samples of a dataset, or the documents of a collection, in another order.
 
 use std::ffi::OsString;
 
@@ -7,25 +7,26 @@ use datadings::order::{Order, QuasiShuffle};
 
 use super::Outcome;
 use super::bar::Bar;
-use super::dataset::{self, Dataset, Placing};
+use super::dataset::{self, Placing};
 use super::env::Env;
 use super::human::counted;
 use super::output::OneOutput;
+use super::records::{Records, Which};
 
 const EXAMPLES: &str = "\
 Examples:
   wharf shuffle train.msgpack shuffled.msgpack --seed 7
   wharf shuffle huge.msgpack shuffled.msgpack --quasi --buffer 0.05    few seeks, for data larger than memory";
 
-/// Write the samples of a datadings dataset in random order
+/// Write the samples of a datadings dataset, or the documents of a ZDS collection, in random order
 ///
-/// Messages are copied byte for byte. The same seed gives the same bytes, on every machine and in every later version; without
+/// They are copied byte for byte. The same seed gives the same bytes, on every machine and in every later version; without
 /// --seed one is chosen and told. --quasi shuffles chunks of neighbours and mixes the samples of some chunks with each other, which
 /// reads the data in long stretches.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = "wharf shuffle [OPTIONS] <IN> <OUT>")]
 pub(crate) struct Arguments {
-    /// The dataset; - is standard input
+    /// The dataset or store; - is standard input
     #[arg(value_name = "IN")]
     input: OsString,
 
@@ -50,13 +51,16 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     placing: Placing,
+
+    #[command(flatten)]
+    which: Which,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let place = dataset::single(&arguments.input, "shuffle")?;
     let path = arguments.output.path()?;
-    let dataset = Dataset::open(&place, &mut env.opener, "shuffle")?;
-    let len = dataset.reader.len();
+    let records = Records::open(&place, &mut env.opener, "shuffle", &arguments.which, &arguments.placing)?;
+    let len = records.len()?;
     let seed = dataset::seed(arguments.seed);
     let order = Order::sequential(len);
     let order = if arguments.quasi {
@@ -68,16 +72,15 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     } else {
         order.shuffled(seed)?
     };
-    let mut writer = arguments.placing.create(path, std::slice::from_ref(&place))?;
+    let mut out = records.create(path, path, &arguments.placing, std::slice::from_ref(&place))?;
     let bar = Bar::new(env.report.terminal);
     bar.name(place.name());
     bar.begin(Unit::Rows, Some(len));
-    dataset.copy_rows(order.iter(0), &mut writer, &bar)?;
-    let written = writer.finish()?;
+    records.copy_rows(order.iter(0), &mut out, &bar)?;
+    let (written, mut object) = out.finish()?;
     bar.clear();
-    let mut object = dataset::done(path, written);
     object.insert("seed".into(), seed.into());
-    let line = format!("{}: {}, seed {seed}", path.display(), counted(written.samples, "sample"));
+    let line = format!("{}: {}, seed {seed}", path.display(), counted(written, records.word()));
     dataset::tell(object, &line, env)?;
     Ok(Outcome::Done)
 }

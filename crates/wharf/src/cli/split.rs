@@ -1,4 +1,4 @@
-//! `wharf split`: one dataset into several.
+//! `wharf split`: one dataset or collection into several.
 
 mod parts;
 
@@ -6,16 +6,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use container_core::{Error, Progress, Result, Unit};
-use datadings::Writer;
 use datadings::order::Order;
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
 use super::bar::Bar;
-use super::dataset::{self, Dataset, Placing};
+use super::dataset::{self, Placing};
 use super::env::Env;
 use super::human::counted;
 use super::inputs::Place;
+use super::records::{Out, Records, Which};
 use super::staged::Staged;
 
 use parts::{Fractions, Parts};
@@ -26,14 +26,14 @@ Examples:
   wharf split all.msgpack --at 1000,5000         three datasets: all-0.msgpack, all-1.msgpack, all-2.msgpack
   wharf split all.msgpack --every 100000 -o 'shards/{}.msgpack'";
 
-/// Write one datadings dataset as several
+/// Write one datadings dataset, or one ZDS collection, as several
 ///
-/// Each gets a stretch of the samples, one behind the other; messages are copied byte for byte. All of them appear at the end, and
+/// Each gets a stretch of the samples or documents, one behind the other; they are copied byte for byte. All of them appear at the end, and
 /// none when anything fails before. With --json, what was done is one object on standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, group = clap::ArgGroup::new("how").required(true))]
 pub(crate) struct Arguments {
-    /// The dataset; - is standard input
+    /// The dataset or store; - is standard input
     #[arg(value_name = "IN")]
     input: OsString,
 
@@ -68,12 +68,15 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     placing: Placing,
+
+    #[command(flatten)]
+    which: Which,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let place = dataset::single(&arguments.input, "split")?;
-    let dataset = Dataset::open(&place, &mut env.opener, "split")?;
-    let len = dataset.reader.len();
+    let records = Records::open(&place, &mut env.opener, "split", &arguments.which, &arguments.placing)?;
+    let len = records.len()?;
     let parts = match arguments {
         Arguments { parts: Some(parts), .. } => Parts::equal(len, *parts),
         Arguments { every: Some(every), .. } => Parts::every(len, *every),
@@ -83,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let parts = parts.map_err(|error| error.in_file(place.name()))?;
     let paths = names(&arguments.output, &place, parts.count())?;
     for path in &paths {
-        dataset::refuse(path, arguments.placing.force, std::slice::from_ref(&place))?;
+        records.refuse(path, arguments.placing.force, std::slice::from_ref(&place))?;
     }
     distinct(&paths)?;
 
@@ -94,21 +97,30 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     };
     let mut staged = Staged::new(arguments.placing.force);
     let bar = Bar::new(env.report.terminal);
-    let mut outputs = Vec::new();
+    let (mut done, mut outputs) = (Vec::new(), Vec::new());
     let mut lines = Vec::new();
     for (number, (path, rows)) in paths.iter().zip(parts.ranges()).enumerate() {
         bar.name(format!("{} ({} of {})", path.display(), number + 1, paths.len()));
         bar.begin(Unit::Rows, Some(rows.end - rows.start));
-        let mut writer = Writer::create(staged.path(path)?, arguments.placing.options())?;
+        let is_dataset = matches!(records, Records::Datadings(_));
+        let made_at = if is_dataset { staged.path(path)? } else { path.clone() };
+        let mut out = records.create(path, &made_at, &arguments.placing, std::slice::from_ref(&place))?;
         match &order {
-            None => dataset.copy(rows, &mut writer, &bar)?,
-            Some(order) => dataset.copy_rows(order.clone().range(rows)?.iter(0), &mut writer, &bar)?,
+            None => records.copy(rows, &mut out, &bar)?,
+            Some(order) => records.copy_rows(order.clone().range(rows)?.iter(0), &mut out, &bar)?,
         }
-        let written = writer.finish().map_err(|error| error.in_file(path.display().to_string()))?;
-        outputs.push(Value::Object(dataset::done(path, written)));
-        lines.push(format!("{}: {}", path.display(), counted(written.samples, "sample")));
+        // Datasets are staged together, and written one after another; stores wait for each other.
+        done.push((path, if is_dataset { Done::Already(out.finish()?) } else { Done::Waits(out) }));
     }
     staged.commit()?;
+    for (path, done) in done {
+        let (written, object) = match done {
+            Done::Already(done) => done,
+            Done::Waits(out) => out.finish()?,
+        };
+        outputs.push(Value::Object(object));
+        lines.push(format!("{}: {}", path.display(), counted(written, records.word())));
+    }
     bar.clear();
     let mut object = Map::new();
     object.insert("rows".into(), len.into());
@@ -125,6 +137,12 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         }
     }
     Ok(Outcome::Done)
+}
+
+/// An output that is whole.
+enum Done {
+    Already((u64, Map<String, Value>)),
+    Waits(Out),
 }
 
 /// The name of every output.

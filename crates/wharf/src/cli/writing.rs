@@ -59,7 +59,7 @@ impl Writing {
     }
 
     /// An option that was given.
-    #[cfg(any(feature = "datadings", feature = "ds"))]
+    #[cfg(any(feature = "datadings", feature = "ds", feature = "zds"))]
     pub(crate) fn given(&self) -> Option<&'static str> {
         let Self { compression, level, rows_per_block, bytes_per_block } = self;
         let given = [

@@ -19,6 +19,7 @@ use crate::archive::Archive;
 use crate::layout::{COLLECTIONS, DOCS, META, STORE_METADATA};
 use crate::read::{Filter, Predicate, Store};
 pub(crate) use json::{Shape, shape};
+pub use state::losses;
 use table::CollectionTable;
 
 /// ZDS, for tools that open anything.
@@ -82,6 +83,18 @@ fn folder(path: &Path) -> Recognition {
 fn is_in_collection(path: &Path) -> bool {
     let folder = path.parent().and_then(Path::file_name);
     folder.is_some_and(|name| name == META || name == DOCS) && Store::open(path).is_ok()
+}
+
+/// Members of a document by their names, as they are written; of one that is there more than once the last.
+///
+/// # Errors
+/// [`Invalid`](container_core::ErrorKind::Invalid) for what is no JSON object.
+pub fn members<'d>(document: &'d str, names: &[String]) -> Result<Vec<(String, Option<&'d str>)>> {
+    let keys: Vec<columns::Key> = names.iter().map(|name| columns::Key::Member(name.clone())).collect();
+    let found = json::Wanted::new(&keys).of(document);
+    let found = found.map_err(|cause| Error::invalid("the document is no JSON object").caused_by(cause))?;
+    let values = found.into_iter().map(|value| value.map(serde_json::value::RawValue::get));
+    Ok(names.iter().cloned().zip(values).collect())
 }
 
 /// A [`Store`] as a [`Container`] with a table for each collection.

@@ -7,8 +7,9 @@ use super::ZdsContainer;
 use super::table::CollectionTable;
 use crate::read::{Condition, IndexState};
 
-/// What documents there might have been and are not shown.
-pub(super) fn losses(condition: &Condition) -> Vec<Loss> {
+/// What of a collection in this condition is not shown: lines that hold no document, a torn end, documents and files whose id comes again.
+#[must_use]
+pub fn losses(condition: &Condition) -> Vec<Loss> {
     let first = |byte: Option<u64>, line: Option<u64>| {
         let mut first = Position::default();
         (first.byte, first.line) = (byte, line);

@@ -104,10 +104,10 @@ impl Options {
     }
 
     /// Fails when an option does not go with what the inputs are.
-    fn check(&self, kind: Kind, arguments: &Arguments) -> Result<()> {
+    fn check(&self, kind: Kind, is_store: bool, arguments: &Arguments) -> Result<()> {
         arguments.text.check(kind)?;
         let files = matches!(kind, Kind::Folder | Kind::Zip);
-        let table = matches!(kind, Kind::Idv | Kind::Container(_));
+        let table = matches!(kind, Kind::Idv | Kind::Container(_)) || is_store;
         let selection = &arguments.selection;
         let rest = [
             ("--key", self.key.is_some() && (files || kind == Kind::Datadings)),
@@ -234,14 +234,18 @@ fn write(
     done: &mut Done,
 ) -> Result<Written> {
     let (kind, inputs) = source::open(places, arguments.text.from, &mut env.opener)?;
-    arguments.datadings.check(kind, arguments)?;
+    #[cfg(feature = "zds")]
+    let (kind, inputs, is_store) = super::lines::documents((kind, inputs), arguments, &mut done.poured.lost, env)?;
+    #[cfg(not(feature = "zds"))]
+    let is_store = false;
+    arguments.datadings.check(kind, is_store, arguments)?;
     let bar = Arc::new(Bar::new(env.report.terminal));
     bar.name(together(&inputs));
     let outcome = match kind {
         Kind::Folder | Kind::Zip => files(arguments, kind, &inputs, &mut writer, &bar, done),
         Kind::Datadings => datasets(arguments, &inputs, &mut writer, env, &bar, done),
         Kind::Idv | Kind::Container(_) => tables(arguments, places, &inputs, &mut writer, env, &bar, done),
-        text => texts(arguments, text, inputs, &mut writer, env, &bar, done),
+        text => texts(arguments, (text, is_store), inputs, &mut writer, env, &bar, done),
     };
     bar.clear();
     outcome?;
@@ -263,7 +267,7 @@ fn check_rows(arguments: &Arguments, sampled_to: u64) -> Result<()> {
 
 fn texts(
     arguments: &Arguments,
-    kind: Kind,
+    (kind, is_store): (Kind, bool),
     inputs: Vec<Opened>,
     writer: &mut Writer,
     env: &mut Env<'_>,
@@ -272,7 +276,11 @@ fn texts(
 ) -> Result<()> {
     let name = together(&inputs);
     let table = arguments.text.table(kind, inputs, arguments.selection.reading.threads)?;
-    let options = options(arguments).with_columns(columns(&arguments.selection.columns)?);
+    let mut options = options(arguments).with_columns(columns(&arguments.selection.columns)?);
+    if is_store && options.keys == Keys::Key {
+        // A document's key is its id.
+        options.keys = Keys::Column("_id".to_owned());
+    }
     let sampled = table.write_samples(writer, &options, Some(bar.as_ref()))?;
     check_rows(arguments, sampled.passed)?;
     done.poured.rows = sampled.rows;

@@ -1,22 +1,18 @@
 //! ds files written: from text, from rows of other containers, from ds and from NetCDF.
 
-use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use container_core::{Error, Input, Progress, Result, Scan, Source};
+use container_core::{Error, Progress, Result};
 use dsfmt::{Builder, Field, Reader, Select, Selection, Variable, Writer};
 use wharf::convert::import::DsOptions as Taken;
-use wharf::convert::{JsonLines, copy};
 
 use super::super::Outcome;
 use super::super::bar::Bar;
 use super::super::edit;
 use super::super::env::Env;
 use super::super::inputs::Place;
-use super::super::report::Lost;
-use super::super::select;
 use super::source::{self, Kind, Opened};
 use super::text::{does_not_go, together};
 use super::{Arguments, Form, refuse, wanted};
@@ -249,7 +245,7 @@ fn rows(
         _ => {
             let mut lines = Vec::with_capacity(inputs.len());
             for input in inputs {
-                lines.push(as_lines(input, arguments, &mut lost, env)?);
+                lines.push(super::lines::as_lines(input, arguments, &mut lost, env)?);
             }
             (Kind::Jsonl, lines)
         }
@@ -269,23 +265,4 @@ fn rows(
     });
     bar.clear();
     outcome
-}
-
-/// The rows of a container as lines of JSON in a temporary file.
-fn as_lines(input: Opened, arguments: &Arguments, lost: &mut Vec<Lost>, env: &mut Env<'_>) -> Result<Opened> {
-    let named = |error: Error| error.in_file(input.name.clone());
-    let temporary = |cause| Error::io("cannot keep the rows in a temporary file", cause);
-    let container = env.opener.container(&input.input).map_err(named)?;
-    let table = select::table(container.as_ref(), arguments.selection.reading.table.as_deref()).map_err(named)?;
-    let columns = select::columns(table, &arguments.selection.columns).map_err(named)?;
-    let mut scan = Scan::default().with_threads(arguments.selection.reading.threads);
-    scan.columns = columns;
-    let file = tempfile::tempfile().map_err(temporary)?;
-    let mut lines = JsonLines::new(BufWriter::new(file));
-    let copied = copy(table, &scan, &mut lines).map_err(named)?;
-    lost.extend(copied.losses.into_iter().map(|loss| Lost { file: Some(input.name.clone()), loss }));
-    let mut file = lines.finish()?;
-    file.flush().map_err(temporary)?;
-    let file = file.into_inner().map_err(|error| temporary(error.into_error()))?;
-    Ok(Opened { input: Input::Stream(Source::from_file_with(file, env.opener.access)?), name: input.name })
 }

@@ -62,7 +62,7 @@ impl Options {
     }
 
     /// Fails when an option does not go with what the inputs are.
-    fn check(&self, kind: Kind, arguments: &Arguments) -> Result<()> {
+    fn check(&self, kind: Kind, is_store: bool, arguments: &Arguments) -> Result<()> {
         match kind {
             Kind::Folder => return Err(Error::unsupported("a directory cannot be written as IDV so far")),
             Kind::Zip => return Err(Error::unsupported("the files of a ZIP archive cannot be written as IDV so far")),
@@ -75,7 +75,7 @@ impl Options {
         }
         arguments.text.check(kind)?;
         let reading = &arguments.selection.reading;
-        let table = reading.table.is_some() && kind.is_text();
+        let table = reading.table.is_some() && kind.is_text() && !is_store;
         does_not_go(&[("--schema", self.schema.is_some() && is_typed(kind)), ("--table", table)], kind)?;
         if reading.missing_as_null {
             return Err(Error::usage("--missing-as-null is for outputs of text: IDV has its own missing values"));
@@ -161,9 +161,15 @@ fn write<W: Write + Seek + Send>(
     done: &mut Done,
 ) -> Result<W> {
     let (kind, inputs) = source::open(places, arguments.text.from, &mut env.opener)?;
-    arguments.idv.check(kind, arguments).map_err(|error| match inputs.first().filter(|_| !kind.is_text()) {
-        Some(input) if error.kind() == ErrorKind::Unsupported => error.in_file(input.name.clone()),
-        _ => error,
+    #[cfg(feature = "zds")]
+    let (kind, inputs, is_store) = super::lines::documents((kind, inputs), arguments, &mut done.poured.lost, env)?;
+    #[cfg(not(feature = "zds"))]
+    let is_store = false;
+    arguments.idv.check(kind, is_store, arguments).map_err(|error| {
+        match inputs.first().filter(|_| !kind.is_text()) {
+            Some(input) if error.kind() == ErrorKind::Unsupported => error.in_file(input.name.clone()),
+            _ => error,
+        }
     })?;
     let bar = Arc::new(Bar::new(env.report.terminal && env.stdout.terminal.is_none_or(|_| arguments.output() != "-")));
     let outcome = match kind {

@@ -104,7 +104,16 @@ pub(super) fn open(places: &[Place], from: Option<From>, opener: &mut Opener<'_>
 }
 
 fn kind(input: &Input, from: Option<From>, opener: &Opener<'_>) -> Result<Kind> {
-    let Some(source) = input.source() else { return Ok(Kind::Folder) };
+    let Some(source) = input.source() else {
+        #[cfg(feature = "zds")]
+        if from.is_none()
+            && let Some(path) = input.path()
+            && zdx::FORMAT.recognize(&Probe::directory(path)) == Recognition::Content
+        {
+            return Ok(Kind::Container(super::super::zds::NAME));
+        }
+        return Ok(Kind::Folder);
+    };
     if let Some(from) = from {
         return Ok(from.into());
     }
@@ -171,6 +180,7 @@ pub(super) fn only_typed(error: Error) -> Error {
                 ("IDV", "idv", cfg!(feature = "idv")),
                 ("datadings", "datadings", cfg!(feature = "datadings")),
                 ("ds", "ds", cfg!(feature = "ds")),
+                ("zds", "zds", cfg!(feature = "zds")),
             ];
             let known = || known.iter().filter(|(_, _, built)| *built);
             let (formats, to) =

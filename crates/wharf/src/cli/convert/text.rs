@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use container_core::{Error, Result};
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
 use wharf::convert::import::TextTable;
 
 use super::Form;
@@ -29,7 +30,7 @@ pub(super) enum From {
 
 /// How inputs are read that are text.
 #[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Options for inputs of text, where the output is IDV, datadings or ds")]
+#[command(next_help_heading = "Options for inputs of text, where the output is IDV, datadings, ds or zds")]
 pub(super) struct Text {
     /// What the inputs are, where neither content nor extension says it
     #[arg(long, value_enum, value_name = "FORM")]
@@ -49,7 +50,7 @@ impl Text {
     pub(super) fn refuse(&self, form: Form) -> Result<()> {
         let text = matches!(self.from, Some(From::Jsonl | From::Csv | From::Tsv));
         let given = [("--from", text), ("--no-header", self.no_header), ("--delimiter", self.delimiter.is_some())];
-        super::refuse(&given, "the outputs idv, datadings and ds", form)
+        super::refuse(&given, "the outputs idv, datadings, ds and zds", form)
     }
 
     /// Fails when an option does not go with what the inputs are.
@@ -60,6 +61,7 @@ impl Text {
     }
 
     /// The table that inputs of text are.
+    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
     pub(super) fn table(&self, kind: Kind, inputs: Vec<Opened>, threads: usize) -> Result<TextTable> {
         let mut table = match kind {
             Kind::Csv => TextTable::csv(),

@@ -17,7 +17,7 @@ use super::super::env::Env;
 use super::super::human::counted;
 use super::super::inputs::Place;
 use super::super::report::Lost;
-use super::Arguments;
+use super::{Arguments, OnDuplicate};
 
 /// Options that only datadings has.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -35,10 +35,6 @@ pub(super) struct Options {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
-    /// What to do with a sample whose key one before has already [default: error]
-    #[arg(long, value_enum, value_name = "WHAT")]
-    on_duplicate: Option<OnDuplicate>,
-
     /// Write no .md5
     #[arg(long)]
     no_md5: bool,
@@ -52,26 +48,15 @@ enum Strategy {
     Random,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum OnDuplicate {
-    /// Stop, and write nothing
-    Error,
-    /// Keep the sample that came first
-    First,
-    /// Keep both: the later key gets #2, #3... appended
-    Rename,
-}
-
 impl Options {
     /// An option that was given.
-    #[cfg(any(feature = "idv", feature = "ds"))]
+    #[cfg(any(feature = "idv", feature = "ds", feature = "zds"))]
     pub(super) fn given(&self) -> Option<&'static str> {
-        let Self { strategy, shuffle, seed, on_duplicate, no_md5 } = self;
+        let Self { strategy, shuffle, seed, no_md5 } = self;
         let given = [
             ("--strategy", strategy.is_some()),
             ("--shuffle", *shuffle),
             ("--seed", seed.is_some()),
-            ("--on-duplicate", on_duplicate.is_some()),
             ("--no-md5", *no_md5),
         ];
         given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
@@ -80,6 +65,9 @@ impl Options {
 
 pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) -> Result<Outcome> {
     let options = &arguments.datadings;
+    if arguments.on_duplicate == Some(OnDuplicate::Last) {
+        return Err(Error::usage("--on-duplicate last is for ZDS, and the inputs are datadings"));
+    }
     let random = options.strategy == Some(Strategy::Random);
     if options.seed.is_some() && !random && !options.shuffle {
         return Err(Error::usage("--seed is for --strategy random and for --shuffle: nothing here is left to chance"));
@@ -96,7 +84,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
     bar.name(path.display().to_string());
     let total = inputs.iter().map(|input| input.reader.len()).fold(0, u64::saturating_add);
     bar.begin(Unit::Rows, Some(total));
-    let on_duplicate = options.on_duplicate.unwrap_or(OnDuplicate::Error);
+    let on_duplicate = arguments.on_duplicate.unwrap_or(OnDuplicate::Error);
     let mut merge =
         Merge { inputs: &inputs, writer, bar: &bar, on_duplicate, lost: Vec::new(), numbers: HashMap::new() };
     match seed {
@@ -117,7 +105,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
     }
     let count: u64 = lost.iter().map(|lost| lost.loss.count).sum();
     match on_duplicate {
-        OnDuplicate::Error => {}
+        OnDuplicate::Error | OnDuplicate::Last => {}
         OnDuplicate::First => drop(object.insert("left_out".into(), json!(count))),
         OnDuplicate::Rename => drop(object.insert("renamed".into(), json!(count))),
     }
@@ -214,7 +202,7 @@ impl<'a> Merge<'a> {
             }
             Err(error) if !is_duplicate(&error) => Err(input.of_message(error, sample)),
             Err(_) => match self.on_duplicate {
-                OnDuplicate::Error => Err(self.duplicate(number, key, sample)),
+                OnDuplicate::Error | OnDuplicate::Last => Err(self.duplicate(number, key, sample)),
                 OnDuplicate::First => {
                     self.count(input, "sample left out: its key came before", key, sample);
                     Ok(())

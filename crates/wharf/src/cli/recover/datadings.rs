@@ -37,7 +37,7 @@ pub(super) struct Options {
 
 impl Options {
     /// An option that was given.
-    #[cfg(feature = "idv")]
+    #[cfg(any(feature = "idv", feature = "zds"))]
     pub(super) fn given(&self) -> Option<&'static str> {
         let Self { rename_duplicates, no_md5 } = self;
         match (rename_duplicates, no_md5) {

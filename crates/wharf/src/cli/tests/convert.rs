@@ -23,7 +23,8 @@ fn the_extension_says_the_form() {
     let msgpack = if cfg!(feature = "datadings") { " .msgpack" } else { "" };
     let ds = if cfg!(feature = "ds") { " .ds" } else { "" };
     let nc = if cfg!(feature = "netcdf") { " .nc" } else { "" };
-    let known = format!(".jsonl .ndjson .json .csv .tsv{idv}{msgpack}{ds}{nc}");
+    let zds = if cfg!(feature = "zds") { " .zds" } else { "" };
+    let known = format!(".jsonl .ndjson .json .csv .tsv{idv}{msgpack}{ds}{nc}{zds}");
     assert_eq!(error, format!("error: @out.txt: the output ends in .txt, known are {known}; or say --to"));
     let error = place().wharf(&["convert", "@in", "@out"]).failed(2);
     assert!(error.contains("the output has no extension"), "{error}");
@@ -82,7 +83,7 @@ fn other_formats_are_no_idv_so_far() {
     let error = place.wharf(&["convert", "@in", "@out.idv"]).failed(1);
     assert_eq!(error, "error: @in: a file of the format mock cannot be written as IDV so far");
     let error = place.wharf(&["convert", "@in", "@out.csv", "--from", "csv"]).failed(2);
-    assert_eq!(error, "error: --from is for the outputs idv, datadings and ds, and this one is csv");
+    assert_eq!(error, "error: --from is for the outputs idv, datadings, ds and zds, and this one is csv");
     assert_eq!(place.files(), ["in"]);
 }
 

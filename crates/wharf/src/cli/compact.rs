@@ -1,0 +1,56 @@
+//! `wharf compact`: a store without the lines of documents that are no more.
+
+use std::ffi::OsString;
+
+use container_core::{Error, Result};
+use serde_json::json;
+
+use super::Outcome;
+use super::env::Env;
+use super::human::{clean, size};
+use super::inputs;
+use super::zds;
+
+const EXAMPLES: &str = "\
+Examples:
+  wharf compact trees.d
+  wharf info trees.d            its dead bytes are what can be gained";
+
+/// Leave the lines of deleted and replaced documents out of ZDS stores, in place
+///
+/// Each collection's data and index are written anew, in the order of the data, and take the places of the old ones; who reads meanwhile
+/// reads the old ones on.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Stores, or folders of collections
+    #[arg(value_name = "STORE", required = true)]
+    stores: Vec<OsString>,
+
+    /// Only this collection
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
+    for place in inputs::expand(&arguments.stores)? {
+        let named = |error: Error| error.in_file(place.name());
+        for name in zds::tables(&place, arguments.table.as_deref(), &mut env.opener)? {
+            let (root, name) = zds::open_writer(&place, Some(&name), zds::writer_options(false), "compact")?;
+            let mut writer = root.collection(&name).map_err(named)?;
+            let done = writer.compact().map_err(named)?;
+            let rows = writer.len();
+            writer.finish().map_err(named)?;
+            root.finish().map_err(named)?;
+            let text = if env.json() {
+                json!({"file": place.name(), "table": name, "rows": rows, "bytes_before": done.before, "bytes": done.after})
+                    .to_string()
+            } else {
+                let gained = size(done.before.saturating_sub(done.after));
+                clean(&format!("{}: table {name}: {}, {gained} less", place.name(), size(done.after))).into_owned()
+            };
+            env.stdout.print(&format!("{text}\n"))?;
+        }
+    }
+    Ok(Outcome::Done)
+}

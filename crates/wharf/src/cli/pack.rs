@@ -1,0 +1,185 @@
+//! `wharf pack` and `wharf unpack`: a store into one file, and back.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use container_core::{Error, OutputOptions, Overwrite, Progress, Result};
+use serde_json::json;
+use zdx::IndexState;
+use zdx::archive::{Compression, PackOptions, UnpackOptions};
+
+use super::Outcome;
+use super::bar::Bar;
+use super::env::Env;
+use super::human::{clean, counted, size};
+use super::inputs::{self, Place};
+use super::report::Lost;
+use super::zds::{self, Stored};
+
+const EXAMPLES: &str = "\
+Examples:
+  wharf pack trees.d trees.zds
+  wharf pack trees.d                               trees.d.zds
+  wharf pack trees.d small.zds --compression deflate";
+
+/// Pack a ZDS store into an archive, which is read in place
+///
+/// The archive is a ZIP with the same bytes for the same store, whenever and wherever it is packed. Without compression documents are read
+/// out of it by their places.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The store
+    #[arg(value_name = "STORE")]
+    store: OsString,
+
+    /// The archive to write [default: STORE.zds]
+    #[arg(value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// Replace the output if it exists
+    #[arg(long)]
+    force: bool,
+
+    /// How files are laid into the archive
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = Packing::None)]
+    compression: Packing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Packing {
+    /// As they are: they are read in place
+    None,
+    /// Smaller; a collection is inflated once when it is read
+    Deflate,
+}
+
+pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
+    let place = single(&arguments.store, "pack")?;
+    let named = |error: Error| error.in_file(place.name());
+    let input = place.input(&mut env.opener).map_err(named)?;
+    let store = Stored::store(&place, &input, &env.opener)?;
+    let Some(folder) = store.folder().filter(|folder| folder.join(zdx::layout::COLLECTIONS).is_dir()) else {
+        return Err(named(Error::usage("it is no folder of a store, which pack makes an archive of")));
+    };
+    for name in store.names().map_err(named)? {
+        let condition = store.collection(&name).and_then(|collection| collection.condition()).map_err(named)?;
+        // Without the times of files nobody could see it any more.
+        if matches!(condition.index, IndexState::Stale | IndexState::Journal) {
+            let detail = "the index is older than the data: `wharf index` brings it up to date";
+            return Err(named(Error::usage(detail).in_column(name)));
+        }
+    }
+    let target = arguments.output.clone().unwrap_or_else(|| {
+        let mut name = folder.as_os_str().to_owned();
+        name.push(".zds");
+        name.into()
+    });
+    zds::refuse(&target, arguments.force, std::slice::from_ref(&place))?;
+    let bar = Arc::new(Bar::new(env.report.terminal));
+    bar.name(place.name());
+    let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
+    let compression = match arguments.compression {
+        Packing::None => Compression::default(),
+        Packing::Deflate => Compression::Deflate(6),
+    };
+    let options = PackOptions::default()
+        .with_compression(compression)
+        .with_output(OutputOptions::default().with_overwrite(overwrite))
+        .with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
+    let packed = zdx::archive::pack(folder, &target, &options);
+    bar.clear();
+    let packed = packed.map_err(named)?;
+    let lost = packed.left_out.iter().map(|(path, why)| {
+        let loss = container_core::Loss::new(format!("file left out ({why}): {path}"), 1, Default::default());
+        Lost { file: Some(place.name()), loss }
+    });
+    let lost: Vec<Lost> = lost.collect();
+    lost.iter().for_each(|lost| env.report.lost(lost));
+    let text = if env.json() {
+        json!({"file": target.display().to_string(), "to": "zds", "files": packed.files, "bytes": packed.packed})
+            .to_string()
+    } else {
+        let (files, bytes) = (counted(packed.files, "file"), size(packed.packed));
+        clean(&format!("{}: {files}, {bytes}", target.display())).into_owned()
+    };
+    env.stdout.print(&format!("{text}\n"))?;
+    Ok(if lost.is_empty() { Outcome::Done } else { Outcome::Loss })
+}
+
+/// The one input of a verb.
+fn single(argument: &OsStr, verb: &str) -> Result<Place> {
+    let mut places = inputs::expand_one(argument)?;
+    match (places.pop(), places.len()) {
+        (Some(place), 0) => Ok(place),
+        (_, others) => {
+            let detail = format!("the pattern matches {} files; {verb} takes one", others + 1);
+            Err(Error::usage(detail).in_file(argument.display().to_string()))
+        }
+    }
+}
+
+/// Unpack an archive of a ZDS store into a folder
+///
+/// Only paths of the format are made, in a new folder that appears whole or not at all; every file's sum is checked. Entries that are none
+/// of the store's are left alone, which is told; an archive in which one leads out of the folder is refused.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  wharf unpack trees.zds trees.d")]
+pub(crate) struct UnpackArguments {
+    /// The archive; - is standard input
+    #[arg(value_name = "FILE")]
+    file: OsString,
+
+    /// The folder to write [default: FILE without .zds]
+    #[arg(value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// Replace the output if it exists and holds nothing but a store
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn unpack(arguments: &UnpackArguments, env: &mut Env<'_>) -> Result<Outcome> {
+    let place = single(&arguments.file, "unpack")?;
+    let named = |error: Error| error.in_file(place.name());
+    let input = place.input(&mut env.opener).map_err(named)?;
+    let store = Stored::store(&place, &input, &env.opener)?;
+    let Some(archive) = store.archive() else {
+        return Err(named(Error::usage("it is a folder already: unpack makes one of an archive")));
+    };
+    let target = match (&arguments.output, &place) {
+        (Some(output), _) => output.clone(),
+        (None, Place::Path(path)) if zds::is_archive(path) => path.with_extension(""),
+        (None, _) => return Err(named(Error::usage("it has no name in .zds that the output could take: say OUT"))),
+    };
+    if target == Path::new("-") {
+        return Err(Error::usage("a folder is written, which standard output is not: give a path"));
+    }
+    let bar = Arc::new(Bar::new(env.report.terminal));
+    bar.name(place.name());
+    let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
+    let options =
+        UnpackOptions::default().with_overwrite(overwrite).with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
+    let unpacked = zdx::archive::unpack(archive, &target, &options);
+    bar.clear();
+    let unpacked = unpacked.map_err(named)?;
+    let mut lost = Vec::new();
+    if unpacked.strangers > 0 {
+        let first = unpacked.stranger_names.first().map(|name| format!(", such as {name:?}")).unwrap_or_default();
+        let what = format!("entry left alone that is none of the store's{first}");
+        let loss = container_core::Loss::new(what, unpacked.strangers, Default::default());
+        lost.push(Lost { file: Some(place.name()), loss });
+    }
+    lost.iter().for_each(|lost| env.report.lost(lost));
+    let text = if env.json() {
+        json!({"file": target.display().to_string(), "to": "zds", "files": unpacked.files, "bytes": unpacked.bytes})
+            .to_string()
+    } else {
+        let (files, bytes) = (counted(unpacked.files, "file"), size(unpacked.bytes));
+        clean(&format!("{}: {files}, {bytes}", target.display())).into_owned()
+    };
+    env.stdout.print(&format!("{text}\n"))?;
+    Ok(if lost.is_empty() { Outcome::Done } else { Outcome::Loss })
+}

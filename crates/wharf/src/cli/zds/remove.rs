@@ -1,0 +1,44 @@
+//! Documents deleted.
+
+use container_core::{Error, Result};
+use serde_json::json;
+
+use super::super::Outcome;
+use super::super::env::Env;
+use super::super::human::{clean, counted};
+use super::super::inputs::Place;
+use super::{open_writer, writer_options};
+
+/// Deletes documents: all of these ids or, where one is missing and that matters, none.
+pub(crate) fn remove(
+    place: &Place,
+    ids: &[String],
+    table: Option<&str>,
+    ignore_missing: bool,
+    env: &mut Env<'_>,
+) -> Result<Outcome> {
+    let named = |error: Error| error.in_file(place.name());
+    let (root, name) = open_writer(place, table, writer_options(false), "rm")?;
+    let mut writer = root.collection(&name).map_err(named)?;
+    if !ignore_missing && let Some(missing) = ids.iter().find(|id| !writer.contains(id)) {
+        let error =
+            Error::usage("there is no document of this id: nothing is deleted (--ignore-missing passes over it)");
+        return Err(named(error.in_key(missing.clone())));
+    }
+    let mut deleted = 0_u64;
+    for id in ids {
+        deleted += u64::from(writer.delete(id).map_err(named)?);
+    }
+    let rows = writer.len();
+    writer.finish().map_err(named)?;
+    root.finish().map_err(named)?;
+    let text = match env.json() {
+        true => json!({"file": place.name(), "table": name, "deleted": deleted, "rows": rows}).to_string(),
+        false => {
+            let (gone, left) = (counted(deleted, "document"), counted(rows, "document"));
+            clean(&format!("{}: table {name}: {gone} deleted, {left} left", place.name())).into_owned()
+        }
+    };
+    env.stdout.print(&format!("{text}\n"))?;
+    Ok(Outcome::Done)
+}
