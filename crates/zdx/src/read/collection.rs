@@ -26,6 +26,9 @@ use crate::wire::json;
 /// So many look-ups walk over the index; then the table is worth it, which takes as long as about three of them.
 const WALKS: u32 = 1;
 
+/// So often it is looked whether index, journal and data have changed while they were opened.
+const TRIES: u32 = 64;
+
 /// A collection of documents, opened for reading.
 ///
 /// Opening reads the head of the index and nothing else. The first look-up by id walks over its entries; from the second one on, and for
@@ -52,16 +55,40 @@ impl Collection {
     pub(crate) fn open_in(name: String, home: Home, options: OpenOptions) -> Result<Self> {
         let named =
             |file: &'static str| move |error: Error| error.in_file(format!("{META}/{file}")).in_format(FORMAT_NAME);
-        // In this order: the index of a writer that is at work is never newer than the data that are seen.
         let whole = |source: Source| source.read(0..source.len());
-        let journal = home.meta(JOURNAL, &options).and_then(|found| found.map(|(source, _)| whole(source)).transpose());
-        let journal = journal.map_err(named(JOURNAL))?;
-        let index = home.meta(INDEX, &options).map_err(named(INDEX))?;
-        let data = home.meta(DATA, &options).map_err(named(DATA))?;
-        let written =
-            |found: &Option<(Source, Option<std::time::SystemTime>)>| found.as_ref().and_then(|(_, time)| *time);
-        let is_older = written(&index).zip(written(&data)).is_some_and(|(index, data)| index < data);
-        let index = index.map(|(source, _)| whole(source)).transpose().map_err(named(INDEX))?;
+        let journal_now = || {
+            let found =
+                home.meta(JOURNAL, &options).and_then(|found| found.map(|(source, _)| whole(source)).transpose());
+            found.map_err(named(JOURNAL))
+        };
+        let mut tries = 0;
+        let (journal, index, is_older, data) = loop {
+            // In this order: the index of a writer that is at work is never newer than the data that are seen.
+            let mark = home.mark(INDEX);
+            let journal = journal_now()?;
+            let index = home.meta(INDEX, &options).map_err(named(INDEX))?;
+            let data = home.meta(DATA, &options).map_err(named(DATA))?;
+            let written =
+                |found: &Option<(Source, Option<std::time::SystemTime>)>| found.as_ref().and_then(|(_, time)| *time);
+            let is_older = written(&index).zip(written(&data)).is_some_and(|(index, data)| index < data);
+            let index = index.map(|(source, _)| whole(source)).transpose().map_err(named(INDEX))?;
+            // What a writer has changed meanwhile may not fit together: an index of data that have been compacted, say. A small index is not
+            // held open, so that its number may be that of the next one.
+            let is_small = |index: &container_core::Bytes| index.len() <= 64 << 10;
+            let small_now = || match home.meta(INDEX, &options) {
+                Ok(Some((source, _))) => whole(source).ok(),
+                _ => None,
+            };
+            let is_as_it_was = mark == home.mark(INDEX)
+                && index
+                    .as_ref()
+                    .is_none_or(|index| mark.is_none() || !is_small(index) || small_now().as_ref() == Some(index))
+                && journal == journal_now()?;
+            tries += 1;
+            if is_as_it_was || tries == TRIES {
+                break (journal, index, is_older, data);
+            }
+        };
         Ok(Self {
             has_files: home.has_documents(),
             name,

@@ -35,6 +35,18 @@ impl Home {
         }
     }
 
+    /// By what a file of the folder `meta` is told from another one that is put in its place: its number, length and time. Nothing where there
+    /// is none, and where nobody writes.
+    pub(crate) fn mark(&self, name: &str) -> Option<(u64, u64, Option<SystemTime>)> {
+        let Self::Folder(folder) = self else { return None };
+        let found = fs::metadata(folder.join(META).join(name)).ok()?;
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(&found);
+        #[cfg(not(unix))]
+        let number = 0;
+        Some((number, found.len(), found.modified().ok()))
+    }
+
     /// Are there documents in files of their own?
     pub(crate) fn has_documents(&self) -> bool {
         match self {
@@ -81,7 +93,15 @@ pub(crate) fn file(path: &Path, options: &OpenOptions) -> Result<Option<Found>> 
     if !metadata.is_file() {
         return Err(Error::unsupported("it is no regular file").in_file(path.display().to_string()));
     }
-    let source = Source::open_with(path, options.access)?;
+    let source = match Source::open_with(path, options.access) {
+        // A writer has removed it meanwhile.
+        Err(error)
+            if std::error::Error::source(&error).and_then(|cause| cause.downcast_ref()).is_some_and(is_missing) =>
+        {
+            return Ok(None);
+        }
+        opened => opened?,
+    };
     Ok(Some((source, metadata.modified().ok())))
 }
 
