@@ -248,4 +248,6 @@ fn info_tells_the_state() {
     assert!(names.contains(&&json!("_id")), "{info}");
     let both = run(["info", "--json", &golden("both")]).lines().remove(0);
     assert_eq!(both["collections"]["c"]["documents_in_files"], 1);
+    let shown = run(["info", &golden("both")]).ok().to_owned();
+    assert!(shown.contains("table c: 3 rows, 2 columns\nindex: \"valid\"\ndata bytes: 58\n"), "{shown}");
 }

@@ -48,6 +48,7 @@ fn documents_are_put_and_taken_out() {
     for (text, wanted) in [
         ("{\"_id\":\"z\"}\n{\"_id\":\"a b\"}\n", "(line 2, key \"a b\")"),
         ("{\"_id\":\"z\"}\n{\"_id\":\"y\",}\n", "line 2"),
+        ("{\"_id\":\"z\"}\n{\"_id\":\"z\"}\n", "a document before has the same id (line 2, key \"z\")"),
         ("", "there is no document"),
     ] {
         let ran = piped(&["put", &store], text);

@@ -195,7 +195,8 @@ fn describe(place: &Place, opened: &Opened, errors: &RefCell<Vec<Error>>, width:
     let mut text = format!("{}: {} {}{size}\n", clean(&place.name()), container.format(), clean(&version));
     for (key, value) in container.details() {
         // The size is said already, and so is a version that is no other.
-        if key != "bytes" && value != *version && !OF_THE_WHOLE_FOR_PROGRAMS.contains(&key.as_str()) {
+        let of_tables = key == COLLECTIONS && value.is_object();
+        if key != "bytes" && value != *version && !of_tables && !OF_THE_WHOLE_FOR_PROGRAMS.contains(&key.as_str()) {
             text.push_str(&format!("{}: {}\n", spaced(&key), brief(&value)));
         }
     }
@@ -203,10 +204,20 @@ fn describe(place: &Place, opened: &Opened, errors: &RefCell<Vec<Error>>, width:
     for table in &tables {
         let name = if tables.len() == 1 { String::new() } else { format!("\ntable {}: ", clean(table.name())) };
         text.push_str(&name);
-        text.push_str(&describe_table(*table, errors, width));
+        let mut described = describe_table(*table, errors, width);
+        if let Some(own) = container.details().get(COLLECTIONS).and_then(|all| all.get(table.name())?.as_object()) {
+            // Behind the line that tells how many rows there are.
+            let line = described.find('\n').map_or(described.len(), |feed| feed + 1);
+            let said: String = own.iter().map(|(key, value)| format!("{}: {}\n", spaced(key), brief(value))).collect();
+            described.insert_str(line, &said);
+        }
+        text.push_str(&described);
     }
     text
 }
+
+/// The detail of a container that tells of each of its tables.
+const COLLECTIONS: &str = "collections";
 
 /// Details of a container that say nothing to people, or what its version says already.
 const OF_THE_WHOLE_FOR_PROGRAMS: [&str; 2] = ["salt", "legacy"];

@@ -1,5 +1,6 @@
 //! `wharf put`: documents into a store.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 
 use container_core::{Error, ErrorKind, Progress, Result, Source, Unit};
@@ -157,10 +158,14 @@ fn documents(text: &[u8], key: Option<&str>, ids: &mut Ids) -> Result<Vec<Docume
 
 /// Puts them all; says how many were there already.
 fn put(writer: &mut CollectionWriter, documents: &[Document], new: bool, bar: &Bar) -> Result<u64> {
-    let mut replaced = 0;
+    let (mut replaced, mut seen) = (0, HashSet::new());
     // Nothing is put before all are known to be right.
     for (document, line) in documents {
         let id = scan(document)?.id.unwrap_or_default();
+        if !seen.insert(id.clone()) {
+            let error = Error::invalid("a document before has the same id");
+            return Err(error.in_key(id.into_owned()).in_line(*line));
+        }
         zdx::wire::id::check(&id).map_err(|error| error.in_line(*line))?;
         if writer.contains(&id) {
             if new {

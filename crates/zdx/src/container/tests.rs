@@ -1,1 +1,113 @@
+use std::fs;
+use std::path::Path;
 
+use container_core::{ErrorKind, Scan};
+use serde_json::json;
+
+use super::*;
+
+fn store(folder: &Path, lines: &str) -> ZdsContainer {
+    let meta = folder.join("collections/c/meta");
+    fs::create_dir_all(&meta).unwrap();
+    fs::write(meta.join("data.jsonl"), lines).unwrap();
+    let input = Input::open(folder, container_core::Access::Auto).unwrap();
+    ZdsContainer::open(&input, &OpenOptions::default()).unwrap()
+}
+
+fn rows(container: &ZdsContainer, scan: &Scan) -> Vec<String> {
+    let tables = container.tables();
+    let mut rows = tables[0].rows(scan).unwrap();
+    let mut all = Vec::new();
+    while rows.advance().unwrap() {
+        let mut line = format!("{} ", rows.index()).into_bytes();
+        rows.json(&mut line).unwrap();
+        all.push(String::from_utf8(line).unwrap());
+    }
+    all
+}
+
+const LINES: &str = "{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"p\":{\"q\":[]}}\n{\"n\":null,\"_id\":\"c\"}\n";
+
+#[test]
+fn members_are_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let container = store(folder.path(), LINES).with_columns(&["p.q".to_owned(), "none.at.all".to_owned()]);
+    let tables = container.tables();
+    let seen = || {
+        let column = |column: &container_core::ColumnInfo| (column.name.clone(), column.kind.clone());
+        tables[0].columns().iter().map(column).collect::<Vec<_>>()
+    };
+    let wanted = [("_id", "string"), ("n", "number or null"), ("p", "object"), ("q", "array")];
+    let wanted = wanted.map(|(name, kind)| (name.to_owned(), kind.to_owned()));
+    assert_eq!(seen(), wanted);
+    tables[0].survey().unwrap();
+    assert_eq!(seen(), wanted, "they keep their places");
+    assert_eq!(tables[0].columns()[3].details["path"], "p.q");
+    assert_eq!(tables[0].columns()[1].details["documents"], 2);
+    assert_eq!(tables[0].find("c").unwrap(), Some(2));
+    assert_eq!(
+        rows(&container, &Scan::default().with_columns([3, 0])),
+        ["0 {\"_id\":\"a\"}", "1 {\"q\":[],\"_id\":\"b\"}", "2 {\"_id\":\"c\"}"]
+    );
+    assert_eq!(rows(&container, &Scan::default().with_rows(1..2)), ["1 {\"_id\":\"b\",\"p\":{\"q\":[]}}"]);
+    assert_eq!(tables[0].rows(&Scan::default().with_columns([4])).err().unwrap().kind(), ErrorKind::Usage);
+}
+
+#[test]
+fn a_filter_leaves_the_numbers_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let container = store(folder.path(), LINES).with_filter(&Predicate::Exists("n".to_owned()));
+    assert_eq!(container.tables()[0].len(), None);
+    let all = rows(&container, &Scan::default());
+    assert_eq!(all, ["0 {\"_id\":\"a\",\"n\":1}", "2 {\"n\":null,\"_id\":\"c\"}"]);
+    assert_eq!(rows(&container, &Scan::default().with_rows(1..5)), all[1..]);
+    assert_eq!(rows(&container, &Scan::default().with_rows(0..1)), all[..1]);
+    assert!(rows(&container, &Scan::default().with_rows(2..5)).is_empty());
+}
+
+#[test]
+fn a_broken_line_is_told_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    // As the reference would index it: the line looks like a document.
+    let container = store(folder.path(), "{\"_id\":\"a\"}\n{\"_id\":\"b\",\"n\":}\n");
+    let tables = container.tables();
+    let mut walk = tables[0].rows(&Scan::default()).unwrap();
+    assert!(walk.advance().unwrap() && walk.advance().unwrap());
+    let error = walk.json(&mut Vec::new()).unwrap_err();
+    let position = error.position();
+    assert!(position.file.as_ref().unwrap().ends_with("collections/c/meta/data.jsonl"), "{error}");
+    assert_eq!((position.byte, position.row, position.key.as_deref()), (Some(27), Some(1), Some("b")));
+    let value = serde_json::to_value(walk.row());
+    assert!(value.unwrap_err().to_string().contains("expected value"));
+    assert!(tables[0].survey().is_err());
+    let mut findings = Vec::new();
+    container.verify(&VerifyOptions::default(), &mut |finding| findings.push(finding.error.to_string())).unwrap();
+    assert_eq!(findings.len(), 2, "no index, and the line: {findings:?}");
+}
+
+#[test]
+fn folders_that_are_stores_are_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let known = |path: &Path| FORMAT.recognize(&Probe::directory(path));
+    assert_eq!(known(folder.path()), Recognition::No);
+    fs::create_dir_all(folder.path().join("x/collections/pictures")).unwrap();
+    assert_eq!(known(&folder.path().join("x")), Recognition::Name, "it may be a folder of anything");
+    fs::write(folder.path().join("x/zds.json"), "{}").unwrap();
+    assert_eq!(known(&folder.path().join("x")), Recognition::Content);
+    store(&folder.path().join("y"), LINES);
+    for path in ["y", "y/collections/c"] {
+        assert_eq!(known(&folder.path().join(path)), Recognition::Content, "{path}");
+    }
+    let data = folder.path().join("y/collections/c/meta/data.jsonl");
+    assert_eq!(FORMAT.recognize(&Probe::new(Some(&data), LINES.as_bytes())), Recognition::Content);
+    let other = folder.path().join("x/data.jsonl");
+    assert_eq!(FORMAT.recognize(&Probe::new(Some(&other), LINES.as_bytes())), Recognition::No);
+}
+
+#[test]
+fn members_are_found_by_name() {
+    let names = ["b.c", "a", "none"].map(str::to_owned);
+    let found = members(r#"{"a": [1, 2], "b.c":1e400,"b":{"c":1}}"#, &names).unwrap();
+    let found: Vec<_> = found.into_iter().map(|(_, value)| json!(value)).collect();
+    assert_eq!(found, [json!("1e400"), json!("[1, 2]"), json!(null)]);
+}

@@ -58,8 +58,8 @@ pub(crate) fn index(place: &Place, table: Option<&str>, force: bool, env: &mut E
             .to_string()
         } else {
             let mut line = format!("{}: table {name}: {}, index made anew", place.name(), counted(rows, "document"));
-            if !back.is_empty() {
-                line.push_str(&format!("; {} back that were deleted, such as {:?}", back.len(), back.first()));
+            if let Some(first) = back.first() {
+                line.push_str(&format!("; {} back that were deleted, such as {first:?}", back.len()));
             }
             notes.iter().for_each(|note| line.push_str(&format!("; {note}")));
             clean(&line).into_owned()
