@@ -186,6 +186,12 @@ fn documents_come_out_of_anything_and_go_into_anything() {
     assert_eq!(fs::read_to_string(path("trees.csv")).unwrap(), "_id,height\noak,30\nelm,20.5\n");
     convert("trees.csv", "csv.zds", &[]);
     assert_eq!(cat(&path("csv.zds")), "{\"_id\":\"oak\",\"height\":30.0}\n{\"_id\":\"elm\",\"height\":20.5}\n");
+    fs::write(path("keys.csv"), "n,key\n1,a\n2,b\n").unwrap();
+    convert("keys.csv", "keys.zds", &["--id", "key"]);
+    assert_eq!(
+        cat(&path("keys.zds")),
+        "{\"_id\":\"a\",\"n\":1,\"key\":\"a\"}\n{\"_id\":\"b\",\"n\":2,\"key\":\"b\"}\n"
+    );
     #[cfg(feature = "datadings")]
     {
         convert("folder", "trees.msgpack", &[]);

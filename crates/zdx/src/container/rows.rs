@@ -1,5 +1,6 @@
 //! Documents as rows.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use container_core::{Error, Loss, Result, Rows};
@@ -79,8 +80,12 @@ impl<'a> DocumentRows<'a> {
             let row = self.documents.row();
             let Some(document) = self.documents.try_next()? else { return Ok(None) };
             if let Some((filter, wanted)) = &self.filter {
-                let text = document.text().map_err(|error| error.in_row(row))?;
-                let holds = filter.holds(text.as_bytes());
+                // A document in a file of its own has the id that it is shown with, stated or not.
+                let line = match document.offset() {
+                    Some(_) => document.text().map(|text| Cow::Borrowed(text.as_bytes())),
+                    None => document.identified(),
+                };
+                let holds = filter.holds(&line.map_err(|error| error.in_row(row))?);
                 if !holds.map_err(|error| document.json_error(&error).in_row(row))? {
                     continue;
                 }

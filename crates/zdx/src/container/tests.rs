@@ -54,6 +54,29 @@ fn members_are_columns() {
 }
 
 #[test]
+fn a_member_that_is_there_twice_counts_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let container = store(folder.path(), "{\"_id\":\"a\",\"n\":1,\"n\":\"2\"}\n");
+    let tables = container.tables();
+    let column = &tables[0].columns()[1];
+    assert_eq!((column.kind.as_str(), &column.details["documents"]), ("number or string", &json!(1)));
+}
+
+#[test]
+fn files_are_asked_by_the_ids_they_are_shown_with() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(store(folder.path(), ""));
+    let docs = folder.path().join("collections/c/docs");
+    fs::create_dir(&docs).unwrap();
+    fs::write(docs.join("x.json"), "{ }").unwrap();
+    let is = |id: &str| Predicate::Eq("_id".to_owned(), json!(id));
+    let store = || Store::open(folder.path()).unwrap();
+    let asked = |id: &str| ZdsContainer::new(store(), &OpenOptions::default()).unwrap().with_filter(&is(id));
+    assert_eq!(rows(&asked("x"), &Scan::default()), ["0 {\"_id\":\"x\" }"]);
+    assert!(rows(&asked("y"), &Scan::default()).is_empty());
+}
+
+#[test]
 fn a_filter_leaves_the_numbers_as_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let container = store(folder.path(), LINES).with_filter(&Predicate::Exists("n".to_owned()));

@@ -290,21 +290,29 @@ fn each_element(source: &Source, each: &mut dyn FnMut(&Line<'_>) -> Result<bool>
 /// Cells become what they become in datadings: numbers, bools, JSON, text, by column.
 #[cfg(feature = "datadings")]
 fn cells(arguments: &Arguments, kind: Kind, inputs: Vec<Opened>, filling: &mut Filling<'_>) -> Result<()> {
-    use container_core::{OutputOptions, Scan, Sync};
+    use container_core::{OutputOptions, Overwrite, Scan, Sync};
     use wharf::convert::import::{Keys, SampleOptions};
 
     let temporary = |cause| Error::io("cannot keep the rows in a temporary folder", cause);
     let folder = tempfile::tempdir().map_err(temporary)?;
     let file = folder.path().join("rows");
     let table = arguments.text.table(kind, inputs, arguments.selection.reading.threads)?;
-    let output = OutputOptions::default().with_sync(Sync::Never);
-    let options = datadings::WriterOptions::default().with_output(output).with_md5(false);
-    let mut writer = datadings::Writer::create(&file, options)?;
     let samples = SampleOptions::default()
-        .with_keys(Keys::Number)
         .with_rows(wanted(&arguments.selection))
         .with_columns(columns(&arguments.selection.columns)?);
-    let sampled = table.write_samples(&mut writer, &samples, Some(filling.bar))?;
+    let write = |keys: Keys| {
+        let output = OutputOptions::default().with_sync(Sync::Never).with_overwrite(Overwrite::Replace);
+        let options = datadings::WriterOptions::default().with_output(output).with_md5(false);
+        let mut writer = datadings::Writer::create(&file, options)?;
+        let sampled = table.write_samples(&mut writer, &samples.clone().with_keys(keys), Some(filling.bar))?;
+        Ok((writer, sampled))
+    };
+    // A sample has a key, which is made here, and left out again: unless there is a column of that name.
+    let mut has_key = false;
+    let (writer, sampled) = write(Keys::Number).or_else(|error: Error| {
+        has_key = error.detail().starts_with("there is a column \"key\" already");
+        if has_key { write(Keys::Key) } else { Err(error) }
+    })?;
     check_rows(arguments, sampled.passed)?;
     writer.finish()?;
     let container = wharf::open(&file)?;
@@ -312,7 +320,7 @@ fn cells(arguments: &Arguments, kind: Kind, inputs: Vec<Opened>, filling: &mut F
     let Some(table) = tables.first() else { return Ok(()) };
     table.survey()?;
     let names: Vec<&str> = table.columns().iter().map(|column| column.name.as_str()).collect();
-    let kept: Vec<usize> = (0..names.len()).filter(|index| names.get(*index) != Some(&"key")).collect();
+    let kept: Vec<usize> = (0..names.len()).filter(|index| has_key || names.get(*index) != Some(&"key")).collect();
     let mut rows = table.rows(&Scan::default().with_columns(kept))?;
     let mut line = Vec::new();
     while rows.advance()? {
