@@ -124,6 +124,18 @@ fn what_is_whole_is_saved() {
     assert_eq!(fs::read_to_string(&data).unwrap(), "{\"_id\":\"a\"}\nbroken\n{\"_id\":\"b\"}\n");
     assert_eq!(cat(&store), cat(&whole));
     assert_eq!(run(["recover", &store, "--in-place"]).code(), 0);
+    // Data that end before the index does.
+    let short = folder.copy("iris");
+    let test = format!("{short}/collections/test/meta/data.jsonl");
+    let bytes = fs::read(&test).unwrap();
+    fs::write(&test, &bytes[..bytes.len() / 2]).unwrap();
+    let ran = run(["rm", &short, "iris-000", "--table", "test"]);
+    assert!(ran.code() == 1 && ran.err().contains("iris/collections/test/meta/data.jsonl: "), "{ran:?}");
+    let ran = run(["recover", &short, "--in-place"]);
+    assert!(ran.code() == 3 && ran.err().contains("the index was made anew out of the data"), "{ran:?}");
+    assert_eq!(run(["verify", &short]).code(), 0);
+    let rows = run(["cat", &short, "--table", "test"]).ok().to_owned();
+    assert!(rows.lines().count() > 10 && String::from_utf8(bytes).unwrap().starts_with(&rows));
     // An entry that names another document's line costs that document alone.
     let other = folder.copy("foreign");
     let ran = run(["recover", &other, &folder.path("rest.zds"), "--json"]);

@@ -34,9 +34,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     for place in inputs::expand(&arguments.stores)? {
-        let named = |error: Error| error.in_file(place.name());
         for name in zds::tables(&place, arguments.table.as_deref(), &mut env.opener)? {
             let (root, name) = zds::open_writer(&place, Some(&name), zds::writer_options(false), "compact")?;
+            let named = |error: Error| zds::located(error, &place, &name);
             let mut writer = root.collection(&name).map_err(named)?;
             let done = writer.compact().map_err(named)?;
             let rows = writer.len();

@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 
     let options = zds::writer_options(arguments.create);
     let (root, name) = zds::open_writer(&place, arguments.table.as_deref(), options, "put")?;
-    let file = |error: Error| error.in_file(place.name());
+    let file = |error: Error| zds::located(error, &place, &name);
     let mut writer = root.collection(&name).map_err(file)?;
     let bar = Bar::new(env.report.terminal);
     bar.name(place.name());

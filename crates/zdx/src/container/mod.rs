@@ -21,6 +21,7 @@ use crate::read::{Filter, Predicate, Store};
 pub(crate) use json::{Shape, shape};
 pub use state::losses;
 use table::CollectionTable;
+pub use table::located;
 
 /// ZDS, for tools that open anything.
 ///

@@ -85,8 +85,10 @@ impl CollectionTable {
     }
 }
 
-/// See [`CollectionTable::located`].
-pub(super) fn located(error: Error, place: &str) -> Error {
+/// An error of a collection that names the file as a whole: those of a [`Collection`](crate::Collection) or its writer name files from the
+/// collection's folder on, which is `place`; one that names none names the folder then.
+#[must_use]
+pub fn located(error: Error, place: &str) -> Error {
     let position = error.position().clone();
     let file = match &position.file {
         None => return error.in_file(place.to_owned()).in_format(FORMAT_NAME),

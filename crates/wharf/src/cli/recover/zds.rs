@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use container_core::{Error, Input, Loss, Position, Progress, Result, Unit};
+use container_core::{Error, ErrorKind, Input, Loss, Position, Progress, Result, Unit};
 use serde_json::json;
 
 use super::super::Outcome;
@@ -53,7 +53,7 @@ pub(super) fn run(
                 };
                 bar.advance(1);
                 let Err(error) = put else { continue };
-                if error.kind() == container_core::ErrorKind::Io {
+                if error.kind() == ErrorKind::Io {
                     return Err(error);
                 }
                 if loss.count == 0 {
@@ -88,18 +88,35 @@ pub(super) fn run(
     Ok(if lost.is_empty() { Outcome::Done } else { Outcome::Loss })
 }
 
-/// Puts a store right where it is: a torn end is cut off, and a fresh index written.
+/// Puts a store right where it is: a torn end is cut off, and a fresh index written. One that does not fit the data is made anew out of them.
 pub(super) fn in_place(place: &Place, env: &mut Env<'_>) -> Result<Outcome> {
-    let named = |error: Error| error.in_file(place.name());
     let mut outcome = Outcome::Done;
     for name in zds::tables(place, None, &mut env.opener)? {
-        let (root, name) = zds::open_writer(place, Some(&name), zds::writer_options(false), "recover")?;
-        let writer = root.collection(&name).map_err(named)?;
+        let named = |error: Error| zds::located(error, place, &name);
+        let options = zds::writer_options(false);
+        let (mut root, _) = zds::open_writer(place, Some(&name), options.clone(), "recover")?;
+        let mut lost = Vec::new();
+        let writer = match root.collection(&name) {
+            Ok(writer) => writer,
+            Err(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Truncated { .. }) => {
+                root.finish().map_err(named)?;
+                root = zds::open_writer(place, Some(&name), options.with_rebuild(true), "recover")?.0;
+                let writer = root.collection(&name).map_err(named)?;
+                let what = format!(
+                    "the index was made anew out of the data, deleted documents among them: {}",
+                    error.detail()
+                );
+                lost.push(Loss::new(what, 1, Position::default()));
+                writer
+            }
+            Err(error) => return Err(named(error)),
+        };
         let condition = writer.recovered().clone();
         let rows = writer.len();
         writer.finish().map_err(named)?;
         root.finish().map_err(named)?;
-        for loss in zds::losses(&condition) {
+        lost.extend(zds::losses(&condition));
+        for loss in lost {
             env.report.lost(&Lost { file: Some(place.name()), loss });
             outcome = Outcome::Loss;
         }

@@ -12,7 +12,7 @@ use super::super::Outcome;
 use super::super::env::Env;
 use super::super::human::{clean, counted};
 use super::super::inputs::Place;
-use super::{Stored, open_writer, tables, writer_options};
+use super::{Stored, located, open_writer, tables, writer_options};
 
 /// Makes the indexes of a store anew, or of one collection.
 pub(crate) fn index(place: &Place, table: Option<&str>, force: bool, env: &mut Env<'_>) -> Result<Outcome> {
@@ -46,6 +46,7 @@ pub(crate) fn index(place: &Place, table: Option<&str>, force: bool, env: &mut E
         }
         drop(stored);
         let (root, name) = open_writer(place, Some(&name), writer_options(false).with_rebuild(force), "index")?;
+        let named = |error: Error| located(error, place, &name);
         let writer = root.collection(&name).map_err(named)?;
         let notes = writer.recovered().notes();
         let rows = writer.len();

@@ -7,7 +7,7 @@ use super::super::Outcome;
 use super::super::env::Env;
 use super::super::human::{clean, counted};
 use super::super::inputs::Place;
-use super::{open_writer, writer_options};
+use super::{located, open_writer, writer_options};
 
 /// Deletes documents: all of these ids or, where one is missing and that matters, none.
 pub(crate) fn remove(
@@ -17,8 +17,8 @@ pub(crate) fn remove(
     ignore_missing: bool,
     env: &mut Env<'_>,
 ) -> Result<Outcome> {
-    let named = |error: Error| error.in_file(place.name());
     let (root, name) = open_writer(place, table, writer_options(false), "rm")?;
+    let named = |error: Error| located(error, place, &name);
     let mut writer = root.collection(&name).map_err(named)?;
     if !ignore_missing && let Some(missing) = ids.iter().find(|id| !writer.contains(id)) {
         let error =

@@ -19,6 +19,15 @@ use super::NAME;
 #[cfg(feature = "datadings")]
 const STRIDE: u64 = 256;
 
+/// An error in a collection, with the whole name of its file.
+pub(crate) fn located(error: Error, place: &Place, collection: &str) -> Error {
+    let Place::Path(path) = place else { return error.in_format(NAME).in_file(place.name()) };
+    let is_root = path.is_file() && zdx::archive::Archive::open(path, &OpenOptions::default()).is_ok()
+        || path.join(zdx::layout::COLLECTIONS).is_dir();
+    let folder = if is_root { path.join(zdx::layout::COLLECTIONS).join(collection) } else { path.clone() };
+    zdx::container::located(error, &folder.display().to_string())
+}
+
 /// Is it a store, or leads to one?
 pub(crate) fn is_store(input: &Input, opener: &Opener<'_>) -> bool {
     container_core::detect(opener.formats, input).is_ok_and(|format| format.name() == NAME)
@@ -64,7 +73,7 @@ impl Stored {
 
     /// An error in it.
     pub(crate) fn named(&self, error: Error) -> Error {
-        error.in_format(NAME).in_file(self.place.name())
+        located(error, &self.place, self.collection.name())
     }
 
     /// Copies documents of a range, in order.
