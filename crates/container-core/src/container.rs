@@ -177,7 +177,7 @@ impl ColumnInfo {
 pub struct Loss {
     /// What was lost, such as `key above its count shown as null`.
     pub what: String,
-    /// How many times.
+    /// How many times; 0 for what is no loss and should be known all the same, such as how the rows were found.
     pub count: u64,
     /// Where it was first.
     pub first: Position,
@@ -196,6 +196,7 @@ impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, count, first } = self;
         match (count, first.is_unknown()) {
+            (0, _) => f.write_str(what),
             (1, true) => write!(f, "{what} (once)"),
             (1, false) => write!(f, "{what} ({first})"),
             (count, true) => write!(f, "{what} ({count} times)"),
@@ -282,5 +283,6 @@ mod tests {
         assert_eq!(Loss::new("NaN shown as null", 1, first.clone()).to_string(), "NaN shown as null (row 3)");
         assert_eq!(Loss::new("NaN shown as null", 5, first).to_string(), "NaN shown as null (5 times, first row 3)");
         assert_eq!(Loss::new("order", 1, Position::default()).to_string(), "order (once)");
+        assert_eq!(Loss::new("no order", 0, Position::default()).to_string(), "no order");
     }
 }

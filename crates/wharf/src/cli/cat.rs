@@ -151,5 +151,5 @@ pub(crate) fn finish(outcome: Result<(), Error>, poured: &Poured, env: &mut Env<
     for lost in &poured.lost {
         env.report.lost(lost);
     }
-    outcome.map(|()| if poured.lost.is_empty() { Outcome::Done } else { Outcome::Loss })
+    outcome.map(|()| Outcome::after(&poured.lost))
 }

@@ -145,7 +145,7 @@ pub(crate) fn put(
 
 fn warn(lost: Vec<Lost>, env: &mut Env<'_>) -> Outcome {
     lost.iter().for_each(|lost| env.report.lost(lost));
-    if lost.is_empty() { Outcome::Done } else { Outcome::Loss }
+    Outcome::after(&lost)
 }
 
 fn tell(name: &str, written: Written, lost: Vec<Lost>, env: &mut Env<'_>) -> Result<Outcome> {

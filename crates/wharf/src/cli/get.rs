@@ -231,5 +231,5 @@ fn record(arguments: &Arguments, place: &Place, table: &dyn Table, env: &mut Env
     for lost in &lost {
         env.report.lost(lost);
     }
-    Ok(if lost.is_empty() { Outcome::Done } else { Outcome::Loss })
+    Ok(Outcome::after(&lost))
 }

@@ -91,6 +91,11 @@ impl Outcome {
         }
     }
 
+    /// Of work that is done, and of which this was told.
+    pub(crate) fn after(lost: &[report::Lost]) -> Self {
+        if lost.iter().all(|lost| lost.loss.count == 0) { Self::Done } else { Self::Loss }
+    }
+
     fn of(error: &Error) -> Self {
         if error.kind() == ErrorKind::Usage { Self::Usage } else { Self::Failed }
     }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use container_core::{Error, OutputOptions, Overwrite, Progress, Result};
 use serde_json::json;
-use zdx::IndexState;
 use zdx::archive::{Compression, PackOptions, UnpackOptions};
 
 use super::Outcome;
@@ -64,14 +63,6 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let Some(folder) = store.folder().filter(|folder| folder.join(zdx::layout::COLLECTIONS).is_dir()) else {
         return Err(named(Error::usage("it is no folder of a store, which pack makes an archive of")));
     };
-    for name in store.names().map_err(named)? {
-        let condition = store.collection(&name).and_then(|collection| collection.condition()).map_err(named)?;
-        // Without the times of files nobody could see it any more.
-        if matches!(condition.index, IndexState::Stale | IndexState::Journal) {
-            let detail = "the index is older than the data: `wharf index` brings it up to date";
-            return Err(named(Error::usage(detail).in_column(name)));
-        }
-    }
     let target = arguments.output.clone().unwrap_or_else(|| {
         let mut name = folder.as_os_str().to_owned();
         name.push(".zds");
@@ -89,14 +80,22 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         .with_compression(compression)
         .with_output(OutputOptions::default().with_overwrite(overwrite))
         .with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
-    let packed = zdx::archive::pack(folder, &target, &options);
+    let packed = store.pack(&target, options);
     bar.clear();
-    let packed = packed.map_err(named)?;
+    let (packed, renewed) = packed.map_err(named)?;
     let lost = packed.left_out.iter().map(|(path, why)| {
         let loss = container_core::Loss::new(format!("file left out ({why}): {path}"), 1, Default::default());
         Lost { file: Some(place.name()), loss }
     });
-    let lost: Vec<Lost> = lost.collect();
+    // What the files' times and a journal said is not seen in an archive.
+    let renewed =
+        renewed.iter().flat_map(|(name, condition)| condition.notes().into_iter().map(move |note| (name, note)));
+    let renewed = renewed.map(|(name, note)| {
+        let loss =
+            container_core::Loss::new(format!("a new index is packed of {name:?}: {note}"), 0, Default::default());
+        Lost { file: Some(place.name()), loss }
+    });
+    let lost: Vec<Lost> = lost.chain(renewed).collect();
     lost.iter().for_each(|lost| env.report.lost(lost));
     let text = if env.json() {
         json!({"file": target.display().to_string(), "to": "zds", "files": packed.files, "bytes": packed.packed})
@@ -106,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         clean(&format!("{}: {files}, {bytes}", target.display())).into_owned()
     };
     env.stdout.print(&format!("{text}\n"))?;
-    Ok(if lost.is_empty() { Outcome::Done } else { Outcome::Loss })
+    Ok(Outcome::after(&lost))
 }
 
 /// The one input of a verb.
@@ -181,5 +180,5 @@ pub(crate) fn unpack(arguments: &UnpackArguments, env: &mut Env<'_>) -> Result<O
         clean(&format!("{}: {files}, {bytes}", target.display())).into_owned()
     };
     env.stdout.print(&format!("{text}\n"))?;
-    Ok(if lost.is_empty() { Outcome::Done } else { Outcome::Loss })
+    Ok(Outcome::after(&lost))
 }

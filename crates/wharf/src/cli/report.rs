@@ -37,7 +37,7 @@ impl Report<'_> {
         let message = if loss.first.is_unknown() { loss.what.clone() } else { loss.to_string() };
         if self.json {
             let mut object = Map::new();
-            object.insert("kind".into(), "loss".into());
+            object.insert("kind".into(), if loss.count == 0 { "note" } else { "loss" }.into());
             object.insert("message".into(), message.into());
             object.insert("what".into(), loss.what.clone().into());
             object.insert("count".into(), loss.count.into());

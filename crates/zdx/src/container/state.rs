@@ -7,7 +7,8 @@ use super::ZdsContainer;
 use super::table::CollectionTable;
 use crate::read::{Condition, IndexState};
 
-/// What of a collection in this condition is not shown: lines that hold no document, a torn end, documents and files whose id comes again.
+/// What of a collection in this condition is not shown (lines that hold no document, a torn end, documents and files whose id comes again),
+/// and, counted as none, how its documents were found where the index alone does not say it.
 #[must_use]
 pub fn losses(condition: &Condition) -> Vec<Loss> {
     let first = |byte: Option<u64>, line: Option<u64>| {
@@ -15,14 +16,15 @@ pub fn losses(condition: &Condition) -> Vec<Loss> {
         (first.byte, first.line) = (byte, line);
         first
     };
-    let mut losses = Vec::new();
+    let mut losses: Vec<_> = condition.found().map(|how| Loss::new(how, 0, Position::default())).into_iter().collect();
     if condition.passed_over > 0 {
         let at = condition.first_passed_over.as_ref().map(|error| error.position().clone()).unwrap_or_default();
         let why = condition.first_passed_over.as_ref().map(|error| format!(": {}", error.detail())).unwrap_or_default();
         let what = format!("line passed over that holds no document{why}");
         losses.push(Loss::new(what, condition.passed_over, first(at.byte, at.line)));
     }
-    if condition.superseded > 0 {
+    // Where there is no index, older lines of a document are as they should be.
+    if condition.superseded > 0 && matches!(condition.index, IndexState::Valid | IndexState::Text) {
         let what = "document left out whose id comes again later";
         losses.push(Loss::new(what, condition.superseded, first(None, None)));
     }

@@ -48,47 +48,51 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// What a person should know, in sentences; empty where all is as it should be.
-    #[must_use]
-    pub fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let count = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-        let documents = count(self.unindexed, "document");
+    /// How the documents were found, in a sentence, where the index alone does not say it.
+    pub(crate) fn found(&self) -> Option<String> {
+        let documents = counted(self.unindexed, "document");
+        let among = "deleted ones among them if their lines are still there";
         match &self.index {
-            IndexState::NoData | IndexState::Valid | IndexState::Text => {}
-            IndexState::Missing => notes.push(format!(
-                "there is no index: {documents} found in the data, deleted ones among them if their lines are still there"
-            )),
-            IndexState::Damaged(error) => notes.push(format!(
-                "the index is damaged ({error}): {documents} found in the data, deleted ones among them if their lines are still there"
-            )),
-            IndexState::Stale => {
-                notes.push(format!(
-                    "the index is older than the data: {documents} found behind the end that it knows, appended later or, if only its time is wrong, deleted"
-                ));
+            IndexState::NoData | IndexState::Valid | IndexState::Text => None,
+            IndexState::Missing => Some(format!("there is no index: {documents} found in the data, {among}")),
+            IndexState::Damaged(error) => {
+                Some(format!("the index is damaged ({error}): {documents} found in the data, {among}"))
             }
-            IndexState::Journal => notes.push(format!(
+            IndexState::Stale => Some(format!(
+                "the index is older than the data: {documents} found behind the end that it knows, appended later or, if only its time is wrong, deleted"
+            )),
+            IndexState::Journal => Some(format!(
                 "a writer is at work or was interrupted: {documents} found that it appended since the index was written"
             )),
         }
+    }
+
+    /// What a person should know, in sentences; empty where all is as it should be.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = self.found().into_iter().collect();
         if self.passed_over > 0 {
             let first = self.first_passed_over.as_ref().map(|error| format!(", first: {error}")).unwrap_or_default();
-            notes.push(format!("{} passed over that hold no document{first}", count(self.passed_over, "line")));
+            notes.push(format!("{} passed over that hold no document{first}", counted(self.passed_over, "line")));
         }
         if self.superseded > 0 {
-            let lines = count(self.superseded, "document");
+            let lines = counted(self.superseded, "document");
             notes.push(format!("{lines} left out whose id comes again later: the last one holds"));
         }
         if let Some(at) = self.torn {
             notes.push(format!("the last line is torn: it is left out (byte {at})"));
         }
         if self.shadowed > 0 {
-            let files = count(self.shadowed, "file");
+            let files = counted(self.shadowed, "file");
             notes.push(format!("{files} in docs left out whose id has a line in data.jsonl: the line holds"));
         }
         if self.without_file > 0 {
-            notes.push(format!("{} of order.ids without a file in docs", count(self.without_file, "id")));
+            notes.push(format!("{} of order.ids without a file in docs", counted(self.without_file, "id")));
         }
         notes
     }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

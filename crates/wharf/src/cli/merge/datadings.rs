@@ -118,7 +118,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
             env.report.plain(&format!("note: {}: seed {seed}\n", path.display()));
         }
     }
-    Ok(if lost.is_empty() { Outcome::Done } else { Outcome::Loss })
+    Ok(Outcome::after(&lost))
 }
 
 struct Merge<'a> {

@@ -134,5 +134,5 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
         let (documents, from) = (counted(written.documents, "document"), counted(inputs.len(), "collection"));
         env.report.note(format!("{}: {documents} of {from}", path.display()));
     }
-    Ok(if lost.is_empty() { Outcome::Done } else { Outcome::Loss })
+    Ok(Outcome::after(&lost))
 }

@@ -85,7 +85,7 @@ pub(super) fn run(
         clean(&format!("{}: {documents}, {bytes}", out.display())).into_owned()
     };
     env.stdout.print(&format!("{text}\n"))?;
-    Ok(if lost.is_empty() { Outcome::Done } else { Outcome::Loss })
+    Ok(Outcome::after(&lost))
 }
 
 /// Puts a store right where it is: a torn end is cut off, and a fresh index written. One that does not fit the data is made anew out of them.

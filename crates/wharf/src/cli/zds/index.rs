@@ -23,7 +23,8 @@ pub(crate) fn index(place: &Place, table: Option<&str>, force: bool, env: &mut E
         let condition = stored.collection.condition().map_err(named)?;
         let before = word(&condition.index);
         let mut back = Vec::new();
-        if matches!(condition.index, IndexState::Valid | IndexState::Text | IndexState::NoData) {
+        let was_valid = matches!(condition.index, IndexState::Valid | IndexState::Text | IndexState::NoData);
+        if was_valid {
             if matches!(condition.index, IndexState::NoData) {
                 continue;
             }
@@ -48,7 +49,8 @@ pub(crate) fn index(place: &Place, table: Option<&str>, force: bool, env: &mut E
         let (root, name) = open_writer(place, Some(&name), writer_options(false).with_rebuild(force), "index")?;
         let named = |error: Error| located(error, place, &name);
         let writer = root.collection(&name).map_err(named)?;
-        let notes = writer.recovered().notes();
+        // Of an index that was valid there is nothing to be told but what it had left out.
+        let notes = if was_valid { Vec::new() } else { writer.recovered().notes() };
         let rows = writer.len();
         writer.finish().map_err(named)?;
         root.finish().map_err(named)?;
