@@ -23,6 +23,9 @@ pub fn zdx_id(data: &[u8]) {
             }
         }
     }
+    let shown =
+        |value: serde_json::Result<Value>| value.map(|value| value.to_string()).map_err(|error| error.to_string());
+    assert_eq!(shown(zdx::wire::value::parse(data)), shown(serde_json::from_slice(data)));
     if let Ok(document) = serde_json::from_slice::<Map<String, Value>>(data) {
         fields(data, &Value::Object(document));
     } else if serde_json::from_slice::<IgnoredAny>(data).is_err() {

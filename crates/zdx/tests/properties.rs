@@ -27,6 +27,9 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn agree(line: &[u8]) {
+    let shown =
+        |value: serde_json::Result<Value>| value.map(|value| value.to_string()).map_err(|error| error.to_string());
+    assert_eq!(shown(zdx::wire::value::parse(line)), shown(serde_json::from_slice(line)));
     let expected = match serde_json::from_slice::<Map<String, Value>>(line) {
         // Numbers have no bounds where nobody builds them.
         Err(error) if error.to_string().contains("out of range") => return,

@@ -12,7 +12,7 @@ use crate::layout::{DATA, DOCS, DOCUMENT, META};
 use crate::read::fields::Fields;
 use crate::read::line::Raw;
 use crate::read::table::entry_at;
-use crate::wire::json;
+use crate::wire::{json, value};
 
 /// Where a document's id is.
 #[derive(Debug, Clone)]
@@ -106,7 +106,7 @@ impl Document<'_> {
     /// # Errors
     /// [`Invalid`](container_core::ErrorKind::Invalid) with id and byte, where it is no JSON object.
     pub fn value(&self) -> Result<Value> {
-        let value: Value = self.decode()?;
+        let value = value::parse(&self.bytes).map_err(|error| self.json_error(&error))?;
         match value.is_object() {
             true => Ok(value),
             false => Err(self.placed(Error::invalid("the document is no object"), 0)),

@@ -25,3 +25,4 @@ pub mod index;
 pub mod json;
 pub mod lines;
 pub mod text_index;
+pub mod value;
