@@ -30,7 +30,7 @@ const FUZZ_SECONDS: u64 = 5;
 const WITHOUT_STD: [&str; 3] = ["container-core", "leb128-codec", "simplebloom"];
 
 /// The command with some formats, and with none.
-const COMMANDS: [&str; 4] = ["cli", "cli,idv", "cli,datadings", "cli,ds"];
+const COMMANDS: [&str; 5] = ["cli", "cli,idv", "cli,datadings", "cli,ds", "cli,zds"];
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Step {
