@@ -60,14 +60,20 @@ struct Scanner<'l> {
     id: Option<Cow<'l, str>>,
 }
 
-/// What may come next.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
-    Value,
-    /// The first member or element, or the end of the brackets.
-    FirstOrEnd,
-    /// A comma, or the end of the brackets.
-    CommaOrEnd,
+/// Is one of these eight bytes no plain one of a string: a quote, a backslash, or a control character? The lowest bit that is set belongs to
+/// the first of them; what is set above it means nothing.
+#[inline]
+const fn not_plain(word: [u8; 8]) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let word = u64::from_le_bytes(word);
+    let quotes = word ^ (ONES * 0x22);
+    let backslashes = word ^ (ONES * 0x5c);
+    // A subtraction borrows from a byte only behind one that was found: bytes with the high bit are never found.
+    let found = word.wrapping_sub(ONES * 0x20) & !word
+        | quotes.wrapping_sub(ONES) & !quotes
+        | backslashes.wrapping_sub(ONES) & !backslashes;
+    found & HIGH
 }
 
 impl<'l> Scanner<'l> {
@@ -78,7 +84,7 @@ impl<'l> Scanner<'l> {
 
     #[inline]
     fn white(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
             self.at += 1;
         }
     }
@@ -110,71 +116,84 @@ impl<'l> Scanner<'l> {
     /// From the opening bracket of the document to the end of the line.
     fn object(&mut self) -> Result<()> {
         self.push(true)?;
-        let mut next = Next::FirstOrEnd;
+        let mut is_first = true;
         while self.depth > 0 {
             self.white();
-            let Some(byte) = self.peek() else {
-                return Err(self.expected(if self.inside_object() { "\"}\"" } else { "\"]\"" }));
-            };
-            if next == Next::Value {
-                next = self.value(byte)?;
-                continue;
-            }
-            let end = if self.inside_object() { b'}' } else { b']' };
-            if byte == end {
+            let Some(byte) = self.peek() else { return Err(self.end_expected()) };
+            let is_object = self.inside_object();
+            if byte == if is_object { b'}' } else { b']' } {
                 self.at += 1;
                 self.depth -= 1;
                 self.open >>= 1;
-                next = Next::CommaOrEnd;
+                is_first = false;
                 continue;
             }
-            if next == Next::CommaOrEnd {
+            if !is_first {
                 if byte != b',' {
-                    return Err(self.expected(if end == b'}' { "\",\" or \"}\"" } else { "\",\" or \"]\"" }));
+                    return Err(self.expected(if is_object { "\",\" or \"}\"" } else { "\",\" or \"]\"" }));
                 }
                 self.at += 1;
                 self.white();
             }
-            next = if end == b'}' { self.member()? } else { Next::Value };
+            is_first = false;
+            if is_object {
+                if self.member()? {
+                    continue;
+                }
+                self.white();
+            }
+            let Some(byte) = self.peek() else { return Err(self.end_expected()) };
+            is_first = self.value(byte)?;
         }
         self.white();
         if self.at < self.bytes.len() { Err(self.expected("the end of the line")) } else { Ok(()) }
     }
 
-    /// A name and its colon; the value of the document's own id, too.
-    fn member(&mut self) -> Result<Next> {
+    #[cold]
+    fn end_expected(&self) -> Error {
+        self.expected(if self.inside_object() { "\"}\"" } else { "\"]\"" })
+    }
+
+    /// A name and its colon; where it is the document's own id its value, too, and then it says so.
+    #[inline]
+    fn member(&mut self) -> Result<bool> {
         if self.peek() != Some(b'"') {
             return Err(self.expected("the name of a member"));
         }
         let name = self.string()?;
-        let is_id = self.depth == 1 && name.resolved()? == ID;
+        let is_id = self.depth == 1 && self.is_id(&name)?;
         self.white();
         if self.peek() != Some(b':') {
             return Err(self.expected("\":\""));
         }
         self.at += 1;
-        if !is_id {
-            return Ok(Next::Value);
+        if is_id {
+            self.white();
+            if self.peek() != Some(b'"') {
+                return Err(self.expected("the string that an _id is"));
+            }
+            let id = self.string()?;
+            self.id = Some(self.resolved(&id)?);
         }
-        self.white();
-        if self.peek() != Some(b'"') {
-            return Err(self.expected("the string that an _id is"));
-        }
-        let id = self.string()?;
-        self.id = Some(id.resolved()?);
-        Ok(Next::CommaOrEnd)
+        Ok(is_id)
     }
 
-    fn value(&mut self, first: u8) -> Result<Next> {
+    #[inline]
+    fn is_id(&self, name: &Quoted) -> Result<bool> {
+        match name.escaped {
+            false => Ok(self.bytes.get(name.start..name.end) == Some(ID.as_bytes())),
+            true => Ok(self.resolved(name)? == ID),
+        }
+    }
+
+    /// A value, or the bracket that opens one: then it says so.
+    #[inline]
+    fn value(&mut self, first: u8) -> Result<bool> {
         match first {
             b'"' => self.string().map(drop)?,
-            b'{' => {
-                self.push(true)?;
-                return Ok(Next::FirstOrEnd);
-            }
-            b'[' => {
-                self.push(false)?;
-                return Ok(Next::FirstOrEnd);
+            b'{' | b'[' => {
+                self.push(first == b'{')?;
+                return Ok(true);
             }
             b'-' | b'0'..=b'9' => self.number()?,
             b't' => self.word("true")?,
@@ -182,29 +201,32 @@ impl<'l> Scanner<'l> {
             b'n' => self.word("null")?,
             _ => return Err(self.expected("a value")),
         }
-        Ok(Next::CommaOrEnd)
+        Ok(false)
     }
 
+    #[inline]
     fn word(&mut self, word: &'static str) -> Result<()> {
-        for wanted in word.bytes() {
-            if self.peek() != Some(wanted) {
-                return Err(self.expected(word));
-            }
-            self.at += 1;
+        if self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
+            self.at += word.len();
+            return Ok(());
         }
-        Ok(())
+        let same = |(wanted, found): &(u8, &u8)| wanted == *found;
+        self.at += word.bytes().zip(self.bytes.get(self.at..).unwrap_or_default()).take_while(same).count();
+        Err(self.expected(word))
     }
 
+    #[inline]
     fn digits(&mut self) -> Result<()> {
-        if !self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+        let rest = self.bytes.get(self.at..).unwrap_or_default().iter();
+        let count = rest.take_while(|byte| byte.is_ascii_digit()).count();
+        if count == 0 {
             return Err(self.expected("a digit"));
         }
-        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
-        }
+        self.at += count;
         Ok(())
     }
 
+    #[inline]
     fn number(&mut self) -> Result<()> {
         if self.peek() == Some(b'-') {
             self.at += 1;
@@ -219,9 +241,9 @@ impl<'l> Scanner<'l> {
             self.at += 1;
             self.digits()?;
         }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
+        if let Some(b'e' | b'E') = self.peek() {
             self.at += 1;
-            if matches!(self.peek(), Some(b'+' | b'-')) {
+            if let Some(b'+' | b'-') = self.peek() {
                 self.at += 1;
             }
             self.digits()?;
@@ -229,27 +251,56 @@ impl<'l> Scanner<'l> {
         Ok(())
     }
 
+    /// The first byte from here on that is no plain one of a string, or the end.
+    #[inline]
+    fn plain(&self, mut at: usize) -> usize {
+        let mut rest = self.bytes.get(at..).unwrap_or_default();
+        while let Some((word, behind)) = rest.split_first_chunk() {
+            match not_plain(*word) {
+                0 => (at, rest) = (at + 8, behind),
+                found => return at + (found.trailing_zeros() / 8) as usize, // 0 to 7
+            }
+        }
+        at + rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | ..b' ')).count()
+    }
+
     /// From one quote behind the other.
-    fn string(&mut self) -> Result<Quoted<'l>> {
+    #[inline]
+    fn string(&mut self) -> Result<Quoted> {
+        let start = self.at + 1;
+        self.at = self.plain(start);
+        if self.peek() != Some(b'"') {
+            return self.other_string(start);
+        }
         self.at += 1;
-        let start = self.at;
-        let mut escaped = false;
+        Ok(Quoted { start, end: self.at - 1, escaped: false })
+    }
+
+    /// The same of a string that is not plain, from the first byte on that is none.
+    fn other_string(&mut self, start: usize) -> Result<Quoted> {
         loop {
-            let plain = self.bytes.get(self.at..).unwrap_or_default().iter();
-            self.at += plain.take_while(|byte| !matches!(byte, b'"' | b'\\' | ..b' ')).count();
             match self.peek() {
                 Some(b'"') => break,
-                Some(b'\\') => {
-                    escaped = true;
-                    self.escape()?;
-                }
+                Some(b'\\') => self.escape()?,
                 Some(_) => return Err(self.expected("a character that is no control character")),
                 None => return Err(self.expected("the end of a string")),
             }
+            self.at = self.plain(self.at);
         }
-        let text = self.text.get(start..self.at).unwrap_or_default(); // both ends stand at quotes
         self.at += 1;
-        Ok(Quoted { text, escaped, start })
+        Ok(Quoted { start, end: self.at - 1, escaped: true })
+    }
+
+    /// The text that a string means.
+    fn resolved(&self, quoted: &Quoted) -> Result<Cow<'l, str>> {
+        let text = self.text.get(quoted.start..quoted.end).unwrap_or_default(); // both ends stand at quotes
+        if !quoted.escaped {
+            return Ok(Cow::Borrowed(text));
+        }
+        serde_json::from_str(&format!("\"{text}\"")).map(Cow::Owned).map_err(|_| {
+            // The one thing that is left: half of a surrogate pair.
+            Error::invalid("an escape in it is half of a surrogate pair").at(quoted.start as u64)
+        })
     }
 
     fn escape(&mut self) -> Result<()> {
@@ -271,90 +322,12 @@ impl<'l> Scanner<'l> {
     }
 }
 
-/// A string between its quotes, whose escapes are sound one by one.
-struct Quoted<'l> {
-    text: &'l str,
-    escaped: bool,
+/// Where a string stands between its quotes. Its escapes are sound one by one.
+struct Quoted {
     start: usize,
-}
-
-impl<'l> Quoted<'l> {
-    /// The text that it means.
-    fn resolved(&self) -> Result<Cow<'l, str>> {
-        if !self.escaped {
-            return Ok(Cow::Borrowed(self.text));
-        }
-        let quoted = format!("\"{}\"", self.text);
-        serde_json::from_str(&quoted).map(Cow::Owned).map_err(|_| {
-            // The one thing that is left: half of a surrogate pair.
-            Error::invalid("an escape in it is half of a surrogate pair").at(self.start as u64)
-        })
-    }
+    end: usize,
+    escaped: bool,
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn id(line: &str) -> Option<String> {
-        scan(line.as_bytes()).unwrap().id.map(Cow::into_owned)
-    }
-
-    fn said(line: &str) -> String {
-        scan(line.as_bytes()).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn white_space_between_tokens_goes() {
-        let json = br#" { "a b" : [ 1 , "\" x \\" ] ,
-            "c" : " \\\" " } "#;
-        assert_eq!(compact(json), br#"{"a b":[1,"\" x \\"],"c":" \\\" "}"#);
-    }
-
-    #[test]
-    fn the_right_id_is_found() {
-        for (line, wanted) in [
-            (r#"{"_id":"a"}"#, Some("a")),
-            (r#" { "x" : [ { "_id" : "no" } , {} , [ ] ] , "_id" : "b" } "#, Some("b")),
-            (r#"{"x":"\"_id\":\"no\"","_id":"c"}"#, Some("c")),
-            (r#"{"\u005fid":"\u0064"}"#, Some("d")),
-            (r#"{"_id":"first","_id":"last"}"#, Some("last")),
-            (r#"{"a":{"_id":"no"}}"#, None),
-            (r#"{"n":[-0.5e+7,1E-2,0,10],"t":true,"f":false,"z":null,"_id":"e"}"#, Some("e")),
-            ("{}", None),
-        ] {
-            assert_eq!(id(line).as_deref(), wanted, "{line}");
-        }
-    }
-
-    #[test]
-    fn what_is_wrong_is_said_with_its_byte() {
-        for (line, wanted) in [
-            ("", "the line is empty (byte 0)"),
-            ("[]", "'[' stands where an object (\"{\") is expected (byte 0)"),
-            (r#"{"_id":7}"#, "'7' stands where the string that an _id is is expected (byte 7)"),
-            (r#"{"a":01}"#, "'1' stands where \",\" or \"}\" is expected (byte 6)"),
-            (r#"{"a":1,}"#, "'}' stands where the name of a member is expected (byte 7)"),
-            (r#"{"a":1"#, "\"}\": needs 1 byte, 0 available (byte 6)"),
-            (r#"{"a":"\x"}"#, "'x' stands where an escape is expected (byte 7)"),
-            (r#"{"a":[1 2]}"#, "'2' stands where \",\" or \"]\" is expected (byte 8)"),
-            (r#"{"a":nul}"#, "'}' stands where null is expected (byte 8)"),
-            ("{} {}", "'{' stands where the end of the line is expected (byte 3)"),
-            (
-                "{\"a\":\"\u{1}\"}",
-                "'\\u{1}' stands where a character that is no control character is expected (byte 6)",
-            ),
-            (r#"{"_id":"\ud800"}"#, "an escape in it is half of a surrogate pair (byte 8)"),
-        ] {
-            assert_eq!(said(line), wanted, "{line}");
-        }
-        assert_eq!(scan(b"{\"a\":\"\xff\"}").unwrap_err().to_string(), "it is not UTF-8 (byte 6)");
-    }
-
-    #[test]
-    fn brackets_are_counted() {
-        let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
-        assert_eq!(id(&deep(127)), None);
-        assert_eq!(said(&deep(128)), "the nesting of values 129 exceeds the limit 128 (byte 132)");
-    }
-}
+mod tests;

@@ -2,7 +2,12 @@
 //!
 //! First all of the input is gone through, in parts and by several threads; only when nothing is wrong with any line the ids are put, and
 //! the lines appended, as they are where nothing has to be changed, straight from the input and in large pieces. So of an input with an
-//! error nothing is put, and nothing has to be taken back.
+//! error nothing is put, and nothing has to be taken back. Where an id that is there already is no error either, and no line is left out
+//! for it, the ids are put while another thread appends.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::thread;
 
 use container_core::{Bytes, Error, Limits, Result, Source};
 
@@ -11,6 +16,8 @@ use crate::read::rebuild::whole_lines;
 use crate::wire::index::{AROUND, Entry};
 use crate::wire::lines::lines_from;
 use crate::write::collection::CollectionWriter;
+use crate::write::disk::Disk;
+use crate::write::ids::Ids;
 use crate::write::options::Durability;
 use crate::write::part::{Part, Rules, on_threads, render};
 use crate::{FORMAT_NAME, LoadOptions, Loaded, OnDuplicate};
@@ -63,9 +70,24 @@ impl CollectionWriter {
         // From here on it goes into files: what was put before goes first.
         let drained = self.drain();
         self.guarded(drained)?;
-        let loaded = self.put_parts(source, &mut windows, options)?;
-        let appended = self.append_parts(source, &windows, &rules, loaded.bytes);
-        self.guarded(appended)?;
+        let all = || windows.iter().flat_map(|window| &window.parts);
+        let (count, bytes) =
+            all().fold((0, 0), |(count, bytes), part| (count + part.documents, bytes + part.entries.len()));
+        self.ids.reserve(count, bytes)?;
+        let loaded = match options.on_duplicate {
+            // No line is left out, and none is an error: that was the last one.
+            OnDuplicate::Replace if threads != 1 && count > 0 => {
+                let loaded = self.put_and_append(source, &windows, &rules);
+                self.guarded(loaded)?
+            }
+            _ => {
+                let loaded = self.put_parts(source, &mut windows, options.on_duplicate)?;
+                let appended = self.append_parts(source, &windows, &rules, loaded.bytes);
+                self.guarded(appended)?;
+                loaded
+            }
+        };
+        self.shadow();
         Ok(loaded)
     }
 
@@ -90,58 +112,22 @@ impl CollectionWriter {
     }
 
     /// Puts the ids of all lines, and says which lines are left out.
-    fn put_parts(&mut self, source: &Source, windows: &mut [Window], options: &LoadOptions) -> Result<Loaded> {
-        let all = || windows.iter().flat_map(|window| &window.parts);
-        let (count, bytes) =
-            all().fold((0, 0), |(count, bytes), part| (count + part.documents, bytes + part.entries.len()));
-        self.ids.reserve(count, bytes)?;
+    fn put_parts(&mut self, source: &Source, windows: &mut [Window], on: OnDuplicate) -> Result<Loaded> {
+        let offset = self.written + u64::from(self.needs_feed);
         self.ids.begin();
-        let mut loaded = Loaded::default();
-        let mut offset = self.written + u64::from(self.needs_feed);
+        let mut put = Put { ids: &mut self.ids, seen: &self.loose.seen, on, offset, loaded: Loaded::default() };
         for part in windows.iter_mut().flat_map(|window| &mut window.parts) {
-            let put = self.put_part(part, options.on_duplicate, &mut offset, &mut loaded);
-            if let Err(error) = put {
-                self.ids.roll_back();
-                return Err(numbered(error, source));
-            }
-        }
-        self.ids.commit();
-        if !self.loose.seen.is_empty() {
-            let covered = |id: &String| self.ids.find(id.as_bytes()).is_some();
-            let shadowed: Vec<String> = self.loose.seen.iter().filter(|id| covered(id)).cloned().collect();
-            for id in shadowed {
-                self.loose.seen.remove(&id);
-                self.loose.shadowed.insert(id);
-            }
-        }
-        Ok(loaded)
-    }
-
-    fn put_part(&mut self, part: &mut Part, on: OnDuplicate, offset: &mut u64, loaded: &mut Loaded) -> Result<()> {
-        let mut at = 0;
-        while let Some(entry) = crate::read::table::entry_at(&part.entries, at) {
-            at += (AROUND + entry.id.len()) as u64;
-            if on != OnDuplicate::Replace && self.is_there(&entry) {
-                if on == OnDuplicate::Refuse {
-                    let id = String::from_utf8_lossy(entry.id).into_owned();
-                    return Err(Error::usage("there is a document of this id already").at(entry.offset).in_key(id));
+            match put.part(part) {
+                Ok(left_out) => part.left_out = left_out,
+                Err(error) => {
+                    self.ids.roll_back();
+                    return Err(numbered(error, source));
                 }
-                part.left_out.push(entry.offset);
-                loaded.kept += 1;
-                continue;
             }
-            let replaced = self.ids.put(entry.id, *offset, entry.length)?;
-            *offset += u64::from(entry.length);
-            loaded.replaced += u64::from(replaced.is_some());
-            loaded.documents += 1;
-            loaded.bytes += u64::from(entry.length);
         }
-        Ok(())
-    }
-
-    fn is_there(&self, entry: &Entry<'_>) -> bool {
-        self.ids.find(entry.id).is_some()
-            || !self.loose.seen.is_empty() && std::str::from_utf8(entry.id).is_ok_and(|id| self.loose.seen.contains(id))
+        let loaded = put.loaded;
+        self.ids.commit();
+        Ok(loaded)
     }
 
     /// Appends the lines whose ids were put.
@@ -149,49 +135,139 @@ impl CollectionWriter {
         if wanted == 0 {
             return Ok(());
         }
+        self.begin_append()?;
+        let appended = append(&self.disk, &mut self.data, source, windows, rules)?;
+        self.end_append(appended, wanted)
+    }
+
+    /// Both at once, where every line is taken: another thread appends.
+    fn put_and_append(&mut self, source: &Source, windows: &[Window], rules: &Rules) -> Result<Loaded> {
+        self.begin_append()?;
+        let (on, offset) = (OnDuplicate::Replace, self.written);
+        let mut put = Put { ids: &mut self.ids, seen: &self.loose.seen, on, offset, loaded: Loaded::default() };
+        let (disk, data) = (&self.disk, &mut self.data);
+        let appended = thread::scope(|scope| {
+            let appended = scope.spawn(move || append(disk, data, source, windows, rules));
+            let mut parts = windows.iter().flat_map(|window| &window.parts);
+            let all_put = parts.try_for_each(|part| put.part(part).map(drop));
+            let appended = appended.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            all_put.and(appended)
+        })?;
+        let loaded = put.loaded;
+        self.end_append(appended, loaded.bytes)?;
+        Ok(loaded)
+    }
+
+    /// Before lines are appended: from here on an error is one after which nothing goes on.
+    fn begin_append(&mut self) -> Result<()> {
         self.begin_journal(false)?;
         self.is_changed = true;
-        let in_data = |error: Error| error.in_file(format!("{META}/{DATA}"));
-        let mut bytes_written = 0;
         if self.needs_feed {
             self.disk.append("data", &mut self.data, b"\n").map_err(in_data)?;
             self.written += 1;
+            self.needs_feed = false;
         }
-        for found in windows {
-            let bytes = window(source, found.at)?;
-            // Parts that are taken as they are lie one behind the other: they are written together.
-            let mut plain: Option<(usize, usize)> = None;
-            for part in &found.parts {
-                if part.is_plain && part.left_out.is_empty() {
-                    plain = Some((plain.map_or(part.start, |(start, _)| start), part.end));
-                    continue;
-                }
-                if let Some((start, end)) = plain.take() {
-                    bytes_written += self.append_all(bytes.get(start..end).unwrap_or_default())?;
-                }
-                let changed = part.render(&bytes, found.at, rules)?;
-                bytes_written += self.append_all(&changed)?;
-            }
-            if let Some((start, end)) = plain {
-                bytes_written += self.append_all(bytes.get(start..end).unwrap_or_default())?;
-            }
-        }
-        if bytes_written != wanted {
+        Ok(())
+    }
+
+    fn end_append(&mut self, appended: u64, wanted: u64) -> Result<()> {
+        if appended != wanted {
             return Err(Error::invalid("the input changed while it was read"));
         }
-        (self.covered, self.is_tail_alive, self.needs_feed) = (self.written, true, false);
+        self.written += appended;
+        (self.covered, self.is_tail_alive) = (self.written, true);
         match self.shared.options.durability {
             Durability::EveryPut => self.disk.sync("data", &self.data),
             _ => Ok(()),
         }
     }
 
-    fn append_all(&mut self, bytes: &[u8]) -> Result<u64> {
-        let in_data = |error: Error| error.in_file(format!("{META}/{DATA}"));
-        self.disk.append("data", &mut self.data, bytes).map_err(in_data)?;
-        self.written += bytes.len() as u64;
-        Ok(bytes.len() as u64)
+    /// Files of documents that have a line now are not seen any more.
+    fn shadow(&mut self) {
+        if self.loose.seen.is_empty() {
+            return;
+        }
+        let covered = |id: &String| self.ids.find(id.as_bytes()).is_some();
+        let shadowed: Vec<String> = self.loose.seen.iter().filter(|id| covered(id)).cloned().collect();
+        for id in shadowed {
+            self.loose.seen.remove(&id);
+            self.loose.shadowed.insert(id);
+        }
     }
+}
+
+/// Ids that are put, part by part.
+struct Put<'w> {
+    ids: &'w mut Ids,
+    /// Documents in files of their own.
+    seen: &'w HashSet<String>,
+    on: OnDuplicate,
+    /// Where the next line will begin.
+    offset: u64,
+    loaded: Loaded,
+}
+
+impl Put<'_> {
+    /// Puts those of a part; which lines are left out comes back, in their order.
+    fn part(&mut self, part: &Part) -> Result<Vec<u64>> {
+        let mut left_out = Vec::new();
+        let mut at = 0;
+        while let Some(entry) = crate::read::table::entry_at(&part.entries, at) {
+            at += (AROUND + entry.id.len()) as u64;
+            if self.on != OnDuplicate::Replace && self.is_there(&entry) {
+                if self.on == OnDuplicate::Refuse {
+                    let id = String::from_utf8_lossy(entry.id).into_owned();
+                    return Err(Error::usage("there is a document of this id already").at(entry.offset).in_key(id));
+                }
+                left_out.push(entry.offset);
+                self.loaded.kept += 1;
+                continue;
+            }
+            let replaced = self.ids.put(entry.id, self.offset, entry.length)?;
+            self.offset += u64::from(entry.length);
+            self.loaded.replaced += u64::from(replaced.is_some());
+            self.loaded.documents += 1;
+            self.loaded.bytes += u64::from(entry.length);
+        }
+        Ok(left_out)
+    }
+
+    fn is_there(&self, entry: &Entry<'_>) -> bool {
+        self.ids.find(entry.id).is_some()
+            || !self.seen.is_empty() && std::str::from_utf8(entry.id).is_ok_and(|id| self.seen.contains(id))
+    }
+}
+
+/// Appends the lines that are not left out; says how many bytes they were.
+fn append(disk: &Disk, data: &mut File, source: &Source, windows: &[Window], rules: &Rules) -> Result<u64> {
+    let mut appended = 0;
+    let mut write = |bytes: &[u8]| {
+        appended += bytes.len() as u64;
+        disk.append("data", data, bytes).map_err(in_data)
+    };
+    for found in windows {
+        let bytes = window(source, found.at)?;
+        // Parts that are taken as they are lie one behind the other: they are written together.
+        let mut plain: Option<(usize, usize)> = None;
+        for part in &found.parts {
+            if part.is_plain && part.left_out.is_empty() {
+                plain = Some((plain.map_or(part.start, |(start, _)| start), part.end));
+                continue;
+            }
+            if let Some((start, end)) = plain.take() {
+                write(bytes.get(start..end).unwrap_or_default())?;
+            }
+            write(&part.render(&bytes, found.at, rules)?)?;
+        }
+        if let Some((start, end)) = plain {
+            write(bytes.get(start..end).unwrap_or_default())?;
+        }
+    }
+    Ok(appended)
+}
+
+fn in_data(error: Error) -> Error {
+    error.in_file(format!("{META}/{DATA}"))
 }
 
 /// The next lines of an input: all of them where they lie in memory.
