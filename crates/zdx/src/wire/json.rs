@@ -25,8 +25,7 @@ pub fn scan(line: &[u8]) -> Result<Scanned<'_>> {
     let text =
         std::str::from_utf8(line).map_err(|error| Error::invalid("it is not UTF-8").at(error.valid_up_to() as u64))?;
     let mut scanner = Scanner { text, bytes: line, at: 0, open: 0, depth: 0, id: None };
-    scanner.white();
-    match scanner.peek() {
+    match scanner.token() {
         Some(b'{') => scanner.object()?,
         Some(_) => return Err(scanner.expected("an object (\"{\")")),
         None => return Err(Error::invalid("the line is empty").at(0)),
@@ -82,10 +81,14 @@ impl<'l> Scanner<'l> {
         self.bytes.get(self.at).copied()
     }
 
+    /// The next byte that is no white space.
     #[inline]
-    fn white(&mut self) {
-        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
-            self.at += 1;
+    fn token(&mut self) -> Option<u8> {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
+                other => return other,
+            }
         }
     }
 
@@ -118,8 +121,7 @@ impl<'l> Scanner<'l> {
         self.push(true)?;
         let mut is_first = true;
         while self.depth > 0 {
-            self.white();
-            let Some(byte) = self.peek() else { return Err(self.end_expected()) };
+            let Some(byte) = self.token() else { return Err(self.end_expected()) };
             let is_object = self.inside_object();
             if byte == if is_object { b'}' } else { b']' } {
                 self.at += 1;
@@ -133,20 +135,15 @@ impl<'l> Scanner<'l> {
                     return Err(self.expected(if is_object { "\",\" or \"}\"" } else { "\",\" or \"]\"" }));
                 }
                 self.at += 1;
-                self.white();
             }
             is_first = false;
-            if is_object {
-                if self.member()? {
-                    continue;
-                }
-                self.white();
+            if is_object && self.member()? {
+                continue;
             }
-            let Some(byte) = self.peek() else { return Err(self.end_expected()) };
+            let Some(byte) = self.token() else { return Err(self.end_expected()) };
             is_first = self.value(byte)?;
         }
-        self.white();
-        if self.at < self.bytes.len() { Err(self.expected("the end of the line")) } else { Ok(()) }
+        if self.token().is_some() { Err(self.expected("the end of the line")) } else { Ok(()) }
     }
 
     #[cold]
@@ -157,19 +154,17 @@ impl<'l> Scanner<'l> {
     /// A name and its colon; where it is the document's own id its value, too, and then it says so.
     #[inline]
     fn member(&mut self) -> Result<bool> {
-        if self.peek() != Some(b'"') {
+        if self.token() != Some(b'"') {
             return Err(self.expected("the name of a member"));
         }
         let name = self.string()?;
         let is_id = self.depth == 1 && self.is_id(&name)?;
-        self.white();
-        if self.peek() != Some(b':') {
+        if self.token() != Some(b':') {
             return Err(self.expected("\":\""));
         }
         self.at += 1;
         if is_id {
-            self.white();
-            if self.peek() != Some(b'"') {
+            if self.token() != Some(b'"') {
                 return Err(self.expected("the string that an _id is"));
             }
             let id = self.string()?;
@@ -252,7 +247,7 @@ impl<'l> Scanner<'l> {
     }
 
     /// The first byte from here on that is no plain one of a string, or the end.
-    #[inline]
+    #[inline(always)] // as string()
     fn plain(&self, mut at: usize) -> usize {
         let mut rest = self.bytes.get(at..).unwrap_or_default();
         while let Some((word, behind)) = rest.split_first_chunk() {
@@ -265,7 +260,7 @@ impl<'l> Scanner<'l> {
     }
 
     /// From one quote behind the other.
-    #[inline]
+    #[inline(always)] // a call takes longer than most strings
     fn string(&mut self) -> Result<Quoted> {
         let start = self.at + 1;
         self.at = self.plain(start);

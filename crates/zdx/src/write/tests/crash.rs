@@ -4,9 +4,11 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use container_core::Source;
+
 use super::{options, read, recover};
-use crate::StoreWriter;
-use crate::write::disk::Hook;
+use crate::write::disk::{Disk, Hook};
+use crate::{LoadOptions, StoreWriter};
 
 #[test]
 fn a_failed_write_ends_it_and_says_so() {
@@ -66,5 +68,64 @@ fn a_failed_write_ends_it_and_says_so() {
             }
         }
         assert!(failed >= 8, "{failed}");
+    }
+}
+
+#[test]
+fn of_a_load_whose_write_failed_the_first_lines_are_there() {
+    let lines: Vec<String> = (0..200).map(|n| format!("{{\"_id\":\"doc-{}\",\"n\":{n}}}\n", n % 150)).collect();
+    let text = lines.concat();
+    for (threads, through) in [1, 4].into_iter().flat_map(|threads| [0, 1, 1000].map(|through| (threads, through))) {
+        let mut failed = 0;
+        for at in 0.. {
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path();
+            StoreWriter::open(root, options()).unwrap().collection("c").unwrap().finish().unwrap();
+            // No line feed ends it: that is a step of its own.
+            fs::write(root.join("collections/c/meta/data.jsonl"), "{\"_id\":\"before\"}").unwrap();
+            let steps = Arc::new(AtomicU64::new(0));
+            let counter = Arc::clone(&steps);
+            let store = StoreWriter::open(root, options()).unwrap();
+            let mut writer = store.collection("c").unwrap();
+            writer.disk = Disk::new(
+                Hook::new(move |_, bytes| match counter.fetch_add(1, Ordering::SeqCst) == at {
+                    true if bytes <= through => Err(std::io::Error::other("injected")),
+                    true => Ok(through),
+                    false => Ok(bytes),
+                }),
+                container_core::Sync::Never,
+            );
+            let source = Source::from(text.clone().into_bytes());
+            let loaded = writer.load(&source, &LoadOptions::default().with_threads(threads));
+            if let Err(error) = &loaded {
+                failed += 1;
+                assert!(error.to_string().contains("cannot write the "), "{error}");
+                let error = writer.put("other", &serde_json::json!({})).unwrap_err().to_string();
+                assert!(error.contains("a write failed before: the collection has to be opened anew"), "{error}");
+                let error = writer.load(&source, &LoadOptions::default()).unwrap_err().to_string();
+                assert!(error.contains("a write failed before"), "{error}");
+            }
+            drop((writer, store));
+            let store = StoreWriter::open(root, options()).unwrap();
+            store.collection("c").unwrap().finish().unwrap();
+            drop(store);
+            let after = read(root);
+            let whole = |count: usize| {
+                let mut wanted = std::collections::BTreeMap::new();
+                wanted.insert("before".to_owned(), "{\"_id\":\"before\"}".to_owned());
+                for (n, line) in lines.iter().enumerate().take(count) {
+                    wanted.insert(format!("doc-{}", n % 150), line.trim_end().to_owned());
+                }
+                wanted
+            };
+            match loaded {
+                Ok(_) => assert!(after.into_iter().eq(whole(200))),
+                Err(_) => assert!((0..=lines.len()).any(|count| after.clone().into_iter().eq(whole(count)))),
+            }
+            if steps.load(Ordering::SeqCst) <= at {
+                break;
+            }
+        }
+        assert!(failed >= 3, "{failed}");
     }
 }
