@@ -290,11 +290,17 @@ impl Collection {
         Ok(row.map(|row| places.len() as u64 + row as u64))
     }
 
+    /// The data, where they lie in memory.
+    #[inline]
+    pub(crate) fn memory(&self) -> &[u8] {
+        self.data.as_ref().and_then(Source::as_slice).unwrap_or_default()
+    }
+
     /// The entry of an id.
     #[inline]
     fn find(&self, id: &str) -> Result<Option<Entry<'_>>> {
         if let Some((table, _)) = self.resolved.get() {
-            return Ok(table.find(id.as_bytes()).map(|(_, entry)| entry));
+            return Ok(table.find_line(id.as_bytes(), self.memory()));
         }
         self.find_at_first(id)
     }

@@ -1,12 +1,12 @@
 //! Look-ups of many ids, which wait for memory together and not one after another.
 
 use std::collections::VecDeque;
-use std::hint::black_box;
 
-use container_core::{Result, Source};
+use container_core::Result;
 
 use crate::read::collection::Collection;
 use crate::read::document::Document;
+use crate::read::table::touch_byte;
 use crate::wire::index::Entry;
 
 /// Look-ups that are under way at the same time.
@@ -46,15 +46,11 @@ impl<'c, I: Iterator<Item: AsRef<str>>> Many<'c, I> {
         let mut hashes = [0; BATCH];
         for ((id, _), hash) in self.found.iter().zip(&mut hashes) {
             *hash = table.hash(id.as_ref().as_bytes());
-            black_box(table.first_position(*hash));
         }
-        let index: &[u8] = table.bytes();
-        for (_, hash) in self.found.iter().zip(hashes) {
-            touch_byte(index, table.first_position(hash));
-        }
-        let data = self.collection.data.as_ref().and_then(Source::as_slice).unwrap_or_default();
+        table.touch(hashes.get(..self.found.len()).unwrap_or_default());
+        let data = self.collection.memory();
         for ((id, entry), hash) in self.found.iter_mut().zip(hashes) {
-            *entry = table.find_hashed(hash, id.as_ref().as_bytes()).map(|(_, entry)| entry);
+            *entry = table.find_hashed(hash, id.as_ref().as_bytes(), |_| ()).map(|(_, entry)| entry);
             if let Some(entry) = entry {
                 touch_line(data, entry);
             }
@@ -68,12 +64,6 @@ impl<'c, I: Iterator<Item: AsRef<str>>> Many<'c, I> {
 fn touch_line(data: &[u8], entry: &Entry<'_>) {
     let end = u64::from(entry.length).min(LINE_BYTES);
     (0..end).step_by(CACHE_LINE).for_each(|at| touch_byte(data, entry.offset.checked_add(at)));
-}
-
-/// Has the byte at a place fetched, whatever it is.
-#[inline]
-fn touch_byte(bytes: &[u8], at: Option<u64>) {
-    black_box(at.and_then(|at| bytes.get(usize::try_from(at).ok()?)).copied());
 }
 
 impl<'c, I: Iterator<Item: AsRef<str>>> Iterator for Many<'c, I> {

@@ -62,7 +62,7 @@ impl Entries {
 pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limits) -> Result<(Table, Condition)> {
     let mut condition = Condition::default();
     let journal = found.journal.as_deref().and_then(|bytes| Journal::parse(bytes, data.len()).ok().flatten());
-    let (table, mark) = match found.index.as_ref().map(|bytes| (bytes, read_index(bytes, threads))) {
+    let (table, mark) = match found.index.as_ref().map(|bytes| (bytes, read_index(bytes, data.len(), threads))) {
         Some((bytes, Ok((table, state)))) => {
             condition.index = state;
             (Some(table), journal.as_ref().map(|_| IndexMark::of(bytes)))
@@ -110,7 +110,7 @@ pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limi
     if table.is_none() && journal.is_none() {
         // As they are: of a million documents a copy takes longer than the table.
         condition.unindexed = walked.documents;
-        let all = Table::build(walked.into_index(), threads)?;
+        let all = Table::build_for(walked.into_index(), data.len(), threads)?;
         condition.superseded = twice(&all);
         return Ok((all, condition));
     }
@@ -129,15 +129,15 @@ pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limi
             all.push(&entry)?;
         }
     }
-    let all = Table::build(all.finish(), threads)?;
+    let all = Table::build_for(all.finish(), data.len(), threads)?;
     condition.superseded = table.as_ref().map_or_else(|| twice(&all), twice);
     Ok((all, condition))
 }
 
 /// An index of either kind.
-fn read_index(bytes: &Bytes, threads: usize) -> Result<(Table, IndexState)> {
+fn read_index(bytes: &Bytes, data: u64, threads: usize) -> Result<(Table, IndexState)> {
     if bytes.starts_with(&MAGIC) || bytes.starts_with(&MAGIC_DESCRIBED) || bytes.is_empty() {
-        return Ok((Table::build(bytes.clone(), threads)?, IndexState::Valid));
+        return Ok((Table::build_for(bytes.clone(), data, threads)?, IndexState::Valid));
     }
     let mut entries = Entries::new(bytes.len());
     for entry in text_index::lines(bytes) {
@@ -148,5 +148,5 @@ fn read_index(bytes: &Bytes, threads: usize) -> Result<(Table, IndexState)> {
             Err(_) => return Err(Index::parse(bytes).err().unwrap_or_else(|| Error::invalid("no index"))),
         }
     }
-    Ok((Table::build(entries.finish(), threads)?, IndexState::Text))
+    Ok((Table::build_for(entries.finish(), data, threads)?, IndexState::Text))
 }

@@ -1,13 +1,14 @@
 //! Where in an index each id is: a table of positions, beside the entries and without copies of them.
 //!
-//! A place of the table is a number of 64 bits: 40 for the position of an entry in the index and 24 of the id's hash, so that a look-up
-//! waits for one place of the table and then for the entry. The table is cut into shares by the first bits of the hash. Some million
+//! A place of the table is a number of 64 bits: the position of an entry in the index, about where its line lies in the data, and for the rest
+//! bits of the id's hash. So a look-up waits for one place of the table, and then for entry and line at once. The table is cut into shares by the first bits of the hash. Some million
 //! entries at a time are sorted by share, and then put into the shares, one after another, so that what is written to lies close together;
 //! different threads sort different entries, and fill different shares. What was sorted comes in the order of the entries: so of several
 //! entries of one id the last one stays, whatever the number of threads. The hash is seeded by chance: no file can be made that has all its
 //! ids in one place.
 
 use std::hash::{BuildHasher, Hasher};
+use std::hint::black_box;
 use std::thread;
 
 use container_core::{Bytes, Error, Pages, Result};
@@ -15,10 +16,16 @@ use foldhash::quality::RandomState;
 
 use crate::wire::index::{Entries, Entry, Index};
 
+mod slot;
+#[cfg(test)]
+mod tests;
+
+use slot::Slot;
+
 /// Indexes of fewer entries are walked over by one thread.
 const SMALL: u64 = 1 << 15;
 
-/// Bits of a position.
+/// Bits of a position, at most.
 const POSITION: u32 = 40;
 
 /// Of a larger table, two to this power shares.
@@ -36,13 +43,20 @@ pub(crate) struct Table {
     /// A whole index file.
     bytes: Bytes,
     slots: Pages<u64>,
+    shape: Shape,
+    hash: RandomState,
+    /// What the walk over the entries found.
+    pub(crate) seen: Seen,
+}
+
+/// Where in a table an id is searched, and what is found there.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    slot: Slot,
     /// Bits of the number of places.
     bits: u32,
     /// Places of a share.
     share: usize,
-    hash: RandomState,
-    /// What the walk over the entries found.
-    pub(crate) seen: Seen,
 }
 
 /// What is known of all entries together.
@@ -64,6 +78,11 @@ impl Table {
     /// # Errors
     /// As [`Index::parse`] and its entries; [`Invalid`](container_core::ErrorKind::Invalid) for an id that is not UTF-8.
     pub(crate) fn build(bytes: Bytes, threads: usize) -> Result<Self> {
+        Self::build_for(bytes, 0, threads)
+    }
+
+    /// The same, of an index whose lines lie in so many bytes of data: then [`find_line`](Self::find_line) knows about where they are.
+    pub(crate) fn build_for(bytes: Bytes, data: u64, threads: usize) -> Result<Self> {
         let index = Index::parse(&bytes)?;
         if bytes.len() as u64 >= 1 << POSITION {
             return Err(Error::limit("the length of an index", bytes.len() as u64, (1 << POSITION) - 1));
@@ -74,15 +93,16 @@ impl Table {
             0 => thread::available_parallelism().map_or(1, Into::into).min(1 << SHARE_BITS),
             some => some.min(1 << SHARE_BITS),
         };
+        let slot = Slot::of(bytes.len() as u64, data);
         let hash = RandomState::default();
         // So many entries lie in memory: their number, times 8 / 5, is far from the largest one.
         let mut places = usize::try_from(entries / 5 * 8 + 16).unwrap_or(usize::MAX).next_power_of_two();
         loop {
             let mut slots: Pages<u64> = Pages::zeroed(places);
             let share = if places < CUT { places } else { places >> SHARE_BITS };
-            let bits = places.trailing_zeros();
-            if let Some(seen) = fill(&index, &mut slots, share, bits, &hash, threads, ROUND)? {
-                return Ok(Self { slots, bits, share, hash, seen, bytes });
+            let shape = Shape { slot, bits: places.trailing_zeros(), share };
+            if let Some(seen) = fill(&index, &mut slots, shape, &hash, threads, ROUND)? {
+                return Ok(Self { slots, shape, hash, seen, bytes });
             }
             // A share was full: that takes a seed that cannot be met by chance, and still is no error.
             places *= 2;
@@ -112,7 +132,13 @@ impl Table {
 
     /// Where the entry that holds for this id begins in the index.
     pub(crate) fn find(&self, id: &[u8]) -> Option<(u64, Entry<'_>)> {
-        self.find_hashed(self.hash(id), id)
+        self.find_hashed(self.hash(id), id, |_| ())
+    }
+
+    /// The entry that holds for this id, whose line is wanted: memory gives both at once.
+    #[inline]
+    pub(crate) fn find_line(&self, id: &[u8], data: &[u8]) -> Option<Entry<'_>> {
+        self.find_hashed(self.hash(id), id, |line| touch_byte(data, line)).map(|(_, entry)| entry)
     }
 
     /// The hash of an id in this table.
@@ -121,29 +147,43 @@ impl Table {
         hash_of(&self.hash, id)
     }
 
-    /// The same as [`find`](Self::find), for an id whose hash is known.
+    /// The same as [`find`](Self::find), for an id whose hash is known. About where the line of each entry that may be the one lies, is told
+    /// before the entry is needed.
     #[inline]
-    pub(crate) fn find_hashed(&self, hash: u64, id: &[u8]) -> Option<(u64, Entry<'_>)> {
-        let (mut place, base) = first_place(hash, self.bits, self.share);
+    pub(crate) fn find_hashed(&self, hash: u64, id: &[u8], line: impl Fn(Option<u64>)) -> Option<(u64, Entry<'_>)> {
+        let (mut place, base) = self.shape.first_place(hash);
         loop {
             let slot = self.slots.get(place).copied().filter(|slot| *slot != 0)?;
-            if has_tag(slot, hash) {
-                let position = position_in(slot);
+            if self.shape.slot.has_tag(slot, hash) {
+                line(self.shape.slot.line(slot));
+                let position = self.shape.slot.position(slot);
                 if let Some(entry) = entry_at(&self.bytes, position)
                     && entry.id == id
                 {
                     return Some((position, entry));
                 }
             }
-            place = next_place(place, base, self.share);
+            place = next_place(place, base, self.shape.share);
         }
     }
 
-    /// The position in the first place where an id of this hash is searched: of its entry, as a rule.
-    #[inline]
-    pub(crate) fn first_position(&self, hash: u64) -> Option<u64> {
-        self.slots.get(first_place(hash, self.bits, self.share).0).map(|slot| position_in(*slot))
+    /// Has the places fetched where ids of these hashes are searched first, and then the entries that stand there: those of the ids, as a rule.
+    /// It is short, so that many of them are under way together.
+    pub(crate) fn touch(&self, hashes: &[u64]) {
+        let (slots, index): (&[u64], &[u8]) = (&self.slots, &self.bytes);
+        let shape = self.shape;
+        let place = |hash: &u64| slots.get(shape.first_place(*hash).0).copied();
+        for hash in hashes {
+            black_box(place(hash));
+        }
+        hashes.iter().for_each(|hash| touch_byte(index, place(hash).map(|found| shape.slot.position(found))));
     }
+}
+
+/// Has the byte at a place fetched, whatever it is.
+#[inline]
+pub(crate) fn touch_byte(bytes: &[u8], at: Option<u64>) {
+    black_box(at.and_then(|at| bytes.get(usize::try_from(at).ok()?)).copied());
 }
 
 #[inline]
@@ -159,12 +199,14 @@ pub(crate) fn entry_at(file: &[u8], position: u64) -> Option<Entry<'_>> {
     Entry::split(file.get(usize::try_from(position).ok()?..)?).map(|(entry, _)| entry)
 }
 
-/// The place that the first bits of a hash name, and the first one of its share.
-#[inline]
-fn first_place(hash: u64, bits: u32, share: usize) -> (usize, usize) {
-    // At least 16 places: so many bits are left that the result is a place.
-    let place = usize::try_from(hash >> (64 - bits)).unwrap_or(0);
-    (place, place & !(share - 1))
+impl Shape {
+    /// The place that the first bits of a hash name, and the first one of its share.
+    #[inline]
+    fn first_place(self, hash: u64) -> (usize, usize) {
+        // At least 16 places: so many bits are left that the result is a place.
+        let place = usize::try_from(hash >> (64 - self.bits)).unwrap_or(0);
+        (place, place & !(self.share - 1))
+    }
 }
 
 /// The place behind, in the same share.
@@ -173,32 +215,16 @@ const fn next_place(place: usize, base: usize, share: usize) -> usize {
     base | (place + 1) & (share - 1)
 }
 
-#[inline]
-const fn slot_of(hash: u64, position: u64) -> u64 {
-    // An entry stands behind the head: its position is never 0, and neither is this.
-    hash << POSITION | position
-}
-
-#[inline]
-const fn has_tag(slot: u64, hash: u64) -> bool {
-    (slot ^ hash << POSITION) >> POSITION == 0
-}
-
-#[inline]
-const fn position_in(slot: u64) -> u64 {
-    slot & ((1 << POSITION) - 1)
-}
-
 /// Fills a table of zeros; nothing where a share has no place left.
 fn fill(
     index: &Index<'_>,
     slots: &mut [u64],
-    share: usize,
-    bits: u32,
+    shape: Shape,
     hash: &RandomState,
     threads: usize,
     round: u64,
 ) -> Result<Option<Seen>> {
+    let Shape { slot, share, .. } = shape;
     let shares = slots.len() / share;
     let mut seen = Seen { entries: index.len(), is_in_order: true, ..Seen::default() };
     let mut sorted: Vec<Sorted> = (0..threads).map(|_| Sorted::new(shares)).collect();
@@ -217,7 +243,7 @@ fn fill(
                 (0..count).try_for_each(|_| entries.next().transpose().map(drop))?;
             }
         }
-        let walked = on_threads(parts, |(entries, count, sorted)| sorted.take(entries, count, hash, bits, share));
+        let walked = on_threads(parts, |(entries, count, sorted)| sorted.take(entries, count, shape, hash));
         for walked in walked {
             let walked = walked?;
             seen.is_in_order &= walked.is_in_order && (walked.first >= seen.covered);
@@ -229,7 +255,7 @@ fn fill(
         let put_in = on_threads(parts, |(first, slots)| {
             let mut shares = slots.chunks_mut(share).enumerate();
             shares.try_fold(0, |ids, (number, slots)| {
-                Some(ids + put_in(slots, first + number, &sorted, index.file(), bits)?)
+                Some(ids + put_in(slots, slot, first + number, &sorted, index.file())?)
             })
         });
         for ids in put_in {
@@ -255,8 +281,8 @@ fn on_threads<P: Send, T: Send>(mut parts: Vec<P>, work: impl Fn(P) -> T + Sync)
     })
 }
 
-/// Entries by the shares that they belong to: the hash of the id, and the position.
-struct Sorted(Vec<Vec<(u64, u64)>>);
+/// Entries by the shares that they belong to: the first place for the id, and what is to stand there.
+struct Sorted(Vec<Vec<(usize, u64)>>);
 
 /// What a walk over some entries found.
 struct Walked<'b> {
@@ -278,9 +304,8 @@ impl Sorted {
         &mut self,
         mut entries: Entries<'b>,
         count: u64,
+        shape: Shape,
         hash: &RandomState,
-        bits: u32,
-        share: usize,
     ) -> Result<Walked<'b>> {
         // A little more than by chance: few of them have to grow.
         let some = usize::try_from(count).unwrap_or(0) / self.0.len();
@@ -288,7 +313,7 @@ impl Sorted {
             sorted.clear();
             sorted.reserve(some + some / 32);
         }
-        let shift = share.trailing_zeros();
+        let shift = shape.share.trailing_zeros();
         let (mut first, mut is_in_order, mut covered) = (None, true, 0);
         for _ in 0..count {
             let position = entries.offset();
@@ -303,9 +328,9 @@ impl Sorted {
                 return Err(Error::invalid("an id in the index is not UTF-8").at(at));
             }
             let found = hash_of(hash, entry.id);
-            let (place, _) = first_place(found, bits, share);
+            let (place, _) = shape.first_place(found);
             if let Some(sorted) = self.0.get_mut(place >> shift) {
-                sorted.push((found, position));
+                sorted.push((place, shape.slot.holding(found, position, entry.offset)));
             }
         }
         Ok(Walked { first: first.unwrap_or(u64::MAX), is_in_order, covered, behind: entries })
@@ -313,25 +338,25 @@ impl Sorted {
 }
 
 /// Puts what belongs to a share into it; the number of ids that were not there, or nothing where there is no place left.
-fn put_in(slots: &mut [u64], number: usize, all: &[Sorted], file: &[u8], bits: u32) -> Option<u64> {
+fn put_in(slots: &mut [u64], slot: Slot, number: usize, all: &[Sorted], file: &[u8]) -> Option<u64> {
     let mut ids = 0;
-    for (hash, position) in all.iter().filter_map(|sorted| sorted.0.get(number)).flatten() {
-        let (mut place, base) = first_place(*hash, bits, slots.len());
-        place -= base;
-        let mut left = slots.len();
+    let share = slots.len();
+    for (place, new) in all.iter().filter_map(|sorted| sorted.0.get(number)).flatten() {
+        let mut place = place & (share - 1);
+        let mut left = share;
         loop {
-            let slot = slots.get_mut(place)?;
-            if *slot == 0 {
-                *slot = slot_of(*hash, *position);
+            let old = slots.get_mut(place)?;
+            if *old == 0 {
+                *old = *new;
                 ids += 1;
                 break;
             }
-            if has_tag(*slot, *hash) && id_at(file, position_in(*slot)) == id_at(file, *position) {
-                *slot = slot_of(*hash, *position);
+            if slot.have_one_tag(*old, *new) && id_at(file, slot.position(*old)) == id_at(file, slot.position(*new)) {
+                *old = *new;
                 break;
             }
             left = left.checked_sub(1).filter(|left| *left > 0)?;
-            place = next_place(place, 0, slots.len());
+            place = next_place(place, 0, share);
         }
     }
     Some(ids)
@@ -339,100 +364,4 @@ fn put_in(slots: &mut [u64], number: usize, all: &[Sorted], file: &[u8], bits: u
 
 fn id_at(file: &[u8], position: u64) -> Option<&[u8]> {
     entry_at(file, position).map(|entry| entry.id)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::wire::index::{head, put};
-
-    fn file(entries: impl IntoIterator<Item = (String, u64, u32)>) -> Bytes {
-        let entries: Vec<_> = entries.into_iter().collect();
-        let mut out = head(entries.len() as u64).to_vec();
-        for (id, offset, length) in &entries {
-            put(&Entry { id: id.as_bytes(), offset: *offset, length: *length }, &mut out).unwrap();
-        }
-        out.into()
-    }
-
-    #[test]
-    fn every_id_is_found_and_no_other() {
-        for (count, threads) in [(0u64, 1), (1, 1), (100, 4), (40_000, 1), (40_000, 3), (100_000, 0)] {
-            let table = Table::build(file((0..count).map(|n| (format!("doc-{n}"), n * 7, 7))), threads).unwrap();
-            assert_eq!(table.seen, Seen { entries: count, ids: count, is_in_order: true, covered: count * 7 });
-            for n in 0..count {
-                let id = format!("doc-{n}");
-                let (position, entry) = table.find(id.as_bytes()).unwrap();
-                assert_eq!((entry.id, entry.offset, entry.length), (id.as_bytes(), n * 7, 7));
-                assert_eq!(table.entry(position), Some(entry));
-            }
-            assert!(table.find(b"doc-").is_none() && table.find(format!("doc-{count}").as_bytes()).is_none());
-            assert_eq!(table.entries().count() as u64, count);
-        }
-    }
-
-    #[test]
-    fn of_entries_with_one_id_the_last_one_holds() {
-        for threads in [1, 4] {
-            let entries = (0..100_000u64).map(|n| (format!("{}", n % 40_000), n, 1));
-            let table = Table::build(file(entries), threads).unwrap();
-            assert_eq!((table.seen.entries, table.seen.ids), (100_000, 40_000));
-            for n in 0..40_000u64 {
-                let last = if n < 20_000 { n + 80_000 } else { n + 40_000 };
-                assert_eq!(table.find(n.to_string().as_bytes()).unwrap().1.offset, last);
-            }
-        }
-    }
-
-    #[test]
-    fn order_and_end_are_known() {
-        let seen = |entries: &[(u64, u32)]| {
-            let named = entries.iter().enumerate().map(|(n, (offset, length))| (n.to_string(), *offset, *length));
-            Table::build(file(named), 1).unwrap().seen
-        };
-        assert!(seen(&[(0, 5), (5, 5), (11, 1)]).is_in_order);
-        assert!(!seen(&[(5, 5), (0, 5)]).is_in_order);
-        assert!(!seen(&[(0, 5), (4, 5)]).is_in_order);
-        assert_eq!(seen(&[(9, 5), (0, 5)]).covered, 14);
-        assert_eq!(seen(&[(u64::MAX, 5)]).covered, u64::MAX);
-    }
-
-    #[test]
-    fn rounds_and_threads_do_not_matter() {
-        let bytes = file((0..5000u64).map(|n| (format!("{}", n % 1999), n * 3, 3)));
-        let index = Index::parse(&bytes).unwrap();
-        let hash = RandomState::default();
-        let filled = |threads, round| {
-            let mut slots = vec![0; 8192];
-            let seen = fill(&index, &mut slots, 256, 13, &hash, threads, round).unwrap().unwrap();
-            (seen, slots)
-        };
-        let at_once = filled(1, 5000);
-        assert_eq!(at_once.0, Seen { entries: 5000, ids: 1999, is_in_order: true, covered: 15000 });
-        for (threads, round) in [(1, 1), (1, 999), (3, 1000), (4, 5000), (7, 5), (7, 4999)] {
-            assert_eq!(filled(threads, round), at_once, "{threads} {round}");
-        }
-        // What is out of order where two threads meet, is seen.
-        let bytes = file((0..100u64).map(|n| (n.to_string(), (n + 50) % 100 * 3, 3)));
-        let index = Index::parse(&bytes).unwrap();
-        let seen = fill(&index, &mut [0; 512], 512, 9, &hash, 2, 100).unwrap().unwrap();
-        assert_eq!((seen.is_in_order, seen.covered), (false, 300));
-    }
-
-    #[test]
-    fn a_full_share_is_no_endless_search() {
-        let bytes = file((0..20).map(|n| (n.to_string(), 0, 0)));
-        let index = Index::parse(&bytes).unwrap();
-        assert_eq!(fill(&index, &mut [0; 16], 16, 4, &RandomState::default(), 1, ROUND).unwrap(), None);
-    }
-
-    #[test]
-    fn damage_is_an_error() {
-        let bytes = file([("a".to_owned(), 0, 1), ("b".to_owned(), 1, 1)]);
-        let mut other = bytes.to_vec();
-        other[18] = 0xff;
-        let error = Table::build(other.into(), 1).unwrap_err().to_string();
-        assert_eq!(error, "an id in the index is not UTF-8 (byte 18)");
-        assert!(Table::build(bytes.slice(..bytes.len() - 1), 1).is_err());
-    }
 }
