@@ -140,6 +140,32 @@ fn duplicates_are_replaced_refused_or_kept() {
 }
 
 #[test]
+fn what_follows_a_load_lies_behind_it() {
+    for threads in [1, 4] {
+        let load = LoadOptions::default().with_threads(threads);
+        let ((), read, data) = with(|writer| {
+            writer.load(&source("{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":1}"), &load).unwrap();
+            writer.put("c", &json!({"n": 1})).unwrap();
+            assert_eq!(writer.get("b").unwrap().unwrap(), b"{\"_id\":\"b\",\"n\":1}");
+            assert_eq!(writer.get("c").unwrap().unwrap(), b"{\"_id\":\"c\",\"n\":1}");
+            writer.load(&source("{\"_id\":\"d\",\"n\":1}\n{\"_id\":\"a\",\"n\":2}\n"), &load).unwrap();
+            assert_eq!(writer.get("a").unwrap().unwrap(), b"{\"_id\":\"a\",\"n\":2}");
+            assert_eq!(writer.get("d").unwrap().unwrap(), b"{\"_id\":\"d\",\"n\":1}");
+            writer.put("e", &json!({"n": 1})).unwrap();
+            // It is the last line: its deletion must be seen.
+            assert!(writer.delete("e").unwrap());
+        });
+        assert_eq!(
+            data.lines().count(),
+            7,
+            "two, one, two, one that was deleted, and the last living one once more: {data}"
+        );
+        assert_eq!(read.keys().collect::<Vec<_>>(), ["a", "b", "c", "d"]);
+        assert_eq!((&*read["a"], &*read["c"]), ("{\"_id\":\"a\",\"n\":2}", "{\"_id\":\"c\",\"n\":1}"));
+    }
+}
+
+#[test]
 fn a_source_that_is_read_gives_the_same() {
     let mut text = String::new();
     for n in 0..300_000 {
