@@ -32,7 +32,9 @@ const TRIES: u32 = 64;
 /// A collection of documents, opened for reading.
 ///
 /// Opening reads the head of the index and nothing else. The first look-up by id walks over its entries; from the second one on, and for
-/// everything that concerns all documents, there is a table, which is built once (about 15 ms for a million documents). It is `Send + Sync`,
+/// everything that concerns all documents, there is a table, which is built once (about 15 ms for a million documents). Whoever will look up
+/// many ids saves the walk by asking for [`len`](Self::len) or [`condition`](Self::condition) first, or by [`get_many`](Self::get_many): then
+/// there is the table at once. It is `Send + Sync`,
 /// takes `&self` and holds no position: any number of threads may read at once.
 ///
 /// What it sees is the collection as it was when it was opened: documents that a writer appends later are not among it.

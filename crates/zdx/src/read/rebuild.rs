@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::thread;
 
-use container_core::{Bytes, Error, Limits, Result, Source};
+use container_core::{Bytes, Error, Limits, Result, Source, zeroed_vec};
 
 use crate::wire::index::{AROUND, Entry, HEAD, head, put};
-use crate::wire::lines::{Line, lines_from};
+use crate::wire::lines::{ESCAPE, Line, lines_from};
 
 /// What of data that are not in memory is read at once, at least.
 const WINDOW: u64 = 32 << 20;
@@ -14,11 +14,14 @@ const WINDOW: u64 = 32 << 20;
 /// Parts of data of fewer bytes are not divided among threads.
 const SMALL: usize = 1 << 20;
 
+/// Lines of so many bytes are looked at together, at least.
+const BLOCK: usize = 16 << 10;
+
 /// What a walk over lines found.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
-    /// Entries of an index, one behind the other, in the order of the lines.
-    pub(crate) entries: Vec<u8>,
+    /// Entries of an index, one behind the other, in the order of the lines; in front of them room for its head, where there are any.
+    index: Vec<u8>,
     /// How many.
     pub(crate) documents: u64,
     /// Lines that are no documents, and the first of them.
@@ -43,27 +46,86 @@ impl Walked {
 
     /// The entries as a whole index.
     pub(crate) fn into_index(mut self) -> Bytes {
-        self.entries.splice(..0, head(self.documents));
-        self.entries.into()
+        let head = head(self.documents);
+        match self.index.first_chunk_mut() {
+            Some(room) => *room = head,
+            None => self.index.extend_from_slice(&head),
+        }
+        self.index.into()
     }
 
-    fn add(&mut self, part: Self) {
-        // The first of many is taken as it is: it has the most room.
-        match self.entries.is_empty() {
-            true => self.entries = part.entries,
-            false => self.entries.extend_from_slice(&part.entries),
+    /// The entries alone.
+    fn entries(&self) -> &[u8] {
+        self.index.get(HEAD..).unwrap_or_default()
+    }
+
+    /// Bytes of the index.
+    pub(crate) fn index_bytes(&self) -> usize {
+        HEAD + self.entries().len()
+    }
+
+    /// Adds what was found behind. The entries come from several threads: they are joined by as many.
+    fn add(&mut self, mut parts: Vec<Self>) {
+        for part in &mut parts {
+            self.documents += part.documents;
+            self.passed_over += part.passed_over;
+            self.first = self.first.take().or(part.first.take());
+            self.torn = self.torn.or(part.torn);
         }
-        self.documents += part.documents;
-        self.passed_over += part.passed_over;
-        self.first = self.first.take().or(part.first);
-        self.torn = self.torn.or(part.torn);
+        parts.retain(|part| !part.entries().is_empty());
+        if let [part] = &mut parts[..]
+            && self.entries().is_empty()
+        {
+            self.index = std::mem::take(&mut part.index);
+            return;
+        }
+        let begin = self.index.len().max(HEAD);
+        let all = begin + parts.iter().map(|part| part.entries().len()).sum::<usize>();
+        if self.index.is_empty() {
+            self.index = zeroed_vec(all).unwrap_or_default();
+        }
+        self.index.resize(all, 0);
+        let mut rest = self.index.get_mut(begin..).unwrap_or_default();
+        thread::scope(|scope| {
+            for part in parts {
+                let Some((room, behind)) = std::mem::take(&mut rest).split_at_mut_checked(part.entries().len()) else {
+                    break;
+                };
+                rest = behind;
+                let mut copy = move || room.copy_from_slice(part.entries());
+                match rest.is_empty() {
+                    true => copy(),
+                    false => drop(scope.spawn(copy)),
+                }
+            }
+        });
+    }
+
+    /// Takes all lines of a block where each begins with a plain id and none can have another one: then nothing has to be searched in each of
+    /// them. False, and nothing is taken, where that is not so.
+    fn plain_lines(&mut self, block: &[u8], offset: u64) -> bool {
+        let (before, mut count) = (self.index.len(), 0);
+        let names = count_names(block);
+        let all = ESCAPE.find(block).is_none()
+            && lines_from(block, offset, 0).all(|line| {
+                count += 1;
+                let id = line.begins_with_id().filter(|_| line.is_ended && count <= names);
+                id.is_some_and(|id| put_line(id, line.offset, line.end - line.offset, &mut self.index).is_ok())
+            });
+        // Each line has one `_i`, in front of its id; an id may have more of them, and then it is not known where they are.
+        let is_plain = all && count == names;
+        match is_plain {
+            true => self.documents += count,
+            false => self.index.truncate(before),
+        }
+        is_plain
     }
 
     fn line(&mut self, line: &Line<'_>) {
         let length = line.end - line.offset;
         let found = match line.plain_id() {
-            Some(id) if line.is_ended => put_line(id.as_bytes(), line.offset, length, &mut self.entries),
-            _ => id_of(line).and_then(|id| put_line(id.as_bytes(), line.offset, length, &mut self.entries)),
+            Some(id) if line.is_ended => put_line(id.as_bytes(), line.offset, length, &mut self.index),
+            _ => id_of(line).and_then(|id| put_line(id.as_bytes(), line.offset, length, &mut self.index)),
         };
         match found {
             Ok(()) => self.documents += 1,
@@ -121,11 +183,12 @@ pub(crate) fn walk(data: &Source, from: u64, threads: usize, limits: Limits) -> 
         0 => thread::available_parallelism().map_or(1, Into::into),
         some => some,
     };
+    let mut walked = Walked::default();
     if let Some(all) = data.as_slice() {
         let rest = usize::try_from(from).ok().and_then(|from| all.get(from..)).unwrap_or_default();
-        return Ok(part_by_part(rest, from, threads));
+        walked.add(part_by_part(rest, from, threads));
+        return Ok(walked);
     }
-    let mut walked = Walked::default();
     let mut at = from;
     while at < data.len() {
         let window = whole_lines(data, at, limits)?;
@@ -153,7 +216,7 @@ pub(crate) fn whole_lines(data: &Source, at: u64, limits: Limits) -> Result<Byte
 }
 
 /// Divides whole lines among threads.
-fn part_by_part(bytes: &[u8], offset: u64, threads: usize) -> Walked {
+fn part_by_part(bytes: &[u8], offset: u64, threads: usize) -> Vec<Walked> {
     let each = bytes.len().div_ceil(threads.max(1)).max(SMALL);
     let mut parts = Vec::new();
     let (mut rest, mut at) = (bytes, offset);
@@ -171,19 +234,40 @@ fn part_by_part(bytes: &[u8], offset: u64, threads: usize) -> Walked {
         let last = last.map(|(part, at)| one_part(part, at));
         let others =
             others.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        let mut walked = Walked::default();
-        others.chain(last).for_each(|part| walked.add(part));
-        walked
+        others.chain(last).collect()
     })
 }
 
 fn one_part(bytes: &[u8], offset: u64) -> Walked {
     // A guess from the first line: of documents alike it is enough.
     let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |feed| feed + 1).max(64);
-    let mut walked =
-        Walked { entries: Vec::with_capacity(HEAD + bytes.len() / line * (AROUND + 16)), ..Walked::default() };
-    lines_from(bytes, offset, 0).for_each(|line| walked.line(&line));
+    let mut index = zeroed_vec(HEAD + bytes.len() / line * (AROUND + 16)).unwrap_or_default();
+    index.truncate(HEAD);
+    index.resize(HEAD, 0);
+    let mut walked = Walked { index, ..Walked::default() };
+    let (mut rest, mut at) = (bytes, offset);
+    while !rest.is_empty() {
+        let end = rest
+            .get(BLOCK..)
+            .and_then(|behind| memchr::memchr(b'\n', behind))
+            .map_or(rest.len(), |feed| BLOCK + feed + 1);
+        let (block, behind) = rest.split_at(end);
+        if !walked.plain_lines(block, at) {
+            lines_from(block, at, 0).for_each(|line| walked.line(&line));
+        }
+        (rest, at) = (behind, at + block.len() as u64);
+    }
     walked
+}
+
+/// How often `_i` stands there. Counted by bytes, which is faster than a search where there are many.
+fn count_names(bytes: &[u8]) -> u64 {
+    let behind = bytes.get(1..).unwrap_or_default();
+    // Of so few the number fits into a byte.
+    let counts = bytes.chunks(128).zip(behind.chunks(128)).map(|(one, other)| {
+        one.iter().zip(other).map(|(one, other)| u8::from(*one == b'_') & u8::from(*other == b'i')).sum::<u8>()
+    });
+    counts.map(u64::from).sum()
 }
 
 #[cfg(test)]
@@ -192,7 +276,7 @@ mod tests {
     use crate::wire::index::{Index, head};
 
     fn entries(walked: &Walked) -> Vec<(String, u64, u32)> {
-        let file = [&head(walked.documents)[..], &walked.entries].concat();
+        let file = [&head(walked.documents)[..], walked.entries()].concat();
         let index = Index::parse(&file).unwrap();
         let entries = index.entries().map(Result::unwrap);
         entries.map(|entry| (String::from_utf8(entry.id.to_vec()).unwrap(), entry.offset, entry.length)).collect()
@@ -236,6 +320,41 @@ mod tests {
     }
 
     #[test]
+    fn blocks_of_plain_lines_and_others_agree() {
+        let others = [
+            r#"{"_id":"b","x":{"_id":"c"}}"#,
+            r#"{"_id":"b","_id":"c"}"#,
+            r#"{"_id":"b","\u005fid":"c"}"#,
+            r#"{"_id":"b","_\u0069d":"c"}"#,
+            r#"{"_id":"b","x":"_i"}"#,
+            r#"{"_id":"x_id"}"#,
+            r#"{"x":1,"_id":"b"}"#,
+            r#"{"id":"b"}"#,
+            r#"{"_id":""}"#,
+            r#"{"_id":"b" }"#,
+            "_i",
+            "",
+        ];
+        for other in others {
+            for place in [0, 1, 700, 2999] {
+                let line = |n| match n == place {
+                    true => format!("{other}\n"),
+                    false => format!("{{\"_id\":\"d-{n}\",\"x\":1}}\n"),
+                };
+                let text: String = (0..3000).map(line).collect();
+                let mut slow = Walked { index: vec![0; HEAD], ..Walked::default() };
+                lines_from(text.as_bytes(), 5, 0).for_each(|line| slow.line(&line));
+                let fast = one_part(text.as_bytes(), 5);
+                assert!(fast.entries() == slow.entries(), "{other} {place}");
+                let known = |walked: &Walked| (walked.documents, walked.passed_over, walked.first.clone(), walked.torn);
+                assert_eq!(known(&fast), known(&slow), "{other} {place}");
+            }
+        }
+        let text = "_i".repeat(300) + "_";
+        assert_eq!((count_names(text.as_bytes()), count_names(b"_"), count_names(b"")), (300, 0, 0));
+    }
+
+    #[test]
     fn threads_windows_and_one_pass_agree() {
         let mut text = String::new();
         for n in 0..60_000 {
@@ -255,7 +374,7 @@ mod tests {
             walk(&file, 0, 2, Limits::default()).unwrap(),
         ];
         for other in others {
-            assert!(one.entries == other.entries);
+            assert!(one.entries() == other.entries());
             assert_eq!(
                 (one.documents, one.passed_over, &one.first),
                 (other.documents, other.passed_over, &other.first)

@@ -115,7 +115,7 @@ pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limi
         return Ok((all, condition));
     }
     let base = table.as_ref().map_or(0, |table| table.bytes().len());
-    let mut all = Entries::new(base + walked.entries.len() + HEAD);
+    let mut all = Entries::new(base + walked.index_bytes());
     let is_deleted =
         |entry: &Entry<'_>| journal.as_ref().is_some_and(|journal| journal.is_deleted(entry.id, entry.offset));
     for (_, entry) in table.iter().flat_map(Table::entries).filter(|(_, entry)| !is_deleted(entry)) {

@@ -83,15 +83,28 @@ impl<'b> Line<'b> {
     /// writes it or with a space behind the colon, and nothing behind could be another one. The rest of the line may be broken JSON all the same.
     #[must_use]
     pub fn plain_id(&self) -> Option<&'b str> {
+        let (id, rest) = self.split_id()?;
+        if NAME.find(rest).is_some() || spells_id(rest) {
+            return None;
+        }
+        std::str::from_utf8(id).ok()
+    }
+
+    /// The plain `_id` with which the line begins; what follows was not looked at.
+    #[inline]
+    pub(crate) fn begins_with_id(&self) -> Option<&'b [u8]> {
+        self.split_id().map(|(id, _)| id)
+    }
+
+    /// The plain `_id` with which the line begins, and what follows its quotation mark.
+    #[inline]
+    fn split_id(&self) -> Option<(&'b [u8], &'b [u8])> {
         let behind = self.bytes.strip_prefix(b"{\"_id\":")?;
         let behind = behind.strip_prefix(b" ").unwrap_or(behind).strip_prefix(b"\"")?;
         let end = behind.iter().position(|byte| !id::allowed(*byte))?;
         let (id, rest) = behind.split_at_checked(end)?;
         let rest = rest.strip_prefix(b"\"").filter(|rest| matches!(rest.first(), Some(b',' | b'}')))?;
-        if id.is_empty() || NAME.find(rest).is_some() || spells_id(rest) {
-            return None;
-        }
-        std::str::from_utf8(id).ok()
+        (!id.is_empty()).then_some((id, rest))
     }
 
     /// Goes through its tokens.
