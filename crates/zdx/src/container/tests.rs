@@ -134,3 +134,31 @@ fn members_are_found_by_name() {
     let found: Vec<_> = found.into_iter().map(|(_, value)| json!(value)).collect();
     assert_eq!(found, [json!("1e400"), json!("[1, 2]"), json!(null)]);
 }
+
+#[test]
+fn a_document_behind_a_torn_one_is_told_and_read() {
+    use crate::wire::index::{Entry, head, put};
+    let folder = tempfile::tempdir().unwrap();
+    let torn = "{\"_id\":\"a\",\"x\":\"ab";
+    let lines = format!("{torn}{{\"_id\":\"b\"}}\n   \n{{\"_id\":\"c\"}}\n");
+    drop(store(folder.path(), &lines));
+    let mut index = head(3).to_vec();
+    for (id, offset, length) in [("b", torn.len() as u64, 12), ("blank", 30, 4), ("c", 34, 12)] {
+        put(&Entry { id: id.as_bytes(), offset, length }, &mut index).unwrap();
+    }
+    fs::write(folder.path().join("collections/c/meta/index.bin"), index).unwrap();
+    // The same data, now with the index.
+    let container = store(folder.path(), &lines);
+    let mut findings = Vec::new();
+    container
+        .verify(&container_core::VerifyOptions::default(), &mut |finding| findings.push(finding.error.to_string()))
+        .unwrap();
+    let has = |text: &str| findings.iter().any(|found| found.contains(text));
+    assert!(
+        has("the document stands behind the rest of another one in the same line (byte 18, key \"b\")"),
+        "{findings:?}"
+    );
+    assert!(has("the index names an empty line (byte 30, key \"blank\")"), "{findings:?}");
+    let b = crate::Store::open(folder.path()).unwrap().collection("c").unwrap();
+    assert_eq!(b.get("b").unwrap().unwrap().bytes(), b"{\"_id\":\"b\"}");
+}

@@ -4,6 +4,9 @@ use serde::Deserializer as _;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+/// Names in a path, at most: as many brackets may be in each other.
+const DEEPEST: usize = 128;
+
 /// Fields by their paths: names of members with dots between, as `address.city`.
 ///
 /// They are looked for while the document is gone through, and only they are built. An array has no members. Of a member that is there more
@@ -36,6 +39,11 @@ impl Fields {
         let mut fields = Self::default();
         for path in paths {
             let path = path.as_ref();
+            fields.leaves.push(path.rsplit('.').next().unwrap_or(path).to_owned());
+            // Nothing lies that deep in JSON that is read here.
+            if path.split('.').count() > DEEPEST {
+                continue;
+            }
             let mut node = &mut fields.root;
             for name in path.split('.') {
                 let known = node.children.iter().position(|(child, _)| child == name);
@@ -46,8 +54,7 @@ impl Fields {
                 let Some((_, child)) = node.children.get_mut(place) else { break };
                 node = child;
             }
-            node.ends.push(fields.leaves.len());
-            fields.leaves.push(path.rsplit('.').next().unwrap_or(path).to_owned());
+            node.ends.push(fields.leaves.len() - 1); // it was pushed above
         }
         fields
     }
@@ -288,6 +295,9 @@ mod tests {
             assert_eq!(found, by_hand(path), "{path}");
             assert_eq!(Fields::new([path]).values(DOCUMENT.as_bytes()).unwrap(), [by_hand(path)], "{path}");
         }
+        // A path deeper than any document leads to nothing, and takes no recursion.
+        let deep = Fields::new([&"a.".repeat(1_000_000), "a"]).values(DOCUMENT.as_bytes()).unwrap();
+        assert_eq!(deep, [None, Some(json!(2))]);
         let named = Fields::new(["b.d.e", "f.h", "none"]).of(DOCUMENT.as_bytes()).unwrap();
         assert_eq!(Value::Object(named), json!({"e": null, "h": 1.0}));
         for bad in ["[1]", "{\"a\":1", "{} x", "1"] {

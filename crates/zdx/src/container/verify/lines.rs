@@ -137,12 +137,16 @@ impl Plan<'_> {
         std::str::from_utf8(id).unwrap_or_default() // it was checked when the index was read
     }
 
-    /// An entry that names no beginning of a line, or the one of an empty line.
+    /// An entry that names no beginning of a line, or the one of an empty line. What it names may be read all the same.
     fn no_line(&self, place: Place, batch: &mut Batch) {
         batch.push(What::Entry, None, || {
             let error = match line_at(self.data, place.offset, place.length) {
                 Err(error) => error,
-                Ok(_) => Error::invalid("the index names an empty line").at(place.offset),
+                Ok(line) if line.iter().all(u8::is_ascii_whitespace) => {
+                    Error::invalid("the index names an empty line").at(place.offset)
+                }
+                Ok(_) => Error::invalid("the document stands behind the rest of another one in the same line")
+                    .at(place.offset),
             };
             in_data(error).in_key(self.id(place).to_owned())
         });
