@@ -26,6 +26,18 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof![Just("_id".to_owned()), "[_id\"\\\\ax]{0,5}"]
 }
 
+/// A text that is a value of JSON, or nearly, as its parser meets it and no writer makes it.
+fn some_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "-?(0|[1-9][0-9]{0,22})(\\.[0-9]{1,25})?([eE][-+]?[0-9]{1,3})?",
+        "-?[0-9]{0,4}\\.[0-9]{1,9}",
+        "[-+0-9.eE]{1,9}",
+        "\"([ -!#-\\[\\]-~\u{7f}-\u{ff}\u{1f600}]{0,20}(\\\\([\"\\\\/bfnrt]|u00[0-9a-fA-F]{2}|ud83d\\\\ude00))?){0,4}\"",
+        "\"[ -~\n\u{e9}]{0,12}\"",
+        "(true|false|null|\\[\\]|\\{\\}|[a-z]{1,6})",
+    ]
+}
+
 fn agree(line: &[u8]) {
     let shown =
         |value: serde_json::Result<Value>| value.map(|value| value.to_string()).map_err(|error| error.to_string());
@@ -63,6 +75,18 @@ proptest! {
             format!("{}:{value}", Value::from(name.as_str()))
         }).collect();
         agree(format!("{{{}}}", all.join(if pretty { " , " } else { "," })).as_bytes());
+    }
+
+    #[test]
+    fn texts(values in proptest::collection::vec((some_text(), some_text(), "[ \t\r]{0,2}"), 1..6), in_array in any::<bool>()) {
+        let all: Vec<String> = values.iter().map(|(value, other, white)| match in_array {
+            true => format!("{white}{value}{white}"),
+            false if other.starts_with('"') => format!("{white}{other}{white}:{white}{value}{white}"),
+            false => format!("\"a\":{white}[{value},{other}]"),
+        }).collect();
+        let all = all.join(",");
+        agree(if in_array { format!("[{all}]") } else { format!("{{{all}}}") }.as_bytes());
+        agree(format!("{{\"a\":{}}}", values[0].0).as_bytes());
     }
 
     #[test]

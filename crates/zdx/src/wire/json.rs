@@ -62,7 +62,7 @@ struct Scanner<'l> {
 /// Is one of these eight bytes no plain one of a string: a quote, a backslash, or a control character? The lowest bit that is set belongs to
 /// the first of them; what is set above it means nothing.
 #[inline]
-const fn not_plain(word: [u8; 8]) -> u64 {
+pub(crate) const fn not_plain(word: [u8; 8]) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
     let word = u64::from_le_bytes(word);
