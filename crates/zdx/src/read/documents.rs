@@ -9,6 +9,7 @@ use crate::read::collection::{Collection, in_data, in_format};
 use crate::read::document::{Document, Id};
 use crate::read::line::{Raw, check_read, line, line_in, line_of};
 use crate::read::places::Place;
+use crate::read::run::{line_in_run, run};
 use crate::read::table::entry_at;
 use crate::wire::lines::BYTE_ORDER_MARK;
 
@@ -26,6 +27,10 @@ pub struct Documents<'c> {
     places: &'c [Place],
     files: &'c [String],
     rows: Range<u64>,
+    /// The next places, of which it is known that they are those of whole lines.
+    run: std::slice::Iter<'c, Place>,
+    /// The first row for which a run may be sought again.
+    sought: u64,
     /// Where the line before ended: no other may begin in front of it.
     end: u64,
     /// Data that were read, and where they begin.
@@ -46,7 +51,18 @@ impl<'c> Documents<'c> {
         let all = places.len() as u64 + files.len() as u64;
         let rows = rows.start.min(all)..rows.end.min(all);
         let end = end_before(collection, places, rows.start);
-        Ok(Self { collection, memory, index, places, files, rows, end, window: (0, Bytes::new()) })
+        Ok(Self {
+            collection,
+            memory,
+            index,
+            places,
+            files,
+            sought: rows.start,
+            rows,
+            run: [].iter(),
+            end,
+            window: (0, Bytes::new()),
+        })
     }
 
     /// The number of the next document, counted from 0.
@@ -61,6 +77,52 @@ impl<'c> Documents<'c> {
     /// As [`Collection::get`].
     #[inline]
     pub fn try_next(&mut self) -> Result<Option<Document<'c>>> {
+        if let Some(document) = self.next_of_run() {
+            return Ok(Some(document));
+        }
+        self.next_behind_run()
+    }
+
+    #[inline(never)] // so that what is above is short
+    fn next_behind_run(&mut self) -> Result<Option<Document<'c>>> {
+        self.seek_run();
+        match self.next_of_run() {
+            Some(document) => Ok(Some(document)),
+            None => self.next_alone(),
+        }
+    }
+
+    /// The next document of a run of lines that were checked together.
+    #[inline(always)] // a call takes longer
+    fn next_of_run(&mut self) -> Option<Document<'c>> {
+        let place = self.run.next()?;
+        self.rows.start += 1;
+        let bytes = Raw::Borrowed(line_in_run(self.memory.unwrap_or_default(), *place));
+        let id = Id::In { index: self.index, position: place.position };
+        Some(Document { id, bytes, offset: Some(place.offset) })
+    }
+
+    /// Checks the lines of the next rows together, where they allow that.
+    fn seek_run(&mut self) {
+        let (Some(memory), Ok(start)) = (self.memory, usize::try_from(self.rows.start)) else { return };
+        if self.rows.start < self.sought {
+            return;
+        }
+        let most = usize::try_from(self.rows.end - self.rows.start).unwrap_or(usize::MAX);
+        let places = self.places.get(start..).unwrap_or_default();
+        if places.first().is_none_or(|first| first.offset < self.end) {
+            return;
+        }
+        let (found, tried) = run(memory, places, most);
+        self.run = found.iter();
+        // What was no run is not looked at again from each of its rows.
+        self.sought = self.rows.start + tried as u64;
+        if let Some(last) = found.last() {
+            self.end = end_of(*last);
+        }
+    }
+
+    fn next_alone(&mut self) -> Result<Option<Document<'c>>> {
         if self.rows.start >= self.rows.end {
             return Ok(None);
         }

@@ -14,6 +14,7 @@ mod once;
 pub(crate) mod places;
 pub(crate) mod rebuild;
 pub(crate) mod resolve;
+pub(crate) mod run;
 mod store;
 pub(crate) mod table;
 #[cfg(test)]
