@@ -97,6 +97,7 @@ impl CollectionWriter {
             id_field: options.id_field.clone(),
             validate: options.validate,
             schema: self.strict.as_ref().and_then(|strict| strict.schema.clone()),
+            limits: self.shared.options.limits,
         };
         if self.strict.is_some() && rules.schema.is_none() && !source.is_empty() {
             // The first document says what all have to be.

@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+use container_core::Limits;
+
 use crate::write::disk::{Disk, Hook};
 
 /// When what was written has to be on the disk, and not only in the hands of the system: what a power cut may take. The death of the
@@ -33,6 +35,8 @@ pub struct WriterOptions {
     pub rebuild: bool,
     /// The time that metadata and the lock state; the present one where none is given.
     pub time: Option<SystemTime>,
+    /// What readers take by default: nothing is written that they would refuse.
+    pub(crate) limits: Limits,
     pub(crate) hook: Hook,
 }
 
@@ -45,6 +49,7 @@ impl Default for WriterOptions {
             strict: false,
             rebuild: false,
             time: None,
+            limits: Limits::default(),
             hook: Hook::default(),
         }
     }

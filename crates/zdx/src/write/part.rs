@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use container_core::{Error, Result};
+use container_core::{Error, Limits, Result};
 use serde_json::Value;
 
 use crate::wire::index::{AROUND, Entry, put};
@@ -21,6 +21,7 @@ pub(crate) struct Rules {
     pub(crate) id_field: Option<String>,
     pub(crate) validate: bool,
     pub(crate) schema: Option<Schema>,
+    pub(crate) limits: Limits,
 }
 
 /// What was found.
@@ -74,8 +75,7 @@ impl Part {
                 let found = Schema::of(line.bytes).map_err(placed)?;
                 schema.admit(&found).map_err(|error| placed(error.in_key(id.to_string())))?;
             }
-            let length = u32::try_from(length + 1)
-                .map_err(|_| placed(Error::limit("the length of a line", length as u64 + 1, u32::MAX.into())))?;
+            let length = line_length(length + 1, &rules.limits).map_err(placed)?;
             put(&Entry { id: id.as_bytes(), offset: line.offset, length }, &mut part.entries)?;
             part.documents += 1;
         }
@@ -99,6 +99,16 @@ impl Part {
         }
         Ok(out)
     }
+}
+
+/// The length of a line with its line feed, as its entry states it, if readers take such a line.
+///
+/// # Errors
+/// [`Limit`](container_core::ErrorKind::Limit).
+pub(crate) fn line_length(length: usize, limits: &Limits) -> Result<u32> {
+    const WHAT: &str = "the length of a line";
+    limits.check_block(WHAT, length as u64)?;
+    u32::try_from(length).map_err(|_| Error::limit(WHAT, length as u64, u32::MAX.into()))
 }
 
 /// The id of a line, which is its own, and legal.

@@ -13,6 +13,7 @@ use crate::wire::{id, json};
 use crate::write::collection::{CollectionWriter, OnDisk};
 use crate::write::members::without;
 use crate::write::options::Durability;
+use crate::write::part::line_length;
 use crate::write::schema::Schema;
 
 /// Bytes that are gathered before they are written.
@@ -30,7 +31,7 @@ impl CollectionWriter {
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) for what is no object, or has another `_id`;
     /// [`Invalid`](container_core::ErrorKind::Invalid) for an id that is none, and JSON that is none;
-    /// [`Limit`](container_core::ErrorKind::Limit) for a line of more than 4 GiB, and for more than 128 brackets in each other: nothing is
+    /// [`Limit`](container_core::ErrorKind::Limit) for a line of more than 1 GiB, which readers refuse by default, and for more than 128 brackets in each other: nothing is
     /// put then, and the writer goes on. [`Io`](container_core::ErrorKind::Io): it does not.
     pub fn put<T: Serialize + ?Sized>(&mut self, id: &str, document: &T) -> Result<()> {
         let named = |error: Error| error.in_key(id.to_owned()).in_format(FORMAT_NAME);
@@ -123,8 +124,7 @@ impl CollectionWriter {
         self.check_schema(start)?;
         self.buffer.push(b'\n');
         let length = self.buffer.len() - start;
-        let length =
-            u32::try_from(length).map_err(|_| Error::limit("the length of a line", length as u64, u32::MAX.into()))?;
+        let length = line_length(length, &self.shared.options.limits)?;
         let offset = self.written + start as u64;
         self.ids.put(id.as_bytes(), offset, length)?;
         (self.covered, self.is_tail_alive, self.needs_feed, self.is_changed) = (self.end(), true, false, true);

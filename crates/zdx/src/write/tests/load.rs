@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use container_core::Source;
+use container_core::{OpenOptions, Source};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{options, read, tidy};
+use crate::write::part::line_length;
 use crate::{CollectionWriter, LoadOptions, OnDuplicate, StoreWriter};
 
 fn source(text: &str) -> Source {
@@ -257,4 +258,37 @@ proptest! {
         });
         prop_assert_eq!(at_once, one_by_one);
     }
+}
+
+#[test]
+fn a_line_that_readers_refuse_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    let mut small = options();
+    assert_eq!(small.limits, OpenOptions::default().limits);
+    small.limits = small.limits.with_block_bytes(19);
+    let store = StoreWriter::open(&root, small).unwrap();
+    let mut writer = store.collection("c").unwrap();
+    // With their line feeds 19 bytes and 20.
+    let (fits, long) = ("{\"_id\":\"a\",\"x\":12}", "{\"_id\":\"b\",\"x\":123}");
+    writer.put_line(fits.as_bytes()).unwrap();
+    writer.load(&source(&fits.replace("\"a\"", "\"c\"")), &LoadOptions::default()).unwrap();
+    let refused = "the length of a line 20 exceeds the limit 19";
+    for (error, place) in [
+        (writer.put_line(long.as_bytes()).map(drop), "key \"b\""),
+        (writer.put_raw("b", long.as_bytes()), "key \"b\""),
+        (writer.put("b", &json!({"x": 123})), "key \"b\""),
+        (writer.load(&source(&format!("{fits}\n{long}\n")), &LoadOptions::default()).map(drop), "byte 19, line 2"),
+    ] {
+        assert_eq!(error.unwrap_err().to_string(), format!("zds: {refused} ({place})"));
+    }
+    assert_eq!(writer.len(), 2);
+    writer.finish().unwrap();
+    store.finish().unwrap();
+    assert_eq!(read(&root).into_keys().collect::<Vec<_>>(), ["a", "c"]);
+    // What readers take by default.
+    let limits = options().limits;
+    assert_eq!(line_length(1 << 30, &limits).unwrap(), 1 << 30);
+    let error = line_length((1 << 30) + 1, &limits).unwrap_err().to_string();
+    assert_eq!(error, "the length of a line 1073741825 exceeds the limit 1073741824");
 }
