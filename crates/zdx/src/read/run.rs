@@ -59,10 +59,12 @@ pub(crate) fn line_in_run(bytes: &[u8], place: Place) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use container_core::Source;
+    use container_core::{Access, OpenOptions, Source};
 
     use super::*;
     use crate::read::line::line_of;
+    use crate::wire::index::{Entry, head, put};
+    use crate::{Document, Store};
 
     fn place(offset: usize, length: usize) -> Place {
         Place { offset: offset as u64, position: 0, length: u32::try_from(length).unwrap() }
@@ -155,5 +157,60 @@ mod tests {
             }
         }
         assert!(found > 1000, "{found}");
+    }
+
+    /// A walk over data that are not in memory knows nothing of runs.
+    #[test]
+    fn walks_with_and_without_runs_agree() {
+        let folder = tempfile::tempdir().unwrap();
+        let meta = folder.path().join("collections/c/meta");
+        std::fs::create_dir_all(&meta).unwrap();
+        let line = |n: usize| format!("{{\"_id\":\"{n}\"}}\n");
+        let walk = |data: &str, entries: &[(usize, usize)], access| {
+            let mut index = head(entries.len() as u64).to_vec();
+            for (n, (offset, length)) in entries.iter().enumerate() {
+                let (offset, length) = (*offset as u64, u32::try_from(*length).unwrap());
+                put(&Entry { id: n.to_string().as_bytes(), offset, length }, &mut index).unwrap();
+            }
+            std::fs::write(meta.join("data.jsonl"), data).unwrap();
+            std::fs::write(meta.join("index.bin"), index).unwrap();
+            let store = Store::open_with(folder.path(), OpenOptions::default().with_access(access)).unwrap();
+            let collection = store.collection("c").unwrap();
+            let shown = |document: container_core::Result<Document<'_>>| match document {
+                Ok(document) => format!("{} {:?} {}", document.id(), document.offset(), document.text().unwrap()),
+                Err(error) => error.to_string(),
+            };
+            let all: Vec<_> = collection.documents().unwrap().map(shown).collect();
+            let some: Vec<_> = collection.documents_in(4..13).unwrap().map(shown).collect();
+            (all, some)
+        };
+        let (mut data, mut good) = (String::new(), Vec::new());
+        for n in 0..16 {
+            let text = if n % 4 == 3 { "\n".to_owned() } else { line(n) };
+            good.push((data.len(), text.len() - n % 2));
+            data += &text;
+        }
+        let mut failed = 0;
+        for n in 0..16 {
+            let (offset, length) = good[n];
+            for lie in [
+                (offset, length),
+                (offset, length + 1),
+                (offset, 0),
+                (offset + 1, length),
+                (offset.saturating_sub(1), length),
+                (offset.saturating_sub(1), 0),
+                (good[n.saturating_sub(1)].0, 0),
+                good[(n + 1).min(15)],
+                (offset, length + 12),
+            ] {
+                let mut entries = good.clone();
+                entries[n] = lie;
+                let found = walk(&data, &entries, Access::Auto);
+                assert_eq!(found, walk(&data, &entries, Access::Positional), "{n} {lie:?}");
+                failed += usize::from(found.0.last().unwrap().starts_with("zds"));
+            }
+        }
+        assert!(failed > 40, "{failed}");
     }
 }
