@@ -18,6 +18,7 @@ use crate::read::line::{Raw, check_read, line};
 use crate::read::many::Many;
 use crate::read::once::Once;
 use crate::read::places::{Place, places};
+use crate::read::plain::{begins_with_id, plain_line};
 use crate::read::resolve::{Found, resolve};
 use crate::read::table::Table;
 use crate::wire::index::{Entry, HEAD, head, put};
@@ -184,7 +185,39 @@ impl Collection {
     /// [`Io`](container_core::ErrorKind::Io).
     #[inline]
     pub fn get(&self, id: &str) -> Result<Option<Document<'_>>> {
-        self.document_of(id, self.find(id)?)
+        if let Some((table, _)) = self.resolved.get() {
+            let data = self.memory();
+            let found = table.find_line(id.as_bytes(), data);
+            if let Some((_, entry)) = found
+                && let Some(line) = plain_line(data, entry.offset, entry.length)
+                && begins_with_id(line, id.as_bytes())
+            {
+                let offset = Some(entry.offset);
+                let (id, bytes) = (Id::Is(Cow::Borrowed(entry.id)), Raw::Borrowed(line));
+                return Ok(Some(Document { id, bytes, offset }));
+            }
+            // Not the entry: what is handed over would have to lie in memory for nearly all look-ups, which do not come here.
+            let position = found.map(|(position, _)| position);
+            return self.document_at(id, table, position);
+        }
+        self.document_of(id, self.find_at_first(id)?)
+    }
+
+    #[cold]
+    fn document_at<'c>(&'c self, id: &str, table: &'c Table, position: Option<u64>) -> Result<Option<Document<'c>>> {
+        self.document_of(id, position.and_then(|position| table.entry(position)))
+    }
+
+    /// The document of an id and of its entry, where it is as nearly all of them are.
+    #[inline]
+    pub(crate) fn plain_document<'c>(&'c self, id: &str, entry: Entry<'c>) -> Option<Document<'c>> {
+        let line = plain_line(self.memory(), entry.offset, entry.length)?;
+        let offset = Some(entry.offset);
+        begins_with_id(line, id.as_bytes()).then_some(Document {
+            id: Id::Is(Cow::Borrowed(entry.id)),
+            bytes: Raw::Borrowed(line),
+            offset,
+        })
     }
 
     /// The documents of many ids, one after another in the ids' order, each as [`get`](Self::get) would give it. It is faster than that where
@@ -203,7 +236,7 @@ impl Collection {
     }
 
     /// The document of an id, and of its entry if it has one.
-    #[inline]
+    #[cold]
     pub(crate) fn document_of<'c>(&'c self, id: &str, entry: Option<Entry<'c>>) -> Result<Option<Document<'c>>> {
         if let (Some(data), Some(entry)) = (&self.data, entry) {
             let found = match data.as_slice() {
@@ -302,7 +335,7 @@ impl Collection {
     #[inline]
     fn find(&self, id: &str) -> Result<Option<Entry<'_>>> {
         if let Some((table, _)) = self.resolved.get() {
-            return Ok(table.find_line(id.as_bytes(), self.memory()));
+            return Ok(table.find(id.as_bytes()).map(|(_, entry)| entry));
         }
         self.find_at_first(id)
     }
@@ -389,18 +422,6 @@ pub(crate) fn object(source: &Source, options: &OpenOptions, name: &str) -> Resu
     let bytes = source.read(0..source.len()).map_err(placed)?;
     serde_json::from_slice(&bytes)
         .map_err(|cause| placed(Error::invalid("the metadata are no JSON object").caused_by(cause)))
-}
-
-/// Does a document begin with this `_id`, as nearly all do? Another one may follow: it is the index that says which of them holds.
-#[inline]
-fn begins_with_id(document: &[u8], id: &[u8]) -> bool {
-    let behind = |document: &[u8]| {
-        let value = document.strip_prefix(b"{\"_id\":")?;
-        let rest =
-            value.strip_prefix(b" ").unwrap_or(value).strip_prefix(b"\"")?.strip_prefix(id)?.strip_prefix(b"\"")?;
-        rest.first().copied()
-    };
-    matches!(behind(document), Some(b',' | b'}')) && !id.iter().any(|byte| matches!(byte, b'"' | b'\\'))
 }
 
 /// Is it the document that the index says it is?

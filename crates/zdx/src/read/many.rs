@@ -77,7 +77,11 @@ impl<'c, I: Iterator<Item: AsRef<str>>> Iterator for Many<'c, I> {
             return Some(Err(error));
         }
         let (id, entry) = self.found.pop_front()?;
-        Some(self.collection.document_of(id.as_ref(), entry))
+        let id = id.as_ref();
+        match entry.and_then(|entry| self.collection.plain_document(id, entry)) {
+            None => Some(self.collection.document_of(id, entry)),
+            plain => Some(Ok(plain)),
+        }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -12,6 +12,7 @@ mod many;
 mod map;
 mod once;
 pub(crate) mod places;
+pub(crate) mod plain;
 pub(crate) mod rebuild;
 pub(crate) mod resolve;
 pub(crate) mod run;

@@ -8,12 +8,13 @@
 //! ids in one place.
 
 use std::hash::{BuildHasher, Hasher};
-use std::hint::black_box;
+use std::hint::{black_box, select_unpredictable};
 use std::thread;
 
-use container_core::{Bytes, Error, Pages, Result};
+use container_core::{Bytes, Error, Result, zeroed_vec};
 use foldhash::quality::RandomState;
 
+use crate::read::plain::is_same;
 use crate::wire::index::{Entries, Entry, Index};
 
 mod slot;
@@ -42,7 +43,7 @@ const ROUND: u64 = 1 << 20;
 pub(crate) struct Table {
     /// A whole index file.
     bytes: Bytes,
-    slots: Pages<u64>,
+    slots: Vec<u64>,
     shape: Shape,
     hash: RandomState,
     /// What the walk over the entries found.
@@ -98,7 +99,8 @@ impl Table {
         // So many entries lie in memory: their number, times 8 / 5, is far from the largest one.
         let mut places = usize::try_from(entries / 5 * 8 + 16).unwrap_or(usize::MAX).next_power_of_two();
         loop {
-            let mut slots: Pages<u64> = Pages::zeroed(places);
+            let mut slots =
+                zeroed_vec(places).ok_or_else(|| Error::usage(format!("no memory for a table of {places} places")))?;
             let share = if places < CUT { places } else { places >> SHARE_BITS };
             let shape = Shape { slot, bits: places.trailing_zeros(), share };
             if let Some(seen) = fill(&index, &mut slots, shape, &hash, threads, ROUND)? {
@@ -137,8 +139,8 @@ impl Table {
 
     /// The entry that holds for this id, whose line is wanted: memory gives both at once.
     #[inline]
-    pub(crate) fn find_line(&self, id: &[u8], data: &[u8]) -> Option<Entry<'_>> {
-        self.find_hashed(self.hash(id), id, |line| touch_byte(data, line)).map(|(_, entry)| entry)
+    pub(crate) fn find_line(&self, id: &[u8], data: &[u8]) -> Option<(u64, Entry<'_>)> {
+        self.find_hashed(self.hash(id), id, |line| touch_line(data, line))
     }
 
     /// The hash of an id in this table.
@@ -149,21 +151,32 @@ impl Table {
 
     /// The same as [`find`](Self::find), for an id whose hash is known. About where the line of each entry that may be the one lies, is told
     /// before the entry is needed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find_hashed(&self, hash: u64, id: &[u8], line: impl Fn(Option<u64>)) -> Option<(u64, Entry<'_>)> {
+        let Shape { slot: kind, share, .. } = self.shape;
+        let (slots, wanted) = (&self.slots[..], kind.tag(hash));
         let (mut place, base) = self.shape.first_place(hash);
+        let mut slot = *slots.get(place)?;
+        // An id that is not at its first place is mostly at the next one. Which of them it is cannot be foreseen: so it is chosen without a branch.
+        let next = next_place(place, base, share);
+        let is_first = kind.have_one_tag(slot, wanted);
+        slot = select_unpredictable(is_first, slot, *slots.get(next)?);
+        place = select_unpredictable(is_first, place, next);
         loop {
-            let slot = self.slots.get(place).copied().filter(|slot| *slot != 0)?;
-            if self.shape.slot.has_tag(slot, hash) {
-                line(self.shape.slot.line(slot));
-                let position = self.shape.slot.position(slot);
+            if slot == 0 {
+                return None;
+            }
+            if kind.have_one_tag(slot, wanted) {
+                line(kind.line(slot));
+                let position = kind.position(slot);
                 if let Some(entry) = entry_at(&self.bytes, position)
-                    && entry.id == id
+                    && is_same(entry.id, id)
                 {
                     return Some((position, entry));
                 }
             }
-            place = next_place(place, base, self.shape.share);
+            place = next_place(place, base, share);
+            slot = *slots.get(place)?;
         }
     }
 
@@ -177,6 +190,15 @@ impl Table {
             black_box(place(hash));
         }
         hashes.iter().for_each(|hash| touch_byte(index, place(hash).map(|found| shape.slot.position(found))));
+    }
+}
+
+/// Has the first bytes of a line fetched, about where it begins.
+#[inline]
+fn touch_line(data: &[u8], at: Option<u64>) {
+    let part: Option<&[u8; 193]> = at.and_then(|at| data.get(usize::try_from(at).ok()?..)?.first_chunk());
+    if let Some(part) = part {
+        black_box(part[0] ^ part[64] ^ part[128] ^ part[192]);
     }
 }
 

@@ -37,12 +37,13 @@ impl Slot {
         // Of an entry that lies, the place is another one: nothing hangs on it.
         let line = (offset >> self.unit) & ((1 << self.line) - 1);
         // An entry stands behind the head: its position is never 0, and neither is this.
-        hash << (self.position + self.line) | line << self.position | position
+        self.tag(hash) | line << self.position | position
     }
 
+    /// What the hash is among what a place holds.
     #[inline]
-    pub(super) const fn has_tag(self, slot: u64, hash: u64) -> bool {
-        self.have_one_tag(slot, hash << (self.position + self.line))
+    pub(super) const fn tag(self, hash: u64) -> u64 {
+        hash << (self.position + self.line)
     }
 
     #[inline]
@@ -87,7 +88,7 @@ mod tests {
             for (offset, hash) in [(0, 0), (data / 3, 0x1234_5678_9abc_def0), (data.saturating_sub(1), u64::MAX)] {
                 let place = slot.holding(hash, index, offset);
                 assert_eq!(slot.position(place), index);
-                assert!(slot.has_tag(place, hash) && !slot.has_tag(place, hash ^ 1));
+                assert!(slot.have_one_tag(place, slot.tag(hash)) && !slot.have_one_tag(place, slot.tag(hash ^ 1)));
                 match slot.line(place) {
                     Some(near) => assert!(near <= offset && offset - near < 1 << unit, "{near} {offset}"),
                     None => assert_eq!(slot.line, 0),

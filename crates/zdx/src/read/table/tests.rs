@@ -39,7 +39,7 @@ fn entries_that_lie_are_found() {
     for data in [0, 10, 1 << 50] {
         let table = Table::build_for(file(entries.clone()), data, 1).unwrap();
         for (n, offset) in offsets.iter().enumerate() {
-            let entry = table.find_line(n.to_string().as_bytes(), b"data").unwrap();
+            let (_, entry) = table.find_line(n.to_string().as_bytes(), b"data").unwrap();
             assert_eq!((entry.id, entry.offset), (n.to_string().as_bytes(), *offset));
         }
     }
