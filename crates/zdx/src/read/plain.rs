@@ -11,7 +11,7 @@ const CHUNK: usize = 64;
 const LONG: usize = 1 << 10;
 
 /// With which a document begins.
-const BEGIN: u64 = u64::from_le_bytes(*b"{\"_id\":\"");
+pub(crate) const BEGIN: u64 = u64::from_le_bytes(*b"{\"_id\":\"");
 
 /// The line of so many bytes from `offset` on, without the line feed that is its last byte. Nothing where it is no such line, or the first one,
 /// or a carriage return is in front of the line feed.

@@ -6,7 +6,9 @@ use std::thread;
 use container_core::{Bytes, Error, Limits, Result, Source, zeroed_vec};
 
 use crate::wire::index::{AROUND, Entry, HEAD, head, put};
-use crate::wire::lines::{ESCAPE, Line, lines_from};
+use crate::wire::lines::{Line, lines_from};
+
+mod block;
 
 /// What of data that are not in memory is read at once, at least.
 const WINDOW: u64 = 32 << 20;
@@ -99,26 +101,6 @@ impl Walked {
                 }
             }
         });
-    }
-
-    /// Takes all lines of a block where each begins with a plain id and none can have another one: then nothing has to be searched in each of
-    /// them. False, and nothing is taken, where that is not so.
-    fn plain_lines(&mut self, block: &[u8], offset: u64) -> bool {
-        let (before, mut count) = (self.index.len(), 0);
-        let names = count_names(block);
-        let all = ESCAPE.find(block).is_none()
-            && lines_from(block, offset, 0).all(|line| {
-                count += 1;
-                let id = line.begins_with_id().filter(|_| line.is_ended && count <= names);
-                id.is_some_and(|id| put_line(id, line.offset, line.end - line.offset, &mut self.index).is_ok())
-            });
-        // Each line has one `_i`, in front of its id; an id may have more of them, and then it is not known where they are.
-        let is_plain = all && count == names;
-        match is_plain {
-            true => self.documents += count,
-            false => self.index.truncate(before),
-        }
-        is_plain
     }
 
     fn line(&mut self, line: &Line<'_>) {
@@ -252,22 +234,13 @@ fn one_part(bytes: &[u8], offset: u64) -> Walked {
             .and_then(|behind| memchr::memchr(b'\n', behind))
             .map_or(rest.len(), |feed| BLOCK + feed + 1);
         let (block, behind) = rest.split_at(end);
-        if !walked.plain_lines(block, at) {
-            lines_from(block, at, 0).for_each(|line| walked.line(&line));
+        match block::plain_entries(block, at, &mut walked.index) {
+            Some(count) => walked.documents += count,
+            None => lines_from(block, at, 0).for_each(|line| walked.line(&line)),
         }
         (rest, at) = (behind, at + block.len() as u64);
     }
     walked
-}
-
-/// How often `_i` stands there. Counted by bytes, which is faster than a search where there are many.
-fn count_names(bytes: &[u8]) -> u64 {
-    let behind = bytes.get(1..).unwrap_or_default();
-    // Of so few the number fits into a byte.
-    let counts = bytes.chunks(128).zip(behind.chunks(128)).map(|(one, other)| {
-        one.iter().zip(other).map(|(one, other)| u8::from(*one == b'_') & u8::from(*other == b'i')).sum::<u8>()
-    });
-    counts.map(u64::from).sum()
 }
 
 #[cfg(test)]
@@ -350,8 +323,6 @@ mod tests {
                 assert_eq!(known(&fast), known(&slow), "{other} {place}");
             }
         }
-        let text = "_i".repeat(300) + "_";
-        assert_eq!((count_names(text.as_bytes()), count_names(b"_"), count_names(b"")), (300, 0, 0));
     }
 
     #[test]
