@@ -13,12 +13,13 @@ use crate::read::condition::Condition;
 use crate::read::document::{Document, Id};
 use crate::read::documents::Documents;
 use crate::read::files::{Files, files};
+use crate::read::first;
 use crate::read::home::Home;
 use crate::read::line::{Raw, check_read, line};
 use crate::read::many::Many;
 use crate::read::once::Once;
 use crate::read::places::{Place, places};
-use crate::read::plain::{begins_with_id, plain_line};
+use crate::read::plain::{begins_with_id, is_ascii, is_same, plain_line};
 use crate::read::resolve::{Found, resolve};
 use crate::read::table::Table;
 use crate::wire::index::{Entry, HEAD, head, put};
@@ -347,12 +348,15 @@ impl Collection {
             && let Some(index) = self.found.plain_index()
         {
             let wanted = id.as_bytes();
+            if let Some(found) = first::find(&index, wanted, self.threads) {
+                return Ok(found);
+            }
             let (mut last, mut is_text) = (None, true);
             let is_whole = index.entries().try_for_each(|entry| {
                 entry.map(|entry| {
-                    is_text &= entry.id.is_ascii() || std::str::from_utf8(entry.id).is_ok();
+                    is_text &= is_ascii(entry.id) || std::str::from_utf8(entry.id).is_ok();
                     // Ids often differ in nothing but their last letters.
-                    if entry.id.last() == wanted.last() && entry.id == wanted {
+                    if entry.id.last() == wanted.last() && is_same(entry.id, wanted) {
                         last = Some(entry);
                     }
                 })

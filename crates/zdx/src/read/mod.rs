@@ -6,6 +6,7 @@ mod document;
 mod documents;
 mod fields;
 mod files;
+mod first;
 pub(crate) mod home;
 pub(crate) mod line;
 mod many;

@@ -76,6 +76,16 @@ fn ends(bytes: &[u8]) -> Option<(u64, u64)> {
     Some((u64::from_le_bytes(*first), u64::from_le_bytes(*last)))
 }
 
+/// The same as of the standard library, for what is mostly a few bytes long.
+#[inline(always)]
+pub(crate) fn is_ascii(bytes: &[u8]) -> bool {
+    const HIGH: u64 = u64::from_le_bytes([0x80; WORD]);
+    match ends(bytes) {
+        Some((first, last)) => (first | last) & HIGH == 0,
+        None => bytes.is_ascii(),
+    }
+}
+
 /// Are there bytes that JSON would have escaped?
 #[inline(always)]
 fn has_escape(id: &[u8]) -> bool {
@@ -137,6 +147,19 @@ mod tests {
                 let mut other = one.clone();
                 other[place] ^= 1;
                 assert!(!is_same(&one, &other), "{len} {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn ascii_is_told_at_every_place() {
+        for len in 0..40 {
+            let bytes = vec![0x7f; len];
+            assert!(is_ascii(&bytes));
+            for place in 0..len {
+                let mut other = bytes.clone();
+                other[place] = 0x80;
+                assert!(!is_ascii(&other), "{len} {place}");
             }
         }
     }

@@ -14,7 +14,7 @@ use std::thread;
 use container_core::{Bytes, Error, Result, zeroed_vec};
 use foldhash::quality::RandomState;
 
-use crate::read::plain::is_same;
+use crate::read::plain::{is_ascii, is_same};
 use crate::wire::index::{Entries, Entry, Index};
 
 mod slot;
@@ -291,7 +291,7 @@ fn fill(
 }
 
 /// Does the work on every part, each but the last one on a thread of its own; the results come in their order.
-fn on_threads<P: Send, T: Send>(mut parts: Vec<P>, work: impl Fn(P) -> T + Sync) -> Vec<T> {
+pub(crate) fn on_threads<P: Send, T: Send>(mut parts: Vec<P>, work: impl Fn(P) -> T + Sync) -> Vec<T> {
     let last = parts.pop();
     thread::scope(|scope| {
         let work = &work;
@@ -343,7 +343,7 @@ impl Sorted {
             first.get_or_insert(entry.offset);
             is_in_order &= entry.offset >= covered;
             covered = covered.max(entry.offset.saturating_add(entry.length.into()));
-            if !entry.id.is_ascii()
+            if !is_ascii(entry.id)
                 && let Err(error) = std::str::from_utf8(entry.id)
             {
                 let at = position + 2 + error.valid_up_to() as u64;
