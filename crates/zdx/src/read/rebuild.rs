@@ -19,6 +19,13 @@ const SMALL: usize = 1 << 20;
 /// Lines of so many bytes are looked at together, at least.
 const BLOCK: usize = 16 << 10;
 
+/// Below so many bytes of an index it does not matter where its memory comes from.
+const LARGE: usize = 4 << 20;
+
+/// Of fewer bytes an allocator takes what was used before, if there is such: then one thread writes all the zeros, and gets small pages for them.
+/// So that many are asked for, and those that are too much are never touched.
+const FRESH: usize = 32 << 20;
+
 /// What a walk over lines found.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
@@ -84,7 +91,8 @@ impl Walked {
         let begin = self.index.len().max(HEAD);
         let all = begin + parts.iter().map(|part| part.entries().len()).sum::<usize>();
         if self.index.is_empty() {
-            self.index = zeroed_vec(all).unwrap_or_default();
+            let room = if all < LARGE { all } else { all.max(FRESH) };
+            self.index = zeroed_vec(room).unwrap_or_default();
         }
         self.index.resize(all, 0);
         let mut rest = self.index.get_mut(begin..).unwrap_or_default();
