@@ -319,3 +319,22 @@ fn raw_values_of_any_bytes() {
         }
     }
 }
+
+#[test]
+fn keys_in_keys_do_not_double_the_text_without_end() {
+    // Each map is the key of the one around it: its text is escaped once more.
+    let sample = |deep: usize| [vec![0x81; deep], vec![0xc0; deep + 1]].concat();
+    let limits = Limits::default();
+    for deep in 1..=4 {
+        let mut text = Vec::new();
+        json::write(RawValue::new(&sample(deep)), &mut text, &limits).unwrap();
+        assert!(text.len() < 200, "{deep}: {}", text.len());
+    }
+    for deep in [5, 30, 100] {
+        let mut text = b"before".to_vec();
+        let error = json::write(RawValue::new(&sample(deep)), &mut text, &limits).unwrap_err();
+        assert_eq!(error.to_string(), "keys that are no texts, in one another 5 exceeds the limit 4 (byte 5)");
+        assert_eq!(text, b"before");
+        assert!(serde_json::to_string(&json::Json(RawValue::new(&sample(deep)))).is_err());
+    }
+}

@@ -17,8 +17,8 @@
 //! (structures, `V`, long doubles, `S` and `U` that are no text, bools that are neither 0 nor 1), data is one text: the base64 of the
 //! bytes. The dtype of a structure is the array of its fields, as numpy's `descr` has it.
 //!
-//! A key that is no str becomes the JSON text of the key: `1`, `null`, `{"$bytes":"eA=="}`. Where two keys of a map are then
-//! equal, both stand in the object, as both stood in the map.
+//! A key that is no str becomes the JSON text of the key: `1`, `null`, `{"$bytes":"eA=="}`; more than four of these
+//! in one another are an error. Where two keys of a map are then equal, both stand in the object, as both stood in the map.
 //!
 //! # What does not come back
 //!
@@ -66,7 +66,7 @@ impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let bytes = self.0.tokens().check(Limits::default().depth).map_err(serde::ser::Error::custom)?;
         let error = Cell::new(None);
-        let node = Node { raw: RawValue::at(bytes, self.0.offset()), error: &error };
+        let node = Node { raw: RawValue::at(bytes, self.0.offset()), error: &error, keys: 0 };
         let result = node.serialize(serializer);
         match error.take() {
             Some(error) => Err(serde::ser::Error::custom(error)),
@@ -96,7 +96,7 @@ pub fn write(value: RawValue<'_>, out: &mut Vec<u8>, limits: &Limits) -> Result<
     let bytes = value.tokens().check(limits.depth)?;
     let start = out.len();
     let error = Cell::new(None);
-    let node = Node { raw: RawValue::at(bytes, value.offset()), error: &error };
+    let node = Node { raw: RawValue::at(bytes, value.offset()), error: &error, keys: 0 };
     let result = node.serialize(&mut serde_json::Serializer::new(&mut *out));
     result.map_err(|cause| {
         out.truncate(start);

@@ -18,7 +18,13 @@ use crate::wire::{Token, utf8};
 pub(super) struct Node<'e, 'a> {
     pub(super) raw: RawValue<'a>,
     pub(super) error: &'e Cell<Option<Error>>,
+    /// How many keys that are no str it stands in, one in the other.
+    pub(super) keys: u32,
 }
+
+/// So many keys that are no str may stand in one another. Each is a text in the text of the one around it, where all that is escaped takes twice
+/// as much: without a bound, some bytes of msgpack become any number of JSON.
+const MOST_KEYS: u32 = 4;
 
 impl<'a> Node<'_, 'a> {
     fn keep<T, E: serde::ser::Error>(&self, result: Result<T>) -> Result<T, E> {
@@ -95,8 +101,14 @@ impl Serialize for Pairs<'_, '_> {
             match key.str() {
                 Ok(key) => map.serialize_key(key)?,
                 Err(_) => {
+                    let keys = of.keys + 1; // MOST_KEYS at most
+                    if keys > MOST_KEYS {
+                        let error =
+                            Error::limit("keys that are no texts, in one another", keys.into(), MOST_KEYS.into());
+                        of.keep(Err(error.at(key.offset())))?;
+                    }
                     // Its own JSON, which is UTF-8.
-                    let text = serde_json::to_vec(&of.with(key)).map_err(S::Error::custom)?;
+                    let text = serde_json::to_vec(&Node { keys, ..of.with(key) }).map_err(S::Error::custom)?;
                     map.serialize_key(&String::from_utf8_lossy(&text))?;
                 }
             }
