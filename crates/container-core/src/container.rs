@@ -73,6 +73,14 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// [`Usage`](crate::ErrorKind::Usage) where rows of this format have no keys.
     fn find(&self, key: &str) -> Result<Option<u64>>;
+
+    /// The same table by columns, as Arrow record batches; `None` where its format has no mapping to Arrow, or was built without feature
+    /// `arrow`.
+    #[cfg(feature = "arrow")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
+    fn arrow(&self) -> Option<&dyn crate::arrow::ArrowTable> {
+        None
+    }
 }
 
 /// A walk over rows: [`advance`](Self::advance) to each, then look at it.

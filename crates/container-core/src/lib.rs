@@ -27,8 +27,8 @@
 //! # Features
 //!
 //! Without features the crate is `no_std` and does not allocate: [`Position`], [`Cursor`], [`Error`], [`Limits`],
-//! [`Decode`], [`Encode`]. `alloc` gives errors texts of their own, `std` (default) adds everything else, `testkit` the
-//! conformance kit.
+//! [`Decode`], [`Encode`]. `alloc` gives errors texts of their own, `std` (default) adds everything else, `arrow` tables as Arrow
+//! record batches, `testkit` the conformance kit.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -62,6 +62,9 @@ mod source;
 #[cfg(feature = "std")]
 mod unfinished;
 
+#[cfg(feature = "arrow")]
+#[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
+pub mod arrow;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 
@@ -77,6 +80,8 @@ pub use bytes::Bytes;
 pub use container::{ColumnInfo, Container, Finding, Loss, Rows, Scan, Severity, Table, VerifyOptions};
 #[cfg(feature = "std")]
 pub use detect::{Format, Input, OpenOptions, Probe, Recognition, detect};
+#[cfg(feature = "std")]
+pub use map::{keep_freed_memory, mapped_bytes, release_mapped_pages};
 #[cfg(feature = "std")]
 pub use output::{Output, OutputOptions, Overwrite, Sync, sync_directory_of};
 #[cfg(feature = "std")]

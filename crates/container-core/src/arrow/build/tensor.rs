@@ -1,0 +1,156 @@
+//! Tensors into columns.
+
+use super::super::observe::Element;
+use super::column::{Column, Data, offset};
+use crate::error::{Error, Result};
+
+/// Numbers of one type in a shape.
+#[derive(Debug, Clone, Copy)]
+pub struct Tensor<'t> {
+    /// Their type.
+    pub element: Element,
+    /// The lengths of the dimensions, the one that varies slowest first.
+    pub shape: &'t [u64],
+    /// The elements.
+    pub data: &'t [u8],
+    /// The first byte of each element is the most significant one.
+    pub big_endian: bool,
+}
+
+impl Tensor<'_> {
+    pub(super) fn check(&self) -> Result<()> {
+        let count = self.shape.iter().try_fold(1_u64, |count, length| count.checked_mul(*length));
+        let bytes = count.and_then(|count| count.checked_mul(self.element.width() as u64));
+        match bytes == Some(self.data.len() as u64) {
+            true => Ok(()),
+            false => {
+                let (found, shape) = (self.data.len(), self.shape);
+                Err(Error::invalid(format!("a tensor of {:?} and shape {shape:?} has {found} bytes", self.element)))
+            }
+        }
+    }
+
+    /// Says whether it fits.
+    pub(super) fn put(&self, column: &mut Column) -> Result<bool> {
+        let Column { data, nulls, field, .. } = column;
+        let fits = match data {
+            Data::FixedList(size, values) => {
+                // The same number of elements could have another shape.
+                let same = match field.metadata().get(SHAPE) {
+                    Some(shape) => is_shape(shape, self.shape),
+                    None => self.shape.len() == 1,
+                };
+                same && self.data.len() / self.element.width() == *size && self.elements(values)
+            }
+            Data::List(offsets, values) if self.shape.len() == 1 => {
+                let fits = self.elements(values);
+                if fits {
+                    offsets.push(offset(values.len())?);
+                }
+                fits
+            }
+            Data::LargeList(offsets, values) if self.shape.len() == 1 => {
+                let fits = self.elements(values);
+                if fits {
+                    offsets.push(offset(values.len())?);
+                }
+                fits
+            }
+            Data::Struct(inner) => {
+                let len = nulls.len();
+                let mut ends = [false; 2];
+                for (name, end) in ["data", "shape"].into_iter().zip(&mut ends) {
+                    let Some(part) = inner.find(name, 0).and_then(|place| inner.columns.get_mut(place)) else {
+                        return Ok(false);
+                    };
+                    part.pad(len.saturating_sub(part.len()));
+                    part.truncate(len);
+                    *end = match name {
+                        "data" => self.part(part, |values| self.elements(values))?,
+                        _ => self.part(part, |values| {
+                            let put = |length: &u64| values.put_u64(*length).unwrap_or(false);
+                            self.shape.iter().all(put)
+                        })?,
+                    };
+                    if !*end {
+                        part.truncate(len);
+                    }
+                }
+                ends == [true; 2]
+            }
+            _ => false,
+        };
+        if fits {
+            column.nulls.append_non_null();
+        } else {
+            column.truncate(column.len());
+        }
+        Ok(fits)
+    }
+
+    /// Fills one list.
+    fn part(&self, list: &mut Column, fill: impl FnOnce(&mut Column) -> bool) -> Result<bool> {
+        let fits = match &mut list.data {
+            Data::List(offsets, values) => {
+                let fits = fill(values);
+                if fits {
+                    offsets.push(offset(values.len())?);
+                }
+                fits
+            }
+            Data::FixedList(size, values) => {
+                let wanted = values.len() + *size;
+                fill(values) && values.len() == wanted
+            }
+            _ => false,
+        };
+        if fits {
+            list.nulls.append_non_null();
+        }
+        Ok(fits)
+    }
+
+    /// Appends the elements, if they are of the column's type.
+    fn elements(&self, values: &mut Column) -> bool {
+        macro_rules! append {
+            ($values:expr, $type:ty) => {{
+                let (chunks, _) = self.data.as_chunks::<{ size_of::<$type>() }>();
+                match self.big_endian {
+                    true => $values.extend(chunks.iter().map(|chunk| <$type>::from_be_bytes(*chunk))),
+                    false => $values.extend(chunks.iter().map(|chunk| <$type>::from_le_bytes(*chunk))),
+                }
+            }};
+        }
+        match (&mut values.data, self.element) {
+            (Data::Bool(values), Element::Bool) => self.data.iter().for_each(|byte| values.append(*byte != 0)),
+            (Data::I8(values), Element::I8) => append!(values, i8),
+            (Data::I16(values), Element::I16) => append!(values, i16),
+            (Data::I32(values), Element::I32) => append!(values, i32),
+            (Data::I64(values), Element::I64) => append!(values, i64),
+            (Data::U8(values), Element::U8) => values.extend_from_slice(self.data),
+            (Data::U16(values), Element::U16) => append!(values, u16),
+            (Data::U32(values), Element::U32) => append!(values, u32),
+            (Data::U64(values), Element::U64) => append!(values, u64),
+            (Data::F16(values), Element::F16) => append!(values, u16),
+            (Data::F32(values), Element::F32) => append!(values, f32),
+            (Data::F64(values), Element::F64) => append!(values, f64),
+            _ => return false,
+        }
+        values.nulls.append_n_non_nulls(self.data.len() / self.element.width());
+        true
+    }
+}
+
+/// The key under which a tensor's shape stands.
+const SHAPE: &str = arrow_schema::extension::EXTENSION_TYPE_METADATA_KEY;
+
+/// Is it the shape of the metadata `{"shape":[2,3]}`?
+fn is_shape(metadata: &str, shape: &[u64]) -> bool {
+    let mut numbers = metadata
+        .split_once("\"shape\"")
+        .and_then(|(_, rest)| rest.split_once('[')?.1.split_once(']'))
+        .into_iter()
+        .flat_map(|(numbers, _)| numbers.split(','))
+        .filter_map(|number| number.trim().parse::<u64>().ok());
+    shape.iter().all(|length| numbers.next() == Some(*length)) && numbers.next().is_none()
+}

@@ -1,0 +1,315 @@
+//! Single values into columns: exactly, or not at all.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use arrow_array::types::{ArrowPrimitiveType, Float16Type};
+use arrow_schema::DataType;
+
+use super::super::observe::is_exact;
+use super::super::times;
+use super::column::{Blob, Column, Data, Kind, Offset};
+use crate::error::{Error, Result};
+
+type Half = <Float16Type as ArrowPrimitiveType>::Native;
+
+/// Two to the 63rd and 64th.
+const TWO_63: f64 = 9_223_372_036_854_775_808.0;
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+/// An integer into a vector of integers, if it is in their range.
+#[inline]
+fn fit<T: TryFrom<V>, V>(values: &mut Vec<T>, value: V) -> bool {
+    match T::try_from(value) {
+        Ok(value) => {
+            values.push(value);
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+/// Each method says whether the value fits; where it does not, nothing has changed.
+impl Column {
+    #[inline]
+    pub(super) fn put_bool(&mut self, value: bool) -> Result<bool> {
+        match &mut self.data {
+            Data::Bool(values) => values.append(value),
+            Data::Blob(blob, Kind::Json) => blob.push(if value { b"true" } else { b"false" })?,
+            Data::LargeBlob(blob, Kind::Json) => blob.push(if value { b"true" } else { b"false" })?,
+            _ => return Ok(false),
+        }
+        self.nulls.append_non_null();
+        Ok(true)
+    }
+
+    #[inline]
+    pub(super) fn put_i64(&mut self, value: i64) -> Result<bool> {
+        let fits = match &mut self.data {
+            Data::I64(values) => {
+                values.push(value);
+                true
+            }
+            Data::F64(values) if is_exact(value.unsigned_abs()) => {
+                #[allow(clippy::cast_precision_loss, reason = "it is exact")]
+                values.push(value as f64);
+                true
+            }
+            Data::I8(values) => fit(values, value),
+            Data::I16(values) => fit(values, value),
+            Data::I32(values) => fit(values, value),
+            Data::U8(values) => fit(values, value),
+            Data::U16(values) => fit(values, value),
+            Data::U32(values) => fit(values, value),
+            Data::U64(values) => fit(values, value),
+            #[allow(clippy::cast_precision_loss, reason = "it is exact")]
+            Data::F32(_) | Data::F16(_) if is_exact(value.unsigned_abs()) => return self.put_exact(value as f64),
+            Data::Blob(blob, Kind::Json) => json(blob, |out| write!(out, "{value}").is_ok())?,
+            Data::LargeBlob(blob, Kind::Json) => json(blob, |out| write!(out, "{value}").is_ok())?,
+            _ => false,
+        };
+        if fits {
+            self.nulls.append_non_null();
+        }
+        Ok(fits)
+    }
+
+    #[inline]
+    pub(super) fn put_u64(&mut self, value: u64) -> Result<bool> {
+        if let Ok(value) = i64::try_from(value) {
+            return self.put_i64(value);
+        }
+        let fits = match &mut self.data {
+            Data::U64(values) => {
+                values.push(value);
+                true
+            }
+            #[allow(clippy::cast_precision_loss, reason = "it is exact")]
+            Data::F64(_) | Data::F32(_) if is_exact(value) => return self.put_exact(value as f64),
+            Data::Blob(blob, Kind::Json) => json(blob, |out| write!(out, "{value}").is_ok())?,
+            Data::LargeBlob(blob, Kind::Json) => json(blob, |out| write!(out, "{value}").is_ok())?,
+            _ => false,
+        };
+        if fits {
+            self.nulls.append_non_null();
+        }
+        Ok(fits)
+    }
+
+    /// A float. What has no fraction fits into integers, and what was written with the digits of a narrower float into that one.
+    #[inline]
+    pub(super) fn put_f64(&mut self, value: f64) -> Result<bool> {
+        match &mut self.data {
+            Data::F64(values) => {
+                values.push(value);
+                self.nulls.append_non_null();
+                Ok(true)
+            }
+            _ => self.put_other_f64(value),
+        }
+    }
+
+    fn put_other_f64(&mut self, value: f64) -> Result<bool> {
+        #[allow(clippy::cast_possible_truncation, reason = "it is compared")]
+        let narrow = value as f32;
+        match &mut self.data {
+            Data::F32(_) | Data::F16(_) if f64::from(narrow) == value || value.is_nan() => {
+                return self.put_exact(value);
+            }
+            Data::F32(_) | Data::F16(_) => match shortest(narrow) == Some(value) {
+                true => return self.put_exact(narrow.into()),
+                false => return Ok(false),
+            },
+            Data::Blob(blob, Kind::Json) => json(blob, |out| float(out, value))?,
+            Data::LargeBlob(blob, Kind::Json) => json(blob, |out| float(out, value))?,
+            #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and is in range")]
+            _ if value.trunc() == value && (-TWO_63..TWO_63).contains(&value) => return self.put_i64(value as i64),
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the same")]
+            _ if value.trunc() == value && (TWO_63..TWO_64).contains(&value) => return self.put_u64(value as u64),
+            _ => return Ok(false),
+        };
+        self.nulls.append_non_null();
+        Ok(true)
+    }
+
+    #[inline]
+    pub(super) fn put_f32(&mut self, value: f32) -> Result<bool> {
+        let fits = match &mut self.data {
+            Data::F32(values) => {
+                values.push(value);
+                true
+            }
+            Data::Blob(blob, Kind::Json) => json(blob, |out| float32(out, value))?,
+            Data::LargeBlob(blob, Kind::Json) => json(blob, |out| float32(out, value))?,
+            _ => return self.put_exact(value.into()),
+        };
+        self.nulls.append_non_null();
+        Ok(fits)
+    }
+
+    /// The same, but digits do not count: it must be the very value.
+    fn put_exact(&mut self, value: f64) -> Result<bool> {
+        #[allow(clippy::cast_possible_truncation, reason = "it is compared")]
+        let narrow = value as f32;
+        match &mut self.data {
+            Data::F32(values) if f64::from(narrow) == value || value.is_nan() => values.push(narrow),
+            Data::F16(values) => {
+                let half = Half::from_f32(narrow);
+                let fits = f64::from(half.to_f32()) == value || value.is_nan();
+                if !fits {
+                    return Ok(false);
+                }
+                values.push(half.to_bits());
+            }
+            Data::F32(_) => return Ok(false),
+            _ => return self.put_f64(value),
+        }
+        self.nulls.append_non_null();
+        Ok(true)
+    }
+
+    pub(super) fn put_f16(&mut self, bits: u16) -> Result<bool> {
+        match &mut self.data {
+            Data::F16(values) => {
+                values.push(bits);
+                self.nulls.append_non_null();
+                Ok(true)
+            }
+            _ => self.put_f32(Half::from_bits(bits).to_f32()),
+        }
+    }
+
+    #[inline]
+    pub(super) fn put_str(&mut self, value: &str) -> Result<bool> {
+        match &mut self.data {
+            Data::Blob(blob, Kind::Text) => blob.push(value.as_bytes())?,
+            Data::LargeBlob(blob, Kind::Text) => blob.push(value.as_bytes())?,
+            _ => return self.put_other_str(value),
+        }
+        self.nulls.append_non_null();
+        Ok(true)
+    }
+
+    fn put_other_str(&mut self, value: &str) -> Result<bool> {
+        let is_time = self.field.data_type().is_temporal();
+        let fits = match &mut self.data {
+            Data::Dictionary(dictionary) => dictionary.push(value).map(|()| true)?,
+            Data::Blob(blob, Kind::Json) => json(blob, |out| serde_json::to_writer(out, value).is_ok())?,
+            Data::LargeBlob(blob, Kind::Json) => json(blob, |out| serde_json::to_writer(out, value).is_ok())?,
+            Data::I32(values) if is_time => {
+                let time = times::parse(self.field.data_type(), value).and_then(|time| i32::try_from(time).ok());
+                time.inspect(|time| values.push(*time)).is_some()
+            }
+            Data::I64(values) if is_time => {
+                let time = times::parse(self.field.data_type(), value);
+                time.inspect(|time| values.push(*time)).is_some()
+            }
+            // As JSON has them.
+            Data::F16(_) | Data::F32(_) | Data::F64(_) => match value {
+                "NaN" => return self.put_exact(f64::NAN),
+                "Infinity" => return self.put_exact(f64::INFINITY),
+                "-Infinity" => return self.put_exact(f64::NEG_INFINITY),
+                _ => false,
+            },
+            _ => false,
+        };
+        if fits {
+            self.nulls.append_non_null();
+        }
+        Ok(fits)
+    }
+
+    pub(super) fn put_bytes(&mut self, value: &[u8]) -> Result<bool> {
+        match &mut self.data {
+            Data::Blob(blob, Kind::Bytes) => blob.push(value)?,
+            Data::LargeBlob(blob, Kind::Bytes) => blob.push(value)?,
+            Data::Fixed(size, bytes) if *size == value.len() => bytes.extend_from_slice(value),
+            _ => return Ok(false),
+        }
+        self.nulls.append_non_null();
+        Ok(true)
+    }
+
+    /// Text or bytes of a column of this kind; the caller has seen to it that they are what the kind says.
+    pub(super) fn put_encoded(&mut self, value: &[u8], kind: Kind) -> Result<bool> {
+        match &mut self.data {
+            Data::Blob(blob, own) if *own == kind => blob.push(value)?,
+            Data::LargeBlob(blob, own) if *own == kind => blob.push(value)?,
+            _ => return Ok(false),
+        }
+        self.nulls.append_non_null();
+        Ok(true)
+    }
+
+    pub(super) fn kind(&self) -> Option<Kind> {
+        match &self.data {
+            Data::Blob(_, kind) | Data::LargeBlob(_, kind) => Some(*kind),
+            _ => None,
+        }
+    }
+
+    /// What the column takes, as messages tell it.
+    pub(super) fn takes(&self) -> String {
+        match (self.kind(), self.field.data_type()) {
+            (Some(Kind::Json), _) => "JSON".to_owned(),
+            (Some(Kind::Msgpack), _) => "msgpack".to_owned(),
+            (_, DataType::List(_) | DataType::LargeList(_)) => "a list".to_owned(),
+            (_, DataType::FixedSizeList(_, length)) => format!("a list of {length} elements"),
+            (_, DataType::Struct(_)) => "an object".to_owned(),
+            (_, other) => other.to_string(),
+        }
+    }
+}
+
+/// Writes a value as JSON.
+fn json<O: Offset>(blob: &mut Blob<O>, write: impl FnOnce(&mut Vec<u8>) -> bool) -> Result<bool> {
+    if !write(&mut blob.bytes) {
+        blob.bytes.truncate(blob.last());
+        return Err(Error::invalid("the value has no JSON form"));
+    }
+    blob.end().map(|()| true)
+}
+
+fn float(out: &mut Vec<u8>, value: f64) -> bool {
+    match value.is_finite() {
+        true => serde_json::to_writer(out, &value).is_ok(),
+        false => serde_json::to_writer(out, name(value)).is_ok(),
+    }
+}
+
+fn float32(out: &mut Vec<u8>, value: f32) -> bool {
+    match value.is_finite() {
+        true => serde_json::to_writer(out, &value).is_ok(),
+        false => serde_json::to_writer(out, name(value.into())).is_ok(),
+    }
+}
+
+const fn name(value: f64) -> &'static str {
+    match (value.is_nan(), value > 0.0) {
+        (true, _) => "NaN",
+        (false, true) => "Infinity",
+        (false, false) => "-Infinity",
+    }
+}
+
+/// The number that the shortest digits of a float mean.
+fn shortest(value: f32) -> Option<f64> {
+    let mut digits = Digits { bytes: [0; 64], len: 0 };
+    write!(digits, "{value:e}").ok()?;
+    std::str::from_utf8(digits.bytes.get(..digits.len)?).ok()?.parse().ok()
+}
+
+/// A short text that takes no allocation.
+struct Digits {
+    bytes: [u8; 64],
+    len: usize,
+}
+
+impl std::fmt::Write for Digits {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let end = self.len + text.len();
+        self.bytes.get_mut(self.len..end).ok_or(std::fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}

@@ -1,0 +1,289 @@
+//! JSON texts, looked at and put into columns, in one pass each and without a tree of values.
+//!
+//! A text is what RFC 8259 says, and nothing else: everything is checked, also what goes into no column. Of members of the same name the last one
+//! is put (and all are looked at). An integer beyond 64 bits is a float if one holds it exactly; else, and where a number is greater than any float, it
+//! fits no column of numbers. `-0` is a float. The texts `NaN`, `Infinity` and `-Infinity` are floats in a column that has numbers and no other
+//! texts, and in one that is declared to be of floats. Nothing else has a meaning of its own: `{"$bytes": ...}` is an object.
+
+mod parse;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use self::parse::{Number, Parser, Quoted};
+use super::build::{ObjectSlot, Slot, Wants};
+use super::observe::{Class, Look, LookObject};
+use crate::error::Result;
+use crate::limits::Limits;
+
+/// A reader of JSON texts. What it keeps is room for strings with escapes.
+///
+/// ```
+/// use std::sync::Arc;
+/// use container_core::Limits;
+/// use container_core::arrow::{BatchScan, Columns, Json, Observation, resolve_schema};
+///
+/// let (limits, scan) = (Limits::default(), BatchScan::default());
+/// let mut json = Json::new(&limits);
+/// let texts = [r#"{"a":1,"b":["x"]}"#, r#"{"a":2.5}"#];
+/// let mut seen = Observation::new(limits);
+/// for (row, text) in (0..).zip(texts) {
+///     json.observe(text.as_bytes(), seen.row(row))?;
+/// }
+/// let schema = resolve_schema(&seen, &scan.mapping)?;
+/// let mut columns = Columns::new(Arc::new(schema), &scan, &limits)?;
+/// for (row, text) in (0..).zip(texts) {
+///     let mut object = columns.row(row);
+///     json.append(text.as_bytes(), &mut object)?;
+///     object.end();
+/// }
+/// assert_eq!(columns.finish()?.num_rows(), 2);
+/// # Ok::<(), container_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Json {
+    scratch: String,
+    depth: u32,
+}
+
+/// # Errors
+/// Those of each method: [`Invalid`](crate::ErrorKind::Invalid) or [`Truncated`](crate::ErrorKind::Truncated) with the byte of the text, from 0,
+/// for what is no JSON; [`Limit`](crate::ErrorKind::Limit) for more brackets in each other than the limits allow; and those of the places where values
+/// are told or put.
+impl Json {
+    /// A reader that goes as deep as these limits allow.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        Self { scratch: String::new(), depth: limits.depth }
+    }
+
+    /// Looks at a text, whatever value it is.
+    ///
+    /// # Errors
+    /// See above.
+    pub fn observe(&mut self, json: &[u8], look: Look<'_>) -> Result<()> {
+        let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
+        observe(&mut parser, look)?;
+        parser.end()
+    }
+
+    /// Looks at the members of a text that is an object.
+    ///
+    /// # Errors
+    /// See above; [`Invalid`](crate::ErrorKind::Invalid) for another value.
+    pub fn observe_members(&mut self, json: &[u8], look: &mut LookObject<'_>) -> Result<()> {
+        let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
+        if parser.token() != Some(b'{') {
+            return Err(parser.expected("an object (\"{\")"));
+        }
+        observe_members(&mut parser, look)?;
+        parser.end()
+    }
+
+    /// Puts a text, whatever value it is, into a place.
+    ///
+    /// # Errors
+    /// See above.
+    pub fn append_value(&mut self, json: &[u8], slot: Slot<'_>) -> Result<()> {
+        let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
+        append(&mut parser, slot)?;
+        parser.end()
+    }
+
+    /// Puts the members of a text that is an object into a row. Behind an error it is to be [rolled back](super::Columns::roll_back).
+    ///
+    /// # Errors
+    /// See above; [`Invalid`](crate::ErrorKind::Invalid) for another value.
+    pub fn append(&mut self, json: &[u8], row: &mut ObjectSlot<'_>) -> Result<()> {
+        let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
+        if parser.token() != Some(b'{') {
+            return Err(parser.expected("an object (\"{\")"));
+        }
+        append_members(&mut parser, row)?;
+        parser.end()
+    }
+}
+
+/// A text as a tree of values: floats are exact, and a number that neither 64 bits nor a float holds is its text.
+pub(super) fn tree(json: &str) -> Result<Value> {
+    let mut scratch = String::new();
+    let mut parser = Parser::new(json.as_bytes(), &mut scratch, Limits::default().depth)?;
+    let value = value(&mut parser)?;
+    parser.end().map(|()| value)
+}
+
+fn value(parser: &mut Parser<'_>) -> Result<Value> {
+    let text = |parser: &Parser<'_>, text: Quoted<'_>| match text {
+        Quoted::Plain(text) => text.to_owned(),
+        Quoted::Scratch => parser.scratch.clone(),
+    };
+    Ok(match parser.token() {
+        Some(b'"') => {
+            let string = parser.string()?;
+            Value::String(text(parser, string))
+        }
+        Some(b'{') => {
+            parser.open()?;
+            let mut members = serde_json::Map::new();
+            let mut is_first = true;
+            while let Some(name) = parser.member(&mut is_first)? {
+                let name = text(parser, name);
+                members.insert(name, value(parser)?);
+            }
+            Value::Object(members)
+        }
+        Some(b'[') => {
+            parser.open()?;
+            let mut elements = Vec::new();
+            let mut is_first = true;
+            while parser.element(&mut is_first)? {
+                elements.push(value(parser)?);
+            }
+            Value::Array(elements)
+        }
+        Some(b't') => parser.word("true").map(|()| Value::Bool(true))?,
+        Some(b'f') => parser.word("false").map(|()| Value::Bool(false))?,
+        Some(b'n') => parser.word("null").map(|()| Value::Null)?,
+        _ => {
+            let start = parser.at;
+            match parser.number()? {
+                Number::I64(number) => number.into(),
+                Number::U64(number) => number.into(),
+                Number::F64(number) => number.into(),
+                Number::Beyond => parser.since(start).into(),
+            }
+        }
+    })
+}
+
+fn observe(parser: &mut Parser<'_>, look: Look<'_>) -> Result<()> {
+    match parser.token() {
+        Some(b'"') => {
+            let text = match parser.string()? {
+                Quoted::Plain(text) => text,
+                Quoted::Scratch => parser.scratch.as_str(),
+            };
+            look.str(text);
+        }
+        Some(b'{') => observe_members(parser, &mut look.object())?,
+        Some(b'[') => {
+            parser.open()?;
+            let mut list = look.list();
+            let mut is_first = true;
+            while parser.element(&mut is_first)? {
+                observe(parser, list.element()?)?;
+            }
+            list.end();
+        }
+        Some(b't') => {
+            parser.word("true")?;
+            look.bool();
+        }
+        Some(b'f') => {
+            parser.word("false")?;
+            look.bool();
+        }
+        Some(b'n') => {
+            parser.word("null")?;
+            look.null();
+        }
+        _ => match parser.number()? {
+            Number::I64(value) => look.i64(value),
+            Number::U64(value) => look.u64(value),
+            Number::F64(_) => look.f64(),
+            Number::Beyond => look.number(),
+        },
+    }
+    Ok(())
+}
+
+fn observe_members(parser: &mut Parser<'_>, object: &mut LookObject<'_>) -> Result<()> {
+    parser.open()?;
+    let mut is_first = true;
+    while let Some(name) = parser.member(&mut is_first)? {
+        let look = match name {
+            Quoted::Plain(name) => object.member(name)?,
+            Quoted::Scratch => object.member(parser.scratch.as_str())?,
+        };
+        observe(parser, look)?;
+    }
+    Ok(())
+}
+
+fn append_members(parser: &mut Parser<'_>, object: &mut ObjectSlot<'_>) -> Result<()> {
+    parser.open()?;
+    let mut is_first = true;
+    while let Some(name) = parser.member(&mut is_first)? {
+        let slot = match name {
+            Quoted::Plain(name) => object.member(name),
+            Quoted::Scratch => object.member(parser.scratch.as_str()),
+        };
+        match slot {
+            Some(slot) => append(parser, slot)?,
+            None => parser.pass_over()?,
+        }
+    }
+    Ok(())
+}
+
+fn append(parser: &mut Parser<'_>, slot: Slot<'_>) -> Result<()> {
+    let byte = parser.token();
+    if byte == Some(b'n') {
+        parser.word("null")?;
+        slot.null();
+        return Ok(());
+    }
+    match slot.wants() {
+        Wants::Value => {}
+        Wants::Json => {
+            let start = parser.at;
+            parser.pass_over()?;
+            return slot.json(parser.since(start));
+        }
+        Wants::Msgpack => {
+            parser.pass_over()?;
+            return slot.unfit(Class::Text);
+        }
+    }
+    match byte {
+        Some(b'"') => match parser.string()? {
+            Quoted::Plain(text) => slot.str(text),
+            Quoted::Scratch => slot.str(parser.scratch),
+        },
+        Some(b'{') => match slot.object()? {
+            Some(mut object) => {
+                append_members(parser, &mut object)?;
+                object.end();
+                Ok(())
+            }
+            None => parser.pass_over(),
+        },
+        Some(b'[') => match slot.list()? {
+            Some(mut list) => {
+                parser.open()?;
+                let mut is_first = true;
+                while parser.element(&mut is_first)? {
+                    append(parser, list.element()?)?;
+                }
+                list.end()
+            }
+            None => parser.pass_over(),
+        },
+        Some(b't') => {
+            parser.word("true")?;
+            slot.bool(true)
+        }
+        Some(b'f') => {
+            parser.word("false")?;
+            slot.bool(false)
+        }
+        _ => match parser.number()? {
+            Number::I64(value) => slot.i64(value),
+            Number::U64(value) => slot.u64(value),
+            Number::F64(value) => slot.f64(value),
+            Number::Beyond => slot.unfit(Class::Number),
+        },
+    }
+}

@@ -1,0 +1,380 @@
+//! The tokens of a JSON text, one after the other.
+
+use crate::error::{Error, Result};
+
+/// A text that is read. Its methods expect that white space was passed.
+#[derive(Debug)]
+pub(super) struct Parser<'j> {
+    text: &'j str,
+    bytes: &'j [u8],
+    pub(super) at: usize,
+    /// Brackets that may still be opened.
+    depth: u32,
+    limit: u32,
+    /// The text of the last string with escapes.
+    pub(super) scratch: &'j mut String,
+}
+
+/// A number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Number {
+    I64(i64),
+    U64(u64),
+    F64(f64),
+    /// Neither: an integer that no float holds, or larger than any float.
+    Beyond,
+}
+
+/// A string: as it stands there, or in the scratch.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Quoted<'j> {
+    Plain(&'j str),
+    Scratch,
+}
+
+/// Powers of ten that floats hold exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];
+
+/// Is one of these eight bytes no plain one of a string: a quote, a backslash, or a control character? The lowest bit that is set belongs to the
+/// first of them; what is set above it means nothing.
+#[inline]
+const fn not_plain(word: [u8; 8]) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    let word = u64::from_le_bytes(word);
+    let quotes = word ^ (ONES * 0x22);
+    let backslashes = word ^ (ONES * 0x5c);
+    // A subtraction borrows from a byte only behind one that was found: bytes with the high bit are never found.
+    let found = word.wrapping_sub(ONES * 0x20) & !word
+        | quotes.wrapping_sub(ONES) & !quotes
+        | backslashes.wrapping_sub(ONES) & !backslashes;
+    found & HIGH
+}
+
+impl<'j> Parser<'j> {
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) with the byte for what is not UTF-8.
+    pub(super) fn new(json: &'j [u8], scratch: &'j mut String, limit: u32) -> Result<Self> {
+        let text = std::str::from_utf8(json)
+            .map_err(|error| Error::invalid("the JSON is not UTF-8").at(error.valid_up_to() as u64))?;
+        Ok(Self { text, bytes: json, at: 0, depth: limit, limit, scratch })
+    }
+
+    #[inline]
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// The next byte that is no white space.
+    #[inline]
+    pub(super) fn token(&mut self) -> Option<u8> {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\r' | b'\n') => self.at += 1,
+                other => return other,
+            }
+        }
+    }
+
+    #[cold]
+    pub(super) fn expected(&self, what: &str) -> Error {
+        let at = self.at as u64;
+        match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
+            Some(found) => Error::invalid(format!("{found:?} stands where {what} is expected")).at(at),
+            None => Error::truncated(what.to_owned(), 1, 0).at(at),
+        }
+    }
+
+    /// What stands from a byte up to here.
+    pub(super) fn since(&self, start: usize) -> &'j str {
+        self.text.get(start..self.at).unwrap_or_default() // both stand at tokens
+    }
+
+    /// Behind the value there is nothing.
+    pub(super) fn end(&mut self) -> Result<()> {
+        match self.token() {
+            None => Ok(()),
+            Some(_) => Err(self.expected("the end of the JSON")),
+        }
+    }
+
+    /// Behind a bracket that opens.
+    #[inline]
+    pub(super) fn open(&mut self) -> Result<()> {
+        match self.depth.checked_sub(1) {
+            Some(depth) => self.depth = depth,
+            None => {
+                let limit = self.limit.into();
+                return Err(Error::limit("the nesting of values", limit + 1, limit).at(self.at as u64));
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Is there one more member? Then its name; the value comes next.
+    #[inline]
+    pub(super) fn member(&mut self, is_first: &mut bool) -> Result<Option<Quoted<'j>>> {
+        let mut byte = self.token();
+        if byte == Some(b'}') {
+            self.at += 1;
+            self.depth += 1;
+            return Ok(None);
+        }
+        if !std::mem::replace(is_first, false) {
+            if byte != Some(b',') {
+                return Err(self.expected("\",\" or \"}\""));
+            }
+            self.at += 1;
+            byte = self.token();
+        }
+        if byte != Some(b'"') {
+            return Err(self.expected("the name of a member"));
+        }
+        let name = self.string()?;
+        if self.token() != Some(b':') {
+            return Err(self.expected("\":\""));
+        }
+        self.at += 1;
+        Ok(Some(name))
+    }
+
+    /// Is there one more element?
+    #[inline]
+    pub(super) fn element(&mut self, is_first: &mut bool) -> Result<bool> {
+        let byte = self.token();
+        if byte == Some(b']') {
+            self.at += 1;
+            self.depth += 1;
+            return Ok(false);
+        }
+        if !std::mem::replace(is_first, false) {
+            if byte != Some(b',') {
+                return Err(self.expected("\",\" or \"]\""));
+            }
+            self.at += 1;
+        }
+        Ok(true)
+    }
+
+    #[inline]
+    pub(super) fn word(&mut self, word: &'static str) -> Result<()> {
+        if self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
+            self.at += word.len();
+            return Ok(());
+        }
+        let same = |(wanted, found): &(u8, &u8)| wanted == *found;
+        self.at += word.bytes().zip(self.bytes.get(self.at..).unwrap_or_default()).take_while(same).count();
+        Err(self.expected(word))
+    }
+
+    /// The first byte from here on that is no plain one of a string, or the end.
+    #[inline(always)] // as string()
+    fn plain(&self, mut at: usize) -> usize {
+        let mut rest = self.bytes.get(at..).unwrap_or_default();
+        while let Some((word, behind)) = rest.split_first_chunk() {
+            match not_plain(*word) {
+                0 => (at, rest) = (at + 8, behind),
+                found => return at + (found.trailing_zeros() / 8) as usize, // 0 to 7
+            }
+        }
+        at + rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | ..b' ')).count()
+    }
+
+    /// From one quote behind the other.
+    #[inline(always)] // a call takes longer than most strings
+    pub(super) fn string(&mut self) -> Result<Quoted<'j>> {
+        let start = self.at + 1;
+        self.at = self.plain(start);
+        if self.peek() != Some(b'"') {
+            return self.escaped(start);
+        }
+        let text = self.since(start);
+        self.at += 1;
+        Ok(Quoted::Plain(text))
+    }
+
+    /// The same of a string with escapes in it, from the first one on.
+    fn escaped(&mut self, mut start: usize) -> Result<Quoted<'j>> {
+        self.scratch.clear();
+        loop {
+            let plain = self.since(start);
+            self.scratch.push_str(plain);
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => self.escape()?,
+                Some(_) => return Err(self.expected("a character that is no control character")),
+                None => return Err(self.expected("the end of a string")),
+            }
+            start = self.at;
+            self.at = self.plain(start);
+        }
+        self.at += 1;
+        Ok(Quoted::Scratch)
+    }
+
+    fn escape(&mut self) -> Result<()> {
+        let start = self.at;
+        self.at += 1;
+        let character = match self.peek() {
+            Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => return self.unicode(start),
+            _ => return Err(self.expected("an escape")),
+        };
+        self.at += 1;
+        self.scratch.push(character);
+        Ok(())
+    }
+
+    /// `\u0041`, or a pair of halves of one character.
+    fn unicode(&mut self, start: usize) -> Result<()> {
+        self.at += 1;
+        let mut code = self.hex()?;
+        if (0xd800..0xdc00).contains(&code) && self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(b"\\u")) {
+            self.at += 2;
+            let low = self.hex()?.wrapping_sub(0xdc00);
+            // A half that has no other is no character.
+            code = if low < 0x400 { 0x10000 + ((code - 0xd800) << 10) + low } else { 0xd800 };
+        }
+        let half = || Error::invalid("the escape is half of a surrogate pair").at(start as u64);
+        self.scratch.push(char::from_u32(code).ok_or_else(half)?);
+        Ok(())
+    }
+
+    fn hex(&mut self) -> Result<u32> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let digit = self.peek().and_then(|byte| char::from(byte).to_digit(16));
+            code = code << 4 | digit.ok_or_else(|| self.expected("a hexadecimal digit"))?;
+            self.at += 1;
+        }
+        Ok(code)
+    }
+
+    /// Digits behind `number`, which goes round where they are many; how many they were.
+    #[inline]
+    fn digits(&mut self, number: &mut u64) -> usize {
+        let start = self.at;
+        while let Some(byte @ b'0'..=b'9') = self.peek() {
+            *number = number.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+            self.at += 1;
+        }
+        self.at - start
+    }
+
+    #[inline]
+    pub(super) fn number(&mut self) -> Result<Number> {
+        let start = self.at;
+        let is_negative = self.peek() == Some(b'-');
+        self.at += usize::from(is_negative);
+        let mut number = 0;
+        let mut digits = match self.peek() {
+            // A zero is not followed by digits.
+            Some(b'0') => {
+                self.at += 1;
+                1
+            }
+            _ => self.digits(&mut number),
+        };
+        if digits == 0 {
+            return Err(self.expected(if is_negative { "a digit" } else { "a value" }));
+        }
+        if !matches!(self.peek(), Some(b'.' | b'e' | b'E')) {
+            return Ok(match (i64::try_from(number), is_negative) {
+                (Ok(0), true) => Number::F64(-0.0),
+                // As many digits always fit.
+                (Ok(number), false) if digits <= 18 => Number::I64(number),
+                (Ok(number), true) if digits <= 18 => Number::I64(-number),
+                _ => self.large(start),
+            });
+        }
+        let mut exponent = 0_i64;
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            let fraction = self.digits(&mut number);
+            if fraction == 0 {
+                return Err(self.expected("a digit"));
+            }
+            digits += fraction;
+            exponent = -i64::try_from(fraction).unwrap_or(i64::MAX);
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            let is_less = self.peek() == Some(b'-');
+            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
+            let mut power = 0;
+            let count = self.digits(&mut power);
+            if count == 0 {
+                return Err(self.expected("a digit"));
+            }
+            let power = if count > 9 { i64::MAX / 2 } else { i64::try_from(power).unwrap_or(i64::MAX / 2) };
+            exponent = exponent.saturating_add(if is_less { -power } else { power });
+        }
+        // Both are exact, so that one operation rounds once.
+        if digits <= 18 && number < 1 << 53 && exponent.unsigned_abs() < POWERS.len() as u64 {
+            let place = usize::try_from(exponent.unsigned_abs()).unwrap_or(0);
+            let power = POWERS.get(place).copied().unwrap_or(1.0);
+            #[allow(clippy::cast_precision_loss, reason = "it is below 2^53")]
+            let float = number as f64;
+            let float = if exponent < 0 { float / power } else { float * power };
+            return Ok(Number::F64(if is_negative { -float } else { float }));
+        }
+        let float = self.since(start).parse::<f64>().ok().filter(|float| float.is_finite());
+        Ok(float.map_or(Number::Beyond, Number::F64))
+    }
+
+    /// An integer of many digits.
+    #[cold]
+    fn large(&self, start: usize) -> Number {
+        let text = self.since(start);
+        if let Ok(number) = text.parse::<i64>() {
+            return Number::I64(number);
+        }
+        if let Ok(number) = text.parse::<u64>() {
+            return Number::U64(number);
+        }
+        // More digits than any float has.
+        if text.len() > 310 {
+            return Number::Beyond;
+        }
+        match text.parse::<f64>() {
+            Ok(float) if float.is_finite() && format!("{float:.0}") == text => Number::F64(float),
+            _ => Number::Beyond,
+        }
+    }
+
+    /// Goes behind a value, and checks it.
+    pub(super) fn pass_over(&mut self) -> Result<()> {
+        match self.token() {
+            Some(b'"') => self.string().map(drop),
+            Some(b'{') => {
+                self.open()?;
+                let mut is_first = true;
+                while self.member(&mut is_first)?.is_some() {
+                    self.pass_over()?;
+                }
+                Ok(())
+            }
+            Some(b'[') => {
+                self.open()?;
+                let mut is_first = true;
+                while self.element(&mut is_first)? {
+                    self.pass_over()?;
+                }
+                Ok(())
+            }
+            Some(b't') => self.word("true"),
+            Some(b'f') => self.word("false"),
+            Some(b'n') => self.word("null"),
+            _ => self.number().map(drop),
+        }
+    }
+}

@@ -1,0 +1,381 @@
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::super::{BatchScan, Columns, Mapping, Observation, Unfit, resolve_schema};
+use super::*;
+use crate::error::ErrorKind;
+
+/// Rows through the whole way.
+fn batch(texts: &[&str], unfit: Unfit) -> Result<(RecordBatch, Vec<crate::Loss>)> {
+    let (limits, scan) = (Limits::default(), BatchScan::default().with_mapping(Mapping::default().with_unfit(unfit)));
+    let mut json = Json::new(&limits);
+    let mut seen = Observation::new(limits);
+    for (row, text) in (0..).zip(texts) {
+        json.observe(text.as_bytes(), seen.row(row))?;
+    }
+    let mut columns = Columns::new(Arc::new(resolve_schema(&seen, &scan.mapping)?), &scan, &limits)?;
+    for (row, text) in (0..).zip(texts) {
+        let mut object = columns.row(row);
+        json.append(text.as_bytes(), &mut object)?;
+        object.end();
+    }
+    let batch = columns.finish()?;
+    Ok((batch, columns.take_losses()))
+}
+
+/// The value of a place, by what Arrow says is there.
+fn value(array: &dyn Array, row: usize) -> Value {
+    if array.is_null(row) {
+        return Value::Null;
+    }
+    match array.data_type() {
+        DataType::Null => Value::Null,
+        DataType::Boolean => array.as_boolean().value(row).into(),
+        DataType::Int64 => array.as_primitive::<Int64Type>().value(row).into(),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).into(),
+        DataType::Float64 => array.as_primitive::<Float64Type>().value(row).into(),
+        DataType::Utf8 => array.as_string::<i32>().value(row).into(),
+        DataType::List(_) => {
+            let list = array.as_list::<i32>().value(row);
+            (0..list.len()).map(|row| value(&list, row)).collect()
+        }
+        DataType::Struct(fields) => {
+            let array = array.as_struct();
+            let members = fields.iter().zip(array.columns());
+            Value::Object(members.map(|(field, column)| (field.name().clone(), value(column, row))).collect())
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// Values as a column of their type shows them: members that are missing are null, integers beside floats are floats.
+fn same(shown: &Value, wanted: Option<&Value>) -> bool {
+    match (shown, wanted) {
+        (Value::Null, None | Some(Value::Null)) => true,
+        (Value::Object(shown), Some(Value::Object(wanted))) => {
+            wanted.keys().all(|name| shown.contains_key(name))
+                && shown.iter().all(|(name, value)| same(value, wanted.get(name)))
+        }
+        (Value::Array(shown), Some(Value::Array(wanted))) => {
+            shown.len() == wanted.len() && shown.iter().zip(wanted).all(|(shown, wanted)| same(shown, Some(wanted)))
+        }
+        (Value::Number(shown), Some(Value::Number(wanted))) => {
+            shown == wanted || shown.is_f64() && shown.as_f64() == wanted.as_f64()
+        }
+        (Value::String(text), Some(Value::Object(empty))) => text == "{}" && empty.is_empty(),
+        (shown, Some(wanted)) => shown == wanted,
+        _ => false,
+    }
+}
+
+fn rows(batch: &RecordBatch) -> Vec<Value> {
+    let whole = arrow_array::StructArray::from(batch.clone());
+    (0..batch.num_rows()).map(|row| value(&whole, row)).collect()
+}
+
+fn numbers(text: &str) -> Result<Number> {
+    let mut scratch = String::new();
+    let mut parser = Parser::new(text.as_bytes(), &mut scratch, 1)?;
+    let number = parser.number()?;
+    parser.end().map(|()| number)
+}
+
+#[test]
+fn numbers_are_exact_or_beyond() {
+    for (text, wanted) in [
+        ("0", Number::I64(0)),
+        ("-1", Number::I64(-1)),
+        ("999999999999999999", Number::I64(999_999_999_999_999_999)),
+        ("-9223372036854775808", Number::I64(i64::MIN)),
+        ("9223372036854775808", Number::U64(1 << 63)),
+        ("18446744073709551615", Number::U64(u64::MAX)),
+        ("18446744073709551616", Number::F64(18_446_744_073_709_551_616.0)),
+        ("18446744073709551617", Number::Beyond),
+        ("-9223372036854775809", Number::Beyond),
+        ("100000000000000000000", Number::F64(1e20)),
+        ("1e400", Number::Beyond),
+        ("-1e400", Number::Beyond),
+        ("1e99999999999999999999", Number::Beyond),
+        ("1e-99999999999999999999", Number::F64(0.0)),
+        ("0.1", Number::F64(0.1)),
+        ("-0", Number::F64(-0.0)),
+        ("-0.0", Number::F64(-0.0)),
+        ("1E+2", Number::F64(100.0)),
+        ("9007199254740993.0", Number::F64(9_007_199_254_740_992.0)),
+    ] {
+        let found = numbers(text).unwrap();
+        assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "{text}");
+    }
+    assert_eq!(numbers(&"9".repeat(400)).unwrap(), Number::Beyond);
+    for text in ["", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "1.e1", "0x1", "1 2", "--1"] {
+        assert!(numbers(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_json_is_refused_with_its_byte() {
+    for (text, byte) in [
+        ("", 0),
+        ("{", 1),
+        ("{\"a\"}", 4),
+        ("{\"a\":}", 5),
+        ("{\"a\":1,}", 7),
+        ("{a:1}", 1),
+        ("{\"a\":[1,]}", 8),
+        ("{\"a\":[1 2]}", 8),
+        ("{\"a\":tru}", 8),
+        ("{\"a\":\"\\x\"}", 7),
+        ("{\"a\":\"\\u12\"}", 10),
+        ("{\"a\":\"\\ud800\"}", 6),
+        ("{\"a\":\"\\ud800\\u0041\"}", 6),
+        ("{\"a\":\"\\udc00\"}", 6),
+        ("{\"a\":\"x\ny\"}", 7),
+        ("{\"a\":1}x", 7),
+        ("[]", 0),
+    ] {
+        let limits = Limits::default();
+        let mut seen = Observation::new(limits);
+        let error = Json::new(&limits).observe_members(text.as_bytes(), &mut seen.row(0).object()).unwrap_err();
+        assert_eq!(error.position().byte, Some(byte), "{text}: {error}");
+        assert!(matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Truncated { .. }), "{error}");
+    }
+    let mut json = Json::new(&Limits::default());
+    assert!(json.observe(b"\"\xff\"", Observation::new(Limits::default()).row(0)).is_err());
+    let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    json.observe(deep(128).as_bytes(), Observation::new(Limits::default()).row(0)).unwrap();
+    let error = json.observe(deep(129).as_bytes(), Observation::new(Limits::default()).row(0)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit { asked: 129, limit: 128 });
+}
+
+#[test]
+fn rows_become_columns() {
+    let texts = [
+        r#"{"i":1,"f":1.5,"s":"x","b":true,"l":[1,2],"o":{"a":1},"n":null,"e":{},"ol":[{"x":1},{"y":"z"}]}"#,
+        r#" { "s" : "\u00e9\n" , "i" : 18446744073709551615 , "l" : [ ] , "o" : { } , "new" : [[1],[]] } "#,
+        r#"{"f":2,"l":[2.5,null],"o":null,"i":7,"i":8}"#,
+        "{}",
+    ];
+    let (batch, losses) = batch(&texts, Unfit::Error).unwrap();
+    assert_eq!(losses.len(), 1, "{losses:?}");
+    assert_eq!((losses[0].count, losses[0].first.row, losses[0].first.column.as_deref()), (1, Some(2), Some("i")));
+    assert_eq!(losses[0].what, "member that an object has again: its last value holds");
+    assert_eq!(
+        batch.schema().fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>(),
+        ["i", "f", "s", "b", "l", "o", "n", "e", "ol", "new"]
+    );
+    assert_eq!(
+        rows(&batch),
+        [
+            json!({"i":1,"f":1.5,"s":"x","b":true,"l":[1.0,2.0],"o":{"a":1},"n":null,"e":"{}",
+                "ol":[{"x":1,"y":null},{"x":null,"y":"z"}],"new":null}),
+            json!({"i":u64::MAX,"f":null,"s":"é\n","b":null,"l":[],"o":{"a":null},"n":null,"e":null,"ol":null,"new":[[1],[]]}),
+            json!({"i":8,"f":2.0,"s":null,"b":null,"l":[2.5,null],"o":null,"n":null,"e":null,"ol":null,"new":null}),
+            json!({"i":null,"f":null,"s":null,"b":null,"l":null,"o":null,"n":null,"e":null,"ol":null,"new":null}),
+        ]
+    );
+}
+
+#[test]
+fn a_mismatch_is_an_error_or_null_or_json() {
+    let texts = [r#"{"a":{"b":[1,2]},"c":1}"#, r#"{"a":{"b":[3]}}"#, r#"{"a":{"b":["x",4, {"y" : 1}]},"c":"t"}"#];
+    let error = batch(&texts, Unfit::Error).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the column has text, but an integer in row 0: --on-mismatch null or json says what becomes of it (row 2, column \"a.b[]\")"
+    );
+    let (nulls, losses) = batch(&texts, Unfit::Null).unwrap();
+    assert_eq!(
+        rows(&nulls),
+        [json!({"a":{"b":[1,2]},"c":1}), json!({"a":{"b":[3]},"c":null}), json!({"a":{"b":[null,4,null]},"c":null})]
+    );
+    assert_eq!(
+        losses.iter().map(|loss| (loss.count, loss.first.row)).collect::<Vec<_>>(),
+        [(2, Some(2)), (1, Some(2))]
+    );
+    let (texts, losses) = batch(&texts, Unfit::Json).unwrap();
+    assert!(losses.is_empty());
+    assert_eq!(
+        rows(&texts),
+        [
+            json!({"a":{"b":["1","2"]},"c":"1"}),
+            json!({"a":{"b":["3"]},"c":null}),
+            json!({"a":{"b":["\"x\"","4","{\"y\" : 1}"]},"c":"\"t\""})
+        ]
+    );
+    let column = texts.schema();
+    assert_eq!(column.field(1).extension_type_name(), Some("arrow.json"));
+}
+
+fn documents() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_filter("finite", |value| value.is_finite()).prop_map(Value::from),
+        (-1000..1000_i32).prop_map(|value| Value::from(f64::from(value) / 8.0)),
+        "\\PC{0,12}".prop_map(Value::from),
+        "[\u{0}-\u{20}\"\\\\/é😀]{0,6}".prop_map(Value::from),
+    ];
+    let value = leaf.prop_recursive(4, 32, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec(("[a-c]", inner), 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    });
+    prop::collection::vec(("[a-e]|é|\"", value), 0..6).prop_map(|members| Value::Object(members.into_iter().collect()))
+}
+
+/// Text near JSON.
+fn texts() -> impl Strategy<Value = String> {
+    let token = prop_oneof![
+        Just("{".to_owned()),
+        Just("}".to_owned()),
+        Just("[".to_owned()),
+        Just("]".to_owned()),
+        Just(",".to_owned()),
+        Just(":".to_owned()),
+        Just("\"a\"".to_owned()),
+        Just("\"a\":".to_owned()),
+        Just("true".to_owned()),
+        Just("nul".to_owned()),
+        Just("null".to_owned()),
+        Just(" \n".to_owned()),
+        "-?[0-9]{0,20}(\\.[0-9]{0,20})?([eE][+-]?[0-9]{0,3})?",
+        "\"(\\\\[\"\\\\/bfnrtux]|\\\\u[0-9a-fD8]{4}|[a\u{1}é])*\"?",
+    ];
+    let wild = prop::collection::vec(token, 0..12).prop_map(|tokens| tokens.concat());
+    let cut = (documents(), any::<prop::sample::Index>(), ".?").prop_map(|(document, at, with)| {
+        let text = document.to_string();
+        let mut at = at.index(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let rest = text[at..].chars().next().map_or(0, char::len_utf8);
+        format!("{}{with}{}", &text[..at], &text[at + rest..])
+    });
+    prop_oneof![wild, cut, documents().prop_map(|document| serde_json::to_string_pretty(&document).unwrap())]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 2000 }))]
+
+    #[test]
+    fn the_same_texts_are_taken_as_by_serde_json(text in texts()) {
+        let limits = Limits::default();
+        let own = Json::new(&limits).observe(text.as_bytes(), Observation::new(limits).row(0));
+        match serde_json::from_str::<Value>(&text) {
+            Ok(_) => prop_assert!(own.is_ok(), "{text}: {own:?}"),
+            // Numbers that are too large have a class of their own.
+            Err(error) if error.to_string().contains("number out of range") => {}
+            Err(error) => prop_assert!(own.is_err(), "{text}: {error}"),
+        }
+        let mut columns = Columns::new(Arc::new(arrow_schema::Schema::empty()), &BatchScan::default(), &limits).unwrap();
+        let passed = Json::new(&limits).append(text.as_bytes(), &mut columns.row(0));
+        let is_object = text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{');
+        prop_assert_eq!(passed.is_ok(), own.is_ok() && is_object, "{}", text);
+    }
+
+    #[test]
+    fn values_are_those_of_serde_json(documents in prop::collection::vec(documents(), 0..6)) {
+        let lines: Vec<String> = documents.iter().map(Value::to_string).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        if let Ok((batch, _)) = batch(&lines, Unfit::Error) {
+            prop_assert_eq!(batch.num_rows(), documents.len());
+            for (shown, document) in rows(&batch).iter().zip(&documents) {
+                // Not parsed again: serde_json rounds floats more than once unless told otherwise.
+                prop_assert!(same(shown, Some(document)), "{shown} {document}");
+            }
+        }
+        // There is always a way.
+        for unfit in [Unfit::Null, Unfit::Json] {
+            prop_assert_eq!(batch(&lines, unfit).unwrap().0.num_rows(), documents.len());
+        }
+    }
+
+    #[test]
+    fn floats_are_those_of_the_standard_library(value in any::<f64>(), digits in 0..25_usize, mantissa in any::<u64>(), exponent in -30..30_i32) {
+        for text in [format!("{value:e}"), format!("{value:.digits$e}"), format!("{}.{mantissa}e{exponent}", mantissa % 1000)] {
+            if let Ok(wanted) = text.parse::<f64>() && wanted.is_finite() {
+                match numbers(&text).unwrap() {
+                    Number::F64(found) => prop_assert_eq!(found.to_bits(), wanted.to_bits(), "{}", text),
+                    other => prop_assert!(false, "{text}: {other:?}"),
+                }
+            }
+        }
+    }
+}
+
+/// All orders of some things.
+fn orders<T: Clone>(of: &[T]) -> Vec<Vec<T>> {
+    let Some((first, rest)) = of.split_first() else { return vec![vec![]] };
+    let put = |order: Vec<T>| {
+        (0..=order.len()).map(move |at| [&order[..at], std::slice::from_ref(first), &order[at..]].concat())
+    };
+    orders(rest).into_iter().flat_map(put).collect()
+}
+
+#[test]
+fn words_are_floats_beside_numbers_whatever_the_order_of_rows() {
+    let rows = [
+        r#"{"i":1,"f":"NaN","w":"NaN","t":"x","l":[1,"NaN"],"n":null,"x":9007199254740993}"#,
+        r#"{"i":"-Infinity","f":0.5,"w":"Infinity","t":"NaN","l":[],"n":"Infinity","x":1}"#,
+        r#"{"i":2,"f":"Infinity","w":null,"t":"NaN","l":["Infinity"],"n":7,"x":2}"#,
+        r#"{"i":null,"f":7,"w":"NaN","t":null,"l":null,"n":-0,"x":3}"#,
+    ];
+    let list = DataType::List(Arc::new(arrow_schema::Field::new_list_field(DataType::Float64, true)));
+    let (float, text) = (DataType::Float64, DataType::Utf8);
+    let wanted = [&float, &float, &text, &text, &list, &float, &DataType::Int64];
+    let all = orders(&rows);
+    assert_eq!(all.len(), 24);
+    for order in all {
+        let (batch, losses) = batch(&order, Unfit::Error).unwrap();
+        let schema = batch.schema();
+        assert_eq!(schema.fields().iter().map(|field| field.data_type()).collect::<Vec<_>>(), wanted, "{order:?}");
+        assert!(losses.is_empty());
+        for (row, text) in order.iter().enumerate() {
+            let row_of = rows.iter().position(|row| row == text).unwrap();
+            let bits = |place: usize| {
+                let array = batch.column(place).as_primitive::<Float64Type>();
+                array.is_valid(row).then(|| array.value(row))
+            };
+            let found = bits(0);
+            assert_eq!(found, [Some(1.0), Some(f64::NEG_INFINITY), Some(2.0), None][row_of]);
+            let found = bits(1).map(|value| if value.is_nan() { "NaN".to_owned() } else { value.to_string() });
+            assert_eq!(found.as_deref(), [Some("NaN"), Some("0.5"), Some("inf"), Some("7")][row_of]);
+        }
+        // The same when each row was seen by itself.
+        let limits = Limits::default();
+        let mut seen = Observation::new(limits);
+        for (row, text) in (0..).zip(&order) {
+            let mut one = Observation::new(limits);
+            Json::new(&limits).observe(text.as_bytes(), one.row(row)).unwrap();
+            seen.merge(one).unwrap();
+        }
+        assert_eq!(&resolve_schema(&seen, &Mapping::default()).unwrap(), schema.as_ref());
+    }
+}
+
+#[test]
+fn words_are_text_where_no_float_goes() {
+    // Beside an integer that no float holds, and beside other values than numbers.
+    for (rows, message) in [
+        ([r#"{"x":9007199254740993}"#, r#"{"x":"NaN"}"#], "an integer that no float holds"),
+        ([r#"{"x":true}"#, r#"{"x":"NaN"}"#], "text, but a boolean in row 0"),
+        ([r#"{"x":1}"#, r#"{"x":"nan"}"#], "text, but an integer in row 0"),
+    ] {
+        for order in orders(&rows) {
+            let error = batch(&order, Unfit::Error).unwrap_err().to_string();
+            assert!(error.contains(message) || order != rows, "{error}");
+        }
+    }
+    let (batch, losses) = batch(&[r#"{"x":1}"#, r#"{"x":"NaN"}"#, r#"{"x":true}"#, r#"{"x":2}"#], Unfit::Null).unwrap();
+    assert_eq!((batch.column(0).data_type(), losses[0].count), (&DataType::Int64, 2));
+}

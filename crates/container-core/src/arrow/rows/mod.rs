@@ -1,0 +1,199 @@
+//! Batches as rows: JSON lines, and anything that serde writes.
+//!
+//! | Arrow type | JSON | for serializers |
+//! |---|---|---|
+//! | Null, null values | `null` | none |
+//! | Boolean | `true`, `false` | bool |
+//! | integers | all digits | integer |
+//! | Float16, Float32 | the shortest digits that lead back to it as 32 bits; `"NaN"`, `"Infinity"`, `"-Infinity"` | `f32`; what is not finite as text where people read it |
+//! | Float64 | the same as 64 bits | `f64`; the same |
+//! | Utf8, LargeUtf8, Utf8View | text | text |
+//! | with the extension `arrow.json` | what it holds, checked, in one line | what it holds |
+//! | Binary, LargeBinary, BinaryView, FixedSizeBinary | `{"$bytes": base64}` | bytes; the same as JSON where people read it |
+//! | Date32, Date64 | `"2024-05-01"` | text |
+//! | Time32, Time64 | `"12:30:00.25"`, with as many digits as there are | text |
+//! | Timestamp | `"2024-05-01T12:30:00"`, with `Z` or the difference to UTC where it has a zone (`Z` for one by name) | text |
+//! | Duration | `"PT90.5S"`, `"-PT0.5S"`: in seconds | text |
+//! | Decimal | text with all digits | text |
+//! | List, LargeList, FixedSizeList | array; in as many dimensions as an `arrow.fixed_shape_tensor` has | sequence |
+//! | Struct | object, all members | map |
+//! | Map | object, or pairs where keys are no text | map |
+//! | Dictionary | its values | its values |
+//! | Interval, Union, views of lists, run ends | refused | |
+
+mod serial;
+mod text;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use arrow_array::RecordBatch;
+
+use self::serial::Row;
+use self::text::Writer;
+use self::values::Member;
+use super::BatchReader;
+use crate::container::{Loss, Rows};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// The rows of a batch as JSON.
+///
+/// ```
+/// use std::sync::Arc;
+/// use arrow_array::{Float32Array, RecordBatch};
+/// use container_core::arrow::JsonRows;
+///
+/// let batch = RecordBatch::try_from_iter([("x", Arc::new(Float32Array::from(vec![0.1, f32::NAN])) as _)]);
+/// let mut rows = JsonRows::new(&batch.expect("it is one"))?;
+/// let mut out = Vec::new();
+/// rows.write_lines(&mut out)?;
+/// assert_eq!(out, b"{\"x\":0.1}\n{\"x\":\"NaN\"}\n");
+/// # Ok::<(), container_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct JsonRows {
+    members: Vec<Member>,
+    rows: usize,
+    writer: Writer,
+}
+
+impl JsonRows {
+    /// The rows of a batch, whose memory is shared.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) with the column for a type that has no JSON form.
+    pub fn new(batch: &RecordBatch) -> Result<Self> {
+        let (schema, depth) = (batch.schema_ref(), Limits::default().depth);
+        let columns = schema.fields().iter().zip(batch.columns());
+        let members = columns.map(|(field, column)| Member::new(field, column, depth)).collect::<Result<_>>()?;
+        Ok(Self { members, rows: batch.num_rows(), writer: Writer::new() })
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// There are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Appends a row, an object in one line, without the line feed.
+    ///
+    /// # Errors
+    /// [`Usage`](crate::ErrorKind::Usage) for a row past the end; [`Invalid`](crate::ErrorKind::Invalid) with the column for a text in a column of
+    /// JSON that is none: nothing is appended then.
+    pub fn write(&mut self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        if row >= self.rows {
+            return Err(Error::usage(format!("there is no row {row} in a batch of {}", self.rows)));
+        }
+        let start = out.len();
+        self.writer.members(&self.members, row, out).inspect_err(|_| out.truncate(start))
+    }
+
+    /// Appends all rows, each as a line.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write), with the row in the batch.
+    pub fn write_lines(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        for row in 0..self.rows {
+            self.write(row, out).map_err(|error| error.in_row(row as u64))?;
+            out.push(b'\n');
+        }
+        Ok(())
+    }
+
+    /// A row for any serializer: a map of the columns.
+    #[must_use]
+    pub fn row(&self, row: usize) -> impl serde::Serialize + '_ {
+        Row { members: &self.members, at: row }
+    }
+}
+
+/// The rows of batches, as a table shows rows.
+pub struct BatchRows<'a> {
+    reader: Box<dyn BatchReader + 'a>,
+    current: Option<Current>,
+    /// The number of the next row.
+    next: u64,
+    failed: bool,
+}
+
+struct Current {
+    rows: JsonRows,
+    at: usize,
+}
+
+impl<'a> BatchRows<'a> {
+    /// The rows of what is read; the first one has this number in its table.
+    #[must_use]
+    pub fn new(reader: Box<dyn BatchReader + 'a>, first: u64) -> Self {
+        Self { reader, current: None, next: first, failed: false }
+    }
+
+    fn step(&mut self) -> Result<bool> {
+        if let Some(current) = &mut self.current {
+            current.at += 1;
+        }
+        while self.current.as_ref().is_none_or(|current| current.at >= current.rows.len()) {
+            self.current = None;
+            let Some(batch) = self.reader.try_next()? else { return Ok(false) };
+            self.current = Some(Current { rows: JsonRows::new(&batch)?, at: 0 });
+        }
+        self.next += 1;
+        Ok(true)
+    }
+}
+
+impl std::fmt::Debug for BatchRows<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BatchRows").field("next", &self.next).finish_non_exhaustive()
+    }
+}
+
+impl Rows for BatchRows<'_> {
+    fn advance(&mut self) -> Result<bool> {
+        if self.failed {
+            return Ok(false);
+        }
+        let stepped = self.step();
+        if !matches!(stepped, Ok(true)) {
+            (self.failed, self.current) = (true, None);
+        }
+        stepped
+    }
+
+    fn index(&self) -> u64 {
+        self.next.saturating_sub(1)
+    }
+
+    fn row(&self) -> &dyn erased_serde::Serialize {
+        self
+    }
+
+    fn json(&self, out: &mut Vec<u8>) -> Result<()> {
+        let Some(Current { rows, at }) = &self.current else { return Err(Error::usage("there is no current row")) };
+        let start = out.len();
+        let written = Writer::new().members(&rows.members, *at, out);
+        written.inspect_err(|_| out.truncate(start)).map_err(|error| error.in_row(self.index()))
+    }
+
+    fn losses(&self) -> Vec<Loss> {
+        self.reader.losses()
+    }
+}
+
+/// The current row: a map of the columns.
+impl serde::Serialize for BatchRows<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.current {
+            Some(Current { rows, at }) => Row { members: &rows.members, at: *at }.serialize(serializer),
+            None => Err(serde::ser::Error::custom("there is no current row")),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Values for any serializer.
+
+use serde::ser::{Error as _, SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+
+use super::super::json::tree;
+use super::super::times;
+use super::text::{base64, gone, name, range};
+use super::values::{Data, Member, Values, decimal};
+use crate::error::Error;
+
+/// A row: a map of all members.
+pub(super) struct Row<'v> {
+    pub(super) members: &'v [Member],
+    pub(super) at: usize,
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.members.len()))?;
+        for member in self.members {
+            map.serialize_entry(&member.name, &Place { values: &member.values, at: self.at })?;
+        }
+        map.end()
+    }
+}
+
+/// One value.
+struct Place<'v> {
+    values: &'v Values,
+    at: usize,
+}
+
+/// A run of values, in as many dimensions as there are lengths.
+struct Run<'v> {
+    values: &'v Values,
+    start: usize,
+    size: usize,
+    shape: &'v [usize],
+}
+
+impl Serialize for Run<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { values, start, size, shape } = *self;
+        if let [length, inner @ ..] = shape
+            && !inner.is_empty()
+            && *length > 0
+        {
+            let part = size / length;
+            let mut parts = serializer.serialize_seq(Some(*length))?;
+            for number in 0..*length {
+                let start = start.saturating_add(number * part);
+                parts.serialize_element(&Run { values, start, size: part, shape: inner })?;
+            }
+            return parts.end();
+        }
+        let mut elements = serializer.serialize_seq(Some(size))?;
+        for at in start..start.saturating_add(size) {
+            elements.serialize_element(&Place { values, at })?;
+        }
+        elements.end()
+    }
+}
+
+impl Serialize for Place<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { values, at } = *self;
+        let wrong = |error: Error| S::Error::custom(error);
+        let missing = || S::Error::custom(gone());
+        if values.is_null(at) {
+            return serializer.serialize_none();
+        }
+        let run = |range: crate::error::Result<(usize, usize)>| {
+            range.map(|(start, end)| (start, end.saturating_sub(start))).map_err(wrong)
+        };
+        match &values.data {
+            Data::Null => serializer.serialize_none(),
+            Data::Bool(bits) => serializer.serialize_bool(at < bits.len() && bits.value(at)),
+            Data::I8(values) => serializer.serialize_i8(*values.get(at).ok_or_else(missing)?),
+            Data::I16(values) => serializer.serialize_i16(*values.get(at).ok_or_else(missing)?),
+            Data::I32(values) => serializer.serialize_i32(*values.get(at).ok_or_else(missing)?),
+            Data::I64(values) => serializer.serialize_i64(*values.get(at).ok_or_else(missing)?),
+            Data::U8(values) => serializer.serialize_u8(*values.get(at).ok_or_else(missing)?),
+            Data::U16(values) => serializer.serialize_u16(*values.get(at).ok_or_else(missing)?),
+            Data::U32(values) => serializer.serialize_u32(*values.get(at).ok_or_else(missing)?),
+            Data::U64(values) => serializer.serialize_u64(*values.get(at).ok_or_else(missing)?),
+            Data::F16(values) => float32(*values.get(at).ok_or_else(missing)?, serializer),
+            Data::F32(values) => float32(*values.get(at).ok_or_else(missing)?, serializer),
+            Data::F64(values) => match *values.get(at).ok_or_else(missing)? {
+                value if is_text(value, &serializer) => serializer.serialize_str(name(value)),
+                value => serializer.serialize_f64(value),
+            },
+            Data::Time32(data_type, values) => {
+                let value = i64::from(*values.get(at).ok_or_else(missing)?);
+                time(data_type, value, serializer)
+            }
+            Data::Time64(data_type, values) => time(data_type, *values.get(at).ok_or_else(missing)?, serializer),
+            Data::Decimal(values) => serializer.serialize_str(&decimal(values, at).ok_or_else(missing)?),
+            Data::Text(_) | Data::LargeText(_) | Data::TextView(_) => {
+                serializer.serialize_str(values.text(at).ok_or_else(missing)?)
+            }
+            // As what it means; of a number that neither 64 bits nor a float holds the text.
+            Data::Json(texts) => tree(texts.text(at).ok_or_else(missing)?).map_err(wrong)?.serialize(serializer),
+            Data::Bytes(_) | Data::LargeBytes(_) | Data::BytesView(_) | Data::Fixed(_) => {
+                let bytes = values.bytes(at).ok_or_else(missing)?;
+                if !serializer.is_human_readable() {
+                    return serializer.serialize_bytes(bytes);
+                }
+                let mut text = Vec::new();
+                base64(bytes, &mut text);
+                let mut map = serializer.serialize_map(Some(1))?;
+                map.serialize_entry("$bytes", std::str::from_utf8(&text).unwrap_or_default())?; // it is ASCII
+                map.end()
+            }
+            Data::Struct(members) => Row { members, at }.serialize(serializer),
+            Data::Dictionary(places, values) => {
+                Place { values, at: *places.get(at).ok_or_else(missing)? }.serialize(serializer)
+            }
+            Data::FixedList(size, shape, values) => {
+                let start = at.checked_mul(*size).ok_or_else(missing)?;
+                Run { values, start, size: *size, shape }.serialize(serializer)
+            }
+            Data::List(offsets, values) => {
+                let (start, size) = run(range(offsets, at))?;
+                Run { values, start, size, shape: &[] }.serialize(serializer)
+            }
+            Data::LargeList(offsets, values) => {
+                let (start, size) = run(range(offsets, at))?;
+                Run { values, start, size, shape: &[] }.serialize(serializer)
+            }
+            Data::Map(offsets, keys, values) => {
+                let (start, size) = run(range(offsets, at))?;
+                let mut map = serializer.serialize_map(Some(size))?;
+                for at in start..start.saturating_add(size) {
+                    map.serialize_entry(&Place { values: keys, at }, &Place { values, at })?;
+                }
+                map.end()
+            }
+        }
+    }
+}
+
+/// In formats that people read, which have no other form for it, what is not finite is a word.
+fn is_text<S: Serializer>(value: f64, serializer: &S) -> bool {
+    !value.is_finite() && serializer.is_human_readable()
+}
+
+fn float32<S: Serializer>(value: f32, serializer: S) -> Result<S::Ok, S::Error> {
+    match is_text(value.into(), &serializer) {
+        true => serializer.serialize_str(name(value.into())),
+        false => serializer.serialize_f32(value),
+    }
+}
+
+fn time<S: Serializer>(data_type: &arrow_schema::DataType, value: i64, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut text = String::new();
+    match times::write(data_type, value, &mut text) {
+        true => serializer.serialize_str(&text),
+        false => serializer.serialize_i64(value),
+    }
+}

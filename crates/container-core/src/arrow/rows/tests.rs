@@ -1,0 +1,240 @@
+use std::sync::Arc;
+
+use arrow_array::builder::{Int32Builder, MapBuilder, StringBuilder};
+use arrow_array::types::Int8Type;
+use arrow_array::*;
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use serde_json::{Value, json};
+
+use super::super::{Json, Mapping, Observation, resolve_schema};
+use super::*;
+use crate::error::ErrorKind;
+
+fn lines(fields: Vec<(Field, ArrayRef)>) -> Vec<String> {
+    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = fields.into_iter().unzip();
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap();
+    let mut rows = JsonRows::new(&batch).unwrap();
+    let mut out = Vec::new();
+    rows.write_lines(&mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    assert_eq!(lines.len(), rows.len());
+    for line in &lines {
+        serde_json::from_str::<Value>(line).unwrap();
+    }
+    lines
+}
+
+fn column(array: impl Array + 'static) -> Vec<String> {
+    let field = Field::new("x", array.data_type().clone(), true);
+    let array: ArrayRef = Arc::new(array);
+    let values = lines(vec![(field.clone(), array.clone())]);
+    // A serializer of text shows the same, but for maps whose keys are none.
+    if !matches!(array.data_type(), DataType::Map(..)) {
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]).unwrap();
+        let rows = JsonRows::new(&batch).unwrap();
+        let parsed = |text: &String| serde_json::from_str::<Value>(text).unwrap();
+        for (row, line) in values.iter().enumerate() {
+            assert_eq!(parsed(&serde_json::to_string(&rows.row(row)).unwrap()), parsed(line));
+        }
+    }
+    let inner = |line: &String| line.strip_prefix("{\"x\":").unwrap().strip_suffix('}').unwrap().to_owned();
+    values.iter().map(inner).collect()
+}
+
+#[test]
+fn numbers_have_their_own_digits() {
+    assert_eq!(column(UInt64Array::from(vec![Some(u64::MAX), None])), ["18446744073709551615", "null"]);
+    assert_eq!(column(Int8Array::from(vec![-128])), ["-128"]);
+    assert_eq!(column(Float32Array::from(vec![0.1, f32::MAX, -0.0])), ["0.1", "3.4028235e+38", "-0.0"]);
+    assert_eq!(
+        column(Float64Array::from(vec![0.1, f64::NAN, f64::INFINITY, f64::NEG_INFINITY])),
+        ["0.1", "\"NaN\"", "\"Infinity\"", "\"-Infinity\""]
+    );
+    let half = |bits| <arrow_array::types::Float16Type as ArrowPrimitiveType>::Native::from_bits(bits);
+    assert_eq!(
+        column(Float16Array::from_iter_values([half(0x3c00), half(0x2e66), half(0x7e00)])),
+        ["1.0", "0.099975586", "\"NaN\""]
+    );
+    let decimals = Decimal128Array::from(vec![-12_345]).with_precision_and_scale(10, 3).unwrap();
+    assert_eq!(column(decimals), ["\"-12.345\""]);
+    assert_eq!(column(BooleanArray::from(vec![Some(true), Some(false), None])), ["true", "false", "null"]);
+    assert_eq!(column(NullArray::new(2)), ["null", "null"]);
+}
+
+#[test]
+fn text_and_bytes() {
+    let texts = vec![Some("a\"\n\u{1}é"), None, Some("")];
+    let wanted = ["\"a\\\"\\n\\u0001é\"", "null", "\"\""];
+    assert_eq!(column(StringArray::from(texts.clone())), wanted);
+    assert_eq!(column(LargeStringArray::from(texts.clone())), wanted);
+    assert_eq!(column(StringViewArray::from(texts)), wanted);
+    let bytes: Vec<&[u8]> = vec![b"", b"f", b"fo", b"foo", b"\xff\xfe\xfd\xfc"];
+    let wanted = ["", "Zg==", "Zm8=", "Zm9v", "//79/A=="].map(|text| format!("{{\"$bytes\":\"{text}\"}}"));
+    assert_eq!(column(BinaryArray::from(bytes.clone())), wanted);
+    assert_eq!(column(LargeBinaryArray::from(bytes.clone())), wanted);
+    assert_eq!(column(BinaryViewArray::from(bytes)), wanted);
+    let fixed = FixedSizeBinaryArray::try_from_iter([b"fo", b"\0\0"].iter()).unwrap();
+    assert_eq!(column(fixed), ["{\"$bytes\":\"Zm8=\"}", "{\"$bytes\":\"AAA=\"}"]);
+    let keys: DictionaryArray<Int8Type> = vec![Some("a"), None, Some("b"), Some("a")].into_iter().collect();
+    assert_eq!(column(keys), ["\"a\"", "null", "\"b\"", "\"a\""]);
+    let none: DictionaryArray<Int8Type> = vec![None::<&str>].into_iter().collect();
+    assert_eq!(column(none), ["null"]);
+}
+
+#[test]
+fn times_are_iso() {
+    assert_eq!(column(Date32Array::from(vec![0, -719_162])), ["\"1970-01-01\"", "\"0001-01-01\""]);
+    assert_eq!(column(Time64MicrosecondArray::from(vec![1, -1])), ["\"00:00:00.000001\"", "-1"]);
+    assert_eq!(
+        column(TimestampNanosecondArray::from(vec![1_500_000_000, i64::MIN])),
+        ["\"1970-01-01T00:00:01.5\"", "\"1677-09-21T00:12:43.145224192\""]
+    );
+    assert_eq!(column(TimestampSecondArray::from(vec![60]).with_timezone("+01:00")), ["\"1970-01-01T01:01:00+01:00\""]);
+    assert_eq!(
+        column(TimestampSecondArray::from(vec![60]).with_timezone("Europe/Berlin")),
+        ["\"1970-01-01T00:01:00Z\""]
+    );
+    assert_eq!(column(DurationSecondArray::from(vec![60])), ["\"PT60S\""]);
+    assert_eq!(column(DurationNanosecondArray::from(vec![-1_500_000_000])), ["\"-PT1.5S\""]);
+    // Years that no text of four digits has, and no date at all.
+    assert_eq!(column(TimestampSecondArray::from(vec![1 << 40]))[0].len(), "\"+36812-02-20T00:36:16\"".len());
+    assert_eq!(column(TimestampSecondArray::from(vec![i64::MAX])).len(), 1);
+}
+
+#[test]
+fn nested_values() {
+    let lists = ListArray::from_iter_primitive::<Int8Type, _, _>(vec![Some(vec![Some(1), None]), None, Some(vec![])]);
+    assert_eq!(column(lists.clone()), ["[1,null]", "null", "[]"]);
+    assert_eq!(column(lists.slice(1, 2)), ["null", "[]"]);
+    let inner: ArrayRef = Arc::new(Int8Array::from(vec![Some(1), None]));
+    let fields = vec![Field::new("a\"", DataType::Int8, true)];
+    let structs = StructArray::new(fields.into(), vec![inner], Some(NullBuffer::from(vec![true, true])));
+    assert_eq!(column(structs.clone()), ["{\"a\\\"\":1}", "{\"a\\\"\":null}"]);
+    assert_eq!(column(structs.slice(1, 1)), ["{\"a\\\"\":null}"]);
+    assert_eq!(column(StructArray::new_empty_fields(2, Some(NullBuffer::from(vec![true, false])))), ["{}", "null"]);
+    let mut maps = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
+    maps.keys().append_value("k");
+    maps.values().append_value(7);
+    maps.append(true).unwrap();
+    maps.append(false).unwrap();
+    assert_eq!(column(maps.finish()), ["{\"k\":7}", "null"]);
+    let mut maps = MapBuilder::new(None, Int32Builder::new(), Int32Builder::new());
+    maps.keys().append_value(1);
+    maps.values().append_value(7);
+    maps.append(true).unwrap();
+    assert_eq!(column(maps.finish()), ["[[1,7]]"]);
+
+    let values: ArrayRef = Arc::new(Int8Array::from_iter_values(0..12));
+    let list = FixedSizeListArray::new(Arc::new(Field::new_list_field(DataType::Int8, true)), 6, values, None);
+    assert_eq!(column(list.clone()), ["[0,1,2,3,4,5]", "[6,7,8,9,10,11]"]);
+    let shaped = |metadata: &str| {
+        let metadata = [("ARROW:extension:name", "arrow.fixed_shape_tensor"), ("ARROW:extension:metadata", metadata)];
+        let field = Field::new("x", list.data_type().clone(), true)
+            .with_metadata(metadata.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        lines(vec![(field, Arc::new(list.slice(1, 1)))]).remove(0)
+    };
+    assert_eq!(shaped("{\"shape\":[3,2]}"), "{\"x\":[[6,7],[8,9],[10,11]]}");
+    assert_eq!(shaped("{\"shape\":[1,2,3]}"), "{\"x\":[[[6,7,8],[9,10,11]]]}");
+    // A shape that is none of these lists, and an order that is not that of the memory.
+    assert_eq!(shaped("{\"shape\":[3,3]}"), "{\"x\":[6,7,8,9,10,11]}");
+    assert_eq!(shaped("{\"shape\":[3,2],\"permutation\":[1,0]}"), "{\"x\":[6,7,8,9,10,11]}");
+}
+
+#[test]
+fn json_stays_json() {
+    let field = Field::new("x", DataType::Utf8, true)
+        .with_metadata([("ARROW:extension:name".to_owned(), "arrow.json".to_owned())]);
+    let texts = StringArray::from(vec![Some("{\"a\":\n[1.50, 18446744073709551617]}"), None, Some("\"x\"")]);
+    assert_eq!(
+        lines(vec![(field.clone(), Arc::new(texts))]),
+        ["{\"x\":{\"a\":[1.50, 18446744073709551617]}}", "{\"x\":null}", "{\"x\":\"x\"}"]
+    );
+    let schema = Arc::new(Schema::new(vec![field]));
+    let batch = RecordBatch::try_new(schema, vec![Arc::new(StringArray::from(vec!["1", "{"]))]).unwrap();
+    let mut rows = JsonRows::new(&batch).unwrap();
+    let mut out = Vec::new();
+    let error = rows.write_lines(&mut out).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.position().row, error.position().column.as_deref()),
+        (ErrorKind::Invalid, Some(1), Some("x"))
+    );
+    assert_eq!(out, b"{\"x\":1}\n");
+    assert_eq!(rows.write(2, &mut out).unwrap_err().kind(), ErrorKind::Usage);
+    assert!(serde_json::to_string(&rows.row(1)).is_err());
+}
+
+struct Batches(std::vec::IntoIter<RecordBatch>, SchemaRef);
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, arrow_schema::ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(Ok)
+    }
+}
+
+impl RecordBatchReader for Batches {
+    fn schema(&self) -> SchemaRef {
+        self.1.clone()
+    }
+}
+
+impl BatchReader for Batches {
+    fn losses(&self) -> Vec<Loss> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn rows_of_batches_are_those_of_the_text() {
+    let texts = [
+        r#"{"a":1,"b":[{"c":"x","d":0.1},null],"e":true,"f":1e300,"g":[[1],[]]}"#,
+        r#"{"a":null,"b":[],"h":{"i":-5}}"#,
+        r#"{"a":18446744073709551615,"e":false}"#,
+    ];
+    let (limits, scan) = (Limits::default(), super::super::BatchScan::default());
+    let mut json = Json::new(&limits);
+    let mut seen = Observation::new(limits);
+    (0..).zip(texts).for_each(|(row, text)| json.observe(text.as_bytes(), seen.row(row)).unwrap());
+    let schema = Arc::new(resolve_schema(&seen, &Mapping::default()).unwrap());
+    let mut columns = super::super::Columns::new(schema.clone(), &scan, &limits).unwrap();
+    let mut batches = Vec::new();
+    for (row, text) in (0..).zip(texts) {
+        let mut object = columns.row(row);
+        json.append(text.as_bytes(), &mut object).unwrap();
+        object.end();
+        if row != 1 {
+            batches.push(columns.finish().unwrap());
+        }
+    }
+    batches.insert(1, columns.finish().unwrap());
+    let mut rows = BatchRows::new(Box::new(Batches(batches.into_iter(), schema)), 10);
+    let mut shown = Vec::new();
+    assert!(rows.json(&mut Vec::new()).is_err());
+    while rows.advance().unwrap() {
+        let mut line = Vec::new();
+        rows.json(&mut line).unwrap();
+        let value: Value = serde_json::from_slice(&line).unwrap();
+        assert_eq!(serde_json::to_value(rows.row()).unwrap(), value);
+        shown.push((rows.index(), value));
+    }
+    assert!(!rows.advance().unwrap() && rows.losses().is_empty());
+    assert_eq!(
+        shown,
+        [
+            (10, json!({"a":1,"b":[{"c":"x","d":0.1},null],"e":true,"f":1e300,"g":[[1],[]],"h":null})),
+            (11, json!({"a":null,"b":[],"e":null,"f":null,"g":null,"h":{"i":-5}})),
+            (12, json!({"a":u64::MAX,"b":null,"e":false,"f":null,"g":null,"h":null}))
+        ]
+    );
+}
+
+#[test]
+fn what_has_no_form_is_refused() {
+    let array: ArrayRef = Arc::new(IntervalDayTimeArray::from(vec![None]));
+    let batch = RecordBatch::try_from_iter([("when", array)]).unwrap();
+    let error = JsonRows::new(&batch).unwrap_err();
+    assert_eq!((error.kind(), error.position().column.as_deref()), (ErrorKind::Unsupported, Some("when")));
+}

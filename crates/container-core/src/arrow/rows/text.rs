@@ -1,0 +1,251 @@
+//! Values as JSON text.
+
+use super::super::json::Json;
+use super::super::observe::Observation;
+use super::super::times;
+use super::values::{Data, Member, Values, decimal};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// Writes rows; keeps room for what it writes now and then.
+#[derive(Debug)]
+pub(super) struct Writer {
+    time: String,
+}
+
+impl Writer {
+    pub(super) const fn new() -> Self {
+        Self { time: String::new() }
+    }
+
+    /// An object of all members.
+    pub(super) fn members(&mut self, members: &[Member], at: usize, out: &mut Vec<u8>) -> Result<()> {
+        let mut between = b'{';
+        for Member { name, key, values } in members {
+            out.push(between);
+            between = b',';
+            out.extend_from_slice(key);
+            self.value(values, at, out).map_err(|error| error.in_column(name.clone()))?;
+        }
+        if between == b'{' {
+            out.push(b'{');
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// One value.
+    #[inline]
+    pub(super) fn value(&mut self, values: &Values, at: usize, out: &mut Vec<u8>) -> Result<()> {
+        if values.is_null(at) {
+            out.extend_from_slice(b"null");
+            return Ok(());
+        }
+        macro_rules! put {
+            ($values:expr) => {
+                plain(out, $values.get(at).ok_or_else(gone)?)
+            };
+        }
+        match &values.data {
+            Data::Null => out.extend_from_slice(b"null"),
+            Data::Bool(bits) => {
+                let bit = at < bits.len() && bits.value(at);
+                out.extend_from_slice(if bit { b"true" } else { b"false" });
+            }
+            Data::I8(values) => put!(values),
+            Data::I16(values) => put!(values),
+            Data::I32(values) => put!(values),
+            Data::I64(values) => put!(values),
+            Data::U8(values) => put!(values),
+            Data::U16(values) => put!(values),
+            Data::U32(values) => put!(values),
+            Data::U64(values) => put!(values),
+            Data::F16(values) => float32(out, *values.get(at).ok_or_else(gone)?),
+            Data::F32(values) => float32(out, *values.get(at).ok_or_else(gone)?),
+            Data::F64(values) => match *values.get(at).ok_or_else(gone)? {
+                value if value.is_finite() => plain(out, &value),
+                value => plain(out, name(value)),
+            },
+            Data::Time32(data_type, values) => {
+                self.time(data_type, (*values.get(at).ok_or_else(gone)?).into(), out);
+            }
+            Data::Time64(data_type, values) => self.time(data_type, *values.get(at).ok_or_else(gone)?, out),
+            Data::Decimal(values) => plain(out, &decimal(values, at).ok_or_else(gone)?),
+            Data::Text(_) | Data::LargeText(_) | Data::TextView(_) => plain(out, values.text(at).ok_or_else(gone)?),
+            Data::Json(texts) => json(texts.text(at).ok_or_else(gone)?, out)?,
+            Data::Bytes(_) | Data::LargeBytes(_) | Data::BytesView(_) | Data::Fixed(_) => {
+                out.extend_from_slice(b"{\"$bytes\":\"");
+                base64(values.bytes(at).ok_or_else(gone)?, out);
+                out.extend_from_slice(b"\"}");
+            }
+            Data::Struct(members) => self.members(members, at, out)?,
+            Data::Dictionary(places, values) => self.value(values, *places.get(at).ok_or_else(gone)?, out)?,
+            Data::FixedList(size, shape, values) => {
+                let start = at.checked_mul(*size).ok_or_else(gone)?;
+                self.tensor(values, start, *size, shape, out)?;
+            }
+            Data::List(offsets, values) => {
+                let (start, end) = range(offsets, at)?;
+                self.list(values, start, end, out)?;
+            }
+            Data::LargeList(offsets, values) => {
+                let (start, end) = range(offsets, at)?;
+                self.list(values, start, end, out)?;
+            }
+            Data::Map(offsets, keys, values) => {
+                let (start, end) = range(offsets, at)?;
+                self.map(keys, values, start, end, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn time(&mut self, data_type: &arrow_schema::DataType, value: i64, out: &mut Vec<u8>) {
+        self.time.clear();
+        match times::write(data_type, value, &mut self.time) {
+            // Nothing in it has to be escaped.
+            true => {
+                out.push(b'"');
+                out.extend_from_slice(self.time.as_bytes());
+                out.push(b'"');
+            }
+            false => plain(out, &value),
+        }
+    }
+
+    fn list(&mut self, values: &Values, start: usize, end: usize, out: &mut Vec<u8>) -> Result<()> {
+        out.push(b'[');
+        for at in start..end {
+            if at > start {
+                out.push(b',');
+            }
+            self.value(values, at, out)?;
+        }
+        out.push(b']');
+        Ok(())
+    }
+
+    /// Lists in lists, as many as the shape has dimensions.
+    fn tensor(&mut self, values: &Values, start: usize, size: usize, shape: &[usize], out: &mut Vec<u8>) -> Result<()> {
+        let [length, inner @ ..] = shape else { return self.list(values, start, start.saturating_add(size), out) };
+        if inner.is_empty() || *length == 0 {
+            return self.list(values, start, start.saturating_add(size), out);
+        }
+        let part = size / length;
+        out.push(b'[');
+        for number in 0..*length {
+            if number > 0 {
+                out.push(b',');
+            }
+            self.tensor(values, start.saturating_add(number * part), part, inner, out)?;
+        }
+        out.push(b']');
+        Ok(())
+    }
+
+    /// An object where the keys are text, else pairs.
+    fn map(&mut self, keys: &Values, values: &Values, start: usize, end: usize, out: &mut Vec<u8>) -> Result<()> {
+        let texts = matches!(keys.data, Data::Text(_) | Data::LargeText(_) | Data::TextView(_));
+        out.push(if texts { b'{' } else { b'[' });
+        for at in start..end {
+            if at > start {
+                out.push(b',');
+            }
+            if texts {
+                self.value(keys, at, out)?;
+                out.push(b':');
+                self.value(values, at, out)?;
+            } else {
+                out.push(b'[');
+                self.value(keys, at, out)?;
+                out.push(b',');
+                self.value(values, at, out)?;
+                out.push(b']');
+            }
+        }
+        out.push(if texts { b'}' } else { b']' });
+        Ok(())
+    }
+}
+
+/// From where to where the elements of a list go.
+pub(super) fn range<O: arrow_buffer::ArrowNativeType>(
+    offsets: &arrow_buffer::OffsetBuffer<O>,
+    at: usize,
+) -> Result<(usize, usize)> {
+    match (offsets.get(at), offsets.get(at + 1)) {
+        (Some(start), Some(end)) => Ok((start.as_usize(), end.as_usize())),
+        _ => Err(gone()),
+    }
+}
+
+#[cold]
+pub(super) fn gone() -> Error {
+    Error::usage("there is no such row")
+}
+
+/// A number, or a text.
+#[inline]
+fn plain<T: serde::Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+    // Writing these into memory does not fail.
+    let _ = serde_json::to_writer(out, value);
+}
+
+fn float32(out: &mut Vec<u8>, value: f32) {
+    match value.is_finite() {
+        true => plain(out, &value),
+        false => plain(out, name(value.into())),
+    }
+}
+
+/// What is not finite, as a word.
+pub(super) const fn name(value: f64) -> &'static str {
+    match (value.is_nan(), value > 0.0) {
+        (true, _) => "NaN",
+        (false, true) => "Infinity",
+        (false, false) => "-Infinity",
+    }
+}
+
+/// JSON as it is, in one line; it is checked.
+fn json(text: &str, out: &mut Vec<u8>) -> Result<()> {
+    check(text)?;
+    match text.contains(['\n', '\r']) {
+        // In a string they are escaped: these are white space.
+        true => out.extend(text.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r'))),
+        false => out.extend_from_slice(text.as_bytes()),
+    }
+    Ok(())
+}
+
+/// Is this JSON?
+fn check(text: &str) -> Result<()> {
+    let limits = Limits::default();
+    Json::new(&limits)
+        .observe(text.as_bytes(), Observation::new(limits).row(0))
+        .map_err(|cause| Error::invalid("a column of JSON holds a text that is none").caused_by(cause))
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Base64 of RFC 4648, filled up with `=`.
+pub(super) fn base64(bytes: &[u8], out: &mut Vec<u8>) {
+    let digit = |bits: u32| ALPHABET.get((bits & 63) as usize).copied().unwrap_or(b'=');
+    let (chunks, rest) = bytes.as_chunks::<3>();
+    out.reserve(bytes.len().div_ceil(3).saturating_mul(4));
+    for [a, b, c] in chunks {
+        let bits = u32::from_be_bytes([0, *a, *b, *c]);
+        out.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), digit(bits)]);
+    }
+    match rest {
+        [a] => {
+            let bits = u32::from_be_bytes([0, *a, 0, 0]);
+            out.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12), b'=', b'=']);
+        }
+        [a, b] => {
+            let bits = u32::from_be_bytes([0, *a, *b, 0]);
+            out.extend_from_slice(&[digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), b'=']);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,260 @@
+//! An array as what its values look like as JSON.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
+    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type, Float64Type,
+    Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
+    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, FixedSizeBinaryArray, LargeBinaryArray,
+    LargeStringArray, StringArray, StringViewArray,
+};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, TimeUnit};
+
+use super::super::resolve::JSON;
+use crate::error::{Error, Result};
+
+/// An array, by the type of its values; cheap to make, as it shares the memory.
+#[derive(Debug)]
+pub(super) struct Values {
+    pub(super) data: Data,
+    pub(super) nulls: Option<NullBuffer>,
+}
+
+#[derive(Debug)]
+pub(super) enum Data {
+    Null,
+    Bool(BooleanBuffer),
+    I8(ScalarBuffer<i8>),
+    I16(ScalarBuffer<i16>),
+    I32(ScalarBuffer<i32>),
+    I64(ScalarBuffer<i64>),
+    U8(ScalarBuffer<u8>),
+    U16(ScalarBuffer<u16>),
+    U32(ScalarBuffer<u32>),
+    U64(ScalarBuffer<u64>),
+    /// Widened, which is exact.
+    F16(Vec<f32>),
+    F32(ScalarBuffer<f32>),
+    F64(ScalarBuffer<f64>),
+    /// Dates, times and durations, by their type.
+    Time32(DataType, ScalarBuffer<i32>),
+    Time64(DataType, ScalarBuffer<i64>),
+    Decimal(ArrayRef),
+    Text(StringArray),
+    LargeText(LargeStringArray),
+    TextView(StringViewArray),
+    /// Text that is JSON.
+    Json(Box<Values>),
+    Bytes(BinaryArray),
+    LargeBytes(LargeBinaryArray),
+    BytesView(BinaryViewArray),
+    Fixed(FixedSizeBinaryArray),
+    List(OffsetBuffer<i32>, Box<Values>),
+    LargeList(OffsetBuffer<i64>, Box<Values>),
+    /// Lists of one size; the lengths of the dimensions where it is a tensor of several.
+    FixedList(usize, Vec<usize>, Box<Values>),
+    Struct(Vec<Member>),
+    /// Keys and values.
+    Map(OffsetBuffer<i32>, Box<Values>, Box<Values>),
+    /// Places among the values.
+    Dictionary(Vec<usize>, Box<Values>),
+}
+
+/// A member of a struct, or a column.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) name: String,
+    /// The name as JSON, with the colon.
+    pub(super) key: Vec<u8>,
+    pub(super) values: Values,
+}
+
+impl Member {
+    pub(super) fn new(field: &Field, array: &ArrayRef, depth: u32) -> Result<Self> {
+        let name = field.name().clone();
+        let mut key = serde_json::to_vec(&name).unwrap_or_default(); // a text always has a JSON form
+        key.push(b':');
+        let values = Values::new(field, array, depth).map_err(|error| error.in_column(name.clone()))?;
+        Ok(Self { name, key, values })
+    }
+}
+
+impl Values {
+    pub(super) fn new(field: &Field, array: &ArrayRef, depth: u32) -> Result<Self> {
+        let nulls = array.nulls().cloned();
+        let is_json = field.extension_type_name() == Some(JSON);
+        let inner = |field: &Field, array: &ArrayRef| match depth.checked_sub(1) {
+            Some(depth) => Self::new(field, array, depth).map(Box::new),
+            None => Err(Error::limit("the nesting of columns", 1, 0)),
+        };
+        macro_rules! values {
+            ($type:ty) => {
+                array.as_primitive::<$type>().values().clone()
+            };
+        }
+        let data_type = array.data_type();
+        let time32 = |values| Data::Time32(data_type.clone(), values);
+        let time64 = |values| Data::Time64(data_type.clone(), values);
+        let data = match data_type {
+            DataType::Null => Data::Null,
+            DataType::Boolean => {
+                let array: &BooleanArray = array.as_boolean();
+                Data::Bool(array.values().clone())
+            }
+            DataType::Int8 => Data::I8(values!(Int8Type)),
+            DataType::Int16 => Data::I16(values!(Int16Type)),
+            DataType::Int32 => Data::I32(values!(Int32Type)),
+            DataType::Int64 => Data::I64(values!(Int64Type)),
+            DataType::UInt8 => Data::U8(values!(UInt8Type)),
+            DataType::UInt16 => Data::U16(values!(UInt16Type)),
+            DataType::UInt32 => Data::U32(values!(UInt32Type)),
+            DataType::UInt64 => Data::U64(values!(UInt64Type)),
+            DataType::Float16 => Data::F16(values!(Float16Type).iter().map(|half| half.to_f32()).collect()),
+            DataType::Float32 => Data::F32(values!(Float32Type)),
+            DataType::Float64 => Data::F64(values!(Float64Type)),
+            DataType::Date32 => time32(values!(Date32Type)),
+            DataType::Date64 => time64(values!(Date64Type)),
+            DataType::Time32(TimeUnit::Second) => time32(values!(Time32SecondType)),
+            DataType::Time32(_) => time32(values!(Time32MillisecondType)),
+            DataType::Time64(TimeUnit::Nanosecond) => time64(values!(Time64NanosecondType)),
+            DataType::Time64(_) => time64(values!(Time64MicrosecondType)),
+            DataType::Timestamp(TimeUnit::Second, _) => time64(values!(TimestampSecondType)),
+            DataType::Timestamp(TimeUnit::Millisecond, _) => time64(values!(TimestampMillisecondType)),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => time64(values!(TimestampMicrosecondType)),
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => time64(values!(TimestampNanosecondType)),
+            DataType::Duration(TimeUnit::Second) => time64(values!(DurationSecondType)),
+            DataType::Duration(TimeUnit::Millisecond) => time64(values!(DurationMillisecondType)),
+            DataType::Duration(TimeUnit::Microsecond) => time64(values!(DurationMicrosecondType)),
+            DataType::Duration(TimeUnit::Nanosecond) => time64(values!(DurationNanosecondType)),
+            DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
+                Data::Decimal(array.clone())
+            }
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+                let text = match data_type {
+                    DataType::Utf8 => Data::Text(array.as_string().clone()),
+                    DataType::LargeUtf8 => Data::LargeText(array.as_string().clone()),
+                    _ => Data::TextView(array.as_string_view().clone()),
+                };
+                match is_json {
+                    true => Data::Json(Box::new(Self { data: text, nulls: None })),
+                    false => text,
+                }
+            }
+            DataType::Binary => Data::Bytes(array.as_binary().clone()),
+            DataType::LargeBinary => Data::LargeBytes(array.as_binary().clone()),
+            DataType::BinaryView => Data::BytesView(array.as_binary_view().clone()),
+            DataType::FixedSizeBinary(_) => Data::Fixed(array.as_fixed_size_binary().clone()),
+            DataType::List(element) => {
+                let list = array.as_list::<i32>();
+                Data::List(list.offsets().clone(), inner(element, list.values())?)
+            }
+            DataType::LargeList(element) => {
+                let list = array.as_list::<i64>();
+                Data::LargeList(list.offsets().clone(), inner(element, list.values())?)
+            }
+            DataType::FixedSizeList(element, size) => {
+                let list = array.as_fixed_size_list();
+                let size = usize::try_from(*size).unwrap_or(0);
+                Data::FixedList(size, shape(field, size), inner(element, list.values())?)
+            }
+            DataType::Struct(fields) => {
+                let depth = depth.checked_sub(1).ok_or_else(|| Error::limit("the nesting of columns", 1, 0))?;
+                let columns = fields.iter().zip(array.as_struct().columns());
+                Data::Struct(columns.map(|(field, column)| Member::new(field, column, depth)).collect::<Result<_>>()?)
+            }
+            DataType::Map(entries, _) => {
+                let map = array.as_map();
+                let (keys, values) = match entries.data_type() {
+                    DataType::Struct(fields) if fields.len() == 2 => (fields.first(), fields.last()),
+                    _ => (None, None),
+                };
+                match (keys, values) {
+                    (Some(keys), Some(values)) => {
+                        Data::Map(map.offsets().clone(), inner(keys, map.keys())?, inner(values, map.values())?)
+                    }
+                    _ => return Err(unsupported(data_type)),
+                }
+            }
+            DataType::Dictionary(..) => {
+                let array = array.as_any_dictionary();
+                // Of what is null the place means nothing.
+                let places = if array.values().is_empty() { vec![0; array.len()] } else { array.normalized_keys() };
+                Data::Dictionary(places, inner(field, array.values())?)
+            }
+            _ => return Err(unsupported(data_type)),
+        };
+        Ok(Self { data, nulls })
+    }
+
+    #[inline]
+    pub(super) fn is_null(&self, at: usize) -> bool {
+        matches!(self.data, Data::Null)
+            || self.nulls.as_ref().is_some_and(|nulls| at >= nulls.len() || nulls.is_null(at))
+    }
+
+    /// The text of a place that is text.
+    #[inline]
+    pub(super) fn text(&self, at: usize) -> Option<&str> {
+        match &self.data {
+            Data::Text(texts) if at < texts.len() => Some(texts.value(at)),
+            Data::LargeText(texts) if at < texts.len() => Some(texts.value(at)),
+            Data::TextView(texts) if at < texts.len() => Some(texts.value(at)),
+            Data::Json(texts) => texts.text(at),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a place that is bytes.
+    pub(super) fn bytes(&self, at: usize) -> Option<&[u8]> {
+        match &self.data {
+            Data::Bytes(bytes) if at < bytes.len() => Some(bytes.value(at)),
+            Data::LargeBytes(bytes) if at < bytes.len() => Some(bytes.value(at)),
+            Data::BytesView(bytes) if at < bytes.len() => Some(bytes.value(at)),
+            Data::Fixed(bytes) if at < bytes.len() => Some(bytes.value(at)),
+            _ => None,
+        }
+    }
+}
+
+/// A decimal with all its digits.
+pub(super) fn decimal(array: &ArrayRef, at: usize) -> Option<String> {
+    if at >= array.len() {
+        return None;
+    }
+    Some(match array.data_type() {
+        DataType::Decimal32(..) => array.as_primitive::<Decimal32Type>().value_as_string(at),
+        DataType::Decimal64(..) => array.as_primitive::<Decimal64Type>().value_as_string(at),
+        DataType::Decimal128(..) => array.as_primitive::<Decimal128Type>().value_as_string(at),
+        DataType::Decimal256(..) => array.as_primitive::<Decimal256Type>().value_as_string(at),
+        _ => return None,
+    })
+}
+
+#[cold]
+fn unsupported(data_type: &DataType) -> Error {
+    Error::unsupported(format!("values of type {data_type} have no JSON form"))
+}
+
+/// The shape of a tensor, if it is one whose elements lie in that order and are as many as the lists have.
+fn shape(field: &Field, size: usize) -> Vec<usize> {
+    let metadata = || {
+        let is_tensor = field.extension_type_name() == Some("arrow.fixed_shape_tensor");
+        let text = field.extension_type_metadata().filter(|_| is_tensor)?;
+        let metadata: serde_json::Value = serde_json::from_str(text).ok()?;
+        let permutation = metadata.get("permutation").and_then(|places| places.as_array());
+        if permutation.is_some_and(|places| !places.iter().zip(0_u64..).all(|(place, at)| place.as_u64() == Some(at))) {
+            return None;
+        }
+        let lengths = metadata.get("shape")?.as_array()?.iter();
+        let lengths = lengths.map(|length| length.as_u64().and_then(|length| usize::try_from(length).ok()));
+        let shape: Vec<usize> = lengths.collect::<Option<_>>()?;
+        let count = shape.iter().try_fold(1_usize, |count, length| count.checked_mul(*length))?;
+        (count == size && size > 0 && (2..=64).contains(&shape.len())).then_some(shape)
+    };
+    metadata().unwrap_or_default()
+}
