@@ -164,6 +164,11 @@ impl Table for IdvContainer {
     fn find(&self, _key: &str) -> Result<Option<u64>> {
         Err(Error::usage("rows of an IDV file have no keys: ask for a row by its number").in_format(FORMAT_NAME))
     }
+
+    #[cfg(feature = "arrow")]
+    fn arrow(&self) -> Option<&dyn container_core::arrow::ArrowTable> {
+        Some(self)
+    }
 }
 
 impl Rows for read::Rows {

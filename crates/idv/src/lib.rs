@@ -47,11 +47,13 @@
 //! |---|---|---|
 //! | rows, as JSON or through serde | [`Reader::rows`] | a value at a time |
 //! | columns as typed slices, all rows or some | [`Reader::batches`] | a block at a time, decoded ahead by all cores (feature `parallel`) |
+//! | columns as Arrow's record batches | `Reader::record_batches` (feature `arrow`) | as batches; numbers are not copied |
 //! | one block of one column | [`Reader::read_block`] | that block |
 //! | the bytes of a block | [`Reader::block_bytes`] | none for uncompressed blocks of a mapped file |
 //! | labels, slot names, what else is said of a column | [`Reader::metadata`] | that item |
 //! | to know whether the file is sound | [`Reader::verify`] | the whole file |
 //! | to write rows of your types, or columns | [`Writer`] | encoding and compressing, by all cores |
+//! | to write Arrow's record batches | `arrow::ArrowWriter` (feature `arrow`) | the same |
 //! | the rows of another file, some columns of them, compressed otherwise | [`Reader::schema`], [`Writer::append_reader`] | both |
 //! | many files in one | [`merge`] | copying, where blocks fit |
 //! | what is whole of a damaged file | [`Recovery`] | the whole file |
@@ -128,6 +130,7 @@
 //! | `zlib-rs` | zlib-rs in its place: Rust with unsafe code |
 //! | `zlib-ng` | zlib-ng in its place: C |
 //! | `parallel` | blocks decoded ahead, encoded and compressed by rayon's threads |
+//! | `arrow` | `idv::arrow`: record batches of Arrow, out (without a copy where that can be) and in; brings sub-crates of arrow |
 //! | `model` | the schemas inside ML.NET model files (`.zip`): `Model`, `MODEL_FORMAT`; brings `rawzip`, which has no dependencies |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -142,6 +145,9 @@
 )]
 
 mod adler;
+#[cfg(feature = "arrow")]
+#[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
+pub mod arrow;
 mod check;
 mod codec;
 mod container;

@@ -138,6 +138,12 @@ impl Labels {
         matches!(values, Values::Vector(_)).then_some(Self { values, item: value_type.item() })
     }
 
+    /// The type of a label.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn item(&self) -> ItemType {
+        self.item
+    }
+
     fn vector(&self) -> Option<VectorRef<'_>> {
         match &self.values {
             Values::Vector(vectors) => vectors.get(0),

@@ -5,11 +5,17 @@ mod build;
 mod encode;
 mod estimate;
 mod numbers;
+#[cfg(feature = "arrow")]
+mod shared;
 mod text;
 mod vector;
 
 pub(crate) use encode::{encode, encoded_len};
 pub(crate) use estimate::{Units, estimated_len};
+#[cfg(feature = "arrow")]
+pub(crate) use numbers::Number;
+#[cfg(feature = "arrow")]
+pub(crate) use shared::{SharedBlock, SharedItems, decode_shared, is_shared};
 
 pub use text::Texts;
 pub use vector::{VectorRef, Vectors};

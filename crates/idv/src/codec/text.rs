@@ -61,6 +61,12 @@ impl Texts {
         (&self.joined, &self.ends)
     }
 
+    /// All texts joined, where each ends in bytes, and which are missing (empty: none is).
+    #[cfg(feature = "arrow")]
+    pub(crate) fn into_parts(self) -> (String, Vec<u32>, Vec<bool>) {
+        (self.joined, self.ends, self.missing)
+    }
+
     /// Appends a text.
     ///
     /// # Errors
@@ -72,6 +78,19 @@ impl Texts {
         self.ends.push(end);
         if !self.missing.is_empty() {
             self.missing.push(false);
+        }
+        Ok(())
+    }
+
+    /// Appends texts that are joined already; each ends at a byte of `joined`, the last one at its end.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn extend_joined(&mut self, joined: &str, ends: impl Iterator<Item = u32>) -> Result<()> {
+        let base = self.end_with(0)?;
+        self.end_with(joined.len())?;
+        self.joined.push_str(joined);
+        self.ends.extend(ends.map(|end| base + end));
+        if !self.missing.is_empty() {
+            self.missing.resize(self.ends.len(), false);
         }
         Ok(())
     }

@@ -165,14 +165,50 @@ impl Reader {
             let bytes = self.source().view(range, &mut scratch.packed)?;
             return codec::decode(kind, n, Cursor::at(bytes, entry.offset), limit, values);
         }
-        // What cannot hold so many items is refused before it is inflated.
-        if kind_least_len(kind, rows.end - rows.start).is_none_or(|least| least > entry.raw_len.into()) {
-            let least = kind_least_len(kind, rows.end - rows.start).unwrap_or(u64::MAX);
-            return Err(Error::truncated("the decompressed block", least, entry.raw_len.into()).at(entry.offset));
-        }
+        check_least(kind, rows, &entry)?;
         self.raw_block(column, &entry, scratch)?;
         let raw = scratch.raw.get(..to_usize(entry.raw_len)).unwrap_or_default();
         codec::decode(kind, n, Cursor::new(raw), limit, values).map_err(|error| inside(&error, entry.offset))
+    }
+
+    /// The values of one block of a column, in the bytes they lie in: those of an uncompressed block share the source's memory.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn shared_block(&self, column: usize, block: u64, scratch: &mut Scratch) -> Result<codec::SharedBlock> {
+        let column = self.column_at(column)?;
+        let place =
+            |error: Error| error.in_column(column.unique_name().to_owned()).in_block(block).in_format(FORMAT_NAME);
+        let kind = column.kind().map_err(|unreadable| place(unreadable.to_error()))?;
+        let rows = rows_of(column, block, self.row_count())?;
+        if !codec::is_shared(kind.item()) {
+            let mut values = Values::default();
+            self.decode_block(column, kind, block, &rows, &mut values, scratch).map_err(place)?;
+            return Ok(values.into());
+        }
+        self.take_block(column, kind, block, &rows, scratch).map_err(place)
+    }
+
+    #[cfg(feature = "arrow")]
+    fn take_block(
+        &self,
+        column: &Column,
+        kind: &Type,
+        block: u64,
+        rows: &Range<u64>,
+        scratch: &mut Scratch,
+    ) -> Result<codec::SharedBlock> {
+        let entry = self.lookup(column, block, &mut scratch.packed)?;
+        let n = usize::try_from(rows.end - rows.start).map_err(|_| too_many(rows).at(entry.offset))?;
+        if column.compression() == Some(Compression::None) {
+            check_stored(&entry)?;
+            let bytes = self.source().read(entry.offset..entry.offset + u64::from(entry.len))?;
+            return codec::decode_shared(kind, n, &bytes, Cursor::at(&bytes, entry.offset));
+        }
+        check_least(kind, rows, &entry)?;
+        // The memory goes to whoever gets the values.
+        scratch.raw = Vec::new();
+        self.raw_block(column, &entry, scratch)?;
+        let bytes = Bytes::from(std::mem::take(&mut scratch.raw));
+        codec::decode_shared(kind, n, &bytes, Cursor::new(&bytes)).map_err(|error| inside(&error, entry.offset))
     }
 
     /// Inflates a block into the first `raw_len` bytes of `scratch.raw`.
@@ -224,6 +260,15 @@ fn check_stored(entry: &LookupEntry) -> Result<()> {
     let detail =
         format!("an uncompressed block has {} bytes in the file and {} without compression", entry.len, entry.raw_len);
     Err(Error::invalid(detail).at(entry.offset))
+}
+
+/// What cannot hold so many items is refused before it is inflated.
+fn check_least(kind: &Type, rows: &Range<u64>, entry: &LookupEntry) -> Result<()> {
+    let least = kind_least_len(kind, rows.end - rows.start).unwrap_or(u64::MAX);
+    if least <= entry.raw_len.into() {
+        return Ok(());
+    }
+    Err(Error::truncated("the decompressed block", least, entry.raw_len.into()).at(entry.offset))
 }
 
 fn kind_least_len(kind: &Type, rows: u64) -> Option<u64> {

@@ -9,6 +9,7 @@ mod salvage;
 mod schema;
 mod typed;
 mod verify;
+mod walk;
 
 pub use batches::{Batch, Batches, ColumnSlice};
 pub use block::Scratch;
@@ -18,6 +19,10 @@ pub(crate) use open::unique_names;
 pub use open::{Column, Reader, Unreadable};
 pub(crate) use rows::shown_metadata;
 pub use rows::{Row, Rows};
+#[cfg(feature = "arrow")]
+pub(crate) use schema::MetadataRoom;
+#[cfg(feature = "arrow")]
+pub(crate) use walk::{BlockMaker, Place, Slot, Walk};
 
 #[cfg(all(test, feature = "parallel"))]
 #[allow(clippy::unwrap_used, reason = "tests, and what they share")]

@@ -187,12 +187,18 @@ impl Reader {
         &self.0.source
     }
 
+    /// What is believed of the file.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn limits(&self) -> container_core::Limits {
+        self.0.options.limits
+    }
+
     /// The columns that can be read.
     pub(crate) fn readable(&self) -> Vec<usize> {
         self.0.columns.iter().filter(|column| column.kind.is_ok()).map(|column| column.index).collect()
     }
 
-    pub(super) fn column_at(&self, index: usize) -> Result<&Column> {
+    pub(crate) fn column_at(&self, index: usize) -> Result<&Column> {
         self.0.columns.get(index).ok_or_else(|| {
             let detail = format!("column {index} of {} columns (counted from 0)", self.0.columns.len());
             Error::usage(detail).in_format(FORMAT_NAME)

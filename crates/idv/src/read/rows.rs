@@ -55,30 +55,32 @@ impl Reader {
     /// As [`batches`](Self::batches), and what is wrong with the labels of a key column.
     pub fn rows(&self, scan: &Scan) -> Result<Rows> {
         let batches = self.batches(scan)?;
-        let mut left_out = Vec::new();
-        let indices = match &scan.columns {
-            Some(columns) => columns.clone(),
-            None => {
-                let mut readable = Vec::with_capacity(self.columns().len());
-                for column in self.columns() {
-                    match column.kind() {
-                        Ok(_) => readable.push(column.index()),
-                        Err(unreadable) => {
-                            let mut first = Position::default();
-                            first.byte = unreadable.byte;
-                            first.column = Some(column.unique_name().to_owned().into());
-                            left_out.push(Loss::new(format!("column left out ({unreadable})"), 1, first));
-                        }
-                    }
-                }
-                readable
-            }
-        };
+        let (indices, left_out) = self.chosen(scan.columns.as_deref());
         let mut known = HashMap::new();
         let columns = indices.iter().map(|&index| self.row_column(index, scan.missing_as_null, &mut known));
         let columns = columns.collect::<Result<_>>()?;
         let index = scan.rows.start;
         Ok(Rows { batches, columns, index, batch_end: index, batch_start: index, started: false, left_out })
+    }
+
+    /// The columns of a scan, and of a walk over all readable ones those that it leaves out.
+    pub(crate) fn chosen(&self, columns: Option<&[usize]>) -> (Vec<usize>, Vec<Loss>) {
+        if let Some(columns) = columns {
+            return (columns.to_vec(), Vec::new());
+        }
+        let (mut readable, mut left_out) = (Vec::with_capacity(self.columns().len()), Vec::new());
+        for column in self.columns() {
+            match column.kind() {
+                Ok(_) => readable.push(column.index()),
+                Err(unreadable) => {
+                    let mut first = Position::default();
+                    first.byte = unreadable.byte;
+                    first.column = Some(column.unique_name().to_owned().into());
+                    left_out.push(Loss::new(format!("column left out ({unreadable})"), 1, first));
+                }
+            }
+        }
+        (readable, left_out)
     }
 
     /// `known` has the labels of each table of metadata that was looked at: columns may share one.

@@ -388,7 +388,7 @@ fn checked_key(value: i128, key: KeyType) -> Result<u64> {
 }
 
 /// A value's text as rows show it, without quotes; `None` for a missing one.
-fn text_of<'a>(value: &crate::Value<'a>) -> Option<Cow<'a, str>> {
+pub(crate) fn text_of<'a>(value: &crate::Value<'a>) -> Option<Cow<'a, str>> {
     match value {
         crate::Value::Missing => None,
         crate::Value::Text(text) => Some(Cow::Borrowed(text)),

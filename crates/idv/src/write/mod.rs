@@ -11,6 +11,8 @@ mod pipeline;
 mod row;
 mod writer;
 
+#[cfg(feature = "arrow")]
+pub(crate) use cell::text_of;
 pub use cell::{Cell, KeyLabels};
 pub use copy::Copied;
 pub use merge::merge;

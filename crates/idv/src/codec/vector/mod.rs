@@ -152,6 +152,20 @@ pub(crate) fn decode(
     limit: u64,
     out: &mut Vectors,
 ) -> Result<()> {
+    let total_values = decode_places(item, size, n, cursor, out)?;
+    check_bools(item, total_values, limit, cursor)?;
+    decode_items(item, total_values, cursor, &mut out.values)
+}
+
+/// Decodes what stands before the values: where those of each vector lie. Gives how many values follow, for which there are bytes
+/// enough.
+pub(super) fn decode_places(
+    item: ItemType,
+    size: u32,
+    n: usize,
+    cursor: &mut Cursor<'_>,
+    out: &mut Vectors,
+) -> Result<usize> {
     out.rows = n;
     out.lengths.clear();
     check_count(cursor, "number of vectors", n)?;
@@ -188,8 +202,7 @@ pub(crate) fn decode(
     if least > cursor.remaining() as u64 {
         return Err(Error::truncated("values", least, cursor.remaining() as u64).at(cursor.offset()));
     }
-    check_bools(item, total_values, limit, cursor)?;
-    decode_items(item, total_values, cursor, &mut out.values)
+    Ok(total_values)
 }
 
 fn check_lengths(lengths: &[i32], at: u64) -> Result<()> {

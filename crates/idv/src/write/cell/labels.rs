@@ -90,6 +90,12 @@ impl KeyLabels {
         }
     }
 
+    /// The first of the values that a label stands for, and whether it stands for others, too.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn first(&self, label: &str) -> Option<(u64, bool)> {
+        self.places.get(label).map(|place| (place.first, place.second.is_some()))
+    }
+
     /// The key's value that a cell means: a label, or else the value from 0.
     pub(super) fn value(&self, cell: &Cell<'_>, key: KeyType) -> Result<u64> {
         if self.item == ItemType::Text {
@@ -126,7 +132,7 @@ impl KeyLabels {
     }
 
     #[cold]
-    fn unknown(&self, label: &str) -> Error {
+    pub(crate) fn unknown(&self, label: &str) -> Error {
         /// All labels are said when there are no more.
         const ALL: usize = 8;
         const NEAR: usize = 3;

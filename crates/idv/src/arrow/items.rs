@@ -1,0 +1,343 @@
+//! Items of a block as an Arrow array: of the same memory where they lie as Arrow wants them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::types::{
+    ArrowDictionaryKeyType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    ArrayRef, ArrowPrimitiveType, BooleanArray, DictionaryArray, FixedSizeBinaryArray, PrimitiveArray, StringArray,
+    StructArray,
+};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, Fields};
+use container_core::arrow::{Times, from_arrow, numbers};
+use container_core::{Bytes, Error, Result};
+
+use super::times::{self, Meaning};
+use crate::codec::{Number, SharedItems, Texts, Values};
+use crate::wire::{ItemType, KeyType, KeyWidth};
+
+/// How the items of a column become Arrow's.
+#[derive(Debug, Clone)]
+pub(super) struct ItemPlan {
+    pub(super) item: ItemType,
+    pub(super) data_type: DataType,
+    pub(super) nullable: bool,
+    /// The labels of keys that become dictionaries.
+    pub(super) labels: Option<ArrayRef>,
+    pub(super) times: Times,
+    /// The least number of a signed integer is missing.
+    pub(super) missing_integers: bool,
+    /// NaN is missing.
+    pub(super) missing_floats: bool,
+    /// The least duration is missing.
+    pub(super) missing_spans: bool,
+}
+
+/// What could not be kept of the items of a block, or of a column so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tally {
+    /// Keys above their count.
+    pub(super) bad_keys: Count,
+    /// Times cut off at the microsecond.
+    pub(super) cut: Count,
+}
+
+/// How many, and in which row first.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Count {
+    pub(super) times: u64,
+    pub(super) first: u64,
+}
+
+impl Count {
+    pub(super) fn add(&mut self, times: u64, row: u64) {
+        if times > 0 {
+            self.first = if self.times == 0 { row } else { self.first.min(row) };
+            self.times += times;
+        }
+    }
+}
+
+impl Tally {
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.bad_keys.add(other.bad_keys.times, other.bad_keys.first);
+        self.cut.add(other.cut.times, other.cut.first);
+    }
+}
+
+/// Which row an item is of.
+pub(super) struct Rows<'a>(pub(super) &'a dyn Fn(usize) -> u64);
+
+impl Rows<'_> {
+    /// The row of an item, counted from the first one that is made.
+    pub(super) fn row(&self, item: usize) -> u64 {
+        (self.0)(item)
+    }
+}
+
+impl ItemPlan {
+    /// The items of a range as an array of [`data_type`](Self::data_type).
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid) with the row for a time that cannot be mapped, [`Limit`](container_core::ErrorKind::Limit)
+    /// for texts of 2 GiB.
+    pub(super) fn make(
+        &self,
+        items: SharedItems,
+        range: Range<usize>,
+        rows: &Rows<'_>,
+        tally: &mut Tally,
+    ) -> Result<ArrayRef> {
+        match items {
+            SharedItems::Fixed(bytes) => self.fixed(&bytes, range, rows, tally),
+            SharedItems::Zoned { minutes, ticks } => self.zoned(&minutes, &ticks, range, rows, tally),
+            SharedItems::Bits(bytes) => {
+                let bits = BooleanBuffer::new(Buffer::from(bytes), range.start, range.len());
+                Ok(Arc::new(BooleanArray::new(bits, None)))
+            }
+            SharedItems::Values(Values::Text(all)) => texts(all, range),
+            SharedItems::Values(Values::DvBool(all)) => {
+                Ok(Arc::new(BooleanArray::from_iter(all.get(range).unwrap_or_default())))
+            }
+            // Of vectors that have no items the decoder does not say of which type they would be.
+            SharedItems::Values(_) => Ok(arrow_array::new_empty_array(&self.data_type)),
+        }
+    }
+
+    /// What slots hold that a sparse vector does not store.
+    pub(super) fn default_item(&self, row: u64) -> Result<ArrayRef> {
+        const ZEROS: Bytes = Bytes::from_static(&[0; 16]);
+        let items = match self.item {
+            ItemType::Boolean => SharedItems::Bits(ZEROS),
+            ItemType::DvBool => SharedItems::Values(Values::DvBool(vec![Some(false)])),
+            ItemType::DateTimeOffset | ItemType::DvDateTimeZone => SharedItems::Zoned { minutes: ZEROS, ticks: ZEROS },
+            ItemType::Text => {
+                let mut text = Texts::default();
+                text.push("")?;
+                SharedItems::Values(Values::Text(text))
+            }
+            _ => SharedItems::Fixed(ZEROS),
+        };
+        self.make(items, 0..1, &Rows(&|_| row), &mut Tally::default())
+    }
+
+    fn fixed(&self, bytes: &Bytes, range: Range<usize>, rows: &Rows<'_>, tally: &mut Tally) -> Result<ArrayRef> {
+        let missing = self.missing_integers;
+        match self.item {
+            ItemType::SByte => integers::<Int8Type>(bytes, range, missing.then_some(i8::MIN)),
+            ItemType::Byte => integers::<UInt8Type>(bytes, range, None),
+            ItemType::Int16 => integers::<Int16Type>(bytes, range, missing.then_some(i16::MIN)),
+            ItemType::UInt16 => integers::<UInt16Type>(bytes, range, None),
+            ItemType::Int32 => integers::<Int32Type>(bytes, range, missing.then_some(i32::MIN)),
+            ItemType::UInt32 => integers::<UInt32Type>(bytes, range, None),
+            ItemType::Int64 => integers::<Int64Type>(bytes, range, missing.then_some(i64::MIN)),
+            ItemType::UInt64 => integers::<UInt64Type>(bytes, range, None),
+            ItemType::Single => floats::<Float32Type>(bytes, range, self.missing_floats, f32::is_nan),
+            ItemType::Double => floats::<Float64Type>(bytes, range, self.missing_floats, f64::is_nan),
+            ItemType::RowId => {
+                let bytes = Buffer::from(part(bytes, 16, range));
+                Ok(Arc::new(FixedSizeBinaryArray::try_new(16, bytes, None).map_err(from_arrow)?))
+            }
+            ItemType::TimeSpan | ItemType::DvTimeSpan => {
+                let missing = self.missing_spans || self.item == ItemType::DvTimeSpan;
+                self.ticks(bytes, range, Meaning::Span, missing, rows, tally)
+            }
+            ItemType::DateTime | ItemType::DvDateTime => self.ticks(bytes, range, Meaning::Time, true, rows, tally),
+            ItemType::Key(key) => match key.width {
+                KeyWidth::Byte => self.keys(&little_endian::<u8>(bytes, range), key, rows, tally),
+                KeyWidth::UInt16 => self.keys(&little_endian::<u16>(bytes, range), key, rows, tally),
+                KeyWidth::UInt32 => self.keys(&little_endian::<u32>(bytes, range), key, rows, tally),
+                KeyWidth::UInt64 => self.keys(&little_endian::<u64>(bytes, range), key, rows, tally),
+            },
+            // Not of one fixed width: their items come otherwise.
+            ItemType::DateTimeOffset | ItemType::DvDateTimeZone => Ok(arrow_array::new_empty_array(&self.data_type)),
+            ItemType::Boolean | ItemType::DvBool | ItemType::Text => Ok(arrow_array::new_empty_array(&self.data_type)),
+        }
+    }
+
+    fn ticks(
+        &self,
+        bytes: &Bytes,
+        range: Range<usize>,
+        meaning: Meaning,
+        can_be_missing: bool,
+        rows: &Rows<'_>,
+        tally: &mut Tally,
+    ) -> Result<ArrayRef> {
+        let ticks = little_endian::<i64>(bytes, range);
+        let nulls = can_be_missing.then(|| nulls_where(&ticks, |&ticks| ticks == i64::MIN)).flatten();
+        if self.times == Times::Ticks {
+            return array::<Int64Type>(ticks, nulls);
+        }
+        times::array(&ticks, nulls, meaning, self.times, rows, tally)
+    }
+
+    fn zoned(
+        &self,
+        minutes: &Bytes,
+        ticks: &Bytes,
+        range: Range<usize>,
+        rows: &Rows<'_>,
+        tally: &mut Tally,
+    ) -> Result<ArrayRef> {
+        let (minutes, ticks) = (little_endian::<i16>(minutes, range.clone()), little_endian::<i64>(ticks, range));
+        let there: BooleanBuffer = ticks
+            .iter()
+            .zip(minutes.iter())
+            .map(|(&ticks, &minutes)| ticks != i64::MIN && minutes != i16::MIN)
+            .collect();
+        let nulls = some_nulls(there);
+        let moments = times::moments(&ticks, &minutes, nulls.as_ref(), rows)?;
+        // Only the whole is missing, not its parts: those of a missing one hold zeros.
+        let moments: Vec<i64> = match &nulls {
+            None => moments,
+            Some(nulls) => {
+                moments.iter().zip(nulls).map(|(&moment, there)| if there { moment } else { times::EPOCH }).collect()
+            }
+        };
+        let zeroed = |minutes: &ScalarBuffer<i16>, nulls: &NullBuffer| {
+            minutes.iter().zip(nulls).map(|(&minutes, there)| if there { minutes } else { 0 }).collect()
+        };
+        let minutes = nulls.as_ref().map_or(minutes.clone(), |nulls| zeroed(&minutes, nulls));
+        let time = times::zoned_array(&moments, self.times, rows, tally)?;
+        let DataType::Struct(fields) = &self.data_type else {
+            return Ok(arrow_array::new_empty_array(&self.data_type));
+        };
+        let parts = vec![time, array::<Int16Type>(minutes, None)?];
+        Ok(Arc::new(StructArray::try_new(fields.clone(), parts, nulls).map_err(from_arrow)?))
+    }
+
+    /// Keys as places in the dictionary, or as their values.
+    fn keys<S: Copy + Into<u64> + ArrowNativeType>(
+        &self,
+        stored: &[S],
+        key: KeyType,
+        rows: &Rows<'_>,
+        tally: &mut Tally,
+    ) -> Result<ArrayRef> {
+        let most = if key.count == 0 { u64::MAX } else { key.count };
+        if stored.iter().any(|&stored| stored.into() > most) {
+            for (place, _) in stored.iter().enumerate().filter(|(_, stored)| (**stored).into() > most) {
+                tally.bad_keys.add(1, rows.row(place));
+            }
+        }
+        let kind = match &self.data_type {
+            DataType::Dictionary(places, _) => places,
+            plain => plain,
+        };
+        match kind {
+            DataType::UInt8 => self.places::<S, UInt8Type>(stored, most),
+            DataType::UInt16 => self.places::<S, UInt16Type>(stored, most),
+            DataType::UInt32 => self.places::<S, UInt32Type>(stored, most),
+            _ => self.places::<S, UInt64Type>(stored, most),
+        }
+    }
+
+    fn places<S: Copy + Into<u64>, T>(&self, stored: &[S], most: u64) -> Result<ArrayRef>
+    where
+        T: ArrowDictionaryKeyType,
+        T::Native: TryFrom<u64> + Default,
+    {
+        let place = |stored: &S| match (*stored).into() {
+            stored if stored <= most => T::Native::try_from(stored.wrapping_sub(1)).unwrap_or_default(),
+            _ => T::Native::default(),
+        };
+        let places: Vec<T::Native> = stored.iter().map(place).collect();
+        let nulls = nulls_where(stored, |&stored| !(1..=most).contains(&stored.into()));
+        let places = times::checked(PrimitiveArray::<T>::try_new(places.into(), nulls))?;
+        Ok(match &self.labels {
+            Some(labels) => Arc::new(DictionaryArray::try_new(places, Arc::clone(labels)).map_err(from_arrow)?),
+            None => Arc::new(places),
+        })
+    }
+}
+
+/// Which of the values are null, if any is.
+fn nulls_where<T>(values: &[T], is_null: impl Fn(&T) -> bool) -> Option<NullBuffer> {
+    if !values.iter().any(&is_null) {
+        return None;
+    }
+    some_nulls(BooleanBuffer::collect_bool(values.len(), |place| {
+        values.get(place).is_some_and(|value| !is_null(value))
+    }))
+}
+
+fn some_nulls(there: BooleanBuffer) -> Option<NullBuffer> {
+    Some(NullBuffer::new(there)).filter(|nulls| nulls.null_count() > 0)
+}
+
+/// The bytes of some items of one width.
+fn part(bytes: &Bytes, width: usize, range: Range<usize>) -> Bytes {
+    // The block was found to have all of them.
+    let end = range.end.saturating_mul(width).min(bytes.len());
+    bytes.slice(range.start.saturating_mul(width).min(end)..end)
+}
+
+/// Numbers of a file: the same memory where they lie aligned and the machine has the file's order of bytes.
+fn little_endian<T: Number + ArrowNativeType>(bytes: &Bytes, range: Range<usize>) -> ScalarBuffer<T> {
+    let found = numbers::<T>(part(bytes, size_of::<T>(), range));
+    if cfg!(target_endian = "little") {
+        return found;
+    }
+    found.iter().map(|number| number.in_machine_order()).collect()
+}
+
+fn integers<T: ArrowPrimitiveType>(bytes: &Bytes, range: Range<usize>, missing: Option<T::Native>) -> Result<ArrayRef>
+where
+    T::Native: Number,
+{
+    let values = little_endian::<T::Native>(bytes, range);
+    let nulls = missing.and_then(|missing| nulls_where(&values, |&value| value == missing));
+    array::<T>(values, nulls)
+}
+
+fn floats<T: ArrowPrimitiveType>(
+    bytes: &Bytes,
+    range: Range<usize>,
+    missing: bool,
+    is_nan: impl Fn(T::Native) -> bool,
+) -> Result<ArrayRef>
+where
+    T::Native: Number,
+{
+    let values = little_endian::<T::Native>(bytes, range);
+    let nulls = missing.then(|| nulls_where(&values, |&value| is_nan(value))).flatten();
+    array::<T>(values, nulls)
+}
+
+fn array<T: ArrowPrimitiveType>(values: ScalarBuffer<T::Native>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    times::checked(PrimitiveArray::<T>::try_new(values, nulls)).map(|array| Arc::new(array) as ArrayRef)
+}
+
+/// An array of numbers.
+pub(super) fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    array::<T>(values.into(), nulls)
+}
+
+/// Texts: their bytes are handed over, not copied.
+fn texts(all: Texts, range: Range<usize>) -> Result<ArrayRef> {
+    let (joined, ends, missing) = all.into_parts();
+    let most = 0x7FFF_FFFF;
+    if joined.len() > most {
+        return Err(Error::limit("bytes of texts in a block", joined.len() as u64, most as u64));
+    }
+    let offset = |&end: &u32| i32::try_from(end).unwrap_or(i32::MAX);
+    let mut offsets = Vec::with_capacity(range.len() + 1);
+    offsets.push(range.start.checked_sub(1).and_then(|before| ends.get(before)).map_or(0, offset));
+    offsets.extend(ends.get(range.clone()).unwrap_or_default().iter().map(offset));
+    let nulls = missing.get(range).and_then(|missing| nulls_where(missing, |&missing| missing));
+    // The boundaries of texts rise.
+    let offsets = OffsetBuffer::new(offsets.into());
+    let array = StringArray::try_new(offsets, Buffer::from_vec(joined.into_bytes()), nulls);
+    Ok(Arc::new(array.map_err(from_arrow)?))
+}
+
+/// The parts of a time with its offset.
+pub(super) fn zoned_fields(times: Times) -> Fields {
+    let time = Field::new("time", times::data_type(Meaning::Time, times, true), false);
+    Fields::from(vec![time, Field::new("offset", DataType::Int16, false)])
+}

@@ -1,0 +1,285 @@
+//! Vectors as lists.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, FixedSizeListArray, Int32Array, ListArray, PrimitiveArray, StructArray,
+    UInt64Array,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field, FieldRef, Fields};
+use arrow_select::concat::concat;
+use arrow_select::take::take;
+use container_core::arrow::from_arrow;
+use container_core::{Error, Result};
+
+use super::measure;
+use crate::codec::Vectors;
+
+/// How the vectors of a column become Arrow's, but for their items.
+#[derive(Debug, Clone)]
+pub(super) struct ListPlan {
+    /// The length of all of them, where it is known.
+    pub(super) size: Option<i32>,
+    pub(super) item: FieldRef,
+    /// They become structs of what is not left out.
+    pub(super) structs: bool,
+    /// Bytes that one row may take when its slots are filled up.
+    pub(super) most_bytes: u64,
+}
+
+/// Some rows of a column.
+#[derive(Debug)]
+pub(super) enum Made {
+    Array(ArrayRef),
+    /// Sparse vectors, to be filled up some rows at a time: all of a block at once could take any memory.
+    Sparse(Box<SparseRows>),
+}
+
+/// Vectors of which some are sparse.
+#[derive(Debug)]
+pub(super) struct SparseRows {
+    plan: ListPlan,
+    places: Box<Vectors>,
+    /// The first row, among those that the places are of.
+    first: usize,
+    /// Where the items of each row end when all slots are filled up.
+    ends: Vec<u64>,
+    /// The stored items, and behind them the one for all slots that store none.
+    items: ArrayRef,
+    /// The place of the first of these items among those of the block.
+    base: usize,
+}
+
+impl Default for Made {
+    fn default() -> Self {
+        Self::Array(arrow_array::new_empty_array(&DataType::Null))
+    }
+}
+
+impl Made {
+    /// The bytes of some rows, about.
+    pub(super) fn bytes(&self, rows: Range<usize>) -> u64 {
+        match self {
+            Self::Array(array) => measure::bytes(array, rows),
+            Self::Sparse(sparse) => sparse.bytes(rows),
+        }
+    }
+
+    /// Some rows as an array.
+    pub(super) fn rows(&self, rows: Range<usize>) -> Result<ArrayRef> {
+        match self {
+            Self::Array(array) if rows == (0..array.len()) => Ok(Arc::clone(array)),
+            Self::Array(array) => Ok(array.slice(rows.start, rows.len())),
+            Self::Sparse(sparse) => sparse.fill(rows),
+        }
+    }
+}
+
+/// The parts of a sparse vector as a struct.
+pub(super) fn sparse_fields(item: &FieldRef) -> Fields {
+    let indices = DataType::List(index_field());
+    Fields::from(vec![
+        Field::new("length", DataType::Int32, false),
+        Field::new("indices", indices, true),
+        Field::new("values", DataType::List(Arc::clone(item)), false),
+    ])
+}
+
+fn index_field() -> FieldRef {
+    Arc::new(Field::new_list_field(DataType::Int32, false))
+}
+
+impl ListPlan {
+    pub(super) fn data_type(&self) -> DataType {
+        match self.size {
+            _ if self.structs => DataType::Struct(sparse_fields(&self.item)),
+            Some(size) => DataType::FixedSizeList(Arc::clone(&self.item), size),
+            None => DataType::List(Arc::clone(&self.item)),
+        }
+    }
+
+    /// Rows of a block, whose items are these; `default` makes the one for slots that store none.
+    pub(super) fn make(
+        &self,
+        places: Box<Vectors>,
+        rows: Range<usize>,
+        items: ArrayRef,
+        default: impl FnOnce() -> Result<ArrayRef>,
+    ) -> Result<Made> {
+        if self.structs {
+            return self.structs(&places, rows, items).map(Made::Array);
+        }
+        if places.has_sparse(rows.clone()) {
+            return self.sparse(places, rows, &items, &default()?);
+        }
+        let array: ArrayRef = match self.size {
+            Some(size) => {
+                let list =
+                    FixedSizeListArray::try_new_with_length(Arc::clone(&self.item), size, items, None, rows.len());
+                Arc::new(list.map_err(from_arrow)?)
+            }
+            None => Arc::new(self.list(item_offsets(&places, rows)?, items)?),
+        };
+        Ok(Made::Array(array))
+    }
+
+    fn list(&self, offsets: OffsetBuffer<i32>, items: ArrayRef) -> Result<ListArray> {
+        ListArray::try_new(Arc::clone(&self.item), offsets, items, None).map_err(from_arrow)
+    }
+
+    fn structs(&self, places: &Vectors, rows: Range<usize>, items: ArrayRef) -> Result<ArrayRef> {
+        let (mut lengths, mut ends) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len() + 1));
+        let (mut indices, mut sparse) = (Vec::new(), Vec::with_capacity(rows.len()));
+        ends.push(0);
+        for vector in rows.clone().filter_map(|row| places.get(row)) {
+            lengths.push(i32::try_from(vector.length).unwrap_or(i32::MAX)); // it came from an i32
+            // An index lies below a length.
+            let all = vector.indices.unwrap_or_default();
+            indices.extend(all.iter().map(|&index| i32::try_from(index).unwrap_or(i32::MAX)));
+            ends.push(offset(indices.len())?);
+            sparse.push(vector.indices.is_some());
+        }
+        let nulls = Some(NullBuffer::from(sparse)).filter(|nulls| nulls.null_count() > 0);
+        let indices = Arc::new(Int32Array::from(indices));
+        let indices = ListArray::try_new(index_field(), OffsetBuffer::new(ends.into()), indices, nulls);
+        let values = self.list(item_offsets(places, rows)?, items)?;
+        let parts: Vec<ArrayRef> =
+            vec![Arc::new(Int32Array::from(lengths)), Arc::new(indices.map_err(from_arrow)?), Arc::new(values)];
+        Ok(Arc::new(StructArray::try_new(sparse_fields(&self.item), parts, None).map_err(from_arrow)?))
+    }
+
+    fn sparse(&self, places: Box<Vectors>, rows: Range<usize>, items: &ArrayRef, default: &ArrayRef) -> Result<Made> {
+        let mut end = 0;
+        let lengths = rows.clone().map(|row| places.get(row).map_or(0, |vector| u64::from(vector.length)));
+        let ends = lengths.map(|length| {
+            end += length;
+            end
+        });
+        let ends = ends.collect();
+        let items = concat(&[items.as_ref(), default.as_ref()]).map_err(from_arrow)?;
+        let base = places.item_start(rows.start);
+        Ok(Made::Sparse(Box::new(SparseRows { plan: self.clone(), places, first: rows.start, ends, items, base })))
+    }
+}
+
+/// Where the items of each of some rows end, and where the first begin: at 0.
+fn item_offsets(places: &Vectors, rows: Range<usize>) -> Result<OffsetBuffer<i32>> {
+    let base = places.item_start(rows.start);
+    let offsets = (rows.start..=rows.end).map(|row| offset(places.item_start(row) - base));
+    Ok(OffsetBuffer::new(offsets.collect::<Result<Vec<_>>>()?.into()))
+}
+
+fn offset(items: usize) -> Result<i32> {
+    i32::try_from(items).map_err(|_| Error::limit("items of the vectors of a block", items as u64, 0x7FFF_FFFF))
+}
+
+impl SparseRows {
+    fn end(&self, row: usize) -> u64 {
+        row.checked_sub(1).and_then(|row| self.ends.get(row)).copied().unwrap_or(0)
+    }
+
+    fn bytes(&self, rows: Range<usize>) -> u64 {
+        let items = self.end(rows.end) - self.end(rows.start);
+        let more = measure::bytes(&self.items, self.stored(&rows));
+        items.saturating_mul(measure::width(self.items.data_type())).div_ceil(8).saturating_add(more)
+    }
+
+    /// The stored items of some rows.
+    fn stored(&self, rows: &Range<usize>) -> Range<usize> {
+        let start = |row: usize| self.places.item_start(self.first + row) - self.base;
+        start(rows.start)..start(rows.end)
+    }
+
+    /// Rows with all their slots.
+    fn fill(&self, rows: Range<usize>) -> Result<ArrayRef> {
+        let bytes = self.bytes(rows.clone());
+        if bytes > self.plan.most_bytes {
+            let what = "bytes of a sparse vector with all its slots (--sparse structs leaves them out)";
+            return Err(Error::limit(what, bytes, self.plan.most_bytes));
+        }
+        let total = self.end(rows.end) - self.end(rows.start);
+        let total =
+            usize::try_from(total).map_err(|_| Error::limit("items of sparse vectors", total, usize::MAX as u64))?;
+        offset(total)?;
+        let items = match self.items.data_type() {
+            DataType::Int8 => self.scattered::<Int8Type>(rows.clone(), total),
+            DataType::Int16 => self.scattered::<Int16Type>(rows.clone(), total),
+            DataType::Int32 => self.scattered::<Int32Type>(rows.clone(), total),
+            DataType::Int64 => self.scattered::<Int64Type>(rows.clone(), total),
+            DataType::UInt8 => self.scattered::<UInt8Type>(rows.clone(), total),
+            DataType::UInt16 => self.scattered::<UInt16Type>(rows.clone(), total),
+            DataType::UInt32 => self.scattered::<UInt32Type>(rows.clone(), total),
+            DataType::UInt64 => self.scattered::<UInt64Type>(rows.clone(), total),
+            DataType::Float32 => self.scattered::<Float32Type>(rows.clone(), total),
+            DataType::Float64 => self.scattered::<Float64Type>(rows.clone(), total),
+            _ => self.taken(rows.clone(), total),
+        }?;
+        Ok(match self.plan.size {
+            Some(size) => {
+                let list =
+                    FixedSizeListArray::try_new_with_length(Arc::clone(&self.plan.item), size, items, None, rows.len());
+                Arc::new(list.map_err(from_arrow)?)
+            }
+            None => {
+                let first = self.end(rows.start);
+                // Their sum was found to fit.
+                let offsets =
+                    (rows.start..=rows.end).map(|row| i32::try_from(self.end(row) - first).unwrap_or(i32::MAX));
+                Arc::new(self.plan.list(OffsetBuffer::new(offsets.collect::<Vec<_>>().into()), items)?)
+            }
+        })
+    }
+
+    /// Where each stored item of some rows goes: the slot among those of all rows, and the place of the item.
+    fn runs(&self, rows: Range<usize>, mut put: impl FnMut(usize, usize)) {
+        let first = self.end(rows.start);
+        for row in rows {
+            let Some(vector) = self.places.get(self.first + row) else { continue };
+            let start = usize::try_from(self.end(row) - first).unwrap_or(usize::MAX);
+            let stored = vector.range.start - self.base..vector.range.end - self.base;
+            match vector.indices {
+                None => stored.enumerate().for_each(|(slot, item)| put(start + slot, item)),
+                Some(indices) => {
+                    for (&slot, item) in indices.iter().zip(stored) {
+                        put(start + usize::try_from(slot).unwrap_or(usize::MAX), item);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Items of any type.
+    fn taken(&self, rows: Range<usize>, total: usize) -> Result<ArrayRef> {
+        let default = self.items.len().saturating_sub(1) as u64;
+        let mut places = vec![default; total];
+        self.runs(rows, |slot, item| {
+            if let Some(place) = places.get_mut(slot) {
+                *place = item as u64;
+            }
+        });
+        take(self.items.as_ref(), &UInt64Array::from(places), None).map_err(from_arrow)
+    }
+
+    /// Numbers, which need no detour.
+    fn scattered<T: ArrowPrimitiveType>(&self, rows: Range<usize>, total: usize) -> Result<ArrayRef> {
+        let items = self.items.as_primitive::<T>();
+        let zero = items.values().last().is_none_or(|last| *last == T::Native::default());
+        if items.null_count() > 0 || !zero {
+            return self.taken(rows, total);
+        }
+        let mut all = vec![T::Native::default(); total];
+        let stored: &[T::Native] = items.values();
+        self.runs(rows, |slot, item| {
+            if let (Some(to), Some(from)) = (all.get_mut(slot), stored.get(item)) {
+                *to = *from;
+            }
+        });
+        Ok(Arc::new(PrimitiveArray::<T>::try_new(all.into(), None).map_err(from_arrow)?))
+    }
+}

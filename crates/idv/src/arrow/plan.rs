@@ -1,0 +1,258 @@
+//! What each column becomes: Arrow's type, and the metadata that keep the column's own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use container_core::arrow::{BatchScan, Sparse, Times};
+use container_core::{Error, ErrorKind, Loss, Position, Result};
+
+use super::items::{ItemPlan, zoned_fields};
+use super::lists::ListPlan;
+use super::times::{self, Meaning};
+use crate::FORMAT_NAME;
+use crate::read::{Column, MetadataRoom, Reader};
+use crate::schema::{ColumnSchema, MetadataSchema, Schema as IdvSchema};
+use crate::value::{Labels, Value};
+use crate::wire::{ItemType, KeyType, Type, Version};
+
+/// How a column becomes Arrow's.
+#[derive(Debug)]
+pub(super) struct ColumnPlan {
+    pub(super) name: Box<str>,
+    pub(super) item: ItemPlan,
+    /// Of vectors: how the items are put together.
+    pub(super) list: Option<ListPlan>,
+}
+
+/// The columns of a scan.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Their places in the file.
+    pub(super) indices: Vec<usize>,
+    pub(super) columns: Vec<ColumnPlan>,
+    pub(super) schema: SchemaRef,
+    /// Columns and metadata that are left out.
+    pub(super) left_out: Vec<Loss>,
+}
+
+impl Plan {
+    pub(super) fn new(reader: &Reader, scan: &BatchScan) -> Result<Self> {
+        if scan.schema.is_some() {
+            let detail = "the columns of an IDV file have their types: a schema cannot be declared";
+            return Err(Error::usage(detail).in_format(FORMAT_NAME));
+        }
+        let (indices, left_out) = reader.chosen(scan.scan.columns.as_deref());
+        let mut maker = Maker { reader, scan, labels: HashMap::new(), room: Some(reader.metadata_room()), left_out };
+        let (mut columns, mut fields) = (Vec::with_capacity(indices.len()), Vec::with_capacity(indices.len()));
+        for &index in &indices {
+            let column = reader.column_at(index)?;
+            let named = |error: Error| error.in_column(column.unique_name().to_owned()).in_format(FORMAT_NAME);
+            let kind = column.kind().map_err(|unreadable| named(unreadable.to_error()))?;
+            let plan = maker.column(column, kind)?;
+            fields.push(maker.field(column, kind, &plan).map_err(named)?);
+            columns.push(plan);
+        }
+        let left_out = maker.left_out;
+        Ok(Self { indices, columns, schema: Arc::new(Schema::new(fields)), left_out })
+    }
+}
+
+struct Maker<'a> {
+    reader: &'a Reader,
+    scan: &'a BatchScan,
+    /// The labels of each table of metadata that was looked at: columns may share one.
+    labels: HashMap<u64, Option<Arc<Labels>>>,
+    /// What metadata may still take; `None` once they took it all.
+    room: Option<MetadataRoom>,
+    left_out: Vec<Loss>,
+}
+
+impl Maker<'_> {
+    fn column(&mut self, column: &Column, kind: &Type) -> Result<ColumnPlan> {
+        let labels = match kind.item() {
+            ItemType::Key(key) => self.labels_of(column, key)?,
+            _ => None,
+        };
+        let item = self.item(kind.item(), labels);
+        let list = match kind {
+            Type::Item(_) => None,
+            Type::Vector { .. } => Some(ListPlan {
+                size: i32::try_from(kind.size()).ok().filter(|&size| size > 0),
+                item: Arc::new(Field::new_list_field(item.data_type.clone(), item.nullable)),
+                structs: self.scan.mapping.sparse == Sparse::Structs,
+                most_bytes: self.reader.limits().block_bytes,
+            }),
+        };
+        Ok(ColumnPlan { name: column.unique_name().into(), item, list })
+    }
+
+    fn item(&self, item: ItemType, labels: Option<ArrayRef>) -> ItemPlan {
+        let times = self.scan.mapping.times;
+        let old = self.reader.header().version <= Version::V5;
+        let missing_floats = self.scan.scan.missing_as_null;
+        let missing_integers = missing_floats && old;
+        let (data_type, nullable) = match item {
+            ItemType::SByte => (DataType::Int8, missing_integers),
+            ItemType::Byte => (DataType::UInt8, false),
+            ItemType::Int16 => (DataType::Int16, missing_integers),
+            ItemType::UInt16 => (DataType::UInt16, false),
+            ItemType::Int32 => (DataType::Int32, missing_integers),
+            ItemType::UInt32 => (DataType::UInt32, false),
+            ItemType::Int64 => (DataType::Int64, missing_integers),
+            ItemType::UInt64 => (DataType::UInt64, false),
+            ItemType::Single => (DataType::Float32, missing_floats),
+            ItemType::Double => (DataType::Float64, missing_floats),
+            ItemType::TimeSpan => (times::data_type(Meaning::Span, times, false), old),
+            ItemType::DvTimeSpan => (times::data_type(Meaning::Span, times, false), true),
+            ItemType::DateTime | ItemType::DvDateTime => (times::data_type(Meaning::Time, times, false), true),
+            ItemType::DateTimeOffset | ItemType::DvDateTimeZone => (DataType::Struct(zoned_fields(times)), true),
+            ItemType::RowId => (DataType::FixedSizeBinary(16), false),
+            ItemType::Boolean => (DataType::Boolean, false),
+            ItemType::DvBool => (DataType::Boolean, true),
+            ItemType::Text => (DataType::Utf8, true),
+            ItemType::Key(key) => match &labels {
+                Some(labels) => {
+                    let places = place_type(labels.len() as u64);
+                    (DataType::Dictionary(Box::new(places), Box::new(labels.data_type().clone())), true)
+                }
+                None => (place_type(key.width.max()), true),
+            },
+        };
+        let (missing_spans, times) = (old, if times == Times::Ticks { Times::Ticks } else { times });
+        ItemPlan { item, data_type, nullable, labels, times, missing_integers, missing_floats, missing_spans }
+    }
+
+    /// The labels of a key column as an array, if each of its values has one.
+    fn labels_of(&mut self, column: &Column, key: KeyType) -> Result<Option<ArrayRef>> {
+        let Some(table) = column.entry.metadata_offset else { return Ok(None) };
+        let labels = match self.labels.get(&table) {
+            Some(labels) => labels.clone(),
+            None => {
+                let labels = self.reader.labels(column.index())?.map(Arc::new);
+                self.labels.insert(table, labels.clone());
+                labels
+            }
+        };
+        let most = self.reader.limits().metadata_bytes;
+        match labels {
+            // Those of a sparse vector could be any number.
+            Some(labels) if key.count > 0 && labels.count() >= key.count && labels.count() <= most / 8 => {
+                label_array(&labels)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn field(&mut self, column: &Column, kind: &Type, plan: &ColumnPlan) -> Result<Field> {
+        let data_type = plan.list.as_ref().map_or_else(|| plan.item.data_type.clone(), ListPlan::data_type);
+        let nullable = plan.list.is_none() && plan.item.nullable;
+        let mut metadata = HashMap::new();
+        if let (Some(list), Type::Vector { dimensions, .. }) = (&plan.list, kind)
+            && let DataType::FixedSizeList(..) = data_type
+            && dimensions.len() > 1
+            && list.item.data_type().is_primitive()
+            && !list.item.is_nullable()
+        {
+            metadata.insert("ARROW:extension:name".to_owned(), "arrow.fixed_shape_tensor".to_owned());
+            metadata
+                .insert("ARROW:extension:metadata".to_owned(), serde_json::json!({"shape": dimensions}).to_string());
+        }
+        let mut schema = self.reader.column_schema(column.index(), None)?;
+        schema.metadata = self.metadata(column)?;
+        // How a file was compressed is no matter of the next one.
+        schema.compression = None;
+        metadata.insert(FORMAT_NAME.to_owned(), as_json(schema)?);
+        Ok(Field::new(column.unique_name(), data_type, nullable).with_metadata(metadata))
+    }
+
+    /// All that is said of a column and can be read.
+    fn metadata(&mut self, column: &Column) -> Result<Vec<MetadataSchema>> {
+        let mut all = Vec::new();
+        let lost = |what: String| {
+            let mut first = Position::default();
+            first.column = Some(column.unique_name().to_owned().into());
+            Loss::new(what, 1, first)
+        };
+        if self.room.is_none() {
+            if column.entry.metadata_offset.is_some() {
+                self.left_out.push(lost("metadata left out (those of other columns took all the room)".to_owned()));
+            }
+            return Ok(all);
+        }
+        for item in self.reader.metadata(column.index())? {
+            let kind = item.kind();
+            let value_type = match item.value_type() {
+                Ok(value_type) => value_type.for_writing(self.reader.header().version),
+                Err(why) => {
+                    self.left_out.push(lost(format!("metadata {kind:?} left out ({why})")));
+                    continue;
+                }
+            };
+            let value = self.reader.metadata_value(column.index(), &item)?;
+            match self.room.as_mut().map(|room| room.take(&value_type, &value)) {
+                Some(Err(error)) if matches!(error.kind(), ErrorKind::Limit { .. }) => {
+                    self.left_out.push(lost(format!("metadata {kind:?} left out ({})", error.detail())));
+                    self.room = None;
+                    break;
+                }
+                Some(Err(error)) => return Err(error),
+                Some(Ok(())) | None => all.push(MetadataSchema { kind: kind.to_owned(), value_type, value }),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The column's own type and metadata, as [`IdvSchema::from_json`] reads them.
+fn as_json(schema: ColumnSchema) -> Result<String> {
+    let json = IdvSchema::new([schema]).to_json()?;
+    Ok(json.get(0).map(ToString::to_string).unwrap_or_default())
+}
+
+/// The narrowest type for so many places.
+pub(super) fn place_type(count: u64) -> DataType {
+    match count {
+        0..=0x100 => DataType::UInt8,
+        0x101..=0x1_0000 => DataType::UInt16,
+        0x1_0001..=0x1_0000_0000 => DataType::UInt32,
+        _ => DataType::UInt64,
+    }
+}
+
+/// Labels of a type that dictionaries have.
+pub(super) fn label_array(labels: &Labels) -> Result<Option<ArrayRef>> {
+    fn numbers<T: ArrowPrimitiveType>(labels: &Labels, of: impl Fn(Value<'_>) -> Option<T::Native>) -> ArrayRef {
+        let all = (0..labels.count()).map(|key| labels.get(key).and_then(&of));
+        Arc::new(all.collect::<PrimitiveArray<T>>())
+    }
+    macro_rules! numbers {
+        ($($variant:ident $type:ty),*) => {
+            match labels.item() {
+                ItemType::Text => {}
+                $(ItemType::$variant => {
+                    return Ok(Some(numbers::<$type>(labels, |value| match value {
+                        Value::$variant(number) => Some(number),
+                        _ => None,
+                    })));
+                })*
+                _ => return Ok(None),
+            }
+        };
+    }
+    numbers!(SByte Int8Type, Byte UInt8Type, Int16 Int16Type, UInt16 UInt16Type, Int32 Int32Type, UInt32 UInt32Type,
+        Int64 Int64Type, UInt64 UInt64Type, Single Float32Type, Double Float64Type);
+    let text = |key| match labels.get(key) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    };
+    let bytes: usize = (0..labels.count()).filter_map(text).map(str::len).sum();
+    if i32::try_from(bytes).is_err() {
+        return Ok(None);
+    }
+    Ok(Some(Arc::new((0..labels.count()).map(text).collect::<StringArray>())))
+}

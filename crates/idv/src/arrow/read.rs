@@ -1,0 +1,305 @@
+//! Blocks of a file as record batches.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use arrow_select::concat::concat_batches;
+use container_core::arrow::{ArrowTable, BatchReader, BatchScan, from_arrow, to_arrow};
+use container_core::{Error, Loss, Position, Result};
+
+use super::items::{Rows, Tally};
+use super::lists::Made;
+use super::plan::{ColumnPlan, Plan};
+use crate::FORMAT_NAME;
+use crate::codec::SharedBlock;
+use crate::container::IdvContainer;
+use crate::read::{BlockMaker, Place, Reader, Scratch, Walk};
+
+/// Batches of fewer rows than this part of what is asked for are joined, and so are bytes.
+const JOINED: usize = 8;
+
+/// Columns over a range of rows as Arrow's record batches, in order. See [`Reader::record_batches`].
+///
+/// It holds its own share of the file and may outlive the [`Reader`]. It ends behind an error.
+pub struct RecordBatches {
+    walk: Walk<ArrowMaker>,
+    schema: SchemaRef,
+    left_out: Vec<Loss>,
+    tallies: Vec<Tally>,
+    /// Where the next batch begins.
+    at: u64,
+    most_rows: usize,
+    most_bytes: u64,
+    /// What comes behind the batch that was given.
+    failed: Option<Error>,
+    /// There is nothing more: behind an error.
+    ended: bool,
+}
+
+/// Blocks as arrays.
+struct ArrowMaker {
+    columns: Vec<ColumnPlan>,
+    scratches: Mutex<Vec<Scratch>>,
+}
+
+/// Rows of a block as an array, and what was lost.
+#[derive(Default)]
+struct Block {
+    made: Made,
+    /// The first row that was made.
+    first: u64,
+    tally: Tally,
+}
+
+impl BlockMaker for ArrowMaker {
+    type Block = Block;
+    const REUSED: bool = false;
+
+    fn make(&self, reader: &Reader, place: Place, _: Block) -> Result<Block> {
+        let idle = self.scratches.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut scratch = idle.unwrap_or_default();
+        let shared = reader.shared_block(place.column, place.block, &mut scratch);
+        self.scratches.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        let (shared, all) = (shared?, reader.block_rows(place.column, place.block)?);
+        let Some(plan) = self.columns.get(place.slot) else { return Ok(Block::default()) };
+        plan.make(shared, &place.rows, all.start)
+            .map_err(|error| error.in_column(plan.name.to_string()).in_block(place.block).in_format(FORMAT_NAME))
+    }
+}
+
+impl ColumnPlan {
+    /// The wanted rows of a block that begins with row `start`.
+    fn make(&self, shared: SharedBlock, wanted: &Range<u64>, start: u64) -> Result<Block> {
+        // All rows of a block are counted by a usize.
+        let place = |row: u64| usize::try_from(row - start).unwrap_or(usize::MAX);
+        let rows = place(wanted.start)..place(wanted.end);
+        let mut tally = Tally::default();
+        let made = match (&self.list, shared.vectors) {
+            (Some(list), Some(places)) => {
+                let items = places.item_start(rows.start)..places.item_start(rows.end);
+                let row_of = |item: usize| start + row_of(&places, &rows, items.start + item) as u64;
+                let made = self.item.make(shared.items, items.clone(), &Rows(&row_of), &mut tally)?;
+                list.make(places, rows, made, || self.item.default_item(wanted.start))?
+            }
+            _ => {
+                let row_of = |item: usize| wanted.start + item as u64;
+                Made::Array(self.item.make(shared.items, rows, &Rows(&row_of), &mut tally)?)
+            }
+        };
+        Ok(Block { made, first: wanted.start, tally })
+    }
+}
+
+/// The row, among some of a block, that has an item.
+fn row_of(places: &crate::Vectors, rows: &Range<usize>, item: usize) -> usize {
+    let (mut least, mut most) = (rows.start, rows.end);
+    // The last row whose items begin at it or before.
+    while most - least > 1 {
+        let middle = least + (most - least) / 2;
+        if places.item_start(middle) <= item {
+            least = middle;
+        } else {
+            most = middle;
+        }
+    }
+    least
+}
+
+impl Reader {
+    /// Walks over columns as Arrow's record batches: those of the scan in its order, or all readable ones. What each type becomes
+    /// is listed at [`arrow`](crate::arrow).
+    ///
+    /// Numbers of uncompressed blocks are not copied where they lie aligned in a mapped file, those of compressed ones are inflated into
+    /// the memory that the batch has.
+    ///
+    /// ```
+    /// # fn main() -> container_core::Result<()> {
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/real-adult.idv");
+    /// use container_core::arrow::{BatchReader, BatchScan};
+    ///
+    /// let reader = idv::Reader::open(path)?;
+    /// let mut batches = reader.record_batches(&BatchScan::default())?;
+    /// let mut rows = 0;
+    /// while let Some(batch) = batches.try_next()? {
+    ///     rows += batch.num_rows() as u64;
+    /// }
+    /// assert_eq!(rows, reader.row_count());
+    /// assert!(batches.losses().is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`batches`](Self::batches), what is wrong with the metadata of a column, and [`Usage`](container_core::ErrorKind::Usage)
+    /// for a declared schema, as columns have their types.
+    pub fn record_batches(&self, scan: &BatchScan) -> Result<RecordBatches> {
+        let Plan { indices, columns, schema, left_out } = Plan::new(self, scan)?;
+        let tallies = vec![Tally::default(); columns.len()];
+        let maker = ArrowMaker { columns, scratches: Mutex::default() };
+        let walk = Walk::new(self, indices, &scan.scan, maker)?;
+        let at = walk.rows().start;
+        // Offsets of texts and lists are 32 bits wide.
+        let most_bytes = (scan.batch_bytes as u64).min(self.limits().block_bytes).min(0x7FFF_FFFF);
+        let most_rows = scan.batch_rows.max(1);
+        Ok(RecordBatches { walk, schema, left_out, tallies, at, most_rows, most_bytes, failed: None, ended: false })
+    }
+
+    /// The schema of [`record_batches`](Self::record_batches) of the same scan. Costs the metadata.
+    ///
+    /// # Errors
+    /// As [`record_batches`](Self::record_batches).
+    pub fn arrow_schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
+        Ok(Plan::new(self, scan)?.schema)
+    }
+}
+
+impl RecordBatches {
+    /// Goes on, until there are rows that were not given yet; false at the end.
+    fn advance(&mut self) -> Result<bool> {
+        if self.at < self.walk.rows().end {
+            return Ok(true);
+        }
+        if !self.walk.advance()? {
+            return Ok(false);
+        }
+        for (slot, tally) in self.walk.slots_mut().iter_mut().zip(&mut self.tallies) {
+            tally.merge(&std::mem::take(&mut slot.block.tally));
+        }
+        Ok(true)
+    }
+
+    /// The bytes of some rows from the next one on.
+    fn bytes(&self, rows: usize) -> u64 {
+        let of = |slot: &crate::read::Slot<Block>| slot.block.made.bytes(self.places(&slot.block, rows));
+        self.walk.slots().iter().map(of).fold(0, u64::saturating_add)
+    }
+
+    /// Where the next rows lie among those that were made of a block.
+    fn places(&self, block: &Block, rows: usize) -> Range<usize> {
+        let start = usize::try_from(self.at - block.first).unwrap_or(usize::MAX);
+        start..start + rows
+    }
+
+    /// How many of the next rows have at most so many rows and bytes, and how many bytes.
+    fn fitting(&self, rows: usize, bytes: u64) -> (usize, u64) {
+        let left = usize::try_from(self.walk.rows().end - self.at).unwrap_or(usize::MAX).min(rows);
+        let all = self.bytes(left);
+        if all <= bytes {
+            return (left, all);
+        }
+        let (mut least, mut most) = (0, left);
+        while most - least > 1 {
+            let middle = least + (most - least) / 2;
+            if self.bytes(middle) <= bytes {
+                least = middle;
+            } else {
+                most = middle;
+            }
+        }
+        (least, self.bytes(least))
+    }
+
+    /// The next rows as a batch.
+    fn take(&mut self, rows: usize) -> Result<RecordBatch> {
+        let slots = self.walk.slots().iter().zip(&self.walk.maker().columns);
+        let arrays = slots.map(|(slot, plan)| {
+            let array = slot.block.made.rows(self.places(&slot.block, rows));
+            array.map_err(|error| error.in_row(self.at).in_column(plan.name.to_string()).in_format(FORMAT_NAME))
+        });
+        let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
+        self.at += rows as u64;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options).map_err(from_arrow)
+    }
+
+    /// The next batch, joined of several where they are small.
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let mut parts: Vec<RecordBatch> = Vec::new();
+        let (mut rows, mut bytes) = (0, 0);
+        let (few_rows, few_bytes) = (self.most_rows / JOINED, self.most_bytes / JOINED as u64);
+        let outcome = loop {
+            match self.advance() {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+            let (fit, more) = self.fitting(self.most_rows - rows, self.most_bytes - bytes);
+            let enough = fit >= few_rows.max(1) || more >= few_bytes.max(1);
+            if !parts.is_empty() && (fit == 0 || enough) {
+                // What is large enough by itself is not copied.
+                break Ok(());
+            }
+            match self.take(fit.max(1)) {
+                Ok(part) => parts.push(part),
+                Err(error) => break Err(error),
+            }
+            (rows, bytes) = (rows + fit.max(1), bytes.saturating_add(more).min(self.most_bytes));
+            if enough || fit == 0 || rows >= few_rows || bytes >= few_bytes {
+                break Ok(());
+            }
+        };
+        if let Err(error) = outcome {
+            if parts.is_empty() {
+                return Err(error);
+            }
+            self.failed = Some(error);
+        }
+        match parts.len() {
+            0 | 1 => Ok(parts.pop()),
+            _ => concat_batches(&self.schema, &parts).map(Some).map_err(from_arrow),
+        }
+    }
+}
+
+impl Iterator for RecordBatches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let next = self.next_batch();
+        self.ended = next.is_err();
+        next.map_err(to_arrow).transpose()
+    }
+}
+
+impl RecordBatchReader for RecordBatches {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+impl BatchReader for RecordBatches {
+    fn losses(&self) -> Vec<Loss> {
+        let mut losses = self.left_out.clone();
+        for (tally, plan) in self.tallies.iter().zip(&self.walk.maker().columns) {
+            for (what, count) in
+                [("key above its count shown as null", tally.bad_keys), ("time cut off at the microsecond", tally.cut)]
+            {
+                if count.times > 0 {
+                    let mut first = Position::default();
+                    first.row = Some(count.first);
+                    first.column = Some(plan.name.to_string().into());
+                    losses.push(Loss::new(what, count.times, first));
+                }
+            }
+        }
+        losses
+    }
+}
+
+impl ArrowTable for IdvContainer {
+    fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
+        self.reader().arrow_schema(scan)
+    }
+
+    fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
+        Ok(Box::new(self.reader().record_batches(scan)?))
+    }
+}

@@ -1,0 +1,327 @@
+//! What the columns of batches become.
+
+use arrow_array::ArrayRef;
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit};
+use container_core::{Error, Loss, Position, Result};
+use serde_json::Value as Json;
+
+use super::fill::Lost;
+use super::keys::Keys;
+use super::{ArrowOptions, NullIntegers};
+use crate::FORMAT_NAME;
+use crate::arrow::plan::{label_array, place_type};
+use crate::schema::{ColumnSchema, Schema};
+use crate::value::Labels;
+use crate::wire::{ItemType, KeyType, KeyWidth, Type};
+use crate::write::KeyLabels;
+
+/// How the arrays of a column become values.
+pub(super) struct Intake {
+    /// The field's name.
+    pub(super) name: String,
+    pub(super) schema: ColumnSchema,
+    pub(super) item: ItemType,
+    pub(super) keys: Keys,
+    /// Times that are too fine are cut off.
+    pub(super) cut: bool,
+    /// Minutes that a zone of a fixed offset is ahead of UTC.
+    pub(super) zone: i16,
+    /// Bytes that the labels may take.
+    pub(super) most_bytes: u64,
+    pub(super) lost: Lost,
+}
+
+/// The columns for a schema, and what of it is not kept.
+pub(super) fn plan(schema: &ArrowSchema, options: &ArrowOptions) -> Result<(Vec<Intake>, Vec<Loss>)> {
+    let mut losses = Vec::new();
+    let columns = schema.fields().iter().map(|field| intake(field, options, &mut losses));
+    Ok((columns.collect::<Result<_>>()?, losses))
+}
+
+fn intake(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>) -> Result<Intake> {
+    let mut lose = |what: &str| {
+        let mut first = Position::default();
+        first.column = Some(field.name().clone().into());
+        losses.push(Loss::new(what, 1, first));
+    };
+    let mut column = None;
+    if let Some(json) = field.metadata().get(FORMAT_NAME) {
+        match said(field, json, options) {
+            Some(found) => column = Some(found),
+            None => lose("metadata \"idv\" left out: they are not of a column of this type"),
+        }
+    }
+    let column = match column {
+        Some(column) => column,
+        None => {
+            let kind = plain(field, options.null_integers).ok_or_else(|| {
+                let detail = format!("the format has no type for {}", field.data_type());
+                Error::unsupported(detail).in_column(field.name().clone())
+            })?;
+            ColumnSchema::new(field.name(), kind)
+        }
+    };
+    let zone = match zone_of(field.data_type()) {
+        Some(zone) => offset_of(zone).unwrap_or_else(|| {
+            lose(&format!("time zone {zone:?} left out: the moments are kept in UTC"));
+            0
+        }),
+        None => 0,
+    };
+    let item = column.kind.item();
+    let keys = match item {
+        ItemType::Key(_) => keys_of(&column, innermost(field.data_type()), options.writer.limits.metadata_bytes),
+        _ => Keys::None,
+    };
+    let most_bytes = options.writer.limits.metadata_bytes;
+    let cut = options.times == container_core::arrow::Times::Truncate;
+    Ok(Intake { name: field.name().clone(), schema: column, item, keys, cut, zone, most_bytes, lost: Lost::default() })
+}
+
+/// The labels of a key column: those that are known, or those of the dictionaries to come.
+fn keys_of(column: &ColumnSchema, data_type: &DataType, most_bytes: u64) -> Keys {
+    let known = column.metadata.iter().find(|metadata| metadata.kind == "KeyValues").and_then(|metadata| {
+        let ItemType::Key(key) = column.kind.item() else { return None };
+        let labels = Labels::new(metadata.value.clone(), &metadata.value_type)?;
+        // As where columns are read: else keys are numbers.
+        if key.count == 0 || labels.count() < key.count || labels.count() > most_bytes / 8 {
+            return None;
+        }
+        let array: ArrayRef = label_array(&labels).ok()??;
+        Some((KeyLabels::new(&metadata.value_type, &metadata.value)?, array))
+    });
+    let values = match data_type {
+        DataType::Dictionary(_, values) => values,
+        other => other,
+    };
+    match known {
+        Some((labels, array)) if same_labels(array.data_type(), values) => Keys::known(labels, array),
+        // They have labels of their own.
+        None if column.metadata.is_empty() && matches!(data_type, DataType::Dictionary(..)) => Keys::collected(),
+        _ => Keys::None,
+    }
+}
+
+fn same_labels(one: &DataType, other: &DataType) -> bool {
+    one == other || one.is_string() && other.is_string()
+}
+
+/// The column that the field's metadata tell of, if it is one of the field's type.
+fn said(field: &Field, json: &str, options: &ArrowOptions) -> Option<ColumnSchema> {
+    let json: Json = serde_json::from_str(json).ok()?;
+    let (schema, _) = Schema::from_json(&Json::Array(vec![json])).ok()?;
+    let mut column = schema.columns.into_iter().next()?;
+    column.kind.check().ok()?;
+    let renamed = match field.name().strip_prefix(column.name.as_str()) {
+        Some("") => false,
+        Some(rest) => rest.strip_prefix('#').is_none_or(|number| number.parse::<u64>().is_err()),
+        None => true,
+    };
+    if renamed {
+        column.name.clone_from(field.name());
+    }
+    // Who asks for another type where integers are missing gets it.
+    let nullable = options.null_integers == NullIntegers::Double && items_of(field).is_nullable();
+    let most_bytes = options.writer.limits.metadata_bytes;
+    if nullable && is_integer(column.kind.item()) || !fits(&column, field.data_type(), most_bytes) {
+        return None;
+    }
+    Some(column)
+}
+
+fn is_integer(item: ItemType) -> bool {
+    matches!(
+        item,
+        ItemType::SByte
+            | ItemType::Byte
+            | ItemType::Int16
+            | ItemType::UInt16
+            | ItemType::Int32
+            | ItemType::UInt32
+            | ItemType::Int64
+            | ItemType::UInt64
+    )
+}
+
+/// Whether values of a column can come in arrays of a type.
+fn fits(column: &ColumnSchema, data_type: &DataType, most_bytes: u64) -> bool {
+    let item_fits = |data_type: &DataType| item_fits(column, data_type, most_bytes);
+    match (&column.kind, data_type) {
+        (Type::Vector { .. }, DataType::FixedSizeList(item, size)) => {
+            let known = column.kind.size();
+            (known == 0 || u32::try_from(*size) == Ok(known)) && item_fits(item.data_type())
+        }
+        (Type::Vector { .. }, DataType::List(item) | DataType::LargeList(item)) => item_fits(item.data_type()),
+        (Type::Vector { .. }, DataType::Struct(_)) => {
+            sparse_item(data_type).is_some_and(|item| item_fits(item.data_type()))
+        }
+        (Type::Vector { .. }, _) => false,
+        (Type::Item(_), data_type) => item_fits(data_type),
+    }
+}
+
+fn item_fits(column: &ColumnSchema, data_type: &DataType, most_bytes: u64) -> bool {
+    let item = column.kind.item();
+    match (item, data_type) {
+        (ItemType::Key(key), other) => {
+            // Labels must be known to be found again; without them keys are numbers.
+            let known = matches!(keys_of(column, other, most_bytes), Keys::Known { .. });
+            known || *other == place_type(key.width.max())
+        }
+        (ItemType::Single, DataType::Float16) => true,
+        (ItemType::Boolean | ItemType::DvBool, DataType::Boolean) => true,
+        (ItemType::TimeSpan | ItemType::DvTimeSpan | ItemType::DateTime | ItemType::DvDateTime, DataType::Int64) => {
+            true
+        }
+        (ItemType::DvTimeSpan, other) => plain_item(other, false, NullIntegers::Error) == Some(ItemType::TimeSpan),
+        (ItemType::DvDateTime, other) => plain_item(other, false, NullIntegers::Error) == Some(ItemType::DateTime),
+        (ItemType::DvDateTimeZone, other) => {
+            plain_item(other, false, NullIntegers::Error) == Some(ItemType::DateTimeOffset)
+        }
+        (ItemType::Text, DataType::Dictionary(_, labels)) => labels.is_string(),
+        (item, other) => plain_item(other, false, NullIntegers::Error) == Some(item),
+    }
+}
+
+/// The type for a field that says nothing of one.
+fn plain(field: &Field, null_integers: NullIntegers) -> Option<Type> {
+    let item_of = |item: &Field| plain_item(item.data_type(), item.is_nullable(), null_integers);
+    let varying = |item: &Field| Some(Type::Vector { item: item_of(item)?, dimensions: vec![0] });
+    match field.data_type() {
+        DataType::FixedSizeList(item, size) => {
+            let size = u32::try_from(*size).ok()?;
+            let dimensions = shape_of(field, size).unwrap_or_else(|| vec![size]);
+            Some(Type::Vector { item: item_of(item)?, dimensions })
+        }
+        DataType::List(item) | DataType::LargeList(item) => varying(item),
+        structs @ DataType::Struct(_) if sparse_item(structs).is_some() => sparse_item(structs).and_then(varying),
+        _ => item_of(field).map(Type::Item),
+    }
+}
+
+fn plain_item(data_type: &DataType, nullable: bool, null_integers: NullIntegers) -> Option<ItemType> {
+    let integer = |item| {
+        if nullable && null_integers == NullIntegers::Double { ItemType::Double } else { item }
+    };
+    let span = if nullable { ItemType::DvTimeSpan } else { ItemType::TimeSpan };
+    Some(match data_type {
+        DataType::Null => ItemType::Text,
+        DataType::Int8 => integer(ItemType::SByte),
+        DataType::UInt8 => integer(ItemType::Byte),
+        DataType::Int16 => integer(ItemType::Int16),
+        DataType::UInt16 => integer(ItemType::UInt16),
+        DataType::Int32 => integer(ItemType::Int32),
+        DataType::UInt32 => integer(ItemType::UInt32),
+        DataType::Int64 => integer(ItemType::Int64),
+        DataType::UInt64 => integer(ItemType::UInt64),
+        DataType::Float16 | DataType::Float32 => ItemType::Single,
+        DataType::Float64 => ItemType::Double,
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) => ItemType::Double,
+        DataType::Boolean if nullable => ItemType::DvBool,
+        DataType::Boolean => ItemType::Boolean,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ItemType::Text,
+        DataType::Timestamp(_, None) | DataType::Date32 | DataType::Date64 => ItemType::DateTime,
+        DataType::Timestamp(_, Some(_)) => ItemType::DateTimeOffset,
+        DataType::Duration(_) | DataType::Time32(_) | DataType::Time64(_) => span,
+        DataType::FixedSizeBinary(16) => ItemType::RowId,
+        DataType::Struct(_) if zoned_time(data_type).is_some() => ItemType::DateTimeOffset,
+        DataType::Dictionary(_, labels) if labels.is_string() => ItemType::Key(KeyType {
+            width: KeyWidth::UInt32,
+            // Until all labels are known.
+            count: u32::MAX.into(),
+            min: 0,
+            contiguous: true,
+            old: false,
+        }),
+        DataType::Dictionary(_, values) if !matches!(**values, DataType::Dictionary(..)) => {
+            return plain_item(values, nullable, null_integers);
+        }
+        _ => return None,
+    })
+}
+
+/// The dimensions of a tensor, if the field says them and they agree with its size.
+fn shape_of(field: &Field, size: u32) -> Option<Vec<u32>> {
+    if field.metadata().get("ARROW:extension:name")? != "arrow.fixed_shape_tensor" {
+        return None;
+    }
+    let said: Json = serde_json::from_str(field.metadata().get("ARROW:extension:metadata")?).ok()?;
+    let dimensions = said.get("shape")?.as_array()?;
+    let dimensions: Option<Vec<u32>> = dimensions.iter().map(|d| u32::try_from(d.as_u64()?).ok()).collect();
+    let dimensions = dimensions.filter(|dimensions| !dimensions.is_empty())?;
+    let product = dimensions.iter().try_fold(1u32, |product, &d| product.checked_mul(d));
+    (product == Some(size)).then_some(dimensions)
+}
+
+/// The field of the items of a sparse vector.
+pub(super) fn sparse_item(data_type: &DataType) -> Option<&Field> {
+    let DataType::Struct(fields) = data_type else { return None };
+    let [length, indices, values] = &**fields else { return None };
+    let names = [length.name().as_str(), indices.name(), values.name()] == ["length", "indices", "values"];
+    match (length.data_type(), indices.data_type(), values.data_type()) {
+        (DataType::Int32, DataType::List(index), DataType::List(item))
+            if names && *index.data_type() == DataType::Int32 =>
+        {
+            Some(item)
+        }
+        _ => None,
+    }
+}
+
+/// The type of the moments of a struct of a time and its offset.
+pub(super) fn zoned_time(data_type: &DataType) -> Option<&DataType> {
+    let DataType::Struct(fields) = data_type else { return None };
+    let [time, offset] = &**fields else { return None };
+    let named = time.name() == "time" && offset.name() == "offset" && *offset.data_type() == DataType::Int16;
+    let moments = match time.data_type() {
+        DataType::Timestamp(_, Some(zone)) => offset_of(zone) == Some(0),
+        DataType::Int64 => true,
+        _ => false,
+    };
+    (named && moments).then_some(time.data_type())
+}
+
+/// The field of the items, or the field itself.
+fn items_of(field: &Field) -> &Field {
+    match field.data_type() {
+        DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item) => item,
+        structs => sparse_item(structs).unwrap_or(field),
+    }
+}
+
+fn innermost(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item) => item.data_type(),
+        structs => sparse_item(structs).map_or(structs, Field::data_type),
+    }
+}
+
+/// The name of the zone of times that have one.
+fn zone_of(data_type: &DataType) -> Option<&str> {
+    match innermost(data_type) {
+        DataType::Timestamp(
+            TimeUnit::Second | TimeUnit::Millisecond | TimeUnit::Microsecond | TimeUnit::Nanosecond,
+            zone,
+        ) => zone.as_deref(),
+        _ => None,
+    }
+}
+
+/// The minutes that a zone is ahead of UTC, if its name says it.
+fn offset_of(zone: &str) -> Option<i16> {
+    if ["UTC", "Z", "utc", "Etc/UTC"].contains(&zone) {
+        return Some(0);
+    }
+    let (sign, digits) = match zone.strip_prefix('+') {
+        Some(digits) => (1, digits),
+        None => (-1, zone.strip_prefix('-')?),
+    };
+    let (hours, minutes) = match digits.split_once(':') {
+        Some(parts) => parts,
+        None if digits.len() == 4 => digits.split_at_checked(2)?,
+        None => (digits, "0"),
+    };
+    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<i16>().ok()).flatten();
+    let (hours, minutes) = (plain(hours)?, plain(minutes)?);
+    (hours <= 14 && minutes < 60).then_some(sign * (hours * 60 + minutes))
+}

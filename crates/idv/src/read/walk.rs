@@ -1,0 +1,347 @@
+//! The order in which the blocks of some columns are wanted, and the blocks themselves, made ahead by other threads.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+#[cfg(feature = "parallel")]
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use container_core::{Error, Result, Scan};
+
+use super::Reader;
+use crate::FORMAT_NAME;
+#[cfg(feature = "parallel")]
+use crate::job::{Job, Worker};
+#[cfg(feature = "parallel")]
+use crate::wire::{Compression, ItemType, Type};
+
+/// Decoded bytes that may lie ahead of the reader, beyond one block for each thread.
+#[cfg(feature = "parallel")]
+const AHEAD_BYTES: u64 = 64 << 20;
+
+/// Rows that are walked over when there is nothing to read in them: a header alone can declare any number.
+const MOST_ROWS_WITHOUT_COLUMNS: u64 = 1 << 24;
+
+/// Rows of a step when no column says how long it is.
+const ROWS_WITHOUT_COLUMNS: u64 = 8192;
+
+/// What blocks are made into.
+pub(crate) trait BlockMaker: Send + Sync + 'static {
+    /// A block as the walk has it.
+    type Block: Send + Default + 'static;
+    /// Whether the memory of a block that was passed serves another one.
+    const REUSED: bool;
+
+    /// Makes a block of a column; `old` is one whose memory may be used again. `rows` are all rows of the block.
+    fn make(&self, reader: &Reader, place: Place, old: Self::Block) -> Result<Self::Block>;
+}
+
+/// Which block to make.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// Which of the columns walked over, in their order.
+    #[cfg_attr(
+        not(feature = "arrow"),
+        expect(dead_code, reason = "for makers that know more of a column than its number")
+    )]
+    pub(crate) slot: usize,
+    pub(crate) column: usize,
+    pub(crate) block: u64,
+    /// The block's rows that are wanted.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "for makers that leave out the other ones"))]
+    pub(crate) rows: Range<u64>,
+}
+
+/// A walk over blocks of columns: each step reaches to the end of the nearest block of any column.
+pub(crate) struct Walk<M: BlockMaker> {
+    decoder: Arc<Decoder<M>>,
+    slots: Vec<Slot<M::Block>>,
+    /// What is to be made next: first row wanted, slot, block.
+    plan: BinaryHeap<Reverse<(u64, usize, u64)>>,
+    #[cfg(feature = "parallel")]
+    ahead: Ahead<M>,
+    /// Rows of the current step.
+    current: Range<u64>,
+    wanted: Range<u64>,
+    failed: bool,
+}
+
+/// What a thread needs to make blocks for a walk.
+struct Decoder<M> {
+    reader: Reader,
+    /// Columns of the slots.
+    columns: Vec<usize>,
+    maker: M,
+}
+
+/// One of the columns walked over.
+pub(crate) struct Slot<B> {
+    pub(crate) block: B,
+    /// The rows of the block.
+    pub(crate) rows: Range<u64>,
+    /// Memory to use again.
+    free: Vec<B>,
+}
+
+impl<M: BlockMaker> Decoder<M> {
+    fn column(&self, slot: usize) -> usize {
+        self.columns.get(slot).copied().unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(feature = "parallel")]
+impl<M: BlockMaker> Worker for Decoder<M> {
+    /// The block, and memory to use again.
+    type Task = (Place, M::Block);
+    type Outcome = Result<M::Block>;
+
+    fn work(&self, (place, old): Self::Task) -> Self::Outcome {
+        self.maker.make(&self.reader, place, old)
+    }
+}
+
+impl<M: BlockMaker> Walk<M> {
+    /// A walk over these columns and the scan's rows, by as many threads as it says.
+    ///
+    /// # Errors
+    /// As [`Reader::batches`].
+    pub(crate) fn new(reader: &Reader, columns: Vec<usize>, scan: &Scan, maker: M) -> Result<Self> {
+        let total = reader.row_count();
+        let (start, end) = (scan.rows.start, scan.rows.end.min(total));
+        if start > total || scan.rows.end < start {
+            let detail = format!("rows {start} to {} of {total} rows", scan.rows.end);
+            return Err(Error::usage(detail).in_format(FORMAT_NAME));
+        }
+        if columns.is_empty() && end - start > MOST_ROWS_WITHOUT_COLUMNS {
+            return Err(Error::limit("rows without a column to read", end - start, MOST_ROWS_WITHOUT_COLUMNS)
+                .at(40)
+                .in_format(FORMAT_NAME));
+        }
+        let mut plan = BinaryHeap::with_capacity(columns.len());
+        for (slot, &index) in columns.iter().enumerate() {
+            let column = reader.column_at(index)?;
+            if let Err(unreadable) = column.kind() {
+                let name = column.unique_name().to_owned();
+                return Err(unreadable.to_error().in_column(name).in_format(FORMAT_NAME));
+            }
+            if start < end {
+                plan.push(Reverse((start, slot, reader.block_of_row(index, start)?)));
+            }
+        }
+        let slot = || Slot { block: M::Block::default(), rows: 0..0, free: Vec::new() };
+        let slots = std::iter::repeat_with(slot).take(columns.len()).collect();
+        let decoder = Decoder { reader: reader.clone(), columns, maker };
+        Ok(Self {
+            decoder: Arc::new(decoder),
+            slots,
+            plan,
+            #[cfg(feature = "parallel")]
+            ahead: Ahead::new(scan.threads),
+            current: start..start,
+            wanted: start..end,
+            failed: false,
+        })
+    }
+
+    /// What has come of the columns: their blocks that the current step lies in.
+    pub(crate) fn slots(&self) -> &[Slot<M::Block>] {
+        &self.slots
+    }
+
+    /// The same, for changes.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn slots_mut(&mut self) -> &mut [Slot<M::Block>] {
+        &mut self.slots
+    }
+
+    /// What makes the blocks.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn maker(&self) -> &M {
+        &self.decoder.maker
+    }
+
+    /// The rows of the step that [`advance`](Self::advance) went to; none where it did not.
+    pub(crate) fn rows(&self) -> Range<u64> {
+        if self.failed { self.current.end..self.current.end } else { self.current.clone() }
+    }
+
+    /// Goes to the next step; false at the end, and after an error from then on.
+    pub(crate) fn advance(&mut self) -> Result<bool> {
+        let start = self.current.end;
+        if self.failed || start >= self.wanted.end {
+            self.current = self.wanted.end..self.wanted.end;
+            return Ok(false);
+        }
+        // Until all of it is there, there is none.
+        self.failed = true;
+        let mut end = self.wanted.end;
+        if self.slots.is_empty() {
+            end = end.min(start + ROWS_WITHOUT_COLUMNS);
+        }
+        for slot in 0..self.slots.len() {
+            let exhausted = self.slots.get(slot).is_some_and(|slot| slot.rows.end <= start);
+            if exhausted {
+                self.next_block(slot)?;
+            }
+            end = end.min(self.slots.get(slot).map_or(end, |slot| slot.rows.end));
+        }
+        self.failed = false;
+        self.current = start..end;
+        Ok(true)
+    }
+
+    /// Brings the next block of a slot. Blocks come in the order of the plan, so it is the next one there.
+    fn next_block(&mut self, slot: usize) -> Result<()> {
+        if let Some(slot) = self.slots.get_mut(slot) {
+            let used = std::mem::take(&mut slot.block);
+            if M::REUSED {
+                slot.free.push(used);
+            }
+        }
+        #[cfg(feature = "parallel")]
+        let (made, rows) = {
+            self.look_ahead();
+            match self.ahead.queue.pop_front() {
+                Some(Next { work, rows, bytes }) => {
+                    self.ahead.bytes -= bytes;
+                    let made = match work {
+                        Work::Job(job) => job.take(&self.decoder)?,
+                        Work::Here(place) => {
+                            let old = self.buffer(slot);
+                            self.decoder.maker.make(&self.decoder.reader, place, old)?
+                        }
+                    };
+                    (made, rows)
+                }
+                None => self.make_here()?,
+            }
+        };
+        #[cfg(not(feature = "parallel"))]
+        let (made, rows) = self.make_here()?;
+        if let Some(slot) = self.slots.get_mut(slot) {
+            slot.block = made;
+            slot.rows = rows;
+        }
+        Ok(())
+    }
+
+    /// Makes the next block of the plan on this thread.
+    fn make_here(&mut self) -> Result<(M::Block, Range<u64>)> {
+        let (slot, place, rows) = self.take_planned()?;
+        let old = self.buffer(slot);
+        Ok((self.decoder.maker.make(&self.decoder.reader, place, old)?, rows))
+    }
+
+    fn buffer(&mut self, slot: usize) -> M::Block {
+        self.slots.get_mut(slot).and_then(|slot| slot.free.pop()).unwrap_or_default()
+    }
+
+    /// Takes the next block off the plan and puts the one after it on. Gives its slot and all its rows, too.
+    fn take_planned(&mut self) -> Result<(usize, Place, Range<u64>)> {
+        let Some(Reverse((_, slot, block))) = self.plan.pop() else {
+            return Err(Error::usage("a walk past its end").in_format(FORMAT_NAME));
+        };
+        let column = self.decoder.column(slot);
+        let rows = self.decoder.reader.block_rows(column, block)?;
+        if rows.end < self.wanted.end {
+            self.plan.push(Reverse((rows.end, slot, block + 1)));
+        }
+        let wanted = rows.start.max(self.wanted.start)..rows.end.min(self.wanted.end);
+        Ok((slot, Place { slot, column, block, rows: wanted }, rows))
+    }
+}
+
+/// Blocks being made ahead.
+#[cfg(feature = "parallel")]
+struct Ahead<M: BlockMaker> {
+    queue: VecDeque<Next<M>>,
+    /// Decompressed bytes in the queue.
+    bytes: u64,
+    threads: usize,
+    most: usize,
+}
+
+#[cfg(feature = "parallel")]
+struct Next<M: BlockMaker> {
+    work: Work<M>,
+    rows: Range<u64>,
+    bytes: u64,
+}
+
+#[cfg(feature = "parallel")]
+enum Work<M: BlockMaker> {
+    /// Under way, or soon.
+    Job(Arc<Job<Decoder<M>>>),
+    /// A block that is merely copied: to be read when it is wanted, which costs less than handing it over.
+    Here(Place),
+}
+
+#[cfg(feature = "parallel")]
+impl<M: BlockMaker> Ahead<M> {
+    fn new(threads: usize) -> Self {
+        // So many blocks lie in the queue at most; with a number of threads given, no more than that are at work.
+        let (threads, most) = match threads {
+            1 => (1, 0),
+            0 => (rayon::current_num_threads(), rayon::current_num_threads() * 8),
+            some => (some.min(rayon::current_num_threads()), some.min(rayon::current_num_threads())),
+        };
+        Self { queue: VecDeque::new(), bytes: 0, threads, most }
+    }
+}
+
+#[cfg(feature = "parallel")]
+impl<M: BlockMaker> Walk<M> {
+    /// Puts blocks before the pool until enough are under way. With one thread nothing is: the walk decodes itself.
+    fn look_ahead(&mut self) {
+        if self.ahead.threads <= 1 {
+            return;
+        }
+        while self.ahead.queue.len() < self.ahead.most {
+            let few = self.ahead.queue.len() < self.ahead.threads;
+            if self.plan.is_empty() || (!few && self.ahead.bytes >= AHEAD_BYTES) {
+                return;
+            }
+            let Ok((slot, place, rows)) = self.take_planned() else { return };
+            if self.decoder.is_copy(slot) {
+                self.ahead.queue.push_back(Next { work: Work::Here(place), rows, bytes: 0 });
+                continue;
+            }
+            let old = self.buffer(slot);
+            let bytes = self.decoder.size_of(slot, place.block);
+            self.ahead.bytes += bytes;
+            let work = Work::Job(Job::spawn(&self.decoder, (place, old)));
+            self.ahead.queue.push_back(Next { work, rows, bytes });
+        }
+    }
+}
+
+#[cfg(feature = "parallel")]
+impl<M: BlockMaker> Decoder<M> {
+    /// Whether the blocks of a slot are copied as they are: uncompressed, of items of a fixed width.
+    fn is_copy(&self, slot: usize) -> bool {
+        let column = self.reader.columns().get(self.column(slot));
+        column.is_some_and(|column| {
+            let plain = column.compression() == Some(Compression::None);
+            plain && matches!(column.kind(), Ok(Type::Item(item)) if *item != ItemType::Text)
+        })
+    }
+
+    /// The decompressed size of a block; what is wrong with its entry is found when it is decoded.
+    fn size_of(&self, slot: usize, block: u64) -> u64 {
+        let column = self.reader.columns().get(self.column(slot));
+        let entry = column.map(|column| self.reader.lookup(column, block, &mut Vec::new()));
+        entry.and_then(Result::ok).map_or(0, |entry| entry.raw_len.into())
+    }
+}
+
+#[cfg(feature = "parallel")]
+impl<M: BlockMaker> Drop for Ahead<M> {
+    fn drop(&mut self) {
+        for next in &self.queue {
+            if let Work::Job(job) = &next.work {
+                job.cancel();
+            }
+        }
+    }
+}
