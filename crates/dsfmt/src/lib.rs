@@ -71,6 +71,7 @@
 //! | a file from arrays; one larger than memory | [`Builder::write`]; [`Builder::begin`] | the bytes |
 //! | files joined along a dimension; names and attributes changed | [`merge`](merge()); [`Edit`] | the bytes |
 //! | times of the CF conventions as dates | [`time`] | |
+//! | record batches, and files from them | `arrow` (feature) | nothing, or one pass; the bytes, twice |
 //! | NetCDF in and out | `netcdf` (feature) | |
 //!
 //! # Where Python differs
@@ -83,6 +84,7 @@
 //!
 //! | feature | what |
 //! |---|---|
+//! | `arrow` | tables as Arrow record batches, on the file's own memory where that goes; files from batches |
 //! | `netcdf` | NetCDF read and written: classic, 64-bit offset, CDF-5, NetCDF-4 (which pure-Rust crates for HDF5 read) |
 //! | `ndarray` | arrays and views of the crate `ndarray` |
 //! | `parallel` | large variables are read, and their statistics taken, by all cores |
@@ -103,6 +105,9 @@
 )]
 
 mod array;
+#[cfg(feature = "arrow")]
+#[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
+pub mod arrow;
 pub mod container;
 mod edit;
 mod json;

@@ -30,8 +30,9 @@ const TARGETS: [replay::Target; 4] = [
     ("ds_write_read", ds_written::ds_write_read),
 ];
 
+/// The one that is replayed elsewhere takes a feature of this crate: `cargo xtask fuzz` does it.
 #[test]
 fn seeds_and_regressions_pass() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
-    replay::replay(&fuzz, &TARGETS, &["ds_"], &[]);
+    replay::replay(&fuzz, &TARGETS, &["ds_"], &["ds_arrow"]);
 }

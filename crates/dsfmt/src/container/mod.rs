@@ -2,7 +2,7 @@
 
 mod columns;
 mod nested;
-mod rows;
+pub(crate) mod rows;
 
 use std::sync::Arc;
 
@@ -84,10 +84,10 @@ pub struct DsContainer {
 }
 
 /// The variables of one leading dimension.
-struct DsTable {
-    reader: Arc<Reader>,
+pub(crate) struct DsTable {
+    pub(crate) reader: Arc<Reader>,
     group: Group,
-    times: TimeForm,
+    pub(crate) times: TimeForm,
 }
 
 impl DsContainer {
@@ -148,7 +148,7 @@ impl Container for DsContainer {
 }
 
 impl DsTable {
-    fn variable(&self, column: usize) -> Result<Variable<'_>> {
+    pub(crate) fn variable(&self, column: usize) -> Result<Variable<'_>> {
         let place = self.group.variables.get(column);
         let found = place.and_then(|place| self.reader.variable_at(*place));
         found.ok_or_else(|| Error::usage(format!("there is no column {column}")).in_format(FORMAT_NAME))
@@ -187,6 +187,11 @@ impl Table for DsTable {
 
     fn find(&self, _key: &str) -> Result<Option<u64>> {
         Err(Error::usage("rows of a ds file have no keys: ask for a row by its number").in_format(FORMAT_NAME))
+    }
+
+    #[cfg(feature = "arrow")]
+    fn arrow(&self) -> Option<&dyn container_core::arrow::ArrowTable> {
+        Some(self)
     }
 }
 

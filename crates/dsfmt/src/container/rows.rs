@@ -52,44 +52,16 @@ struct Column<'a> {
 
 impl<'a> DsRows<'a> {
     pub(super) fn new(table: &'a DsTable, scan: &Scan) -> Result<Self> {
-        let len = table.group.rows;
-        if scan.rows.start > len {
-            let detail = format!("there is no row {}: the table has {len}", scan.rows.start);
-            return Err(Error::usage(detail).in_format(FORMAT_NAME));
-        }
-        let infos = &table.group.columns;
-        let mut left_out = Vec::new();
-        let chosen: Vec<usize> = match &scan.columns {
-            Some(chosen) => chosen.clone(),
-            None => {
-                for info in infos {
-                    if let Some(why) = &info.unreadable {
-                        let mut first = Position::default();
-                        first.column = Some(info.name.clone().into());
-                        left_out.push(Loss::new(format!("column left out ({why})"), 1, first));
-                    }
-                }
-                (0..infos.len())
-                    .filter(|index| infos.get(*index).is_some_and(|info| info.unreadable.is_none()))
-                    .collect()
-            }
-        };
+        let rows = wanted(table, scan)?;
+        let (chosen, left_out) = chosen(table, scan)?;
         let most = (HELD / (chosen.len() as u64).max(1)).clamp(LEAST, MOST);
         let column = |index: usize| {
-            let missing = || Error::usage(format!("there is no column {index}")).in_format(FORMAT_NAME);
-            let info = infos.get(index).ok_or_else(missing)?;
-            if let Some(why) = &info.unreadable {
-                let detail = format!("the column cannot be read: {why}");
-                return Err(Error::usage(detail).in_format(FORMAT_NAME).in_column(info.name.clone()));
-            }
-            let place = table.group.variables.get(index);
-            let variable = place.and_then(|place| table.reader.variable_at(*place)).ok_or_else(missing)?;
-            let shape = variable.shape().unwrap_or_default().get(1..).unwrap_or_default();
+            let Part { variable, shape, wide } = Part::new(table, index)?;
             Ok(Column {
                 variable,
                 name: variable.name(),
                 shape,
-                wide: shape.iter().product(), // which does not overflow, as the whole product does not
+                wide,
                 most,
                 held: None,
                 show: Show::new(&variable, table.times, scan.missing_as_null),
@@ -97,11 +69,8 @@ impl<'a> DsRows<'a> {
             })
         };
         let columns: Vec<Column<'_>> = chosen.into_iter().map(column).collect::<Result<_>>()?;
-        let rows = scan.rows.start..scan.rows.end.min(len).max(scan.rows.start);
-        check_empty(table, &columns, rows.end - rows.start)?;
-        if rows == (0..len) {
-            table.reader.check_together(columns.iter().map(|column| column.variable))?;
-        }
+        let part = |column: &Column<'a>| Part { variable: column.variable, shape: column.shape, wide: column.wide };
+        check(table, &columns.iter().map(part).collect::<Vec<_>>(), &rows)?;
         Ok(Self { columns, rows, current: None, left_out })
     }
 
@@ -128,11 +97,83 @@ impl Column<'_> {
     }
 }
 
-/// Refuses more rows and lists without elements than anybody would look at.
-fn check_empty(table: &DsTable, columns: &[Column<'_>], rows: u64) -> Result<()> {
-    let all = |of: fn(&Column<'_>) -> u64| columns.iter().map(of).fold(0u64, u64::saturating_add).saturating_mul(rows);
-    let elements = all(|column| column.wide);
-    let empty = all(|column| if column.wide == 0 { shown_lists(column.shape) } else { 0 });
+/// The rows that a scan is for.
+///
+/// # Errors
+/// [`Usage`](container_core::ErrorKind::Usage) for a range that begins past the end.
+pub(crate) fn wanted(table: &DsTable, scan: &Scan) -> Result<Range<u64>> {
+    let len = table.group.rows;
+    if scan.rows.start > len {
+        let detail = format!("there is no row {}: the table has {len}", scan.rows.start);
+        return Err(Error::usage(detail).in_format(FORMAT_NAME));
+    }
+    Ok(scan.rows.start..scan.rows.end.min(len).max(scan.rows.start))
+}
+
+/// The columns that a scan is for: those it names, or all that can be read, and the others as losses.
+///
+/// # Errors
+/// [`Usage`](container_core::ErrorKind::Usage) for a column that does not exist or cannot be read.
+pub(crate) fn chosen(table: &DsTable, scan: &Scan) -> Result<(Vec<usize>, Vec<Loss>)> {
+    let infos = &table.group.columns;
+    let Some(chosen) = &scan.columns else {
+        let (mut readable, mut left_out) = (Vec::new(), Vec::new());
+        for (index, info) in infos.iter().enumerate() {
+            match &info.unreadable {
+                None => readable.push(index),
+                Some(why) => {
+                    let mut first = Position::default();
+                    first.column = Some(info.name.clone().into());
+                    left_out.push(Loss::new(format!("column left out ({why})"), 1, first));
+                }
+            }
+        }
+        return Ok((readable, left_out));
+    };
+    for index in chosen {
+        let missing = || Error::usage(format!("there is no column {index}")).in_format(FORMAT_NAME);
+        let info = infos.get(*index).ok_or_else(missing)?;
+        if let Some(why) = &info.unreadable {
+            let detail = format!("the column cannot be read: {why}");
+            return Err(Error::usage(detail).in_format(FORMAT_NAME).in_column(info.name.clone()));
+        }
+    }
+    Ok((chosen.clone(), Vec::new()))
+}
+
+/// A column of a scan: its variable, and what is in a row of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub(crate) variable: Variable<'a>,
+    /// The sizes of what is in a row.
+    pub(crate) shape: &'a [u64],
+    /// Its elements.
+    pub(crate) wide: u64,
+}
+
+impl<'a> Part<'a> {
+    pub(crate) fn new(table: &'a DsTable, index: usize) -> Result<Self> {
+        let variable = table.variable(index)?;
+        let shape = variable.shape().unwrap_or_default().get(1..).unwrap_or_default();
+        let wide = shape.iter().product(); // which does not overflow, as the whole product does not
+        Ok(Self { variable, shape, wide })
+    }
+}
+
+/// Refuses what would be gone over without end: more rows and lists without elements than anybody would look at, and all rows of variables
+/// that claim the same bytes.
+pub(crate) fn check(table: &DsTable, parts: &[Part<'_>], rows: &Range<u64>) -> Result<()> {
+    check_empty(table, parts, rows.end - rows.start)?;
+    match *rows == (0..table.group.rows) {
+        true => table.reader.check_together(parts.iter().map(|part| part.variable)),
+        false => Ok(()),
+    }
+}
+
+fn check_empty(table: &DsTable, parts: &[Part<'_>], rows: u64) -> Result<()> {
+    let all = |of: fn(&Part<'_>) -> u64| parts.iter().map(of).fold(0u64, u64::saturating_add).saturating_mul(rows);
+    let elements = all(|part| part.wide);
+    let empty = all(|part| if part.wide == 0 { shown_lists(part.shape) } else { 0 });
     // A row is something to be shown, whatever is in it.
     let empty = if elements == 0 { empty.max(rows) } else { empty };
     let most = elements.saturating_mul(GROWTH).max(MOST_EMPTY);
@@ -141,8 +182,8 @@ fn check_empty(table: &DsTable, columns: &[Column<'_>], rows: u64) -> Result<()>
     }
     let what = format!("rows and lists without elements in the table {:?}", short(&table.group.name));
     let error = Error::limit(what, empty, most).in_format(FORMAT_NAME);
-    Err(match columns.iter().find(|column| column.wide == 0) {
-        Some(Column { variable, name, .. }) => error.at(table.reader.place_of(variable)).in_column((*name).to_owned()),
+    Err(match parts.iter().find(|part| part.wide == 0) {
+        Some(Part { variable, .. }) => error.at(table.reader.place_of(variable)).in_column(variable.name().to_owned()),
         None => error,
     })
 }

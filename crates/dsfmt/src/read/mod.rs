@@ -1,12 +1,12 @@
 //! The reader: the header once, then every variable by itself.
 
-mod fill;
+pub(crate) mod fill;
 mod index;
 mod mask;
 mod reader;
 mod select;
-mod strings;
-mod values;
+pub(crate) mod strings;
+pub(crate) mod values;
 mod variable;
 mod view;
 

@@ -101,6 +101,28 @@ impl<'r> Variable<'r> {
 
     /// Strings of a range of elements; missing ones are empty.
     pub(crate) fn texts(&self, layout: &Layout, range: Range<u64>, mask: Option<&Mask<'_>>) -> Result<Strings<'r>> {
+        let element = range.start;
+        let (ends, bytes) = self.text_ends(layout, range, mask)?;
+        let place = bytes.start;
+        let bytes = match self.reader.source.as_slice() {
+            Some(all) => Cow::Borrowed(slice(all, &bytes).unwrap_or_default()),
+            None => Cow::Owned(self.reader.source.read(bytes)?.into()),
+        };
+        if layout.data_type == DataType::Unicode {
+            check_utf8(&bytes, &ends)
+                .map_err(|found| found.error(element + found.index as u64, place + found.start as u64))?;
+        }
+        Ok(Strings::from_ends(bytes, ends))
+    }
+
+    /// Where each string of a range of elements ends, counted from the first byte of all of them, and where in the file these are. Missing
+    /// ones are empty.
+    pub(crate) fn text_ends(
+        &self,
+        layout: &Layout,
+        range: Range<u64>,
+        mask: Option<&Mask<'_>>,
+    ) -> Result<(Vec<usize>, Range<u64>)> {
         let whole = range == (0..layout.count);
         let stored = self.stored(layout)?;
         let (first, end) = match whole {
@@ -133,16 +155,7 @@ impl<'r> Variable<'r> {
             self.check_bytes(layout, end, sum)?;
         }
         let base = layout.data.start + stored * 8;
-        let bytes = base + start..base + sum;
-        let bytes = match self.reader.source.as_slice() {
-            Some(all) => Cow::Borrowed(slice(all, &bytes).unwrap_or_default()),
-            None => Cow::Owned(self.reader.source.read(bytes)?.into()),
-        };
-        if layout.data_type == DataType::Unicode {
-            check_utf8(&bytes, &ends)
-                .map_err(|found| found.error(range.start + found.index as u64, base + start + found.start as u64))?;
-        }
-        Ok(Strings::from_ends(bytes, ends))
+        Ok((ends, base + start..base + sum))
     }
 
     /// The bytes of all strings before the one that is stored as number `stored`.
@@ -190,7 +203,7 @@ pub(crate) struct NotUtf8 {
     /// Its number among those that were looked at.
     pub(crate) index: usize,
     /// Where it begins in their bytes.
-    start: usize,
+    pub(crate) start: usize,
     /// Where it goes wrong, from there.
     byte: usize,
 }

@@ -133,11 +133,12 @@ impl Date {
     }
 
     /// Microseconds since the first day of the calendar's count.
-    pub(super) fn total(self) -> i128 {
+    pub(crate) fn total(self) -> i128 {
         i128::from(self.day) * i128::from(DAY) + i128::from(self.micros)
     }
 
-    pub(super) fn from_micros(micros: i128, calendar: Calendar) -> Option<Self> {
+    /// The point in time that lies so many microseconds behind the first day of the calendar's count; `None` some hundred million years off.
+    pub(crate) fn from_micros(micros: i128, calendar: Calendar) -> Option<Self> {
         let day = i64::try_from(micros.div_euclid(DAY.into())).ok().filter(|day| day.abs() <= MOST_DAYS)?;
         let micros = i64::try_from(micros.rem_euclid(DAY.into())).ok()?;
         Some(Self { day, micros, calendar })

@@ -102,6 +102,14 @@ impl Units {
         Date::from_micros(micros, self.calendar())
     }
 
+    /// The whole number of a point in time; `None` where there is none, and when this calendar has no such day.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn whole(self, date: Date) -> Option<i128> {
+        let micros = date.to(self.calendar())?.total().checked_sub(self.since.total())?;
+        let unit = i128::from(self.unit);
+        (micros.rem_euclid(unit) == 0).then(|| micros.div_euclid(unit))
+    }
+
     /// The number of a point in time, the nearest that a float holds; `None` when this calendar has no such day.
     #[must_use]
     pub fn value(self, date: Date) -> Option<f64> {

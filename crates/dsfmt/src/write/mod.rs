@@ -1,11 +1,11 @@
 //! The writer: a dataset put together, then a file that is whole or not there.
 
-mod bits;
-mod builder;
-mod emit;
-mod field;
-mod layout;
-mod put;
+pub(crate) mod bits;
+pub(crate) mod builder;
+pub(crate) mod emit;
+pub(crate) mod field;
+pub(crate) mod layout;
+pub(crate) mod put;
 mod spool;
 mod stream;
 

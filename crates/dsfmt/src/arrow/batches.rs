@@ -1,0 +1,139 @@
+//! A walk over a table in batches.
+
+use std::ops::Range;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use container_core::arrow::{BatchReader, BatchScan, from_arrow, to_arrow};
+use container_core::{Error, Loss, Result};
+
+use super::plan::{Column, Plan};
+use crate::FORMAT_NAME;
+use crate::container::DsTable;
+
+pub(super) struct DsBatches<'a> {
+    plan: Plan<'a>,
+    scan: BatchScan,
+    /// Rows that are left.
+    rows: Range<u64>,
+    /// Bytes of a row, but for those of strings.
+    row_bytes: u64,
+    /// At least one column has strings.
+    texts: bool,
+    #[cfg(feature = "parallel")]
+    pool: Option<rayon::ThreadPool>,
+}
+
+impl<'a> DsBatches<'a> {
+    pub(super) fn new(table: &'a DsTable, scan: &BatchScan) -> Result<Self> {
+        let plan = Plan::new(table, scan)?;
+        Ok(Self {
+            rows: plan.rows.clone(),
+            row_bytes: plan.row_bits().div_ceil(8),
+            texts: plan.columns.iter().any(|column| column.kind.is_text()),
+            #[cfg(feature = "parallel")]
+            pool: pool(scan.scan.threads)?,
+            plan,
+            scan: scan.clone(),
+        })
+    }
+
+    /// The rows of the next batch.
+    fn next_rows(&self) -> Result<Range<u64>> {
+        let start = self.rows.start;
+        let fit = self.scan.rows_of(usize::try_from(self.row_bytes).unwrap_or(usize::MAX)) as u64;
+        let mut rows = fit.min(self.rows.end - start);
+        if self.texts && !self.fits(start..start + rows)? {
+            // The bytes of strings are known without going through them: the most rows that fit are found by halving.
+            let mut too_many = rows;
+            rows = 1;
+            while too_many - rows > 1 {
+                let middle = rows + (too_many - rows) / 2;
+                if self.fits(start..start + middle)? { rows = middle } else { too_many = middle }
+            }
+        }
+        Ok(start..start + rows)
+    }
+
+    /// Do these rows take as many bytes as a batch may? One row always does.
+    fn fits(&self, rows: Range<u64>) -> Result<bool> {
+        let count = rows.end - rows.start;
+        let mut bytes = count.saturating_mul(self.row_bytes);
+        for column in self.plan.columns.iter().filter(|column| column.kind.is_text()) {
+            let (variable, wide) = (&column.part.variable, column.part.wide);
+            bytes = bytes.saturating_add(variable.placed(|layout| {
+                let start = variable.text_start(layout, variable.rank(layout, rows.start * wide)?)?;
+                let end = variable.text_start(layout, variable.rank(layout, rows.end * wide)?)?;
+                Ok(end.saturating_sub(start))
+            })?);
+        }
+        Ok(count <= 1 || bytes <= self.scan.batch_bytes as u64)
+    }
+
+    fn columns(&self, rows: &Range<u64>) -> Result<Vec<ArrayRef>> {
+        let make = |column: &Column<'_>| column.array(rows);
+        #[cfg(feature = "parallel")]
+        if self.scan.scan.threads != 1 {
+            use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+            let all = || self.plan.columns.par_iter().map(make).collect();
+            return match &self.pool {
+                Some(pool) => pool.install(all),
+                None => all(),
+            };
+        }
+        #[cfg(feature = "parallel")]
+        if let Some(pool) = &self.pool {
+            return pool.install(|| self.plan.columns.iter().map(make).collect());
+        }
+        self.plan.columns.iter().map(make).collect()
+    }
+
+    fn batch(&mut self) -> Result<RecordBatch> {
+        let rows = self.next_rows()?;
+        let columns = self.columns(&rows)?;
+        let count = rows.end - rows.start;
+        let count = usize::try_from(count).map_err(|_| crate::read::fill::too_many(count))?;
+        self.rows.start = rows.end;
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        let batch = RecordBatch::try_new_with_options(self.plan.schema.clone(), columns, &options);
+        batch.map_err(|error| from_arrow(error).in_format(FORMAT_NAME))
+    }
+}
+
+/// So many threads; `None` for those that all share.
+#[cfg(feature = "parallel")]
+fn pool(threads: usize) -> Result<Option<rayon::ThreadPool>> {
+    if threads == 0 {
+        return Ok(None);
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map(Some)
+        .map_err(|cause| Error::io("cannot start threads", std::io::Error::other(cause)).in_format(FORMAT_NAME))
+}
+
+impl Iterator for DsBatches<'_> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rows.is_empty() {
+            return None;
+        }
+        let batch = self.batch();
+        if batch.is_err() {
+            self.rows.start = self.rows.end;
+        }
+        Some(batch.map_err(|error: Error| to_arrow(error)))
+    }
+}
+
+impl RecordBatchReader for DsBatches<'_> {
+    fn schema(&self) -> SchemaRef {
+        self.plan.schema.clone()
+    }
+}
+
+impl BatchReader for DsBatches<'_> {
+    fn losses(&self) -> Vec<Loss> {
+        self.plan.losses()
+    }
+}

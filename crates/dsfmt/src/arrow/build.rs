@@ -1,0 +1,238 @@
+//! Arrays from ranges of a variable, on the file's own memory where that goes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::types::{
+    ArrowPrimitiveType, BinaryType, ByteArrayType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    LargeBinaryType, LargeUtf8Type, TimestampMicrosecondType, TimestampNanosecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type, Utf8Type,
+};
+use arrow_array::{ArrayRef, BooleanArray, FixedSizeListArray, GenericByteArray, PrimitiveArray, new_null_array};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::DataType as ArrowType;
+use container_core::arrow::from_arrow;
+use container_core::{Error, Result};
+
+use super::bits;
+use super::plan::{Column, Kind, element_type};
+use super::times::{self, Clock, Instant, Unit};
+use crate::array::{Array, Mask, Values};
+use crate::read::values::{Layout, by_number};
+use crate::read::{Variable, strings};
+use crate::time::Units;
+use crate::types::{DataType, Element};
+use crate::wire::bit_bytes;
+
+/// A number as Arrow has it.
+pub(super) trait Arrowed: Element + ArrowNativeType {
+    type Arrow: ArrowPrimitiveType<Native = Self>;
+}
+
+macro_rules! arrowed {
+    ($($number:ty, $arrow:ty;)*) => {$(
+        impl Arrowed for $number {
+            type Arrow = $arrow;
+        }
+    )*};
+}
+
+arrowed! {
+    f32, Float32Type;
+    f64, Float64Type;
+    i8, Int8Type;
+    i16, Int16Type;
+    i32, Int32Type;
+    i64, Int64Type;
+    u8, UInt8Type;
+    u16, UInt16Type;
+    u32, UInt32Type;
+    u64, UInt64Type;
+}
+
+/// Is it a float that is no number?
+pub(super) fn is_nan(values: &Values<'_>, at: usize) -> bool {
+    match values {
+        Values::Float32(numbers) => numbers.get(at).is_some_and(|number| number.is_nan()),
+        Values::Float64(numbers) => numbers.get(at).is_some_and(|number| number.is_nan()),
+        _ => false,
+    }
+}
+
+impl Column<'_> {
+    /// These rows, which the variable has.
+    pub(super) fn array(&self, rows: &Range<u64>) -> Result<ArrayRef> {
+        let variable = &self.part.variable;
+        let count = rows.end - rows.start;
+        let len = usize::try_from(count).map_err(|_| crate::read::fill::too_many(count))?;
+        if matches!(self.kind, Kind::Empty) {
+            return Ok(new_null_array(&element_type(self.kind, variable), len));
+        }
+        let elements = rows.start * self.part.wide..rows.end * self.part.wide;
+        let found = variable.placed(|layout| self.elements(layout, elements, rows.start))?;
+        match self.field.data_type() {
+            ArrowType::FixedSizeList(item, size) => {
+                let list = FixedSizeListArray::try_new_with_length(item.clone(), *size, found, None, len);
+                Ok(Arc::new(list.map_err(|error| variable.place(from_arrow(error)))?))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    fn elements(&self, layout: &Layout, range: Range<u64>, row: u64) -> Result<ArrayRef> {
+        let variable = &self.part.variable;
+        match self.kind {
+            Kind::Timestamp(clock) => return self.timestamps(layout, range, row, clock),
+            Kind::Julian(units) => return self.julian_dates(layout, range, row, units),
+            Kind::Empty | Kind::Plain(_) | Kind::Large(_) => {}
+        }
+        let mask = variable.mask_bits(layout, range.clone())?;
+        let mask = mask.as_ref();
+        let large = matches!(self.kind, Kind::Large(_));
+        by_number!(layout.data_type,
+            Number => self.numbers::<Number>(layout, range, mask),
+            DataType::Bool => truths(variable, layout, range, mask),
+            DataType::Str => match large {
+                true => texts::<LargeBinaryType>(variable, layout, range, mask),
+                false => texts::<BinaryType>(variable, layout, range, mask),
+            },
+            DataType::Unicode => match large {
+                true => texts::<LargeUtf8Type>(variable, layout, range, mask),
+                false => texts::<Utf8Type>(variable, layout, range, mask),
+            }
+        )
+    }
+
+    fn numbers<T: Arrowed>(&self, layout: &Layout, range: Range<u64>, mask: Option<&Mask<'_>>) -> Result<ArrayRef> {
+        let variable = &self.part.variable;
+        let width = size_of::<T>() as u64;
+        let numbers: ScalarBuffer<T> = if mask.is_none() && (width == 1 || !layout.swap()) {
+            let bytes = layout.data.start + range.start * width..layout.data.start + range.end * width;
+            container_core::arrow::numbers(variable.reader.source.read(bytes)?)
+        } else {
+            variable.owned_numbers::<T>(layout, range, mask, T::default())?.into()
+        };
+        let mut nulls = mask.and_then(bits::validity);
+        // A float that is not itself is no number.
+        #[expect(clippy::eq_op, reason = "a NaN is not equal to itself")]
+        let is_nan = |number: &T| number != number;
+        if self.missing_as_null && numbers.iter().any(is_nan) {
+            let there = BooleanBuffer::collect_bool(numbers.len(), |at| numbers.get(at).is_some_and(|n| !is_nan(n)));
+            nulls = NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(there)));
+        }
+        Ok(Arc::new(PrimitiveArray::<T::Arrow>::try_new(numbers, nulls).map_err(from_arrow)?))
+    }
+
+    fn timestamps(&self, layout: &Layout, range: Range<u64>, row: u64, clock: Clock) -> Result<ArrayRef> {
+        let array = self.read(layout, range)?;
+        let missing = |at| array.mask().is_some_and(|mask| mask.is_missing(at));
+        let mut gone = false;
+        let mut instants: Vec<i64> = Vec::with_capacity(array.len());
+        let mut there: Vec<bool> = Vec::with_capacity(array.len());
+        for at in 0..array.len() {
+            let instant = match clock.instant(array.values(), at) {
+                _ if missing(at) => None,
+                Instant::Exact(instant) => Some(instant),
+                Instant::Cut(instant) => {
+                    self.changed.add(row + (at as u64) / self.part.wide.max(1));
+                    Some(instant)
+                }
+                // All were looked at, and those that are none are null by the scan.
+                Instant::None => None,
+            };
+            gone |= instant.is_none();
+            instants.push(instant.unwrap_or_default());
+            there.push(instant.is_some());
+        }
+        let nulls = gone.then(|| NullBuffer::from(there));
+        let numbers = ScalarBuffer::from(instants);
+        let array: ArrayRef = match clock.unit() {
+            Unit::Micros => {
+                Arc::new(PrimitiveArray::<TimestampMicrosecondType>::try_new(numbers, nulls).map_err(from_arrow)?)
+            }
+            Unit::Nanos => {
+                Arc::new(PrimitiveArray::<TimestampNanosecondType>::try_new(numbers, nulls).map_err(from_arrow)?)
+            }
+        };
+        Ok(array)
+    }
+
+    fn julian_dates(&self, layout: &Layout, range: Range<u64>, row: u64, units: Units) -> Result<ArrayRef> {
+        let array = self.read(layout, range)?;
+        let dates = (0..array.len()).map(|at| {
+            if array.mask().is_some_and(|mask| mask.is_missing(at)) {
+                return None;
+            }
+            match times::julian(units, array.values(), at) {
+                Ok(date) if date.is_nan() && self.missing_as_null => None,
+                Ok(date) => Some(date),
+                Err(()) => {
+                    self.changed.add(row + (at as u64) / self.part.wide.max(1));
+                    None
+                }
+            }
+        });
+        Ok(Arc::new(dates.collect::<PrimitiveArray<Float64Type>>()))
+    }
+
+    fn read(&self, layout: &Layout, range: Range<u64>) -> Result<Array<'_>> {
+        let count = range.end - range.start;
+        let (values, mask) = self.part.variable.elements(layout, range)?;
+        Ok(Array::checked(vec![count], values, mask))
+    }
+}
+
+fn truths(variable: &Variable<'_>, layout: &Layout, range: Range<u64>, mask: Option<&Mask<'_>>) -> Result<ArrayRef> {
+    let truths = match mask {
+        Some(_) => variable.truths(layout, range, mask)?.into(),
+        None => {
+            let (start, end) = (layout.data.start + range.start / 8, layout.data.start + bit_bytes(range.end));
+            let mut buffer = Vec::new();
+            let bytes = variable.reader.source.view(start..end.max(start), &mut buffer)?;
+            let count = range.end - range.start;
+            let len = usize::try_from(count).ok();
+            let found = len.and_then(|len| bits::truths(bytes, usize::try_from(range.start % 8).unwrap_or(0), len));
+            found.ok_or_else(|| crate::read::fill::too_many(count))?
+        }
+    };
+    let nulls = mask.and_then(bits::validity);
+    if nulls.as_ref().is_some_and(|nulls| nulls.len() != truths.len()) {
+        return Err(Error::invalid("its mask is of another length").at(layout.data.start));
+    }
+    Ok(Arc::new(BooleanArray::new(truths, nulls)))
+}
+
+fn texts<T: ByteArrayType>(
+    variable: &Variable<'_>,
+    layout: &Layout,
+    range: Range<u64>,
+    mask: Option<&Mask<'_>>,
+) -> Result<ArrayRef> {
+    let first = range.start;
+    let (ends, bytes) = variable.text_ends(layout, range, mask)?;
+    let start = bytes.start;
+    let mut offsets: Vec<T::Offset> = Vec::with_capacity(ends.len() + 1);
+    offsets.push(T::Offset::usize_as(0));
+    for end in &ends {
+        let end = T::Offset::from_usize(*end);
+        offsets.push(end.ok_or_else(|| Error::invalid("its strings take more than they are said to").at(start))?);
+    }
+    let bytes = variable.reader.source.read(bytes)?;
+    let nulls = mask.and_then(bits::validity);
+    // Ends that were made from lengths do not fall.
+    let array = GenericByteArray::<T>::try_new(
+        OffsetBuffer::new(ScalarBuffer::from(offsets)),
+        Buffer::from(bytes.clone()),
+        nulls,
+    );
+    match array {
+        Ok(array) => Ok(Arc::new(array)),
+        Err(error) => {
+            let told = strings::check_utf8(&bytes, &ends);
+            Err(match told {
+                Err(found) => found.error(first + found.index as u64, start + found.start as u64),
+                Ok(()) => from_arrow(error),
+            })
+        }
+    }
+}
