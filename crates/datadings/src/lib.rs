@@ -83,6 +83,7 @@
 //! | arrays and numbers of numpy | [`numpy`] | none where they can be borrowed |
 //! | samples as JSON, and JSON as samples | [`json`] | |
 //! | to write, to append | [`Writer`] | the speed of MD5 |
+//! | record batches of Arrow, out and in | `arrow` (feature) | a pass over the samples for the schema, and one for the batches; the speed of [`Writer`] |
 //!
 //! # Where Python differs
 //!
@@ -93,6 +94,7 @@
 //!
 //! | feature | what |
 //! |---|---|
+//! | `arrow` | `datadings::arrow`: samples as record batches of Arrow, and datasets from them; brings the sub-crates of `arrow` |
 //! | `glob` | shards by a pattern; brings `glob` |
 //! | `parallel` | filters are filled by all cores, where one does it without; brings `rayon` |
 //!
@@ -110,6 +112,9 @@
     )
 )]
 
+#[cfg(feature = "arrow")]
+#[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
+pub mod arrow;
 mod container;
 mod de;
 mod index;

@@ -15,17 +15,17 @@ const FEW: usize = 4;
 
 /// What a field is called in a message: a text, or any other value as it is encoded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct FieldName {
-    pub(super) bytes: Box<[u8]>,
-    pub(super) text: bool,
+pub(crate) struct FieldName {
+    pub(crate) bytes: Box<[u8]>,
+    pub(crate) text: bool,
 }
 
 /// A field of samples.
 #[derive(Debug, Clone)]
-pub(super) struct Field {
-    pub(super) name: FieldName,
+pub(crate) struct Field {
+    pub(crate) name: FieldName,
     /// Its name as a column.
-    pub(super) unique: String,
+    pub(crate) unique: String,
     kinds: Kinds,
     /// Samples that have it, of how many.
     count: u64,

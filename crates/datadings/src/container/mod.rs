@@ -1,6 +1,6 @@
 //! What `container-core` asks of a container.
 
-mod columns;
+pub(crate) mod columns;
 mod rows;
 
 use std::path::Path;
@@ -162,7 +162,7 @@ impl DatadingsContainer {
     }
 
     /// The fields that are known.
-    fn fields(&self) -> &[Field] {
+    pub(crate) fn fields(&self) -> &[Field] {
         if let Some(all) = self.all.get() {
             return all;
         }
@@ -292,6 +292,11 @@ impl Table for DatadingsContainer {
 
     fn find(&self, key: &str) -> Result<Option<u64>> {
         self.reader.find(key)
+    }
+
+    #[cfg(feature = "arrow")]
+    fn arrow(&self) -> Option<&dyn container_core::arrow::ArrowTable> {
+        Some(self)
     }
 }
 

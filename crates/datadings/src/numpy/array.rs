@@ -225,7 +225,7 @@ impl<'a> NdArray<'a> {
         (0..self.len).map(|i| self.item(i))
     }
 
-    fn item(&self, i: usize) -> Result<Item<'_>> {
+    pub(crate) fn item(&self, i: usize) -> Result<Item<'_>> {
         Item::read(&self.dtype, self.element(i))
     }
 

@@ -48,6 +48,8 @@ pub use element::{Element, F16};
 pub use item::{Item, Record};
 
 pub(crate) use array::Dims;
+#[cfg(feature = "arrow")]
+pub(crate) use array::MAX_DIMENSIONS;
 pub(crate) use parse::{dtype_of, read, sniff};
 pub(crate) use serial::RAW;
 

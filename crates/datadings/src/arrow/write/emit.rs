@@ -1,0 +1,200 @@
+//! Values of columns as msgpack.
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType};
+use arrow_schema::DataType;
+use container_core::arrow::write_time;
+use container_core::{Error, Limits, Loss, Position, Result};
+
+use super::super::mark::Mark;
+use super::node::{Kind, Node};
+use super::numbers::{Number, Numbers};
+use super::put_text;
+use crate::numpy::{ByteOrder, Kind as DtypeKind};
+use crate::wire::{
+    Tokens, put_array_header, put_bin, put_bool, put_f32, put_f64, put_int, put_map_header, put_nil, put_uint,
+};
+
+/// What stays from row to row.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub(super) row: u64,
+    pub(super) losses: Vec<Loss>,
+    text: String,
+    bytes: Vec<u8>,
+}
+
+impl Context {
+    pub(super) fn new(losses: Vec<Loss>) -> Self {
+        Self { row: 0, losses, text: String::new(), bytes: Vec::new() }
+    }
+
+    fn lose(&mut self, what: &'static str, column: &str) {
+        let known =
+            self.losses.iter_mut().find(|loss| loss.what == what && loss.first.column.as_deref() == Some(column));
+        match known {
+            Some(loss) => loss.count += 1,
+            None => {
+                let mut first = Position::default();
+                (first.row, first.column) = (Some(self.row), Some(column.to_owned().into()));
+                self.losses.push(Loss::new(what, 1, first));
+            }
+        }
+    }
+}
+
+/// A length as msgpack counts.
+fn count(length: usize) -> Result<u32> {
+    u32::try_from(length).map_err(|_| Error::limit("the members of an array or a map", length as u64, u32::MAX.into()))
+}
+
+fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
+    put_bin(out, bytes).map_err(|length| Error::limit("the bytes of a bin", length, u32::MAX.into()))
+}
+
+impl Node<'_> {
+    /// Appends the value of a row.
+    #[inline]
+    pub(super) fn emit(&self, at: usize, out: &mut Vec<u8>, context: &mut Context) -> Result<()> {
+        if self.is_null(at) {
+            put_nil(out);
+            return Ok(());
+        }
+        self.kind.emit(at, out, context, &self.path).map_err(|error| error.in_column(self.path.to_string()))
+    }
+}
+
+impl Kind<'_> {
+    fn emit(&self, at: usize, out: &mut Vec<u8>, context: &mut Context, path: &str) -> Result<()> {
+        match self {
+            Self::Null => put_nil(out),
+            Self::Numbers(numbers) => put_number(numbers.get(at), out),
+            Self::Scalars(numbers, mark, head) => {
+                let start = out.len();
+                out.extend_from_slice(head);
+                context.bytes.clear();
+                match encoded(numbers, at, *mark, &mut context.bytes) {
+                    true => put_bytes(out, &context.bytes)?,
+                    false => {
+                        // A number that the type of the others does not hold stays one.
+                        out.truncate(start);
+                        put_number(numbers.get(at), out);
+                    }
+                }
+            }
+            Self::Times(numbers, data_type) => {
+                let value = match numbers.get(at) {
+                    Some(Number::Signed(value)) => value,
+                    _ => return Err(Error::invalid("a time is no integer")), // all are
+                };
+                context.text.clear();
+                if !write_time(data_type, value, &mut context.text) {
+                    return Err(Error::invalid(format!("{value} is no time of the type {data_type}")));
+                }
+                put_text(out, &context.text)?;
+            }
+            Self::Texts(texts) => put_text(out, texts.get(at))?,
+            Self::Json(texts) => crate::json::to_msgpack(texts.get(at).as_bytes(), out)?,
+            Self::Bytes(bytes) => put_bytes(out, bytes.get(at))?,
+            Self::Msgpack(bytes) => {
+                let mut tokens = Tokens::at(bytes.get(at), 0);
+                let value = tokens.check(Limits::default().depth)?;
+                if !tokens.is_empty() {
+                    return Err(Error::invalid("one value of msgpack is followed by more").at(tokens.offset()));
+                }
+                out.extend_from_slice(value);
+            }
+            Self::Decimals(array) => {
+                context.lose("decimal written as text", path);
+                put_text(out, &decimal(*array, at)?)?;
+            }
+            Self::List(spans, element) => {
+                let range = spans.range(at);
+                put_array_header(out, count(range.len())?);
+                for at in range {
+                    element.emit(at, out, context)?;
+                }
+            }
+            Self::Arrays(arrays) => arrays.emit(at, out)?,
+            Self::Struct(members) => {
+                put_map_header(out, count(members.len())?);
+                for (name, member) in members {
+                    out.extend_from_slice(name);
+                    member.emit(at, out, context)?;
+                }
+            }
+            Self::Map(spans, parts) => {
+                let range = spans.range(at);
+                put_map_header(out, count(range.len())?);
+                let [keys, values] = &**parts;
+                for at in range {
+                    keys.emit(at, out, context)?;
+                    values.emit(at, out, context)?;
+                }
+            }
+            Self::Dictionary(keys, values) => match keys.get(at) {
+                Some(key) => values.emit(*key, out, context)?,
+                None => put_nil(out), // there is one for each row
+            },
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn put_number(number: Option<Number>, out: &mut Vec<u8>) {
+    match number {
+        Some(Number::Bool(value)) => put_bool(out, value),
+        Some(Number::Signed(value)) => put_int(out, value),
+        Some(Number::Unsigned(value)) => put_uint(out, value),
+        Some(Number::F16(bits)) => put_f32(out, crate::numpy::F16(bits).to_f32()),
+        Some(Number::F32(value)) => put_f32(out, value),
+        Some(Number::F64(value)) => put_f64(out, value),
+        None => put_nil(out), // there is one for each row
+    }
+}
+
+/// Appends the bytes that a number has in the type of a mark; false where it has none.
+fn encoded(numbers: &Numbers<'_>, at: usize, mark: Mark, out: &mut Vec<u8>) -> bool {
+    let is_big = mark.of.order() == ByteOrder::Big;
+    let value = match numbers.get(at) {
+        Some(Number::Signed(value)) => i128::from(value),
+        Some(Number::Unsigned(value)) => i128::from(value),
+        Some(_) => {
+            numbers.put(at..at + 1, is_big, out);
+            return true;
+        }
+        None => return false,
+    };
+    let size = mark.of.size().min(8);
+    let bits = 8 * u32::try_from(size).unwrap_or(8); // 1 to 8 bytes
+    let range = match mark.of.kind() {
+        DtypeKind::Uint => 0..1_i128 << bits,
+        _ => -(1_i128 << (bits - 1))..1_i128 << (bits - 1),
+    };
+    if !range.contains(&value) {
+        return false;
+    }
+    let bytes = value.to_le_bytes();
+    let bytes = bytes.get(..size).unwrap_or_default();
+    match is_big {
+        true => out.extend(bytes.iter().rev()),
+        false => out.extend_from_slice(bytes),
+    }
+    true
+}
+
+/// A decimal with all its digits.
+fn decimal(array: &dyn Array, at: usize) -> Result<String> {
+    fn of<T: DecimalType>(array: &dyn Array, at: usize) -> Option<String> {
+        Some(array.as_primitive_opt::<T>()?.value_as_string(at))
+    }
+    let text = match array.data_type() {
+        DataType::Decimal32(..) => of::<Decimal32Type>(array, at),
+        DataType::Decimal64(..) => of::<Decimal64Type>(array, at),
+        DataType::Decimal128(..) => of::<Decimal128Type>(array, at),
+        _ => of::<Decimal256Type>(array, at),
+    };
+    text.ok_or_else(|| Error::invalid("a decimal of an unknown type")) // there are four
+}
