@@ -104,13 +104,18 @@
 //!
 //! | feature | what |
 //! |---|---|
+//! | `arrow` | collections as Arrow record batches, and from them |
 //! | `zlib-rs` | archives are inflated and deflated by zlib-rs, about one and a half times as fast |
 //! | `zlib-ng` | by zlib-ng, which is C |
 //!
 //! Work that is worth it is done by several threads of the standard library, which live as long as it takes: opening starts none.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 pub mod archive;
+#[cfg(feature = "arrow")]
+#[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
+pub mod arrow;
 pub mod container;
 mod journal;
 pub mod layout;

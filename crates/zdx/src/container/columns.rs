@@ -10,7 +10,7 @@ use crate::read::{Collection, Document};
 
 /// What a column shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub(crate) enum Key {
     /// A member of the document, whatever characters its name has.
     Member(String),
     /// What stands at a path: names with dots between.
@@ -19,10 +19,10 @@ pub(super) enum Key {
 
 /// A column.
 #[derive(Debug, Clone)]
-pub(super) struct Field {
-    pub(super) key: Key,
+pub(crate) struct Field {
+    pub(crate) key: Key,
     /// Its name.
-    pub(super) name: String,
+    pub(crate) name: String,
     kinds: Kinds,
     /// Documents that have it, of how many.
     count: u64,

@@ -108,7 +108,7 @@ const JSON_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// What is looked for in documents: members, and what stands at paths.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     root: Node,
     count: usize,
 }
@@ -120,7 +120,7 @@ struct Node {
 }
 
 impl Wanted {
-    pub(super) fn new<'k>(keys: impl IntoIterator<Item = &'k Key>) -> Self {
+    pub(crate) fn new<'k>(keys: impl IntoIterator<Item = &'k Key>) -> Self {
         let mut wanted = Self::default();
         for key in keys {
             let mut node = &mut wanted.root;
@@ -151,7 +151,7 @@ impl Wanted {
     }
 
     /// The value of each, as it is written; of one that is there more than once the last.
-    pub(super) fn of<'d>(&self, text: &'d str) -> serde_json::Result<Vec<Option<&'d RawValue>>> {
+    pub(crate) fn of<'d>(&self, text: &'d str) -> serde_json::Result<Vec<Option<&'d RawValue>>> {
         let mut found = vec![None; self.count];
         let mut json = serde_json::Deserializer::from_str(text);
         json.deserialize_map(Walk { node: &self.root, found: &mut found })?;

@@ -1,10 +1,10 @@
 //! What `container-core` asks of a container.
 
-mod columns;
-mod json;
+pub(crate) mod columns;
+pub(crate) mod json;
 mod rows;
 mod state;
-mod table;
+pub(crate) mod table;
 mod verify;
 
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! A collection as a table.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use container_core::{ColumnInfo, Error, Limits, Result, Rows, Scan, Table};
 use serde_json::{Map, Value};
@@ -21,19 +21,23 @@ const LOOKED_AT: u64 = 4096;
 
 /// A collection, its documents as rows.
 #[derive(Debug)]
-pub(super) struct CollectionTable {
-    pub(super) collection: Collection,
+pub(crate) struct CollectionTable {
+    /// Shared with the threads that make record batches.
+    pub(crate) collection: Arc<Collection>,
     /// Where it is, as errors tell it.
-    place: String,
+    pub(crate) place: String,
     /// Paths that may be asked for, and what their columns are called.
-    pub(super) paths: Vec<(String, String)>,
-    pub(super) filter: Option<Filter>,
-    limits: Limits,
+    pub(crate) paths: Vec<(String, String)>,
+    pub(crate) filter: Option<Filter>,
+    pub(crate) limits: Limits,
     /// What some documents have, and what all have.
     some: OnceLock<Vec<Field>>,
     all: OnceLock<Vec<Field>>,
     some_columns: OnceLock<Vec<ColumnInfo>>,
     all_columns: OnceLock<Vec<ColumnInfo>>,
+    /// What was found where record batches were asked for last.
+    #[cfg(feature = "arrow")]
+    pub(crate) observed: crate::arrow::Observed,
 }
 
 impl CollectionTable {
@@ -49,7 +53,7 @@ impl CollectionTable {
             (None, None) => within,
         };
         Self {
-            collection,
+            collection: Arc::new(collection),
             place,
             paths: Vec::new(),
             filter: None,
@@ -58,11 +62,13 @@ impl CollectionTable {
             all: OnceLock::new(),
             some_columns: OnceLock::new(),
             all_columns: OnceLock::new(),
+            #[cfg(feature = "arrow")]
+            observed: crate::arrow::Observed::default(),
         }
     }
 
     /// The columns that are known.
-    fn fields(&self) -> &[Field] {
+    pub(crate) fn fields(&self) -> &[Field] {
         if let Some(all) = self.all.get() {
             return all;
         }
@@ -80,7 +86,7 @@ impl CollectionTable {
     }
 
     /// An error that names the file as a whole: where the collection is, too.
-    pub(super) fn located(&self, error: Error) -> Error {
+    pub(crate) fn located(&self, error: Error) -> Error {
         located(error, &self.place)
     }
 }
@@ -180,5 +186,10 @@ impl Table for CollectionTable {
 
     fn find(&self, key: &str) -> Result<Option<u64>> {
         self.collection.row_of(key).map_err(|error| self.located(error))
+    }
+
+    #[cfg(feature = "arrow")]
+    fn arrow(&self) -> Option<&dyn container_core::arrow::ArrowTable> {
+        Some(self)
     }
 }
