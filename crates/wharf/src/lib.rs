@@ -7,6 +7,8 @@
 //! | walk over rows, some columns of them, a range of them | [`Table::rows`], [`Scan`] |
 //! | write rows as JSON lines or CSV | [`convert::JsonLines`], [`convert::Csv`], [`convert::copy`] |
 //! | write text, rows or files into a container | `convert::import` |
+//! | columns of any container as Arrow record batches | `Table::arrow` |
+//! | read and write Parquet, Arrow IPC | `parquet`, `ipc` |
 //! | check a file | [`Container::verify`] |
 //! | know the formats | [`formats`] |
 //!
@@ -60,18 +62,32 @@
 //! | `parallel` (default) | formats decode with all cores |
 //! | `datadings` (default) | [datadings](mod@datadings), datasets of msgpack samples; with it `convert::import`: text, rows and files into datasets |
 //! | `ds` (default) | [ds](dsfmt), n-dimensional arrays with metadata |
+//! | `arrow` (default) | tables as Arrow record batches, and the formats of Arrow IPC: files and streams |
+//! | `parquet` (default) | Parquet files; with it `arrow` |
 //! | `netcdf` | ds files from NetCDF, and NetCDF from them |
 //! | `zds` (default) | [ZDS](zdx), collections of JSON documents with an index |
 //! | `idv` (default) | [IDV](::idv), the format of ML.NET; with it `convert::import`, text tables into IDV files |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "arrow")]
+mod batches;
 pub mod convert;
+#[cfg(feature = "arrow")]
+#[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
+pub mod ipc;
 mod open;
+#[cfg(feature = "parquet")]
+#[cfg_attr(docsrs, doc(cfg(feature = "parquet")))]
+pub mod parquet;
+pub mod text;
 
 #[cfg(test)]
 mod mock;
 
+#[cfg(feature = "arrow")]
+#[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
+pub use batches::is_guarded;
 pub use container_core::{
     Access, ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, Limits, Loss, OpenOptions, Output,
     OutputOptions, Overwrite, Position, Progress, Result, Rows, Scan, Severity, Source, Sync, Table, Unit,

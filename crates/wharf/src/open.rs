@@ -14,6 +14,14 @@ static FORMATS: &[&dyn Format] = &[
     dsfmt::FORMAT,
     #[cfg(feature = "zds")]
     zdx::FORMAT,
+    #[cfg(feature = "parquet")]
+    crate::parquet::FORMAT,
+    #[cfg(feature = "arrow")]
+    crate::ipc::FORMAT,
+    // Last: what another format knows by its name is not taken for text.
+    crate::text::JSON_LINES,
+    crate::text::CSV,
+    crate::text::TSV,
 ];
 
 /// The formats that this build knows, in the order in which they are asked whether a file is theirs.

@@ -411,7 +411,7 @@ fn options_that_do_not_belong_are_refused() {
         (&["convert", &file, "@x.csv", "--level", "1"][..], "--level is for the output idv, and this one is csv"),
         (
             &["convert", &file, "@x.jsonl", "--schema", "@types.json"],
-            "--schema is for the output idv, and this one is jsonl",
+            "--schema is for the outputs idv, parquet, arrow and arrows, and this one is jsonl",
         ),
         (&["convert", &file, "@x.idv", "--schema", "@types.json"], "--schema does not go with inputs that are IDV"),
         (&["convert", "@a.jsonl", "@x.idv", "--no-header"], "--no-header does not go with inputs that are JSON lines"),
@@ -429,27 +429,12 @@ fn options_that_do_not_belong_are_refused() {
 }
 
 #[test]
-fn text_is_written_with_types_only() {
-    let known = [
-        ("IDV", "idv", true),
-        ("datadings", "datadings", cfg!(feature = "datadings")),
-        ("ds", "ds", cfg!(feature = "ds")),
-        ("zds", "zds", cfg!(feature = "zds")),
-    ];
-    let known: Vec<_> = known.into_iter().filter(|known| known.2).collect();
-    let list = |names: Vec<&str>, last: &str| match names.split_last() {
-        Some((end, before)) if !before.is_empty() => format!("{} {last} {end}", before.join(", ")),
-        _ => names.concat(),
-    };
-    let formats = list(known.iter().map(|known| known.0).collect(), "and");
-    let to = list(known.iter().map(|known| known.1).collect(), "or");
-    let refused = |file: &str, kind: &str| {
-        format!("error: {file}: only {formats} can be written from {kind} so far: --to {to}\n")
-    };
-    let place = Place::new().with("a.jsonl", "{\"a\":1}\n").with("a.csv", "a\n1\n");
-    assert_eq!(place.said(&["convert", "@a.jsonl", "@x.csv"]), (1, refused("@a.jsonl", "JSON lines")));
-    assert_eq!(place.said(&["convert", "@a.csv", "@x.jsonl"]), (1, refused("@a.csv", "CSV")));
-    assert_eq!(place.files(), ["a.csv", "a.jsonl"]);
+fn text_is_written_as_other_text() {
+    let place = Place::new().with("a.jsonl", "{\"a\":1.50,\"b\":\"x,y\"}\n").with("a.csv", "a,b\n007,\n");
+    assert_eq!(place.said(&["convert", "@a.jsonl", "@x.csv"]).0, 0);
+    assert_eq!(place.said(&["convert", "@a.csv", "@x.jsonl"]).0, 0);
+    assert_eq!(fs::read_to_string(place.path("x.csv")).unwrap(), "a,b\n1.5,\"x,y\"\n");
+    assert_eq!(fs::read_to_string(place.path("x.jsonl")).unwrap(), "{\"a\":\"007\",\"b\":null}\n");
 }
 
 #[test]

@@ -360,7 +360,10 @@ fn options_that_do_not_go_together_are_refused() {
     #[cfg(feature = "idv")]
     for (arguments, said) in [
         (&["@a.csv", "@x.idv", "--key", "key"][..], "--key is for the output datadings, and this one is idv"),
-        (&["@a.csv", "@x.msgpack", "--schema", "x"], "--schema is for the output idv, and this one is datadings"),
+        (
+            &["@a.csv", "@x.msgpack", "--schema", "x"],
+            "--schema is for the outputs idv, parquet, arrow and arrows, and this one is datadings",
+        ),
     ] {
         let full = [&["convert"], arguments].concat();
         assert_eq!(place.said(&full), (2, format!("error: {said}\n")), "{arguments:?}");

@@ -1,5 +1,7 @@
 //! `wharf convert`: rows into a file of another form.
 
+#[cfg(feature = "arrow")]
+mod columnar;
 #[cfg(feature = "datadings")]
 mod datadings;
 #[cfg(feature = "ds")]
@@ -16,7 +18,6 @@ mod lines;
 mod netcdf;
 #[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
 mod source;
-#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
 mod text;
 #[cfg(all(feature = "idv", feature = "datadings"))]
 mod unpack;
@@ -53,6 +54,8 @@ Examples:
   wharf convert people.ds people.idv --table person          columns for ML.NET, and back: people.idv people.ds
   wharf convert model.nc model.ds                            NetCDF, and back: model.ds model.nc
   wharf convert people.jsonl people.zds --id name            documents with an index, packed; --to zds writes a folder
+  wharf convert adult.idv adult.parquet --compression zstd:3 columns for every other tool; also .arrow and .arrows
+  wharf convert 'day-*.csv' days.parquet                     types that go for all days; --schema says other ones
   wharf convert photos/ photos.msgpack --field image         a sample for each photos/LABEL/FILE";
 
 /// The help of clap, with the arguments as people think of them.
@@ -63,7 +66,7 @@ const TEMPLATE: &str = "\
 Arguments:
   <IN>...  Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
   <OUT>    The file to write; its extension says the form: .jsonl .ndjson .json, .csv, .tsv, .idv,
-           .msgpack, .ds, .nc, .zds; - is standard output
+           .msgpack, .ds, .nc, .zds, .parquet, .arrow, .arrows; - is standard output
 
 {all-args}{after-help}";
 
@@ -73,7 +76,9 @@ Arguments:
 /// IDV is written from IDV, from ds, from datadings, and from text: JSON lines, CSV, TSV. datadings is written from any format, from text, and from
 /// files: a folder or a ZIP archive becomes a dataset of them, with their folders as labels. ds is written from text, from rows of other
 /// containers, from ds (--columns says which variables) and from NetCDF; NetCDF from ds. ZDS is written from text and from rows of other
-/// containers: an archive (.zds), or with --to zds a folder.
+/// containers: an archive (.zds), or with --to zds a folder. Parquet and Arrow IPC, a file (.arrow) or a stream (.arrows), are written from any
+/// container whose tables have columns with types, and from text. Several inputs have the same columns; of text, datadings and ZDS the types are
+/// those of the rows of all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, help_template = TEMPLATE, override_usage = "wharf convert [OPTIONS] <IN>... <OUT>")]
 pub(crate) struct Arguments {
@@ -89,10 +94,15 @@ pub(crate) struct Arguments {
     #[arg(long)]
     force: bool,
 
+    /// How the output is compressed: none, deflate or zlib in IDV (ML.NET does not read zlib); none, snappy, lz4, gzip, zstd or brotli in
+    /// Parquet; none, lz4 or zstd in Arrow IPC. gzip, zstd and brotli may have a level: zstd:3
+    #[cfg(any(feature = "idv", feature = "arrow"))]
+    #[arg(long, value_name = "KIND")]
+    compression: Option<String>,
+
     #[command(flatten)]
     selection: Selection,
 
-    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
     #[command(flatten)]
     text: text::Text,
 
@@ -115,6 +125,10 @@ pub(crate) struct Arguments {
     #[cfg(feature = "zds")]
     #[command(flatten)]
     zds: zds::ZdsOptions,
+
+    #[cfg(feature = "arrow")]
+    #[command(flatten)]
+    columnar: columnar::ColumnarOptions,
 }
 
 /// What is written.
@@ -141,6 +155,15 @@ enum Form {
     /// ZDS, JSON documents with an index
     #[cfg(feature = "zds")]
     Zds,
+    /// Parquet
+    #[cfg(feature = "parquet")]
+    Parquet,
+    /// Arrow IPC, a file
+    #[cfg(feature = "arrow")]
+    Arrow,
+    /// Arrow IPC, a stream
+    #[cfg(feature = "arrow")]
+    Arrows,
 }
 
 impl Arguments {
@@ -178,6 +201,22 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     #[cfg(feature = "zds")]
     if form != Form::Zds {
         arguments.zds.refuse(form)?;
+    }
+    #[cfg(any(feature = "idv", feature = "arrow"))]
+    if !form.is_compressed() {
+        let outputs = match (cfg!(feature = "idv"), cfg!(feature = "arrow")) {
+            (true, true) => "the outputs idv, parquet, arrow and arrows",
+            (true, false) => "the output idv",
+            _ => "the outputs parquet, arrow and arrows",
+        };
+        refuse(&[("--compression", arguments.compression.is_some())], outputs, form)?;
+    }
+    #[cfg(feature = "arrow")]
+    if !form.is_columnar() {
+        arguments.columnar.refuse(form)?;
+    }
+    if !form.takes_schema() {
+        arguments.text.refuse_schema(form)?;
     }
     let to = match form {
         Form::Jsonl => To::Jsonl,
@@ -220,25 +259,85 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             arguments.datadings.refuse(form)?;
             return zds::run(arguments, &places, env);
         }
+        #[cfg(feature = "arrow")]
+        columnar @ (Form::Arrow | Form::Arrows) => return columns_of(arguments, columnar, &places, env),
+        #[cfg(feature = "parquet")]
+        Form::Parquet => return columns_of(arguments, form, &places, env),
     };
-    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
-    arguments.text.refuse(form)?;
     #[cfg(feature = "idv")]
     arguments.idv.refuse(form)?;
     #[cfg(feature = "datadings")]
     arguments.datadings.refuse(form)?;
+    env.opener.said = arguments.text.said(form)?;
     let selection = &arguments.selection;
     let mut job = Job { places: &places, selection, most_columns: usize::MAX, progress: env.report.terminal };
-    let outcome = if stdout {
+    if stdout {
         job.progress &= env.stdout.terminal.is_none();
         cat::stream(&job, to, env)
     } else {
         output::create(Path::new(arguments.output()), arguments.force, &places)
             .and_then(|output| write(&job, to, output, env))
-    };
-    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
-    let outcome = outcome.map_err(source::only_typed);
-    outcome
+    }
+}
+
+/// Parquet and Arrow IPC.
+#[cfg(feature = "arrow")]
+fn columns_of(arguments: &Arguments, form: Form, places: &[inputs::Place], env: &mut Env<'_>) -> Result<Outcome> {
+    #[cfg(feature = "idv")]
+    arguments.idv.refuse(form)?;
+    #[cfg(feature = "datadings")]
+    arguments.datadings.refuse(form)?;
+    env.opener.said = arguments.text.said(form)?;
+    columnar::run(arguments, form, places, env)
+}
+
+impl Form {
+    /// Does `--schema` go with it?
+    const fn takes_schema(self) -> bool {
+        #[cfg(feature = "idv")]
+        if matches!(self, Self::Idv) {
+            return true;
+        }
+        #[cfg(feature = "arrow")]
+        if self.is_columnar() {
+            return true;
+        }
+        false
+    }
+
+    /// Parquet or Arrow IPC.
+    #[cfg(feature = "arrow")]
+    const fn is_columnar(self) -> bool {
+        #[cfg(feature = "parquet")]
+        if matches!(self, Self::Parquet) {
+            return true;
+        }
+        matches!(self, Self::Arrow | Self::Arrows)
+    }
+
+    /// Can it have times?
+    #[cfg(feature = "arrow")]
+    const fn has_times(self) -> bool {
+        #[cfg(feature = "idv")]
+        if matches!(self, Self::Idv) {
+            return true;
+        }
+        self.is_columnar()
+    }
+
+    /// Does `--compression` go with it?
+    #[cfg(any(feature = "idv", feature = "arrow"))]
+    const fn is_compressed(self) -> bool {
+        #[cfg(feature = "idv")]
+        if matches!(self, Self::Idv) {
+            return true;
+        }
+        #[cfg(feature = "arrow")]
+        if self.is_columnar() {
+            return true;
+        }
+        false
+    }
 }
 
 fn write(job: &Job<'_>, to: To, mut output: Output, env: &mut Env<'_>) -> Result<Outcome> {
@@ -290,6 +389,12 @@ fn by_extension(path: &Path) -> Result<Form> {
         Some("nc") => Ok(Form::Netcdf),
         #[cfg(feature = "zds")]
         Some("zds") => Ok(Form::Zds),
+        #[cfg(feature = "parquet")]
+        Some("parquet" | "pq") => Ok(Form::Parquet),
+        #[cfg(feature = "arrow")]
+        Some("arrow" | "feather" | "ipc") => Ok(Form::Arrow),
+        #[cfg(feature = "arrow")]
+        Some("arrows") => Ok(Form::Arrows),
         other => {
             let found = other.map_or_else(|| "has no extension".to_owned(), |other| format!("ends in .{other}"));
             let idv = if cfg!(feature = "idv") { " .idv" } else { "" };
@@ -297,7 +402,9 @@ fn by_extension(path: &Path) -> Result<Form> {
             let ds = if cfg!(feature = "ds") { " .ds" } else { "" };
             let nc = if cfg!(feature = "netcdf") { " .nc" } else { "" };
             let zds = if cfg!(feature = "zds") { " .zds" } else { "" };
-            let known = format!(".jsonl .ndjson .json .csv .tsv{idv}{msgpack}{ds}{nc}{zds}");
+            let parquet = if cfg!(feature = "parquet") { " .parquet" } else { "" };
+            let arrow = if cfg!(feature = "arrow") { " .arrow .arrows" } else { "" };
+            let known = format!(".jsonl .ndjson .json .csv .tsv{idv}{msgpack}{ds}{nc}{zds}{parquet}{arrow}");
             let detail = format!("the output {found}, known are {known}; or say --to");
             Err(Error::usage(detail).in_file(path.display().to_string()))
         }
@@ -305,7 +412,7 @@ fn by_extension(path: &Path) -> Result<Form> {
 }
 
 /// Fails for the first option that was given and is for other outputs.
-#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds", feature = "arrow"))]
 fn refuse(given: &[(&str, bool)], outputs: &str, form: Form) -> Result<()> {
     match given.iter().find(|(_, given)| *given) {
         None => Ok(()),
@@ -317,7 +424,7 @@ fn refuse(given: &[(&str, bool)], outputs: &str, form: Form) -> Result<()> {
 }
 
 /// The rows that are wanted, over all inputs.
-#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds", feature = "arrow"))]
 fn wanted(selection: &Selection) -> std::ops::Range<u64> {
     let rows = selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
     let end = selection.limit.map_or(rows.end, |limit| rows.start.saturating_add(limit).min(rows.end));

@@ -2,10 +2,11 @@
 
 use std::io::{self, IsTerminal, Read, Write};
 
-use container_core::{Access, Container, Error, Format, Input, OpenOptions, Result};
+use container_core::{Access, Container, Error, Format, Input, OpenOptions, Result, Source};
 
 use super::Outcome;
 use super::report::Report;
+use super::said::Said;
 
 /// Streams, formats and global options of a run.
 pub(crate) struct Env<'a> {
@@ -19,20 +20,37 @@ pub(crate) struct Opener<'a> {
     pub(crate) formats: &'a [&'static dyn Format],
     pub(crate) access: Access,
     pub(crate) stdin: Box<dyn Read + 'a>,
+    /// What stood there, once it was read: who asks again gets the same.
+    pub(crate) stdin_read: Option<Source>,
+    /// What is said of inputs.
+    pub(crate) said: Said,
     /// What of documents is shown.
     #[cfg(feature = "zds")]
     pub(crate) view: super::zds::View,
 }
 
 impl Opener<'_> {
+    /// Standard input, read to its end.
+    pub(crate) fn stdin(&mut self) -> Result<Source> {
+        if let Some(read) = &self.stdin_read {
+            return Ok(read.clone());
+        }
+        let read = Source::from_reader(&mut self.stdin)?;
+        self.stdin_read = Some(read.clone());
+        Ok(read)
+    }
+
     /// Opens an input.
     pub(crate) fn container(&self, input: &Input) -> Result<Box<dyn Container>> {
         let options = OpenOptions::default().with_access(self.access);
+        if let Some(container) = self.said.open(input, self.formats, &options)? {
+            return Ok(container);
+        }
         #[cfg(feature = "zds")]
         if let Some(container) = self.view.open(input, self.formats, &options)? {
             return Ok(container);
         }
-        wharf::open_among(self.formats, input, &options)
+        wharf::open_among(self.formats, input, &options).map_err(|error| self.said.helped(error))
     }
 }
 
@@ -45,11 +63,13 @@ impl Env<'static> {
                 formats: wharf::formats(),
                 access: Access::Auto,
                 stdin: Box::new(io::stdin().lock()),
+                stdin_read: None,
+                said: Said::default(),
                 #[cfg(feature = "zds")]
                 view: super::zds::View::default(),
             },
             stdout: Stdout {
-                out: Box::new(io::stdout().lock()),
+                out: Box::new(io::stdout()),
                 terminal: terminal.then(|| width.unwrap_or(80)),
                 closed: false,
             },
@@ -102,7 +122,7 @@ fn colour(terminal: bool) -> bool {
 
 /// Standard output: it remembers when the other end of the pipe is gone.
 pub(crate) struct Stdout<'a> {
-    pub(crate) out: Box<dyn Write + 'a>,
+    pub(crate) out: Box<dyn Write + Send + 'a>,
     /// The width, when it is a terminal.
     pub(crate) terminal: Option<u16>,
     /// The reader is gone.

@@ -20,11 +20,12 @@ Examples:
   wharf info adult.idv
   wharf info train.msgpack
   wharf info model.nc
+  wharf info people.csv
   wharf info adult.idv --json | jq '.tables[0].columns[].name'";
 
 /// Show what is in files: format, tables, columns with types, metadata
 ///
-/// Only headers and indexes are read, so this is quick for files of any size. Columns of a format without a schema (datadings) are looked
+/// Only headers and indexes are read, so this is quick for files of any size. Columns of a format without a schema (datadings, text) are looked
 /// for in some thousand rows, or in all of a small file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -264,7 +265,7 @@ fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option
 /// Where columns were looked for: said unless it is in all rows, as is how many of those have each.
 fn looked_at(described: &mut [Described], rows: Option<u64>) -> String {
     let looked = |what: &&str| described.iter().any(|column| column.plain.contains_key(&format!("{what}_looked_at")));
-    let Some(what) = ["samples", "documents"].into_iter().find(looked) else { return String::new() };
+    let Some(what) = ["samples", "documents", "rows"].into_iter().find(looked) else { return String::new() };
     let place = format!("{what}_looked_at");
     let of = described.iter().find_map(|column| column.plain.get(&place).cloned()).unwrap_or_default();
     let everywhere = described.iter().all(|column| column.plain.get(what) == Some(&of));

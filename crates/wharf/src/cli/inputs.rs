@@ -25,11 +25,20 @@ impl Place {
         }
     }
 
+    /// Can it be opened a second time, and have the same bytes? A pipe cannot.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn is_lasting(&self) -> bool {
+        match self {
+            Self::Path(path) => path.metadata().is_ok_and(|metadata| metadata.is_file() || metadata.is_dir()),
+            Self::Stdin => false,
+        }
+    }
+
     /// What it holds, not yet understood.
     pub(crate) fn input(&self, opener: &mut Opener<'_>) -> Result<Input> {
         match self {
             Self::Path(path) => Input::open(path, opener.access),
-            Self::Stdin => Source::from_reader(&mut opener.stdin).map(Input::Stream),
+            Self::Stdin => opener.stdin().map(Input::Stream),
         }
     }
 

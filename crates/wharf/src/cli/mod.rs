@@ -38,6 +38,7 @@ mod rename;
 mod report;
 #[cfg(any(feature = "ds", feature = "zds"))]
 mod rm;
+mod said;
 #[cfg(feature = "datadings")]
 mod sample;
 mod select;

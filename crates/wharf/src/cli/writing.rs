@@ -14,6 +14,13 @@ pub(crate) struct Writing {
     #[arg(long, value_enum, value_name = "KIND")]
     pub(crate) compression: Option<Compression>,
 
+    #[command(flatten)]
+    pub(crate) blocks: Blocks,
+}
+
+/// How the blocks of an IDV file are made.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Blocks {
     /// How hard it compresses: 0 (not at all) to 9 (smallest) [default: 6]
     #[arg(long, value_name = "0..9", value_parser = clap::value_parser!(u8).range(0..=9))]
     pub(crate) level: Option<u8>,
@@ -52,16 +59,16 @@ impl Writing {
     pub(crate) fn options(&self, threads: usize, progress: Arc<dyn container_core::Progress>) -> idv::WriterOptions {
         let mut options = idv::WriterOptions::default().with_threads(threads).with_progress(progress);
         options.compression = self.compression.map_or(options.compression, Into::into);
-        options.level = self.level.unwrap_or(options.level);
-        options.rows_per_block = self.rows_per_block;
-        options.bytes_per_block = self.bytes_per_block;
+        options.level = self.blocks.level.unwrap_or(options.level);
+        options.rows_per_block = self.blocks.rows_per_block;
+        options.bytes_per_block = self.blocks.bytes_per_block;
         options
     }
 
     /// An option that was given.
     #[cfg(any(feature = "datadings", feature = "ds", feature = "zds"))]
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let Self { compression, level, rows_per_block, bytes_per_block } = self;
+        let Self { compression, blocks: Blocks { level, rows_per_block, bytes_per_block } } = self;
         let given = [
             ("--compression", compression.is_some()),
             ("--level", level.is_some()),

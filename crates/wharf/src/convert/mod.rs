@@ -10,8 +10,6 @@
 mod buffered;
 mod cells;
 mod csv;
-#[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
-#[cfg_attr(docsrs, doc(cfg(any(feature = "idv", feature = "datadings", feature = "ds"))))]
 pub mod import;
 mod jsonl;
 mod row;

@@ -130,6 +130,20 @@ impl Options {
     }
 }
 
+#[cfg(feature = "arrow")]
+impl Options {
+    /// The keys of what comes in columns.
+    fn column_keys(&self) -> datadings::arrow::Keys {
+        use datadings::arrow;
+
+        match self.keys() {
+            Keys::Column(column) => arrow::Keys::Column(column),
+            Keys::Number => arrow::Keys::Number,
+            Keys::Key => arrow::Keys::Key,
+        }
+    }
+}
+
 impl Files {
     fn given(&self) -> impl Iterator<Item = (&'static str, bool)> {
         [
@@ -194,9 +208,8 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
         .with_threads(arguments.selection.reading.threads)
         .with_md5(!arguments.datadings.no_md5)
         .with_any_message(true);
-    let writer = Writer::create(path, options)?;
     let mut done = Done::default();
-    let written = write(arguments, places, writer, env, &mut done).map_err(|error| match error.kind() {
+    let written = write(arguments, places, (path, options), env, &mut done).map_err(|error| match error.kind() {
         // Errors of inputs name their file already.
         ErrorKind::Io => error.in_file(path.display().to_string()),
         _ => error,
@@ -229,7 +242,7 @@ fn tell(path: &Path, written: Written, done: Done, env: &mut Env<'_>) -> Result<
 fn write(
     arguments: &Arguments,
     places: &[Place],
-    mut writer: Writer,
+    (path, options): (&Path, WriterOptions),
     env: &mut Env<'_>,
     done: &mut Done,
 ) -> Result<Written> {
@@ -241,6 +254,14 @@ fn write(
     arguments.datadings.check(kind, is_store, arguments)?;
     let bar = Arc::new(Bar::new(env.report.terminal));
     bar.name(together(&inputs));
+    #[cfg(feature = "arrow")]
+    if super::columnar::is_columns(kind) {
+        let to = (path, options, arguments.datadings.column_keys());
+        let written = super::columnar::datadings::write(arguments, places, &mut env.opener, to, &bar, &mut done.poured);
+        bar.clear();
+        return written;
+    }
+    let mut writer = Writer::create(path, options)?;
     let outcome = match kind {
         Kind::Folder | Kind::Zip => files(arguments, kind, &inputs, &mut writer, &bar, done),
         Kind::Datadings => datasets(arguments, &inputs, &mut writer, env, &bar, done),

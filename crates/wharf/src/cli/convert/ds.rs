@@ -29,13 +29,63 @@ pub(super) struct DsOptions {
     #[cfg(feature = "netcdf")]
     #[arg(long)]
     scaled: bool,
+
+    /// What becomes of lists of different lengths in Parquet and Arrow IPC [default: refuse]
+    #[cfg(feature = "arrow")]
+    #[arg(long, value_enum, value_name = "HOW")]
+    ragged: Option<RaggedChoice>,
+
+    /// What becomes of structs in Parquet and Arrow IPC [default: refuse]
+    #[cfg(feature = "arrow")]
+    #[arg(long, value_enum, value_name = "HOW")]
+    structs: Option<StructsChoice>,
+}
+
+#[cfg(feature = "arrow")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum RaggedChoice {
+    /// An error
+    Refuse,
+    /// All are as long as the longest: filled up with missing elements, counted as a loss
+    Pad,
+}
+
+#[cfg(feature = "arrow")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum StructsChoice {
+    /// An error
+    Refuse,
+    /// Each member becomes a variable, called a.b
+    Flatten,
 }
 
 impl DsOptions {
     /// The dimension that is named.
-    #[cfg(feature = "idv")]
+    #[cfg(any(feature = "idv", feature = "arrow"))]
     pub(super) fn dimension(&self) -> Option<&str> {
         self.dim.as_deref()
+    }
+
+    /// What becomes of columns that are no variables as they are.
+    #[cfg(feature = "arrow")]
+    pub(super) fn shaping(&self) -> (dsfmt::arrow::Ragged, dsfmt::arrow::Structs) {
+        use dsfmt::arrow::{Ragged, Structs};
+
+        let ragged = self.ragged.map_or(Ragged::default(), |choice| match choice {
+            RaggedChoice::Refuse => Ragged::Refuse,
+            RaggedChoice::Pad => Ragged::Pad,
+        });
+        let structs = self.structs.map_or(Structs::default(), |choice| match choice {
+            StructsChoice::Refuse => Structs::Refuse,
+            StructsChoice::Flatten => Structs::Flatten,
+        });
+        (ragged, structs)
+    }
+
+    /// Options that were given and are for columns with types.
+    #[cfg(feature = "arrow")]
+    fn for_columns(&self) -> [(&'static str, bool); 2] {
+        [("--ragged", self.ragged.is_some()), ("--structs", self.structs.is_some())]
     }
 
     /// True when a dimension is named.
@@ -50,6 +100,8 @@ impl DsOptions {
         let scaled = self.scaled;
         #[cfg(not(feature = "netcdf"))]
         let scaled = false;
+        #[cfg(feature = "arrow")]
+        refuse(&self.for_columns(), "the output ds", form)?;
         refuse(&[("--dim", self.dim.is_some()), ("--scaled", scaled)], "the output ds", form)
     }
 }
@@ -60,11 +112,17 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
     if arguments.selection.reading.missing_as_null {
         return Err(Error::usage("--missing-as-null is for outputs of text: ds has its own missing values"));
     }
+    #[cfg(feature = "arrow")]
+    if !super::columnar::is_columns(kind) {
+        does_not_go(&arguments.ds.for_columns(), kind)?;
+    }
     match kind {
         Kind::Folder | Kind::Zip => Err(Error::unsupported(format!("{kind} cannot be written as ds so far"))),
         Kind::Container(edit::NAME) => copied(arguments, kind, places, env),
         #[cfg(feature = "netcdf")]
         Kind::Netcdf => super::netcdf::to_ds(arguments, arguments.ds.scaled, places, env),
+        #[cfg(feature = "arrow")]
+        columns if super::columnar::is_columns(columns) => super::columnar::ds::run(arguments, places, env),
         #[cfg(feature = "idv")]
         Kind::Idv => super::idv_ds::run(arguments, places, &inputs, env),
         _ => rows(arguments, kind, places, inputs, env),

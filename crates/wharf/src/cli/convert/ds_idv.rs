@@ -88,7 +88,7 @@ pub(super) fn write<W: Write + Seek>(
         schema.push(column);
     }
     let mut schema = Schema::new(schema);
-    let writing = arguments.idv.writing();
+    let writing = arguments.idv.writing(arguments.compression.as_deref())?;
     writing.apply(&mut schema);
     done.columns = schema.columns.len();
     let total = files.iter().map(|file| file.rows.end - file.rows.start).fold(0, u64::saturating_add);

@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use container_core::{ColumnInfo, Error, ErrorKind, Position, Progress, Result, Scan, Unit};
 use idv::{Schema, Writer, WriterOptions};
 use serde_json::{Map, Value};
@@ -20,7 +21,7 @@ use super::super::output;
 use super::super::pour::{self, Poured};
 use super::super::report::Lost;
 use super::super::select::{self, Selection};
-use super::super::writing::{Writing, schema_file};
+use super::super::writing::{Blocks, Compression, Writing, schema_file};
 use super::source::{self, Kind, Opened};
 use super::text::{does_not_go, together};
 use super::{Arguments, Form, refuse, wanted};
@@ -32,22 +33,35 @@ const MOST_LINES: usize = 20;
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Options for the output IDV")]
 pub(super) struct Options {
-    /// The types of the columns of a text: an IDV file that has them, its `wharf info --json`, or {"age": "Single"}.
-    /// Without, they are inferred from all lines
-    #[arg(long, value_name = "FILE")]
-    schema: Option<PathBuf>,
+    /// What becomes of integers that are missing in Parquet and Arrow IPC [default: error]
+    #[arg(long, value_enum, value_name = "HOW")]
+    null_integers: Option<Missing>,
 
     #[command(flatten)]
-    writing: Writing,
+    blocks: Blocks,
+}
+
+/// What becomes of integers that are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Missing {
+    /// An error
+    Error,
+    /// Columns of integers that may be missing become Double, where NaN is missing
+    Double,
 }
 
 impl Options {
+    /// Do columns of integers that may be missing become floats?
+    #[cfg(feature = "arrow")]
+    pub(super) fn missing_as_double(&self) -> bool {
+        self.null_integers == Some(Missing::Double)
+    }
+
     /// Fails when one of these is given for another output.
     pub(super) fn refuse(&self, form: Form) -> Result<()> {
-        let Writing { compression, level, rows_per_block, bytes_per_block } = &self.writing;
+        let Blocks { level, rows_per_block, bytes_per_block } = &self.blocks;
         let given = [
-            ("--schema", self.schema.is_some()),
-            ("--compression", compression.is_some()),
+            ("--null-integers", self.null_integers.is_some()),
             ("--level", level.is_some()),
             ("--rows-per-block", rows_per_block.is_some()),
             ("--bytes-per-block", bytes_per_block.is_some()),
@@ -55,10 +69,13 @@ impl Options {
         refuse(&given, "the output idv", form)
     }
 
-    /// How the file is written.
-    #[cfg(feature = "ds")]
-    pub(super) const fn writing(&self) -> &Writing {
-        &self.writing
+    /// How the file is written, compressed so.
+    pub(super) fn writing(&self, compression: Option<&str>) -> Result<Writing> {
+        let compression = compression.map(|name| {
+            let unknown = |_| Error::usage(format!("IDV has no compression {name:?}: it has none, deflate and zlib"));
+            <Compression as clap::ValueEnum>::from_str(name, false).map_err(unknown)
+        });
+        Ok(Writing { compression: compression.transpose()?, blocks: self.blocks.clone() })
     }
 
     /// Fails when an option does not go with what the inputs are.
@@ -68,6 +85,8 @@ impl Options {
             Kind::Zip => return Err(Error::unsupported("the files of a ZIP archive cannot be written as IDV so far")),
             #[cfg(feature = "ds")]
             Kind::Container(super::super::edit::NAME) => {}
+            #[cfg(feature = "arrow")]
+            columns if super::columnar::is_columns(columns) => {}
             Kind::Container(name) => {
                 return Err(Error::unsupported(format!("a file of the format {name} cannot be written as IDV so far")));
             }
@@ -76,7 +95,17 @@ impl Options {
         arguments.text.check(kind)?;
         let reading = &arguments.selection.reading;
         let table = reading.table.is_some() && kind.is_text() && !is_store;
-        does_not_go(&[("--schema", self.schema.is_some() && is_typed(kind)), ("--table", table)], kind)?;
+        #[cfg(feature = "arrow")]
+        let (columns, times) = (super::columnar::is_columns(kind), arguments.columnar.has_times());
+        #[cfg(not(feature = "arrow"))]
+        let (columns, times) = (false, false);
+        let wrong = [
+            ("--schema", arguments.text.schema.is_some() && is_typed(kind)),
+            ("--table", table),
+            ("--times", times && !columns),
+            ("--null-integers", self.null_integers.is_some() && !columns),
+        ];
+        does_not_go(&wrong, kind)?;
         if reading.missing_as_null {
             return Err(Error::usage("--missing-as-null is for outputs of text: IDV has its own missing values"));
         }
@@ -174,6 +203,10 @@ fn write<W: Write + Seek + Send>(
     let bar = Arc::new(Bar::new(env.report.terminal && env.stdout.terminal.is_none_or(|_| arguments.output() != "-")));
     let outcome = match kind {
         Kind::Idv => idvs(arguments, places, &inputs, sink, &bar, done),
+        #[cfg(feature = "arrow")]
+        columns if super::columnar::is_columns(columns) => {
+            super::columnar::idv::write(arguments, places, &mut env.opener, sink, &bar, done)
+        }
         #[cfg(feature = "ds")]
         Kind::Container(_) => super::ds_idv::write(arguments, places, &inputs, sink, &bar, done),
         #[cfg(feature = "datadings")]
@@ -195,11 +228,10 @@ fn texts<W: Write + Seek>(
     bar: &Arc<Bar>,
     done: &mut Done,
 ) -> Result<W> {
-    let options = &arguments.idv;
     let selection = &arguments.selection;
     let name = together(&inputs);
     let table = arguments.text.table(kind, inputs, selection.reading.threads)?;
-    let (mut schema, leave_out) = match &options.schema {
+    let (mut schema, leave_out) = match &arguments.text.schema {
         Some(path) => given(path, selection, &mut done.poured)?,
         None => {
             bar.name(format!("{name}: finding types"));
@@ -215,9 +247,10 @@ fn texts<W: Write + Seek>(
             (schema, left_out(inferred.names(), chosen.as_deref()))
         }
     };
-    options.writing.apply(&mut schema);
+    let writing = arguments.idv.writing(arguments.compression.as_deref())?;
+    writing.apply(&mut schema);
     done.columns = schema.columns.len();
-    let mut writer_options = options.writing.options(selection.reading.threads, Arc::clone(bar) as Arc<dyn Progress>);
+    let mut writer_options = writing.options(selection.reading.threads, Arc::clone(bar) as Arc<dyn Progress>);
     // The bar counts bytes of the text.
     writer_options.progress = None;
     let mut writer = Writer::new(sink, schema, writer_options)?;
@@ -329,7 +362,7 @@ fn idvs<W: Write + Seek>(
     if let Some(range) = &selection.rows {
         range.check(total)?;
     }
-    let writing = &arguments.idv.writing;
+    let writing = arguments.idv.writing(arguments.compression.as_deref())?;
     writing.apply(&mut schema);
     done.columns = schema.columns.len();
     let rows = wanted.start.min(total)..wanted.end.min(total);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use container_core::{Error, ErrorKind, Input, Probe, Recognition, Result, Source};
+use container_core::{Error, Input, Probe, Recognition, Result, Source};
 
 use super::super::env::Opener;
 use super::super::inputs::Place;
@@ -31,6 +31,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    #[cfg(any(feature = "idv", feature = "ds", feature = "zds"))]
     pub(super) const fn is_text(self) -> bool {
         matches!(self, Self::Jsonl | Self::Csv | Self::Tsv)
     }
@@ -168,34 +169,4 @@ fn by_content(head: &[u8]) -> Option<Kind> {
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
     matches!(first, Some(b'{' | b'[')).then_some(Kind::Jsonl)
-}
-
-/// Says of a text that was taken for a container what can be done with it.
-pub(super) fn only_typed(error: Error) -> Error {
-    let file = error.position().file.clone();
-    let kind = file.as_ref().and_then(|file| by_extension(Path::new(file.as_ref())));
-    match (file, kind) {
-        (Some(file), Some(kind)) if kind.is_text() && error.kind() == ErrorKind::Unsupported => {
-            let known = [
-                ("IDV", "idv", cfg!(feature = "idv")),
-                ("datadings", "datadings", cfg!(feature = "datadings")),
-                ("ds", "ds", cfg!(feature = "ds")),
-                ("zds", "zds", cfg!(feature = "zds")),
-            ];
-            let known = || known.iter().filter(|(_, _, built)| *built);
-            let (formats, to) =
-                (listed(known().map(|known| known.0), "and"), listed(known().map(|known| known.1), "or"));
-            Error::unsupported(format!("only {formats} can be written from {kind} so far: --to {to}")).in_file(file)
-        }
-        _ => error,
-    }
-}
-
-/// `a, b and c`.
-fn listed<'n>(names: impl Iterator<Item = &'n str>, last: &str) -> String {
-    let names: Vec<&str> = names.collect();
-    match names.split_last() {
-        Some((end, before)) if !before.is_empty() => format!("{} {last} {end}", before.join(", ")),
-        _ => names.concat(),
-    }
 }

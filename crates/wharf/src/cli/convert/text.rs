@@ -1,11 +1,16 @@
 //! Options of inputs that are text, and the tables they are.
 
+#[cfg(any(feature = "idv", feature = "arrow"))]
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 use container_core::{Error, Result};
 #[cfg(any(feature = "idv", feature = "datadings", feature = "ds"))]
 use wharf::convert::import::TextTable;
 
+use super::super::said::Said;
 use super::Form;
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
 use super::source::{Kind, Opened};
 
 /// What the inputs are said to be.
@@ -30,7 +35,7 @@ pub(super) enum From {
 
 /// How inputs are read that are text.
 #[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Options for inputs of text, where the output is IDV, datadings, ds or zds")]
+#[command(next_help_heading = "Options for inputs of text")]
 pub(super) struct Text {
     /// What the inputs are, where neither content nor extension says it
     #[arg(long, value_enum, value_name = "FORM")]
@@ -43,17 +48,72 @@ pub(super) struct Text {
     /// What stands between two cells of CSV
     #[arg(long, value_name = "CHARACTER")]
     delimiter: Option<char>,
+
+    /// The types of the columns of a text, and, into Parquet and Arrow IPC, of datadings and ZDS: {"age": "Single"}, the
+    /// `wharf info --json` of a file that has them, or that file. Types have the names that IDV has for them; into Parquet and Arrow IPC
+    /// those of Arrow, too: {"at": "Timestamp(us)"}. Without, they are inferred from all rows
+    #[cfg(any(feature = "idv", feature = "arrow"))]
+    #[arg(long, value_name = "FILE")]
+    pub(super) schema: Option<PathBuf>,
 }
 
 impl Text {
     /// Fails when one of these is given for an output that is written from containers alone.
+    #[cfg(feature = "netcdf")]
     pub(super) fn refuse(&self, form: Form) -> Result<()> {
         let text = matches!(self.from, Some(From::Jsonl | From::Csv | From::Tsv));
         let given = [("--from", text), ("--no-header", self.no_header), ("--delimiter", self.delimiter.is_some())];
-        super::refuse(&given, "the outputs idv, datadings, ds and zds", form)
+        super::refuse(&given, "outputs other than netcdf", form)
+    }
+
+    /// Fails when types of columns are given for an output that does not take them.
+    pub(super) fn refuse_schema(&self, form: Form) -> Result<()> {
+        #[cfg(any(feature = "idv", feature = "arrow"))]
+        {
+            let outputs = match (cfg!(feature = "idv"), cfg!(feature = "arrow")) {
+                (true, true) => "the outputs idv, parquet, arrow and arrows",
+                (true, false) => "the output idv",
+                _ => "the outputs parquet, arrow and arrows",
+            };
+            super::refuse(&[("--schema", self.schema.is_some())], outputs, form)
+        }
+        #[cfg(not(any(feature = "idv", feature = "arrow")))]
+        {
+            let _ = form;
+            Ok(())
+        }
+    }
+
+    /// What is said of inputs that are opened as containers.
+    pub(super) fn said(&self, form: Form) -> Result<Said> {
+        let format = match self.from {
+            None => None,
+            Some(From::Jsonl) => Some("jsonl"),
+            Some(From::Csv) => Some("csv"),
+            Some(From::Tsv) => Some("tsv"),
+            #[cfg(feature = "idv")]
+            Some(From::Idv) => Some("idv"),
+            #[cfg(feature = "datadings")]
+            Some(From::Datadings) => Some("datadings"),
+            #[cfg(feature = "datadings")]
+            Some(From::Zip) => {
+                super::refuse(&[("--from zip", true)], "the output datadings", form)?;
+                None
+            }
+        };
+        #[cfg(not(feature = "datadings"))]
+        let _ = form;
+        Ok(Said { format, delimiter: self.delimiter()?, no_header: self.no_header, is_known: true })
+    }
+
+    fn delimiter(&self) -> Result<Option<u8>> {
+        let Some(delimiter) = self.delimiter else { return Ok(None) };
+        let byte = u8::try_from(delimiter).ok().filter(u8::is_ascii);
+        byte.map(Some).ok_or_else(|| Error::usage(format!("the delimiter {delimiter:?} is no ASCII")))
     }
 
     /// Fails when an option does not go with what the inputs are.
+    #[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
     pub(super) fn check(&self, kind: Kind) -> Result<()> {
         let csv = matches!(kind, Kind::Csv | Kind::Tsv);
         let wrong = [("--no-header", self.no_header && !csv), ("--delimiter", self.delimiter.is_some() && !csv)];
@@ -68,10 +128,8 @@ impl Text {
             Kind::Tsv => TextTable::csv().with_delimiter(b'\t')?,
             _ => TextTable::json_lines(),
         };
-        if let Some(delimiter) = self.delimiter {
-            let byte = u8::try_from(delimiter).ok().filter(u8::is_ascii);
-            let byte = byte.ok_or_else(|| Error::usage(format!("the delimiter {delimiter:?} is no ASCII")))?;
-            table = table.with_delimiter(byte)?;
+        if let Some(delimiter) = self.delimiter()? {
+            table = table.with_delimiter(delimiter)?;
         }
         table = table.with_header(!self.no_header).with_threads(threads);
         for input in inputs {
@@ -83,6 +141,7 @@ impl Text {
 }
 
 /// Fails for the first option that does not go with the inputs.
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
 pub(super) fn does_not_go(wrong: &[(&str, bool)], kind: Kind) -> Result<()> {
     match wrong.iter().find(|(_, wrong)| *wrong) {
         Some((option, _)) => Err(Error::usage(format!("{option} does not go with inputs that are {kind}"))),
@@ -91,6 +150,7 @@ pub(super) fn does_not_go(wrong: &[(&str, bool)], kind: Kind) -> Result<()> {
 }
 
 /// How the inputs of a command are called together.
+#[cfg(any(feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
 pub(super) fn together(inputs: &[Opened]) -> String {
     match inputs {
         [one] => one.name.clone(),

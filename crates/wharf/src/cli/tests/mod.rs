@@ -5,17 +5,17 @@ mod convert;
 mod info;
 #[cfg(feature = "datadings")]
 mod raw;
+mod text;
 mod usage;
 mod verify;
 
-use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
-use container_core::Access;
+use container_core::{Access, Format};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -31,6 +31,7 @@ pub(super) struct Place {
     stdin: Vec<u8>,
     /// Standard output breaks after so many writes.
     pipe: Option<(usize, io::ErrorKind)>,
+    formats: &'static [&'static dyn Format],
 }
 
 /// What a run gave.
@@ -64,7 +65,7 @@ impl Ran {
 
 impl Place {
     pub(super) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), terminal: None, stdin: Vec::new(), pipe: None }
+        Self { folder: tempfile::tempdir().unwrap(), terminal: None, stdin: Vec::new(), pipe: None, formats: &[MOCK] }
     }
 
     /// A file of one table `rows`.
@@ -76,6 +77,13 @@ impl Place {
     /// A file of this document.
     pub(super) fn with_document(self, name: &str, document: &Value) -> Self {
         fs::write(self.path(name), mock(document)).unwrap();
+        self
+    }
+
+    /// A file of this text; text is known then.
+    pub(super) fn with_text(mut self, name: &str, text: &str) -> Self {
+        fs::write(self.path(name), text).unwrap();
+        self.formats = &[MOCK, wharf::text::JSON_LINES, wharf::text::CSV, wharf::text::TSV];
         self
     }
 
@@ -116,9 +124,11 @@ impl Place {
         let (out, err) = (Pipe::new(self.pipe), Pipe::new(None));
         let mut env = Env {
             opener: Opener {
-                formats: &[MOCK],
+                formats: self.formats,
                 access: Access::Auto,
                 stdin: Box::new(&self.stdin[..]),
+                stdin_read: None,
+                said: crate::cli::said::Said::default(),
                 #[cfg(feature = "zds")]
                 view: crate::cli::zds::View::default(),
             },
@@ -140,26 +150,26 @@ fn mock(document: &Value) -> Vec<u8> {
 /// A stream in memory, which may break.
 #[derive(Clone)]
 struct Pipe {
-    bytes: Rc<RefCell<Vec<u8>>>,
-    breaks: Rc<RefCell<Option<(usize, io::ErrorKind)>>>,
+    bytes: Arc<Mutex<Vec<u8>>>,
+    breaks: Arc<Mutex<Option<(usize, io::ErrorKind)>>>,
 }
 
 impl Pipe {
     fn new(breaks: Option<(usize, io::ErrorKind)>) -> Self {
-        Self { bytes: Rc::default(), breaks: Rc::new(RefCell::new(breaks)) }
+        Self { bytes: Arc::default(), breaks: Arc::new(Mutex::new(breaks)) }
     }
 
     fn text(&self) -> String {
-        String::from_utf8(self.bytes.borrow().clone()).unwrap()
+        String::from_utf8(self.bytes.lock().unwrap().clone()).unwrap()
     }
 }
 
 impl Write for Pipe {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Some((left, kind)) = self.breaks.borrow_mut().as_mut() {
+        if let Some((left, kind)) = self.breaks.lock().unwrap().as_mut() {
             *left = left.checked_sub(1).ok_or(*kind)?;
         }
-        self.bytes.borrow_mut().extend_from_slice(bytes);
+        self.bytes.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

@@ -10,31 +10,31 @@ use super::place::Place;
 use super::{Form, Options};
 
 /// Bytes that are looked at for the ends of records; more when a record is longer.
-pub(super) const WINDOW: u64 = 1 << 20;
+pub(crate) const WINDOW: u64 = 1 << 20;
 
 /// One input.
 #[derive(Debug, Clone)]
-pub(super) struct Input {
-    pub(super) name: String,
-    pub(super) source: Source,
+pub(crate) struct Input {
+    pub(crate) name: String,
+    pub(crate) source: Source,
 }
 
 /// A run of whole records.
 #[derive(Debug, Clone)]
-pub(super) struct Chunk {
-    pub(super) bytes: Bytes,
+pub(crate) struct Chunk {
+    pub(crate) bytes: Bytes,
     /// Where it begins.
-    pub(super) start: Place,
+    pub(crate) start: Place,
     /// The number of its first record over all inputs.
-    pub(super) row: u64,
-    pub(super) records: u64,
+    pub(crate) row: u64,
+    pub(crate) records: u64,
     /// Records are items of a JSON array.
-    pub(super) array: bool,
+    pub(crate) array: bool,
 }
 
 /// Cuts inputs, one after another.
 #[derive(Debug)]
-pub(super) struct Cutter<'a> {
+pub(crate) struct Cutter<'a> {
     inputs: &'a [Input],
     options: &'a Options,
     /// Records of a chunk at most.
@@ -69,18 +69,26 @@ struct Cut {
 }
 
 impl<'a> Cutter<'a> {
-    pub(super) fn new(inputs: &'a [Input], options: &'a Options, most: u64) -> Self {
+    pub(crate) fn new(inputs: &'a [Input], options: &'a Options, most: u64) -> Self {
         let at = Place { input: 0, line: 1, byte: 0 };
         Self { inputs, options, most, at, row: 0, state: State::Begin, names: None, window: options.window }
     }
 
     /// The names of a CSV's cells; `None` before the first chunk.
-    pub(super) fn names(&self) -> Option<&[String]> {
+    pub(crate) fn names(&self) -> Option<&[String]> {
         self.names.as_deref()
     }
 
+    /// Where the records of the first input begin, and whether they are items of an array. To be asked before the first chunk.
+    pub(crate) fn begun(&mut self) -> Result<(Place, bool)> {
+        if let (State::Begin, Some(input)) = (self.state, self.inputs.get(self.at.input)) {
+            self.begin(&input.source).map_err(|error| error.at(self.at.byte).in_line(self.at.line))?;
+        }
+        Ok((self.at, matches!(self.state, State::Array(_))))
+    }
+
     /// The next chunk; `None` at the end of the last input.
-    pub(super) fn next(&mut self) -> Result<Option<Chunk>> {
+    pub(crate) fn next(&mut self) -> Result<Option<Chunk>> {
         while let Some(input) = self.inputs.get(self.at.input) {
             let chunk = self.next_of(&input.source).map_err(|error| match error.position().byte {
                 Some(_) => error.in_file(input.name.clone()),
@@ -199,7 +207,7 @@ impl<'a> Cutter<'a> {
         let mut line = Line::default();
         let Some(record) = csv::record(&bytes, 0, self.options.delimiter, &mut line) else {
             self.state = State::End;
-            return if self.options.header {
+            return if self.options.header && !self.options.may_be_empty {
                 Err(Error::invalid("there is no line of column names (--no-header where there is none)")
                     .at(source.len()))
             } else {
@@ -236,7 +244,7 @@ impl<'a> Cutter<'a> {
     fn cut_csv(&self, bytes: &[u8], whole: bool, most: u64) -> Result<Cut> {
         let mut cut = Cut { len: 0, records: 0, last: false };
         while cut.records < most {
-            match csv::record(bytes, cut.len, self.options.delimiter, &mut ()) {
+            match csv::end(bytes, cut.len, self.options.delimiter) {
                 // What is wrong with a record before comes first.
                 Some(record) if whole && record.ending == Ending::Quote && cut.records == 0 => {
                     return Err(self.wrong(bytes, record.start, "a quote of this record is not closed".to_owned()));
@@ -354,7 +362,7 @@ fn end_of_item(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// The next item of an array's piece and where it begins.
-pub(super) fn array_item(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+pub(crate) fn array_item(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let blank = |&byte: &u8| is_blank(byte) || byte == b',';
     let start = at + bytes.get(at..)?.iter().position(|byte| !blank(byte))?;
     match bytes.get(start) {
@@ -367,7 +375,7 @@ fn cut_lines(bytes: &[u8], whole: bool, most: u64) -> Cut {
     let mut cut = Cut { len: 0, records: 0, last: false };
     while cut.records < most {
         let rest = bytes.get(cut.len..).unwrap_or_default();
-        let end = match rest.iter().position(|&byte| byte == b'\n') {
+        let end = match memchr::memchr(b'\n', rest) {
             Some(end) => end + 1,
             None if whole => rest.len(),
             None => break,
@@ -382,12 +390,12 @@ fn cut_lines(bytes: &[u8], whole: bool, most: u64) -> Cut {
     cut
 }
 
-pub(super) fn line_feeds(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
+pub(crate) fn line_feeds(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
 /// The part of a range of rows that lies in a chunk, counted from its first.
-pub(super) fn part(rows: &Range<u64>, chunk: &Chunk) -> Range<u64> {
+pub(crate) fn part(rows: &Range<u64>, chunk: &Chunk) -> Range<u64> {
     let from = |row: u64| row.saturating_sub(chunk.row).min(chunk.records);
     from(rows.start)..from(rows.end)
 }

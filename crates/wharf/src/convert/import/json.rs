@@ -12,7 +12,7 @@ const MOST_DEPTH: usize = 128;
 
 /// What a JSON text is, told by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Null,
     Bool,
     Number,
@@ -22,7 +22,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         match text.as_bytes().first() {
             Some(b'n') => Self::Null,
             Some(b't' | b'f') => Self::Bool,
@@ -34,12 +34,12 @@ impl Kind {
     }
 }
 
-pub(super) const fn is_blank(byte: u8) -> bool {
+pub(crate) const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 /// What a JSON string says.
-pub(super) fn unescaped(text: &str) -> Result<Cow<'_, str>> {
+pub(crate) fn unescaped(text: &str) -> Result<Cow<'_, str>> {
     match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
         Some(plain) if !plain.contains('\\') => Ok(Cow::Borrowed(plain)),
         _ => serde_json::from_str(text).map(Cow::Owned).map_err(|cause| no_json("the text", &cause)),
@@ -47,7 +47,7 @@ pub(super) fn unescaped(text: &str) -> Result<Cow<'_, str>> {
 }
 
 /// The beginning of a long value.
-pub(super) fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
@@ -56,7 +56,7 @@ pub(super) fn shortened(text: &str) -> String {
 
 /// The parser's message without its position, which counts from the wrong place.
 #[cold]
-pub(super) fn no_json(what: &str, cause: &serde_json::Error) -> Error {
+pub(crate) fn no_json(what: &str, cause: &serde_json::Error) -> Error {
     let message = cause.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
     Error::invalid(format!("{what} is no JSON: {message}"))
@@ -65,7 +65,7 @@ pub(super) fn no_json(what: &str, cause: &serde_json::Error) -> Error {
 /// Lengths of an array and the arrays in it, the outermost first. One buffer for many arrays.
 #[cfg(feature = "idv")]
 #[derive(Debug, Default)]
-pub(super) struct Walk {
+pub(crate) struct Walk {
     dimensions: Vec<Option<u32>>,
     open: Vec<u32>,
 }
@@ -77,7 +77,7 @@ impl Walk {
     /// # Errors
     /// Of `item`, which is given a text that is no array; and [`Invalid`](container_core::ErrorKind::Invalid) when arrays
     /// of one depth differ in length, or in what they hold: items or arrays.
-    pub(super) fn array(&mut self, text: &str, mut item: impl FnMut(&str) -> Result<()>) -> Result<&[Option<u32>]> {
+    pub(crate) fn array(&mut self, text: &str, mut item: impl FnMut(&str) -> Result<()>) -> Result<&[Option<u32>]> {
         self.dimensions.clear();
         self.open.clear();
         let mut items_at = None;
@@ -160,7 +160,7 @@ fn end_of_string(bytes: &[u8]) -> usize {
 }
 
 /// The end of the array or object that the bytes begin with; `None` when it does not end here.
-pub(super) fn end_of_nested(bytes: &[u8]) -> Option<usize> {
+pub(crate) fn end_of_nested(bytes: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {

@@ -79,8 +79,13 @@
 //! # fn main() {}
 //! ```
 
-mod chunk;
-mod csv;
+#![cfg_attr(
+    not(any(feature = "idv", feature = "datadings", feature = "ds")),
+    allow(dead_code, unused_imports, reason = "only what reads text is used then")
+)]
+
+pub(crate) mod chunk;
+pub(crate) mod csv;
 #[cfg(feature = "ds")]
 mod ds;
 #[cfg(feature = "datadings")]
@@ -91,10 +96,10 @@ mod fill;
 mod infer;
 #[cfg(feature = "idv")]
 mod inferred;
-mod json;
-mod number;
-mod place;
-mod record;
+pub(crate) mod json;
+pub(crate) mod number;
+pub(crate) mod place;
+pub(crate) mod record;
 #[cfg(feature = "datadings")]
 mod samples;
 #[cfg(feature = "idv")]
@@ -131,7 +136,7 @@ pub use typed::{Take, column_names};
 const RECORDS: u64 = 8192;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(crate) enum Form {
     JsonLines,
     Csv,
 }
@@ -148,13 +153,15 @@ impl Form {
 
 /// How the inputs are read.
 #[derive(Debug, Clone)]
-struct Options {
-    form: Form,
-    delimiter: u8,
-    header: bool,
-    threads: usize,
+pub(crate) struct Options {
+    pub(crate) form: Form,
+    pub(crate) delimiter: u8,
+    pub(crate) header: bool,
+    /// CSV without anything in it is a table without columns, also where there should be a header.
+    pub(crate) may_be_empty: bool,
+    pub(crate) threads: usize,
     /// Bytes that are looked at for the ends of records.
-    window: u64,
+    pub(crate) window: u64,
 }
 
 /// A table in text files, one after another.
@@ -193,7 +200,14 @@ impl TextTable {
     fn new(form: Form) -> Self {
         Self {
             inputs: Vec::new(),
-            options: Options { form, delimiter: b',', header: true, threads: 0, window: chunk::WINDOW },
+            options: Options {
+                form,
+                delimiter: b',',
+                header: true,
+                may_be_empty: false,
+                threads: 0,
+                window: chunk::WINDOW,
+            },
         }
     }
 

@@ -5,7 +5,7 @@ const EXACT: i128 = 1 << 53;
 
 /// A number's text, understood as far as its column's type depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Number {
+pub(crate) enum Number {
     /// Digits alone. What 128 bits do not hold is their greatest or least.
     Integer {
         value: i128,
@@ -19,7 +19,7 @@ pub(super) enum Number {
 }
 
 /// Understands a text that has the syntax of a number.
-pub(super) fn number(text: &str) -> Number {
+pub(crate) fn number(text: &str) -> Number {
     if text.len() < 16
         && let Ok(value) = text.parse::<i64>()
     {
@@ -56,7 +56,7 @@ fn is_exact(value: i128) -> bool {
 
 /// Whether a cell is a number: digits, perhaps a minus, a point, an exponent. `+1` and `007` are none: they would not come
 /// back as they were.
-pub(super) fn is_number(text: &str) -> bool {
+pub(crate) fn is_number(text: &str) -> bool {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let rest = text.strip_prefix('-').unwrap_or(text);
     let whole = digits(rest);
@@ -83,7 +83,7 @@ pub(super) fn is_number(text: &str) -> bool {
 }
 
 /// The words that floats are printed as when they are no number.
-pub(super) fn is_float_word(text: &str) -> bool {
+pub(crate) fn is_float_word(text: &str) -> bool {
     matches!(text, "NaN" | "Infinity" | "-Infinity")
 }
 

@@ -15,7 +15,7 @@ use super::place::Place;
 use super::{Form, Options};
 
 /// Who looks at records.
-pub(super) trait Look {
+pub(crate) trait Look {
     /// A record begins.
     fn begin(&mut self, place: Place);
     /// A member of an object: its value is a valid JSON text.
@@ -30,7 +30,7 @@ pub(super) trait Look {
 ///
 /// # Errors
 /// The first that is found, with its place; those of `look` get the place of the record.
-pub(super) fn records(
+pub(crate) fn records(
     chunk: &Chunk,
     options: &Options,
     cells: usize,
@@ -148,12 +148,12 @@ fn in_record(error: Error, place: Place) -> Error {
 
 /// A member that an object has already.
 #[cold]
-pub(super) fn duplicate() -> Error {
+pub(crate) fn duplicate() -> Error {
     Error::invalid("the member is there twice")
 }
 
 /// Shows the object that a text is.
-fn one(text: &str, what: &str, place: Place, look: &mut impl Look) -> Result<()> {
+pub(crate) fn one(text: &str, what: &str, place: Place, look: &mut impl Look) -> Result<()> {
     look.begin(place);
     object(text, what, place, look).and_then(|()| look.end()).map_err(|error| error.in_line(place.line).at(place.byte))
 }

@@ -1,0 +1,116 @@
+//! How large batches are.
+
+use arrow_array::{Array, RecordBatch};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
+use container_core::arrow::Pieces;
+
+/// The bytes that the rows of a batch take, about: of buffers that it shares with others, its own part.
+pub(crate) fn bytes_of(batch: &RecordBatch) -> usize {
+    batch.columns().iter().map(|column| array_bytes(&column.to_data())).fold(0, usize::saturating_add)
+}
+
+/// The same of one array.
+pub(crate) fn array_bytes(data: &ArrayData) -> usize {
+    let len = data.len();
+    let nulls = if data.nulls().is_some() { len / 8 } else { 0 };
+    let part = |children: usize, whole: usize, count: usize| match whole {
+        0 => 0,
+        // Children of lists are shared by slices: each has its part of them.
+        whole => (children as u128 * count as u128 / whole as u128).try_into().unwrap_or(usize::MAX),
+    };
+    let children = || data.child_data().iter().map(array_bytes).fold(0, usize::saturating_add);
+    let own = match data.data_type() {
+        DataType::Struct(_) | DataType::Union(..) => {
+            let children = data.child_data().iter().map(|child| part(array_bytes(child), child.len(), len));
+            children.fold(len, usize::saturating_add)
+        }
+        DataType::List(_) | DataType::Map(..) => {
+            let offsets = data.buffers().first().map(|buffer| buffer.typed_data::<i32>()).unwrap_or_default();
+            let at = |index: usize| offsets.get(data.offset() + index).and_then(|&at| usize::try_from(at).ok());
+            let count = at(len).unwrap_or(0).saturating_sub(at(0).unwrap_or(0));
+            let whole = data.child_data().first().map_or(0, ArrayData::len);
+            part(children(), whole, count).saturating_add(len * 4)
+        }
+        DataType::LargeList(_) => {
+            let offsets = data.buffers().first().map(|buffer| buffer.typed_data::<i64>()).unwrap_or_default();
+            let at = |index: usize| offsets.get(data.offset() + index).and_then(|&at| usize::try_from(at).ok());
+            let count = at(len).unwrap_or(0).saturating_sub(at(0).unwrap_or(0));
+            let whole = data.child_data().first().map_or(0, ArrayData::len);
+            part(children(), whole, count).saturating_add(len * 8)
+        }
+        DataType::FixedSizeList(_, width) => {
+            let count = len.saturating_mul(usize::try_from(*width).unwrap_or(0));
+            part(children(), data.child_data().first().map_or(0, ArrayData::len), count)
+        }
+        DataType::Dictionary(key, _) => {
+            // The values are there once, however many batches have them.
+            len.saturating_mul(key.primitive_width().unwrap_or(4))
+        }
+        DataType::Utf8View | DataType::BinaryView => {
+            let views = data.buffers().first().map(|buffer| buffer.typed_data::<u128>()).unwrap_or_default();
+            let views = views.get(data.offset()..data.offset() + len).unwrap_or_default();
+            // The length is the lowest four bytes; twelve bytes and less lie in the view itself.
+            let lengths = views.iter().map(|view| usize::try_from(view & 0xFFFF_FFFF).unwrap_or(0));
+            lengths.map(|length| if length > 12 { 16 + length } else { 16 }).fold(0, usize::saturating_add)
+        }
+        DataType::ListView(_) | DataType::LargeListView(_) | DataType::RunEndEncoded(..) => {
+            children().saturating_add(len * 8)
+        }
+        _ => data.get_slice_memory_size().unwrap_or_else(|_| data.get_buffer_memory_size()),
+    };
+    own.saturating_add(nulls)
+}
+
+/// Cuts a batch so that its pieces have at most so many rows and about so many bytes, one row at least.
+pub(crate) fn pieces(batch: RecordBatch, rows: usize, bytes: usize) -> Pieces {
+    let count = batch.num_rows();
+    let size = bytes_of(&batch);
+    if size <= bytes {
+        return Pieces::new(batch, rows);
+    }
+    let fit = (bytes as u128 * count as u128 / size.max(1) as u128).try_into().unwrap_or(usize::MAX);
+    Pieces::new(batch, rows.min(fit))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::types::Int32Type;
+    use arrow_array::{ArrayRef, BinaryViewArray, Int64Array, ListArray, StringArray, StructArray};
+
+    use super::*;
+
+    fn of(array: &dyn Array) -> usize {
+        array_bytes(&array.to_data())
+    }
+
+    #[test]
+    fn a_slice_counts_its_own_part() {
+        let numbers = Int64Array::from_iter_values(0..1000);
+        assert_eq!((of(&numbers), of(&numbers.slice(10, 100))), (8000, 800));
+        let texts =
+            StringArray::from_iter_values((0..1000).map(|at| if at < 10 { "x".repeat(1000) } else { String::new() }));
+        assert_eq!((of(&texts.slice(0, 10)), of(&texts.slice(500, 10))), (10_044, 44));
+        let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(
+            (0..100).map(|n| Some(vec![Some(1); if n < 50 { 10 } else { 0 }])),
+        );
+        assert!(of(&lists.slice(0, 50)) >= 2000 && of(&lists.slice(50, 50)) <= 200, "{}", of(&lists.slice(50, 50)));
+        let views = BinaryViewArray::from_iter_values([vec![1_u8; 100], vec![1; 3]]);
+        assert_eq!((of(&views), of(&views.slice(1, 1))), (132, 16));
+        let column: ArrayRef = Arc::new(numbers);
+        let structs = StructArray::try_from(vec![("a", Arc::clone(&column)), ("b", column)]).unwrap();
+        assert!((1600..2000).contains(&of(&structs.slice(0, 100))), "{}", of(&structs.slice(0, 100)));
+    }
+
+    #[test]
+    fn batches_are_cut_by_bytes() {
+        let column: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
+        let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
+        let rows = |rows, bytes| pieces(batch.clone(), rows, bytes).map(|piece| piece.num_rows()).collect::<Vec<_>>();
+        assert_eq!(rows(600, 1 << 20), [600, 400]);
+        assert_eq!(rows(600, 2400), [300, 300, 300, 100]);
+        assert_eq!(rows(600, 0).len(), 1000);
+    }
+}

@@ -1,0 +1,61 @@
+//! Parquet and Arrow IPC as datadings: a sample of each row, with arrays of numpy where there are tensors.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use container_core::arrow::BatchWriter;
+use container_core::{Error, ErrorKind, Result};
+use datadings::arrow::{ArrowWriter, Keys, WriterOptions};
+use datadings::{WriterOptions as DatasetOptions, Written};
+
+use super::super::super::bar::Bar;
+use super::super::super::env::Opener;
+use super::super::super::inputs::Place;
+use super::super::super::pour::Poured;
+use super::super::super::report::Lost;
+use super::super::{Arguments, wanted};
+use super::inputs::{Beside, How, Joined};
+use super::pour;
+
+/// The column that is a sample's key.
+const KEY: &str = "key";
+
+/// Writes the rows of all inputs, each with the columns it has, to a dataset.
+pub(in super::super) fn write(
+    arguments: &Arguments,
+    places: &[Place],
+    opener: &mut Opener<'_>,
+    (path, dataset, keys): (&Path, DatasetOptions, Keys),
+    bar: &Bar,
+    poured: &mut Poured,
+) -> Result<Written> {
+    // The key is read, too, where other columns are chosen.
+    let beside = match &keys {
+        Keys::Key => Some(Beside { name: KEY.to_owned(), first: true }),
+        Keys::Column(name) => Some(Beside { name: name.clone(), first: false }),
+        Keys::Number => None,
+    };
+    let how = How { apart: true, beside: beside.as_ref(), ..How::default() };
+    let joined = Joined::open_with(arguments, places, opener, &how)?;
+    let options = WriterOptions::default()
+        .with_only_key(joined.has_beside)
+        .with_first_row(wanted(&arguments.selection).start)
+        .with_keys(keys)
+        .with_dataset(dataset);
+    let named = |error: Error| match joined.inputs.first() {
+        Some(input) if error.kind() != ErrorKind::Io => error.in_file(input.name.clone()),
+        _ => error,
+    };
+    let mut schema = Arc::clone(&joined.schema);
+    let mut writer = ArrowWriter::create(path, Arc::clone(&schema), options).map_err(named)?;
+    pour(arguments, &joined, bar, poured, &mut |batch| {
+        if batch.schema_ref() != &schema {
+            schema = batch.schema();
+            writer.change_schema(Arc::clone(&schema))?;
+        }
+        writer.write(batch)
+    })?;
+    let (written, losses) = writer.finish_dataset()?;
+    poured.lost.extend(losses.into_iter().map(|loss| Lost { file: None, loss }));
+    Ok(written)
+}

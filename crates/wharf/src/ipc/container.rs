@@ -1,0 +1,215 @@
+//! What `container-core` asks of a container.
+
+use std::sync::Arc;
+
+use arrow_schema::{FieldRef, SchemaRef};
+use container_core::arrow::{ArrowTable, BatchReader, BatchScan};
+use container_core::{
+    ColumnInfo, Container, Error, Finding, Format, Input, OpenOptions, Probe, Recognition, Result, Rows, Scan, Table,
+    Unit, VerifyOptions,
+};
+use serde_json::{Map, Value};
+
+use super::FORMAT_NAME;
+use super::read::{Batches, Reader};
+use super::wire::{FEATHER_1, MAGIC, MARK};
+use crate::batches;
+
+/// Arrow IPC, files and streams, for tools that open anything.
+pub const FORMAT: &dyn Format = &Ipc;
+
+struct Ipc;
+
+impl Format for Ipc {
+    fn name(&self) -> &'static str {
+        FORMAT_NAME
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["arrow", "feather", "arrows", "ipc"]
+    }
+
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        if probe.head.starts_with(MAGIC) || probe.head.starts_with(FEATHER_1) || begins_stream(probe.head) {
+            Recognition::Content
+        } else if !probe.directory && probe.has_extension(self.extensions()) {
+            Recognition::Name
+        } else {
+            Recognition::No
+        }
+    }
+
+    fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
+        let Some(source) = input.source() else {
+            return Err(Error::usage("a directory is no Arrow file").in_format(FORMAT_NAME));
+        };
+        Ok(Box::new(IpcContainer::new(Reader::from_source(source.clone(), *options)?)))
+    }
+}
+
+/// True for the mark, a length that a schema may have, and a table of flatbuffers that lies within it.
+fn begins_stream(head: &[u8]) -> bool {
+    let number = |at: usize| {
+        let four = head.get(at..at + 4).and_then(|four| four.try_into().ok());
+        four.map(u32::from_le_bytes)
+    };
+    match (head.starts_with(&MARK), number(4), number(8)) {
+        (true, Some(length), Some(root)) => {
+            length % 8 == 0 && (16..1 << 30).contains(&length) && (4..length).contains(&root)
+        }
+        _ => false,
+    }
+}
+
+/// A [`Reader`] as a [`Container`] with one table, `rows`.
+pub struct IpcContainer {
+    reader: Reader,
+    columns: Vec<ColumnInfo>,
+    fields: Vec<FieldRef>,
+    names: Arc<[String]>,
+}
+
+impl IpcContainer {
+    /// The container of a reader.
+    #[must_use]
+    pub fn new(reader: Reader) -> Self {
+        let (columns, fields) = batches::describe(reader.schema());
+        let names = columns.iter().map(|column| column.name.clone()).collect();
+        Self { reader, columns, fields, names }
+    }
+
+    /// The reader.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    fn choose(&self, scan: &BatchScan) -> Result<batches::Chosen> {
+        let metadata = self.reader.schema().metadata();
+        batches::choose(&self.fields, metadata, self.reader.row_count(), scan)
+            .map_err(|error| error.in_format(FORMAT_NAME))
+    }
+}
+
+impl Container for IpcContainer {
+    fn format(&self) -> &'static str {
+        FORMAT_NAME
+    }
+
+    fn version(&self) -> String {
+        self.reader.index.version.variant_name().unwrap_or("unknown").to_owned()
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        let index = &self.reader.index;
+        let mut details = Map::new();
+        details.insert("bytes".to_owned(), self.reader.source().len().into());
+        details.insert("form".to_owned(), if index.is_file { "file" } else { "stream" }.into());
+        details.insert("batches".to_owned(), index.batches.len().into());
+        details.insert("dictionaries".to_owned(), index.dictionaries.len().into());
+        details.insert("compression".to_owned(), index.compression.unwrap_or("none").into());
+        let mut pairs: Vec<_> = index.metadata.iter().chain(index.schema.metadata()).collect();
+        pairs.sort();
+        let pairs: Map<String, Value> =
+            pairs.into_iter().map(|(key, value)| (key.clone(), batches::json_or_text(value))).collect();
+        if !pairs.is_empty() {
+            details.insert("metadata".to_owned(), pairs.into());
+        }
+        details
+    }
+
+    fn tables(&self) -> Vec<&dyn Table> {
+        vec![self]
+    }
+
+    fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
+        let index = &self.reader.index;
+        if let Some(progress) = &options.progress {
+            progress.begin(Unit::Rows, Some(index.rows()));
+        }
+        let all: Vec<usize> = (0..self.columns.len()).collect();
+        let mut decoder = self.reader.decoder(&all);
+        let mut tell = |error: Error| report(Finding::error(error.in_format(FORMAT_NAME)));
+        for (batch, placed) in index.batches.iter().enumerate() {
+            // Each dictionary is told of once; batches that lack it follow.
+            while let Err(error) = decoder.prepare(&self.reader, batch) {
+                tell(error);
+            }
+            if let Err(error) = decoder.decode(&self.reader, batch) {
+                let columns = self.reader.damaged(batch, &all, usize::MAX);
+                match columns.is_empty() {
+                    true => tell(error),
+                    false => columns.into_iter().for_each(|(column, error)| {
+                        tell(
+                            error.in_block(batch as u64).in_column(self.names.get(column).cloned().unwrap_or_default()),
+                        );
+                    }),
+                }
+            }
+            if let Some(progress) = &options.progress {
+                progress.advance(placed.rows);
+            }
+        }
+        while let Err(error) = decoder.prepare(&self.reader, usize::MAX) {
+            tell(error);
+        }
+        let left = self.reader.source().len().saturating_sub(index.end);
+        if !index.is_file && left > 0 {
+            let error = Error::invalid(format!("behind the end of the stream are {left} bytes")).at(index.end);
+            report(Finding::warning(error.in_format(FORMAT_NAME)));
+        }
+        Ok(())
+    }
+}
+
+impl Table for IpcContainer {
+    fn name(&self) -> &'static str {
+        "rows"
+    }
+
+    fn columns(&self) -> &[ColumnInfo] {
+        &self.columns
+    }
+
+    fn survey(&self) -> Result<()> {
+        Ok(()) // the schema has them all
+    }
+
+    fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
+        let missing = || Error::usage(format!("there is no column {index}")).in_format(FORMAT_NAME);
+        let field = self.fields.get(index).ok_or_else(missing)?;
+        let mut details = Map::new();
+        let own = batches::metadata(field);
+        if !own.is_empty() {
+            details.insert("metadata".to_owned(), own.into());
+        }
+        Ok(details)
+    }
+
+    fn len(&self) -> Option<u64> {
+        Some(self.reader.row_count())
+    }
+
+    fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
+        batches::rows(self, scan).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    fn find(&self, _key: &str) -> Result<Option<u64>> {
+        Err(Error::usage("rows of an Arrow file have no keys: ask for a row by its number").in_format(FORMAT_NAME))
+    }
+
+    fn arrow(&self) -> Option<&dyn ArrowTable> {
+        Some(self)
+    }
+}
+
+impl ArrowTable for IpcContainer {
+    fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
+        Ok(self.choose(scan)?.schema)
+    }
+
+    fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
+        let chosen = self.choose(scan)?;
+        Ok(Box::new(Batches::new(self.reader.clone(), chosen, Arc::clone(&self.names), scan)))
+    }
+}

@@ -1,0 +1,183 @@
+//! Dictionaries of many batches as one that grows: a file of Arrow IPC has no more than one for each column.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, UInt64Array, make_array};
+use arrow_buffer::ArrowNativeType;
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType};
+use arrow_select::concat::concat;
+use arrow_select::take::take;
+use container_core::arrow::from_arrow;
+use container_core::{Error, Result};
+
+/// The dictionaries of a file so far, by the place of their array in the schema.
+#[derive(Debug, Default)]
+pub(super) struct Dictionaries(HashMap<Vec<usize>, Known>);
+
+#[derive(Debug)]
+struct Known {
+    /// All values so far.
+    values: ArrayRef,
+    /// Where each stands; empty before the first time that it is asked.
+    places: HashMap<Option<Vec<u8>>, u64>,
+    /// The dictionary that came last, and where its values stand; `None` for where they stood.
+    last: (ArrayData, Option<Vec<u64>>),
+}
+
+impl Dictionaries {
+    /// The columns of a batch, keys counted in the joined dictionaries.
+    pub(super) fn join(&mut self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        let schema = batch.schema();
+        let mut columns = Vec::with_capacity(batch.num_columns());
+        for (index, (field, column)) in schema.fields().iter().zip(batch.columns()).enumerate() {
+            let joined = self.array(column, &mut vec![index]).map_err(|error| error.in_column(field.name().clone()))?;
+            columns.push(joined.unwrap_or_else(|| Arc::clone(column)));
+        }
+        Ok(columns)
+    }
+
+    /// `None` where nothing has to be changed.
+    fn array(&mut self, array: &ArrayRef, path: &mut Vec<usize>) -> Result<Option<ArrayRef>> {
+        if let DataType::Dictionary(key, _) = array.data_type() {
+            return match **key {
+                DataType::Int8 => self.dictionary::<Int8Type>(array, path),
+                DataType::Int16 => self.dictionary::<Int16Type>(array, path),
+                DataType::Int32 => self.dictionary::<Int32Type>(array, path),
+                DataType::Int64 => self.dictionary::<Int64Type>(array, path),
+                DataType::UInt8 => self.dictionary::<UInt8Type>(array, path),
+                DataType::UInt16 => self.dictionary::<UInt16Type>(array, path),
+                DataType::UInt32 => self.dictionary::<UInt32Type>(array, path),
+                _ => self.dictionary::<UInt64Type>(array, path),
+            };
+        }
+        if !array.data_type().is_nested() {
+            return Ok(None);
+        }
+        let data = array.to_data();
+        let mut children = Vec::with_capacity(data.child_data().len());
+        let mut changed = false;
+        for (index, child) in data.child_data().iter().enumerate() {
+            path.push(index);
+            let joined = self.array(&make_array(child.clone()), path)?;
+            path.pop();
+            changed |= joined.is_some();
+            children.push(joined.map_or_else(|| child.clone(), |joined| joined.to_data()));
+        }
+        if !changed {
+            return Ok(None);
+        }
+        let data = data.into_builder().child_data(children).build().map_err(from_arrow)?;
+        Ok(Some(make_array(data)))
+    }
+
+    fn dictionary<K: ArrowDictionaryKeyType>(&mut self, array: &ArrayRef, path: &[usize]) -> Result<Option<ArrayRef>> {
+        let array = array.as_dictionary::<K>();
+        let incoming = array.values();
+        let data = incoming.to_data();
+        let Some(known) = self.0.get_mut(path) else {
+            let known = Known { values: Arc::clone(incoming), places: HashMap::new(), last: (data, None) };
+            self.0.insert(path.to_vec(), known);
+            return Ok(None);
+        };
+        known.see(incoming, data)?;
+        let moved = match &known.last.1 {
+            None => array.keys().clone(),
+            Some(places) => {
+                // A key under a null may be any number.
+                let place = |key: K::Native| key.to_usize().and_then(|key| places.get(key)).copied().unwrap_or(0);
+                let keys = array.keys().try_unary::<_, K, ArrowError>(|key| {
+                    let place = usize::try_from(place(key)).unwrap_or(usize::MAX);
+                    K::Native::from_usize(place).ok_or(ArrowError::DictionaryKeyOverflowError)
+                });
+                keys.map_err(|_| too_many(&known.values, array.keys()))?
+            }
+        };
+        let joined = DictionaryArray::<K>::try_new(moved, Arc::clone(&known.values));
+        Ok(Some(Arc::new(joined.map_err(from_arrow)?)))
+    }
+}
+
+#[cold]
+fn too_many<K: ArrowDictionaryKeyType>(values: &ArrayRef, keys: &PrimitiveArray<K>) -> Error {
+    let detail = format!(
+        "the dictionaries of the batches have {} values together, more than keys of {} can count; a stream can have one for each batch",
+        values.len(),
+        keys.data_type()
+    );
+    Error::unsupported(detail)
+}
+
+impl Known {
+    /// Takes in the values of a dictionary.
+    fn see(&mut self, incoming: &ArrayRef, data: ArrayData) -> Result<()> {
+        if ArrayData::ptr_eq(&self.last.0, &data) {
+            return Ok(());
+        }
+        let known = self.values.len();
+        if data.len() >= known && data.slice(0, known) == self.values.to_data() {
+            // It is the same, or has grown.
+            self.values = Arc::clone(incoming);
+            self.places.clear();
+            self.last = (data, None);
+            return Ok(());
+        }
+        if self.places.is_empty() {
+            // Where a value stands twice, its first place counts.
+            for place in 0..known {
+                if let Some(key) = key_of(&self.values, place) {
+                    self.places.entry(key).or_insert(place as u64);
+                }
+            }
+        }
+        let mut places = Vec::with_capacity(incoming.len());
+        let mut fresh: Vec<u64> = Vec::new();
+        for index in 0..incoming.len() {
+            let next = (known + fresh.len()) as u64;
+            let place = match key_of(incoming, index) {
+                Some(key) => *self.places.entry(key).or_insert(next),
+                // Values that cannot be compared are appended.
+                None => next,
+            };
+            if place == next {
+                fresh.push(index as u64);
+            }
+            places.push(place);
+        }
+        if !fresh.is_empty() {
+            let fresh = take(incoming, &UInt64Array::from(fresh), None).map_err(from_arrow)?;
+            self.values = concat(&[&self.values, &fresh]).map_err(from_arrow)?;
+        }
+        self.last = (data, Some(places));
+        Ok(())
+    }
+}
+
+/// What two values have in common that are the same; the inner `None` for null, the outer one for types that are not compared.
+#[expect(clippy::option_option, reason = "a null is a value, too")]
+fn key_of(values: &ArrayRef, index: usize) -> Option<Option<Vec<u8>>> {
+    if values.is_null(index) {
+        return Some(None);
+    }
+    let bytes = match values.data_type() {
+        DataType::Utf8 => values.as_string::<i32>().value(index).as_bytes(),
+        DataType::LargeUtf8 => values.as_string::<i64>().value(index).as_bytes(),
+        DataType::Utf8View => values.as_string_view().value(index).as_bytes(),
+        DataType::Binary => values.as_binary::<i32>().value(index),
+        DataType::LargeBinary => values.as_binary::<i64>().value(index),
+        DataType::BinaryView => values.as_binary_view().value(index),
+        DataType::FixedSizeBinary(_) => values.as_fixed_size_binary().value(index),
+        kind => {
+            let width = kind.primitive_width()?;
+            let data = values.slice(index, 1).to_data();
+            let bytes = data.buffers().first()?.as_slice();
+            return Some(Some(bytes.get(data.offset() * width..(data.offset() + 1) * width)?.to_vec()));
+        }
+    };
+    Some(Some(bytes.to_vec()))
+}

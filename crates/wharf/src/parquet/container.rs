@@ -1,0 +1,190 @@
+//! What `container-core` asks of a container.
+
+use std::sync::Arc;
+
+use arrow_schema::{FieldRef, SchemaRef};
+use container_core::arrow::{ArrowTable, BatchReader, BatchScan};
+use container_core::{
+    ColumnInfo, Container, Error, Finding, Format, Input, OpenOptions, Probe, Progress, Recognition, Result, Rows,
+    Scan, Table, Unit, VerifyOptions,
+};
+use serde_json::{Map, Value};
+
+use super::footer::{ENCRYPTED, MAGIC};
+use super::read::{Batches, Reader, in_group};
+use super::source::from_arrow;
+use super::{FORMAT_NAME, describe};
+use crate::batches::{self, Workers, guarded};
+
+/// Parquet, for tools that open anything.
+pub const FORMAT: &dyn Format = &Parquet;
+
+struct Parquet;
+
+impl Format for Parquet {
+    fn name(&self) -> &'static str {
+        FORMAT_NAME
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["parquet", "pq"]
+    }
+
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        // A file cut short has the mark at its beginning alone: that it is one is said all the same, and then what is wrong.
+        if probe.head.starts_with(MAGIC) || probe.head.starts_with(ENCRYPTED) {
+            Recognition::Content
+        } else if !probe.directory && probe.has_extension(self.extensions()) {
+            Recognition::Name
+        } else {
+            Recognition::No
+        }
+    }
+
+    fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
+        let Some(source) = input.source() else {
+            return Err(Error::usage("a directory is no Parquet file: give its files").in_format(FORMAT_NAME));
+        };
+        Ok(Box::new(ParquetContainer::new(Reader::from_source(source.clone(), *options)?)))
+    }
+}
+
+/// A [`Reader`] as a [`Container`] with one table, `rows`.
+pub struct ParquetContainer {
+    reader: Reader,
+    columns: Vec<ColumnInfo>,
+    fields: Vec<FieldRef>,
+    names: Arc<[String]>,
+}
+
+impl ParquetContainer {
+    /// The container of a reader.
+    #[must_use]
+    pub fn new(reader: Reader) -> Self {
+        let (columns, fields) = batches::describe(reader.schema());
+        let names = columns.iter().map(|column| column.name.clone()).collect();
+        Self { reader, columns, fields, names }
+    }
+
+    /// The reader.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    fn choose(&self, scan: &BatchScan) -> Result<batches::Chosen> {
+        let metadata = self.reader.schema().metadata();
+        batches::choose(&self.fields, metadata, self.reader.row_count(), scan)
+            .map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    /// Reads all of a column in a row group, and says what is wrong.
+    fn check(&self, group: usize, column: usize) -> Result<()> {
+        let rows = self.reader.group_rows(group);
+        let count = rows.end - rows.start;
+        let reader = self.reader.columns(group, &[column], 0..count, 8192)?;
+        let mut found = 0_u64;
+        guarded("the column", || {
+            reader.into_iter().try_for_each(|batch| {
+                found += batch.map_err(from_arrow)?.num_rows() as u64;
+                Ok(())
+            })
+        })?;
+        if found == count {
+            return Ok(());
+        }
+        Err(Error::invalid(format!("the row group says it has {count} rows, the column has {found}")))
+    }
+}
+
+impl Container for ParquetContainer {
+    fn format(&self) -> &'static str {
+        FORMAT_NAME
+    }
+
+    fn version(&self) -> String {
+        self.reader.metadata().file_metadata().version().to_string()
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        describe::file(&self.reader)
+    }
+
+    fn tables(&self) -> Vec<&dyn Table> {
+        vec![self]
+    }
+
+    fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
+        let workers = Workers::new(options.threads);
+        let said = self.reader.metadata().file_metadata().num_rows();
+        if u64::try_from(said) != Ok(self.reader.row_count()) {
+            let detail = format!("the footer says {said} rows, its row groups {}", self.reader.row_count());
+            report(Finding::error(Error::invalid(detail).in_format(FORMAT_NAME)));
+        }
+        if let Some(progress) = &options.progress {
+            progress.begin(Unit::Rows, Some(self.reader.row_count()));
+        }
+        for group in 0..self.reader.group_count() {
+            let columns: Vec<usize> = (0..self.columns.len()).collect();
+            let checked = workers.map(columns, |column| self.check(group, column));
+            for (error, column) in checked.into_iter().zip(&self.columns) {
+                if let Err(error) = error {
+                    report(Finding::error(in_group(group)(error.in_column(column.name.clone()))));
+                }
+            }
+            if let Some(progress) = &options.progress {
+                let rows = self.reader.group_rows(group);
+                Progress::advance(progress.as_ref(), rows.end - rows.start);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Table for ParquetContainer {
+    fn name(&self) -> &'static str {
+        "rows"
+    }
+
+    fn columns(&self) -> &[ColumnInfo] {
+        &self.columns
+    }
+
+    fn survey(&self) -> Result<()> {
+        Ok(()) // the footer has them all
+    }
+
+    fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
+        if index >= self.columns.len() {
+            return Err(Error::usage(format!("there is no column {index}")).in_format(FORMAT_NAME));
+        }
+        describe::column(&self.reader, index)
+    }
+
+    fn len(&self) -> Option<u64> {
+        Some(self.reader.row_count())
+    }
+
+    fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
+        batches::rows(self, scan).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    fn find(&self, _key: &str) -> Result<Option<u64>> {
+        Err(Error::usage("rows of a Parquet file have no keys: ask for a row by its number").in_format(FORMAT_NAME))
+    }
+
+    fn arrow(&self) -> Option<&dyn ArrowTable> {
+        Some(self)
+    }
+}
+
+impl ArrowTable for ParquetContainer {
+    fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
+        Ok(self.choose(scan)?.schema)
+    }
+
+    fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
+        let chosen = self.choose(scan)?;
+        Ok(Box::new(Batches::new(self.reader.clone(), chosen, Arc::clone(&self.names), scan)))
+    }
+}

@@ -1,0 +1,250 @@
+//! What `info` shows of a Parquet file: of the whole, and of a column.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use container_core::Result;
+use parquet::arrow::ARROW_SCHEMA_META_KEY;
+use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::statistics::Statistics;
+use parquet::schema::types::ColumnDescriptor;
+use serde_json::{Map, Value};
+
+use super::read::Reader;
+use crate::batches::{json_or_text, metadata};
+
+/// Of the file as a whole.
+pub(super) fn file(reader: &Reader) -> Map<String, Value> {
+    let file = reader.metadata().file_metadata();
+    let mut details = Map::new();
+    details.insert("bytes".to_owned(), reader.source().len().into());
+    if let Some(writer) = file.created_by() {
+        details.insert("created_by".to_owned(), writer.into());
+    }
+    details.insert("row_groups".to_owned(), reader.group_count().into());
+    let pairs = file.key_value_metadata().into_iter().flatten().filter(|pair| pair.key != ARROW_SCHEMA_META_KEY);
+    let mut pairs: Map<String, Value> =
+        pairs.map(|pair| (pair.key.clone(), pair.value.as_deref().map_or(Value::Null, json_or_text))).collect();
+    for (key, value) in reader.schema().metadata().iter() {
+        if !pairs.contains_key(key) {
+            pairs.insert(key.clone(), json_or_text(value));
+        }
+    }
+    if !pairs.is_empty() {
+        details.insert("metadata".to_owned(), pairs.into());
+    }
+    details
+}
+
+/// Of a column, over all row groups.
+pub(super) fn column(reader: &Reader, index: usize) -> Result<Map<String, Value>> {
+    let mut details = Map::new();
+    let leaves: Vec<usize> = reader.leaves(index).collect();
+    let schema = reader.metadata().file_metadata().schema_descr();
+    if let [leaf] = leaves.as_slice()
+        && let Some(descriptor) = schema.columns().get(*leaf)
+    {
+        details.insert("physical".to_owned(), physical(descriptor).into());
+        if let Some(logical) = logical(descriptor) {
+            details.insert("logical".to_owned(), logical.into());
+        }
+    } else {
+        details.insert("leaves".to_owned(), leaves.len().into());
+    }
+    let chunks = || {
+        let groups = reader.metadata().row_groups().iter();
+        groups.flat_map(|group| leaves.iter().filter_map(|leaf| group.columns().get(*leaf)))
+    };
+    let names = |name: &dyn Fn(&ColumnChunkMetaData) -> Vec<String>| -> Value {
+        let all: BTreeSet<String> = chunks().flat_map(name).collect();
+        all.into_iter().collect::<Vec<_>>().join(" ").into()
+    };
+    if chunks().next().is_some() {
+        let word = |word: String| word.split('(').next().unwrap_or_default().to_lowercase();
+        details.insert(
+            "compression".to_owned(),
+            names(&|chunk| vec![word(chunk.compression_codec().to_string()).replace("uncompressed", "none")]),
+        );
+        details.insert(
+            "encodings".to_owned(),
+            names(&|chunk| chunk.encodings().map(|kind| word(format!("{kind:?}"))).collect()),
+        );
+    }
+    let sum = |size: &dyn Fn(&ColumnChunkMetaData) -> i64| -> Value {
+        chunks().map(|chunk| u64::try_from(size(chunk)).unwrap_or(0)).fold(0, u64::saturating_add).into()
+    };
+    details.insert("bytes".to_owned(), sum(&ColumnChunkMetaData::compressed_size));
+    details.insert("decompressed_bytes".to_owned(), sum(&ColumnChunkMetaData::uncompressed_size));
+    let field = reader.schema().fields().get(index);
+    // Those of a list would be of its items.
+    if let [leaf] = leaves.as_slice()
+        && let Some(descriptor) = schema.columns().get(*leaf)
+        && field.is_some_and(|field| !field.data_type().is_nested())
+    {
+        statistics(&chunks().map(ColumnChunkMetaData::statistics).collect::<Vec<_>>(), descriptor, &mut details);
+    }
+    let own = field.map(|field| metadata(field)).unwrap_or_default();
+    if !own.is_empty() {
+        details.insert("metadata".to_owned(), own.into());
+    }
+    Ok(details)
+}
+
+fn physical(column: &ColumnDescriptor) -> String {
+    match column.physical_type() {
+        Type::FIXED_LEN_BYTE_ARRAY => format!("fixed_len_byte_array({})", column.type_length()),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
+fn logical(column: &ColumnDescriptor) -> Option<String> {
+    let unit = |unit: &TimeUnit| format!("{unit:?}").to_lowercase();
+    let utc = |utc: bool| if utc { "utc" } else { "local" };
+    match column.logical_type_ref() {
+        Some(LogicalType::Integer(of)) => Some(format!("{}int{}", if of.is_signed { "" } else { "u" }, of.bit_width)),
+        Some(LogicalType::Decimal(of)) => Some(format!("decimal({}, {})", of.precision, of.scale)),
+        Some(LogicalType::Time(of)) => Some(format!("time({}, {})", unit(&of.unit), utc(of.is_adjusted_to_u_t_c))),
+        Some(LogicalType::Timestamp(of)) => {
+            Some(format!("timestamp({}, {})", unit(&of.unit), utc(of.is_adjusted_to_u_t_c)))
+        }
+        Some(other) => {
+            let name = format!("{other:?}");
+            name.split(['(', ' ', '{']).next().map(str::to_lowercase)
+        }
+        None => match column.converted_type() {
+            ConvertedType::NONE => None,
+            other => Some(format!("{other:?}").to_lowercase()),
+        },
+    }
+}
+
+/// Nulls, and the smallest and the largest value where they are plain numbers or text.
+fn statistics(all: &[Option<&Statistics>], column: &ColumnDescriptor, details: &mut Map<String, Value>) {
+    let nulls: Option<u64> = all.iter().map(|found| found.and_then(Statistics::null_count_opt)).sum();
+    if let Some(nulls) = nulls.filter(|_| !all.is_empty()) {
+        details.insert("nulls".to_owned(), nulls.into());
+    }
+    let kind = Kind::of(column);
+    let extreme = |wanted: Ordering| -> Option<Value> {
+        let kind = kind?;
+        let mut best: Option<Plain> = None;
+        for found in all {
+            let found = (*found)?;
+            let valued = match wanted {
+                Ordering::Less => kind.read(found.min_bytes_opt()),
+                _ => kind.read(found.max_bytes_opt()),
+            };
+            let Some(value) = valued else {
+                // A row group of nulls alone has no smallest value; another that tells none leaves it open.
+                if found.null_count_opt() == Some(0) || found.min_bytes_opt().is_some() {
+                    return None;
+                }
+                continue;
+            };
+            if best.as_ref().is_none_or(|best| value.partial_cmp(best) == Some(wanted)) {
+                best = Some(value);
+            }
+        }
+        best.and_then(Plain::json)
+    };
+    for (name, wanted) in [("min", Ordering::Less), ("max", Ordering::Greater)] {
+        if let Some(value) = extreme(wanted) {
+            details.insert(name.to_owned(), value);
+        }
+    }
+}
+
+/// Types whose smallest and largest values are shown.
+#[derive(Clone, Copy)]
+enum Kind {
+    Bool,
+    Int32,
+    Int64,
+    Uint32,
+    Uint64,
+    Float,
+    Double,
+    Text,
+}
+
+/// A value of them.
+#[derive(PartialEq, PartialOrd)]
+enum Plain {
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Float(f32),
+    Double(f64),
+    Text(String),
+}
+
+impl Kind {
+    fn of(column: &ColumnDescriptor) -> Option<Self> {
+        let plain = match column.logical_type_ref() {
+            None => column.converted_type() == ConvertedType::NONE || column.converted_type() == ConvertedType::UTF8,
+            Some(LogicalType::Integer(_) | LogicalType::String) => true,
+            Some(_) => false,
+        };
+        if !plain {
+            return None;
+        }
+        let unsigned = matches!(column.logical_type_ref(), Some(LogicalType::Integer(of)) if !of.is_signed);
+        let text = matches!(column.logical_type_ref(), Some(LogicalType::String))
+            || column.converted_type() == ConvertedType::UTF8;
+        match column.physical_type() {
+            Type::BOOLEAN => Some(Self::Bool),
+            Type::INT32 if unsigned => Some(Self::Uint32),
+            Type::INT64 if unsigned => Some(Self::Uint64),
+            Type::INT32 => Some(Self::Int32),
+            Type::INT64 => Some(Self::Int64),
+            Type::FLOAT => Some(Self::Float),
+            Type::DOUBLE => Some(Self::Double),
+            Type::BYTE_ARRAY if text => Some(Self::Text),
+            _ => None,
+        }
+    }
+
+    fn read(self, bytes: Option<&[u8]>) -> Option<Plain> {
+        let bytes = bytes?;
+        let four = || bytes.try_into().ok();
+        let eight = || bytes.try_into().ok();
+        Some(match self {
+            Self::Bool => Plain::Bool(bytes.first()? & 1 == 1),
+            Self::Int32 => Plain::Int(i32::from_le_bytes(four()?).into()),
+            Self::Uint32 => Plain::Uint(u32::from_le_bytes(four()?).into()),
+            Self::Float => Plain::Float(f32::from_le_bytes(four()?)),
+            Self::Int64 => Plain::Int(i64::from_le_bytes(eight()?)),
+            Self::Uint64 => Plain::Uint(u64::from_le_bytes(eight()?)),
+            Self::Double => Plain::Double(f64::from_le_bytes(eight()?)),
+            Self::Text => Plain::Text(String::from_utf8(bytes.to_vec()).ok()?),
+        })
+    }
+}
+
+impl Plain {
+    fn json(self) -> Option<Value> {
+        let float = |value: f64, digits: String| match value.is_finite() {
+            true => digits.parse().ok().map(Value::Number),
+            false => Some(
+                if value.is_nan() {
+                    "NaN"
+                } else if value > 0.0 {
+                    "Infinity"
+                } else {
+                    "-Infinity"
+                }
+                .into(),
+            ),
+        };
+        match self {
+            Self::Bool(value) => Some(value.into()),
+            Self::Int(value) => Some(value.into()),
+            Self::Uint(value) => Some(value.into()),
+            // An f32 by its own digits.
+            Self::Float(value) => float(value.into(), format!("{value:?}")),
+            Self::Double(value) => float(value, format!("{value:?}")),
+            Self::Text(value) => Some(value.into()),
+        }
+    }
+}

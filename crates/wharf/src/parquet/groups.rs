@@ -1,0 +1,145 @@
+//! Row groups that are encoded while others are gathered.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{Field, SchemaRef};
+use container_core::{Error, Result};
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
+
+use super::source::library;
+use super::units;
+use crate::batches::{Task, Workers, bytes_of, guarded};
+
+/// Bytes, in Arrow's form, of all row groups that are being encoded. One is always allowed.
+const MOST_BYTES: usize = 160 << 20;
+
+/// What columns are, and how they are stored: see [`units`].
+#[derive(Debug)]
+pub(super) struct Columns {
+    pub(super) schema: SchemaRef,
+    pub(super) stored: SchemaRef,
+}
+
+/// Batches of the next row group.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    batches: Vec<RecordBatch>,
+    /// Its first row.
+    first: u64,
+    rows: usize,
+    bytes: usize,
+}
+
+impl Gathered {
+    pub(super) fn push(&mut self, batch: RecordBatch) {
+        self.rows += batch.num_rows();
+        self.bytes = self.bytes.saturating_add(bytes_of(&batch));
+        self.batches.push(batch);
+    }
+
+    pub(super) fn batches(&self) -> &[RecordBatch] {
+        &self.batches
+    }
+
+    pub(super) const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes what there is; the next group begins behind it.
+    pub(super) fn take(&mut self) -> Self {
+        let next = Self { first: self.first + self.rows as u64, ..Self::default() };
+        std::mem::replace(self, next)
+    }
+
+    /// Encodes the rows, column by column.
+    fn encode(
+        &self,
+        columns: &Columns,
+        encoders: Vec<Vec<ArrowColumnWriter>>,
+        workers: &Workers,
+    ) -> Result<Vec<ArrowColumnChunk>> {
+        let fields = columns.schema.fields().iter().zip(columns.stored.fields());
+        let work: Vec<_> = encoders.into_iter().enumerate().zip(fields).collect();
+        let encoded = workers.map(work, |((column, mut encoders), (field, stored))| {
+            let mut row = self.first;
+            for batch in &self.batches {
+                let Some(array) = batch.columns().get(column) else { continue };
+                no_null(field, array, row)?;
+                let array = units::convert(array, stored.data_type(), row)?;
+                library("the values", || {
+                    let leaves = compute_leaves(stored, &array)?;
+                    leaves.iter().zip(&mut encoders).try_for_each(|(leaf, encoder)| encoder.write(leaf))
+                })?;
+                row += batch.num_rows() as u64;
+            }
+            let close = |encoder: ArrowColumnWriter| library("the column", || encoder.close());
+            encoders.into_iter().map(close).collect::<Result<Vec<_>>>()
+        });
+        let named = encoded.into_iter().zip(columns.schema.fields());
+        let chunks = named.map(|(chunks, field)| chunks.map_err(|error| error.in_column(field.name().clone())));
+        Ok(chunks.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+}
+
+/// Fails for a null in a column that the schema says has none.
+fn no_null(field: &Field, array: &dyn Array, first: u64) -> Result<()> {
+    let nulls = array.logical_nulls().filter(|nulls| !field.is_nullable() && nulls.null_count() > 0);
+    let Some(row) = nulls.and_then(|nulls| nulls.iter().position(|valid| !valid)) else { return Ok(()) };
+    Err(Error::invalid("a value is null in a column that has no nulls by its schema").in_row(first + row as u64))
+}
+
+/// Row groups that are being encoded, in order.
+#[derive(Default)]
+pub(super) struct Pending {
+    groups: VecDeque<Begun>,
+    bytes: usize,
+}
+
+struct Begun {
+    chunks: Task<Result<Vec<ArrowColumnChunk>>>,
+    bytes: usize,
+}
+
+impl Pending {
+    /// Has one to be written before this one is begun?
+    pub(super) fn is_full(&self, next: &Gathered, workers: usize) -> bool {
+        !self.groups.is_empty() && (self.groups.len() >= workers || self.bytes.saturating_add(next.bytes) > MOST_BYTES)
+    }
+
+    /// Has a group encoded.
+    pub(super) fn begin(
+        &mut self,
+        group: Gathered,
+        encoders: Vec<Vec<ArrowColumnWriter>>,
+        columns: &Arc<Columns>,
+        workers: &Arc<Workers>,
+    ) {
+        let bytes = group.bytes;
+        self.bytes = self.bytes.saturating_add(bytes);
+        let (columns, inner) = (Arc::clone(columns), Arc::clone(workers));
+        // A panic that nobody catches would end the process.
+        let chunks = workers.begin(move || guarded("the row group", || group.encode(&columns, encoders, &inner)));
+        self.groups.push_back(Begun { chunks, bytes });
+    }
+
+    /// Is the first group encoded, so that nobody would have to wait for it?
+    pub(super) fn is_done(&mut self) -> bool {
+        self.groups.front_mut().is_some_and(|group| group.chunks.is_done())
+    }
+
+    /// The columns of the first group, when they are encoded; none where there is no group.
+    pub(super) fn next(&mut self) -> Result<Option<Vec<ArrowColumnChunk>>> {
+        let Some(Begun { chunks, bytes }) = self.groups.pop_front() else { return Ok(None) };
+        self.bytes = self.bytes.saturating_sub(bytes);
+        match chunks.wait() {
+            Some(chunks) => chunks.map(Some),
+            None => Err(Error::usage("the thread that encodes a row group has ended")),
+        }
+    }
+}

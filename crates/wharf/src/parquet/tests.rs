@@ -1,0 +1,361 @@
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
+use container_core::arrow::{ArrowTable, BatchScan};
+use container_core::{Container, OpenOptions, Scan, Source, Table, VerifyOptions};
+
+use super::*;
+use crate::batches::samples;
+
+pub(super) fn write(batches: &[RecordBatch], options: WriterOptions) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), batches[0].schema(), options).unwrap();
+    for batch in batches {
+        writer.write(batch).unwrap();
+    }
+    writer.end().unwrap().0
+}
+
+pub(super) fn open(bytes: Vec<u8>) -> ParquetContainer {
+    ParquetContainer::new(Reader::from_source(Source::from(bytes), OpenOptions::default()).unwrap())
+}
+
+pub(super) fn read(container: &ParquetContainer, scan: &BatchScan) -> container_core::Result<RecordBatch> {
+    let mut batches = container.batches(scan)?;
+    let schema = batches.schema();
+    let mut all = Vec::new();
+    while let Some(batch) = batches.try_next()? {
+        assert!(batch.num_rows() <= scan.batch_rows && batch.num_rows() > 0);
+        assert_eq!(batch.schema(), schema);
+        all.push(batch);
+    }
+    assert_eq!(container.schema(scan)?, schema);
+    Ok(concat_batches(&schema, &all).unwrap())
+}
+
+pub(super) fn ints(from: i32, to: i32) -> RecordBatch {
+    let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(from..to));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values((from..to).map(|n| format!("text {n}"))));
+    RecordBatch::try_from_iter([("n", numbers), ("t", texts)]).unwrap()
+}
+
+#[test]
+fn every_type_comes_back_as_it_was() {
+    let rows = 2000;
+    let batch = samples::batch(samples::columns(rows));
+    for (compression, threads) in [
+        (Compression::None, 1),
+        (Compression::Snappy, 0),
+        (Compression::Lz4, 3),
+        (Compression::Gzip(1), 0),
+        (Compression::Zstd(1), 0),
+        (Compression::Brotli(1), 0),
+    ] {
+        let options = WriterOptions::default().with_compression(compression).with_threads(threads).with_group_rows(700);
+        let container = open(write(
+            &[batch.slice(0, 1), batch.slice(1, 900), batch.slice(901, 0), batch.slice(901, 1099)],
+            options,
+        ));
+        assert_eq!((container.len(), container.reader().group_count()), (Some(2000), 3));
+        for threads in [1, 0, 2] {
+            let scan = BatchScan::from(Scan::default().with_threads(threads)).with_batch_rows(333);
+            let found = read(&container, &scan).unwrap();
+            assert_eq!(found.schema(), batch.schema(), "{compression}");
+            for (field, (found, wanted)) in
+                batch.schema().fields().iter().zip(found.columns().iter().zip(batch.columns()))
+            {
+                assert_eq!(found, wanted, "{compression} {field}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_and_columns_are_chosen() {
+    let batch = samples::batch(samples::columns(1000));
+    let container = open(write(std::slice::from_ref(&batch), WriterOptions::default().with_group_rows(170)));
+    for (start, end) in [(0, 1000), (169, 171), (170, 340), (5, 6), (333, 999), (1000, 2000), (0, 0)] {
+        for threads in [0, 1] {
+            let columns = [46, 0, 13, 5];
+            let scan = Scan::default().with_rows(start..end).with_columns(columns).with_threads(threads);
+            let found = read(&container, &scan.into()).unwrap();
+            let wanted = batch.project(&columns).unwrap();
+            let count = usize::try_from(end.min(1000) - start.min(1000)).unwrap();
+            assert_eq!(found, wanted.slice(usize::try_from(start).unwrap(), count), "{start}..{end}");
+        }
+    }
+    let none = read(&container, &Scan::default().with_columns([]).with_rows(10..u64::MAX).into());
+    assert_eq!(none.unwrap().num_rows(), 990);
+}
+
+#[test]
+fn batches_are_bounded_by_bytes() {
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..1000).map(|n| format!("{n}").repeat(200))));
+    let batch = RecordBatch::try_from_iter([("t", texts)]).unwrap();
+    let container = open(write(std::slice::from_ref(&batch), WriterOptions::default()));
+    let scan = BatchScan::default().with_batch_bytes(10_000);
+    let mut batches = container.batches(&scan).unwrap();
+    let mut rows = 0;
+    while let Some(batch) = batches.try_next().unwrap() {
+        assert!(crate::batches::bytes_of(&batch) < 12_000);
+        rows += batch.num_rows();
+    }
+    assert_eq!(rows, 1000);
+}
+
+#[test]
+fn a_dictionary_in_the_file_does_not_make_batches_huge() {
+    // A text of 100 kB, 1000 times: 100 kB in the file.
+    let long = "x".repeat(100_000);
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..1000).map(|_| long.as_str())));
+    let batch = RecordBatch::try_from_iter([("t", texts)]).unwrap();
+    let bytes = write(std::slice::from_ref(&batch), WriterOptions::default().with_group_bytes(usize::MAX));
+    assert!(bytes.len() < 1 << 20);
+    let container = open(bytes);
+    let mut batches = container.batches(&BatchScan::default().with_batch_bytes(1 << 20)).unwrap();
+    let first = batches.try_next().unwrap().unwrap();
+    assert!((1..=12).contains(&first.num_rows()), "{}", first.num_rows());
+    assert!(first.column(0).get_buffer_memory_size() < 8 << 20, "{}", first.column(0).get_buffer_memory_size());
+}
+
+#[test]
+fn the_bytes_are_the_same_however_many_threads() {
+    let batch = samples::batch(samples::columns(3000));
+    let of = |threads| {
+        write(
+            &[batch.slice(0, 1500), batch.slice(1500, 1500)],
+            WriterOptions::default().with_threads(threads).with_group_rows(1024),
+        )
+    };
+    let alone = of(1);
+    assert!([0, 2, 7].into_iter().all(|threads| of(threads) == alone));
+}
+
+#[test]
+fn row_groups_end_by_rows_and_by_bytes_and_small_batches_are_joined() {
+    let groups = |batches: &[RecordBatch], options: WriterOptions| {
+        let container = open(write(batches, options));
+        let metadata = Arc::clone(container.reader().metadata());
+        metadata.row_groups().iter().map(|group| group.num_rows()).collect::<Vec<_>>()
+    };
+    let small: Vec<_> = (0..50).map(|n| ints(n * 10, n * 10 + 10)).collect();
+    assert_eq!(groups(&small, WriterOptions::default()), [500]);
+    assert_eq!(groups(&small, WriterOptions::default().with_group_rows(220)), [220, 220, 60]);
+    let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..1000));
+    let batch = RecordBatch::try_from_iter([("n", numbers)]).unwrap();
+    assert_eq!(groups(std::slice::from_ref(&batch), WriterOptions::default().with_group_bytes(1600)), [400, 400, 200]);
+    assert_eq!(groups(&[batch.slice(0, 3)], WriterOptions::default().with_group_bytes(0)), [1, 1, 1]);
+}
+
+#[test]
+fn no_rows_and_no_columns() {
+    let batch = samples::batch(samples::columns(3));
+    for batches in [vec![batch.slice(0, 0)], vec![batch.slice(0, 0); 3]] {
+        let container = open(write(&batches, WriterOptions::default()));
+        assert_eq!(container.len(), Some(0));
+        let found = read(&container, &BatchScan::default()).unwrap();
+        assert_eq!((found.num_rows(), found.schema()), (0, batch.schema()));
+        assert_eq!(findings(&container), [""; 0]);
+    }
+    let nothing = RecordBatch::new_empty(Arc::new(Schema::empty()));
+    let container = open(write(&[nothing], WriterOptions::default()));
+    assert_eq!((container.len(), container.columns().len()), (Some(0), 0));
+    let mut writer = Writer::new(Vec::new(), Arc::new(Schema::empty()), WriterOptions::default()).unwrap();
+    let rows = RecordBatch::try_new_with_options(
+        Arc::new(Schema::empty()),
+        vec![],
+        &arrow_array::RecordBatchOptions::new().with_row_count(Some(4)),
+    );
+    let error = writer.write(&rows.unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), "parquet: a Parquet file without columns has no rows");
+    assert_eq!(writer.end().err().unwrap().kind().name(), "usage");
+}
+
+#[test]
+fn what_parquet_has_no_type_for_is_refused_by_name() {
+    let refused = |field: Field| {
+        let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("good", DataType::Int32, true), field]));
+        Writer::new(Vec::new(), schema, WriterOptions::default()).err().unwrap()
+    };
+    for (field, _) in samples::odd_columns(1) {
+        let name = field.name().clone();
+        let error = refused(field.clone());
+        assert_eq!((error.kind().name(), error.position().column.as_deref()), ("unsupported", Some(&*name)), "{error}");
+        let nested = refused(Field::new("outer", DataType::List(Arc::new(field)), true));
+        assert_eq!(
+            (nested.kind().name(), nested.position().column.as_deref()),
+            ("unsupported", Some("outer")),
+            "{nested}"
+        );
+    }
+    let error = refused(Field::new("union", samples::odd_columns(1)[2].1.data_type().clone(), true));
+    assert_eq!(
+        error.to_string(),
+        "parquet: Parquet has no type for structs without members (Struct()) (column \"union\")"
+    );
+    let error = refused(Field::new("good", DataType::Utf8, true));
+    assert_eq!(
+        error.to_string(),
+        "parquet: the columns 0 and 1 have the same name, which Parquet files cannot have (column \"good\")"
+    );
+}
+
+#[test]
+fn names_that_differ_in_case_are_kept_and_told() {
+    let one: ArrayRef = Arc::new(Int32Array::from_iter_values(0..3));
+    let batch = RecordBatch::try_from_iter([("A", Arc::clone(&one)), ("b", Arc::clone(&one)), ("a", one)]).unwrap();
+    let mut writer = Writer::new(Vec::new(), batch.schema(), WriterOptions::default()).unwrap();
+    writer.write(&batch).unwrap();
+    let (bytes, notes) = writer.end().unwrap();
+    assert_eq!((notes.len(), notes[0].count), (1, 0));
+    assert_eq!(
+        notes[0].what,
+        "the columns \"A\" and \"a\" differ in case only: some readers of Parquet take them for one"
+    );
+    assert_eq!(read(&open(bytes), &BatchScan::default()).unwrap(), batch);
+}
+
+#[test]
+fn batches_of_another_schema_and_nulls_that_may_not_be_are_refused() {
+    let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("n", DataType::Int32, false)]));
+    let begin = || Writer::new(Vec::new(), Arc::clone(&schema), WriterOptions::default()).unwrap();
+    let batch = |name: &str, array: ArrayRef| RecordBatch::try_from_iter_with_nullable([(name, array, true)]).unwrap();
+    let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..5));
+    let error = begin().write(&batch("m", Arc::clone(&numbers))).unwrap_err();
+    assert_eq!(error.to_string(), "parquet: the batch has the column \"m\" where the file has another (column \"n\")");
+    let error = begin().write(&batch("n", Arc::new(StringArray::from(vec!["a"])))).unwrap_err();
+    assert_eq!(error.to_string(), "parquet: the batch has Utf8 where the file has Int32 (column \"n\")");
+    let mut writer = begin();
+    writer.write(&batch("n", numbers)).unwrap();
+    writer.write(&batch("n", Arc::new(Int32Array::from(vec![Some(1), Some(2), None])))).unwrap();
+    let error = writer.end().err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "parquet: a value is null in a column that has no nulls by its schema (row 7, column \"n\")"
+    );
+}
+
+#[test]
+fn a_column_that_is_there_twice_has_a_number() {
+    // Others write such files.
+    let one: ArrayRef = Arc::new(Int32Array::from_iter_values(0..3));
+    let two: ArrayRef = Arc::new(Int32Array::from_iter_values(3..6));
+    let batch = RecordBatch::try_new(
+        Arc::new(Schema::new(vec![Field::new("a", DataType::Int32, true), Field::new("a", DataType::Int32, true)])),
+        vec![one, Arc::clone(&two)],
+    )
+    .unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    let container = open(writer.into_inner().unwrap());
+    let names: Vec<_> = container.columns().iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["a", "a#2"]);
+    let found = read(&container, &Scan::default().with_columns([1]).into()).unwrap();
+    assert_eq!((found.schema().field(0).name().as_str(), found.column(0)), ("a#2", &two));
+}
+
+#[test]
+fn dictionaries_stay_dictionaries_over_row_groups() {
+    let words: DictionaryArray<Int32Type> =
+        (0..900).map(|n| Some(format!("w{}", n / 100))).collect::<Vec<_>>().iter().map(|w| w.as_deref()).collect();
+    let batch = RecordBatch::try_from_iter([("w", Arc::new(words) as ArrayRef)]).unwrap();
+    let container = open(write(std::slice::from_ref(&batch), WriterOptions::default().with_group_rows(300)));
+    let found = read(&container, &BatchScan::default()).unwrap();
+    assert_eq!(found.column(0).data_type(), batch.column(0).data_type());
+    let plain = |batch: &RecordBatch| {
+        let array = batch.column(0).as_any().downcast_ref::<DictionaryArray<Int32Type>>().unwrap();
+        array.downcast_dict::<StringArray>().unwrap().into_iter().map(|w| w.map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(plain(&found), plain(&batch));
+}
+
+#[test]
+fn info_tells_of_types_sizes_and_statistics() {
+    let batch = samples::batch(samples::columns(1000));
+    let container = open(write(std::slice::from_ref(&batch), WriterOptions::default().with_group_rows(300)));
+    let details = container.details();
+    assert_eq!((details["row_groups"].as_u64(), details["metadata"]["origin"].as_str()), (Some(4), Some("a test")));
+    assert!(details["created_by"].as_str().unwrap().starts_with("parquet-rs"));
+    assert!(details["metadata"].get("ARROW:schema").is_none());
+    let of = |name: &str| {
+        let index = container.columns().iter().position(|column| column.name == name).unwrap();
+        (container.columns()[index].kind.clone(), container.column_details(index).unwrap())
+    };
+    let (kind, i16) = of("i16");
+    assert_eq!((kind.as_str(), &i16["physical"], &i16["logical"]), ("Int16", &"int32".into(), &"int16".into()));
+    assert_eq!((i16["min"].as_i64(), i16["max"].as_i64(), i16["nulls"].as_u64()), (Some(0), Some(999), Some(200)));
+    assert_eq!((i16["compression"].as_str(), i16["metadata"]["idv"]["kind"].as_str()), (Some("snappy"), Some("i16")));
+    assert!(i16["bytes"].as_u64().unwrap() > 0 && i16["decompressed_bytes"].as_u64().unwrap() > 0);
+    assert!(i16["encodings"].as_str().unwrap().contains("rle_dictionary"), "{}", i16["encodings"]);
+    let (_, u64s) = of("u64");
+    assert_eq!(u64s["max"].as_u64(), Some(u64::MAX));
+    assert_eq!(of("f32").1["min"], "-Infinity");
+    assert_eq!(of("decimal128").1["logical"], "decimal(38, 10)");
+    assert_eq!(of("ts_us").1["logical"], "timestamp(micros, utc)");
+    assert_eq!(of("struct").1["leaves"], 2);
+    assert!(of("list").1.get("nulls").is_none() && of("dictionary").1["nulls"] == 200, "those of its items");
+    assert_eq!(of("fixed").1["physical"], "fixed_len_byte_array(3)");
+}
+
+pub(super) fn findings(container: &ParquetContainer) -> Vec<String> {
+    let mut found = Vec::new();
+    container.verify(&VerifyOptions::default(), &mut |finding| found.push(finding.error.to_string())).unwrap();
+    found
+}
+
+#[test]
+fn verify_names_each_column_that_is_damaged_and_goes_on() {
+    let batches: Vec<_> = (0..3).map(|n| ints(n * 1000, n * 1000 + 1000)).collect();
+    let options =
+        WriterOptions::default().with_group_rows(1000).with_compression(Compression::Zstd(1)).with_dictionary(false);
+    let mut bytes = write(&batches, options);
+    assert_eq!(findings(&open(bytes.clone())), [""; 0]);
+    let metadata = Arc::clone(open(bytes.clone()).reader().metadata());
+    // The text of the first row group and the numbers of the last one.
+    for (group, column) in [(0, 1), (2, 0)] {
+        let place = usize::try_from(metadata.row_group(group).column(column).byte_range().0).unwrap();
+        bytes[place..place + 8].fill(0xEE);
+    }
+    let container = open(bytes);
+    let found = findings(&container);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found[0].ends_with("(block 0, column \"t\")") && found[1].ends_with("(block 2, column \"n\")"),
+        "{found:?}"
+    );
+    let error = read(&container, &BatchScan::default()).unwrap_err();
+    assert_eq!((error.position().block, error.position().column.as_deref()), (Some(0), Some("t")), "{error}");
+    let good = read(&container, &Scan::default().with_rows(1000..2000).into()).unwrap();
+    assert_eq!(good, batches[1]);
+}
+
+#[test]
+fn what_the_sink_says_is_the_error() {
+    use container_core::testkit::FailingSink;
+
+    let batches: Vec<_> = (0..8).map(|at| ints(at * 2000, at * 2000 + 2000)).collect();
+    for threads in [1, 3] {
+        let options = WriterOptions::default().with_compression(Compression::None);
+        let options = options.with_threads(threads).with_group_rows(3000);
+        let all = |sink| -> container_core::Result<usize> {
+            let mut writer = Writer::new(sink, batches[0].schema(), options.clone())?;
+            for batch in &batches {
+                if let Err(error) = writer.write(batch) {
+                    let again = writer.write(batch).unwrap_err();
+                    assert_eq!(again.to_string(), "parquet: the writer was used after it failed");
+                    return Err(error);
+                }
+            }
+            writer.end().map(|(sink, _): (FailingSink<Vec<u8>>, _)| sink.calls_left())
+        };
+        let calls = 1000 - all(FailingSink::new(Vec::new(), 1000, usize::MAX)).unwrap();
+        assert!(calls > 5, "{calls}");
+        for call in 0..calls {
+            let error = all(FailingSink::new(Vec::new(), call, usize::MAX)).unwrap_err();
+            assert_eq!(error.kind(), container_core::ErrorKind::Io);
+            assert_eq!(error.to_string(), "cannot write the output: the sink is full (injected)");
+        }
+    }
+}

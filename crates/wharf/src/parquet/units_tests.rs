@@ -1,0 +1,146 @@
+use std::sync::Arc;
+
+use arrow_array::builder::{ListBuilder, MapBuilder, StringBuilder, Time32SecondBuilder, TimestampSecondBuilder};
+use arrow_array::{
+    Array, ArrayRef, Date64Array, RecordBatch, StructArray, Time32MillisecondArray, Time32SecondArray,
+    TimestampMicrosecondArray, TimestampSecondArray,
+};
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
+use container_core::arrow::BatchScan;
+use container_core::{ErrorKind, Source};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::add_encoded_arrow_schema_to_metadata;
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::file::properties::WriterProperties;
+
+use super::tests::{open, read, write};
+use super::*;
+
+fn seconds() -> RecordBatch {
+    let mut lists = ListBuilder::new(Time32SecondBuilder::new());
+    let mut maps = MapBuilder::new(None, StringBuilder::new(), TimestampSecondBuilder::new());
+    for row in 0..100 {
+        (0..row % 4).for_each(|item| lists.values().append_option((item != 2).then_some(row * 60 + item)));
+        lists.append(row % 7 != 0);
+        if row % 5 != 0 {
+            maps.keys().append_value(format!("key {row}"));
+            maps.values().append_value(i64::from(row) - 50);
+        }
+        maps.append(row % 5 != 1).unwrap();
+    }
+    let times: ArrayRef =
+        Arc::new((0..100).map(|row| (row % 3 != 0).then_some(row * 800)).collect::<Time32SecondArray>());
+    let stamps: ArrayRef = Arc::new(
+        (0..100)
+            .map(|row| (row % 9 != 0).then_some(row - 50))
+            .collect::<TimestampSecondArray>()
+            .with_timezone("+02:00"),
+    );
+    let dates: ArrayRef =
+        Arc::new((0..100).map(|row| (row % 9 != 0).then_some((row - 50) * 86_400_000)).collect::<Date64Array>());
+    let fields = Fields::from(vec![
+        Field::new("a", times.data_type().clone(), true),
+        Field::new("b", dates.data_type().clone(), true),
+    ]);
+    let members: ArrayRef = Arc::new(StructArray::new(fields, vec![Arc::clone(&times), Arc::clone(&dates)], None));
+    let lists: ArrayRef = Arc::new(lists.finish());
+    let maps: ArrayRef = Arc::new(maps.finish());
+    let columns =
+        [("time", times), ("stamp", stamps), ("date", dates), ("members", members), ("list", lists), ("map", maps)];
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
+}
+
+#[test]
+fn seconds_come_back_and_others_see_milliseconds() {
+    let batch = seconds();
+    let bytes = write(&[batch.slice(0, 10), batch.slice(10, 90)], WriterOptions::default().with_group_rows(30));
+    let found = read(&open(bytes.clone()), &BatchScan::default().with_batch_rows(17)).unwrap();
+    assert_eq!(found.schema(), batch.schema());
+    assert_eq!(found, batch);
+    let some = BatchScan::from(container_core::Scan::default().with_columns([4, 1]).with_rows(25..70));
+    assert_eq!(read(&open(bytes.clone()), &some).unwrap(), batch.project(&[4, 1]).unwrap().slice(25, 45));
+
+    // Whoever does not know the schema of Arrow.
+    let plain = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let reader =
+        ParquetRecordBatchReaderBuilder::try_new_with_options(super::source::Chunks(Source::from(bytes)), plain)
+            .unwrap();
+    let schema = Arc::clone(reader.schema());
+    let time = DataType::Time32(TimeUnit::Millisecond);
+    assert_eq!(*schema.field(0).data_type(), time);
+    assert_eq!(*schema.field(1).data_type(), DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())));
+    assert_eq!(*schema.field(2).data_type(), DataType::Date32);
+    assert!(matches!(schema.field(4).data_type(), DataType::List(item) if *item.data_type() == time));
+    let first = reader.build().unwrap().next().unwrap().unwrap();
+    let times = first.column(0).as_any().downcast_ref::<Time32MillisecondArray>().unwrap();
+    assert_eq!(times.iter().take(3).collect::<Vec<_>>(), [None, Some(800_000), Some(1_600_000)]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_its_row() {
+    let first: ArrayRef = Arc::new(Time32SecondArray::from(vec![Some(1), None]));
+    let second: ArrayRef = Arc::new(Time32SecondArray::from(vec![Some(1), Some(i32::MAX)]));
+    let refused = |batches: &[ArrayRef]| {
+        let batches = batches
+            .iter()
+            .map(|array| RecordBatch::try_from_iter_with_nullable([("x", Arc::clone(array), true)]).unwrap());
+        let batches: Vec<_> = batches.collect();
+        let mut writer = Writer::new(Vec::new(), batches[0].schema(), WriterOptions::default()).unwrap();
+        batches.iter().try_for_each(|batch| writer.write(batch)).and_then(|()| writer.end().map(drop)).unwrap_err()
+    };
+    let error = refused(&[first, second]);
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        error.to_string(),
+        "parquet: 2147483647 (Time32(s)) is more than Parquet's Time32(ms) holds (row 3, column \"x\")"
+    );
+    let error = refused(&[Arc::new(TimestampSecondArray::from(vec![i64::MIN]))]);
+    assert!(error.to_string().contains("is more than Parquet's Timestamp(ms) holds"), "{error}");
+    let error = refused(&[Arc::new(Date64Array::from(vec![0, 86_400_001]))]);
+    assert!(error.to_string().contains("the date of 86400001 ms is no whole day"), "{error}");
+}
+
+/// A file of the library with values of one schema, that says it was made of another.
+fn disguised(batch: &RecordBatch, said: &Schema) -> Vec<u8> {
+    let mut properties = WriterProperties::builder().build();
+    add_encoded_arrow_schema_to_metadata(said, &mut properties);
+    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
+    let mut writer = ArrowWriter::try_new_with_options(Vec::new(), batch.schema(), options).unwrap();
+    writer.write(batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn the_zone_is_kept_where_nanoseconds_became_microseconds() {
+    let stamps: ArrayRef =
+        Arc::new(TimestampMicrosecondArray::from(vec![Some(1), None, Some(-3)]).with_timezone("UTC"));
+    let batch = RecordBatch::try_from_iter([("x", stamps)]).unwrap();
+    let said = |kind| Schema::new(vec![Field::new("x", kind, true)]);
+    let zone: Arc<str> = "+02:00".into();
+    let nanoseconds = DataType::Timestamp(TimeUnit::Nanosecond, Some(Arc::clone(&zone)));
+    let found = read(&open(disguised(&batch, &said(nanoseconds.clone()))), &BatchScan::default()).unwrap();
+    let wanted = TimestampMicrosecondArray::from(vec![Some(1), None, Some(-3)]).with_timezone(zone);
+    assert_eq!(found.column(0).as_ref(), &wanted as &dyn Array);
+    // Of another shape, it says nothing.
+    let list = DataType::List(Arc::new(Field::new("item", nanoseconds, true)));
+    for other in [list, DataType::Int32, DataType::Timestamp(TimeUnit::Second, None)] {
+        let bytes = disguised(&batch, &said(other.clone()));
+        match Reader::from_source(Source::from(bytes), container_core::OpenOptions::default()) {
+            Ok(reader) => assert_eq!(**reader.schema(), *batch.schema(), "{other}"),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Invalid, "{other}"),
+        }
+    }
+}
+
+#[test]
+fn no_whole_seconds_in_a_file_that_says_so_are_an_error() {
+    let times: ArrayRef = Arc::new(Time32MillisecondArray::from(vec![1000, 2000, 2500]));
+    let batch = RecordBatch::try_from_iter([("x", times)]).unwrap();
+    let said = Schema::new(vec![Field::new("x", DataType::Time32(TimeUnit::Second), true)]);
+    let error = read(&open(disguised(&batch, &said)), &BatchScan::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "parquet: a time is 2500 ms, which is no whole second, and the file says it was written as Time32(s) (block 0, row 2, column \"x\")"
+    );
+}

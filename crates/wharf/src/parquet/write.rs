@@ -1,0 +1,318 @@
+//! Parquet files written from record batches.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Field, SchemaRef};
+use container_core::arrow::BatchWriter;
+use container_core::{Error, Loss, Output, OutputOptions, Result};
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory};
+use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
+use parquet::file::properties::WriterPropertiesBuilder;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::SchemaDescriptor;
+
+use super::distinct;
+use super::groups::{Columns, Gathered, Pending};
+use super::options::WriterOptions;
+use super::source::library;
+use super::{FORMAT_NAME, fit, units};
+use crate::batches::{Workers, bytes_of};
+
+/// Bytes of a row group where nothing is said: a chunk of a column should not be small, and several groups are encoded at once.
+const LEAST_GROUP: usize = 16 << 20;
+const MOST_GROUP: usize = 64 << 20;
+
+/// Writes record batches as a Parquet file.
+///
+/// A row group is encoded when it is whole, by a thread of its own and column by column by those that have nothing to do, while the next
+/// ones are gathered: a group's batches are held in memory until then, and what is encoded of it until it is written. The schema of Arrow is
+/// kept in the file, so that reading gives it back.
+pub struct Writer<W: Write + Send> {
+    file: Stage<W>,
+    /// Why the sink failed: the library tells no more than that it did.
+    cause: Cause,
+    columns: Arc<Columns>,
+    workers: Arc<Workers>,
+    group_rows: usize,
+    group_bytes: usize,
+    /// The rows of the next row group.
+    gathered: Gathered,
+    /// Row groups that are being encoded.
+    pending: Pending,
+    /// How many row groups were begun.
+    begun: usize,
+    failed: bool,
+}
+
+impl Writer<Output> {
+    /// Begins a file, which appears at [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and those of [`Output::create`].
+    pub fn create(
+        path: impl Into<PathBuf>,
+        schema: SchemaRef,
+        options: WriterOptions,
+        output: OutputOptions,
+    ) -> Result<Self> {
+        Self::new(Output::create(path, output)?, schema, options)
+    }
+}
+
+impl<W: Write + Send> Writer<W> {
+    /// Begins a file. The sink gets large pieces; it is not flushed before the end.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a column that Parquet has no type for, with its name;
+    /// [`Usage`](crate::ErrorKind::Usage) for two columns of one name, and for a level that the compression has not.
+    pub fn new(sink: W, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
+        Self::begin(sink, schema, options).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    fn begin(sink: W, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
+        fit::check(&schema)?;
+        let properties = options.properties(&schema)?;
+        let cause = Cause::default();
+        let sink = Sink { inner: sink, cause: Arc::clone(&cause) };
+        let stored = units::stored(&schema);
+        let described = library("the schema", || ArrowSchemaConverter::new().convert(&stored))?;
+        let group_bytes = options.group_bytes.unwrap_or_else(|| {
+            let columns = described.num_columns();
+            columns.saturating_mul(1 << 20).clamp(LEAST_GROUP, MOST_GROUP)
+        });
+        let begin = Begin { sink, properties, described, dictionary: options.dictionary };
+        Ok(Self {
+            file: Stage::Before(Box::new(begin)),
+            cause,
+            columns: Arc::new(Columns { schema, stored }),
+            workers: Arc::new(Workers::new(options.threads)),
+            group_rows: options.group_rows,
+            group_bytes,
+            gathered: Gathered::default(),
+            pending: Pending::default(),
+            begun: 0,
+            failed: false,
+        })
+    }
+
+    /// Appends the rows of a batch.
+    ///
+    /// # Errors
+    /// [`Usage`](crate::ErrorKind::Usage) for a batch of another schema, or after an error; [`Invalid`](crate::ErrorKind::Invalid) for a
+    /// null in a column that has none; [`Io`](crate::ErrorKind::Io).
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.guarded(|writer| writer.append(batch))
+    }
+
+    /// Ends the file and gives back the sink, flushed, and notes for whoever reads the file elsewhere.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io); [`Usage`](crate::ErrorKind::Usage) after an error.
+    pub fn end(mut self) -> Result<(W, Vec<Loss>)> {
+        self.guarded(|writer| {
+            writer.begin_group()?;
+            while writer.end_group()? {}
+            // A file without rows has not begun yet.
+            writer.file.begin(&writer.columns, &writer.gathered).map(drop)
+        })?;
+        let Self { file: Stage::Open(file, _), cause, columns, .. } = self else {
+            return Err(Error::usage("the writer was used after it failed").in_format(FORMAT_NAME));
+        };
+        let ended = library("the footer", || file.into_inner());
+        let sink = ended.map_err(|error| failed(&cause, error))?;
+        let mut sink = sink.inner;
+        sink.flush().map_err(cannot_write)?;
+        Ok((sink, fit::notes(&columns.schema)))
+    }
+
+    fn guarded(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        if self.failed {
+            return Err(Error::usage("the writer was used after it failed").in_format(FORMAT_NAME));
+        }
+        self.failed = true;
+        work(self).map_err(|error| failed(&self.cause, error))?;
+        self.failed = false;
+        Ok(())
+    }
+
+    fn append(&mut self, batch: &RecordBatch) -> Result<()> {
+        crate::batches::same_columns(&self.columns.schema, &batch.schema())?;
+        if self.columns.schema.fields().is_empty() && batch.num_rows() > 0 {
+            return Err(Error::unsupported("a Parquet file without columns has no rows"));
+        }
+        let mut rest = batch.clone();
+        while rest.num_rows() > 0 {
+            let (rows, bytes) = (rest.num_rows(), bytes_of(&rest));
+            let room = self.group_bytes.saturating_sub(self.gathered.bytes());
+            let fit = (room as u128 * rows as u128).checked_div(bytes as u128).unwrap_or(u128::MAX);
+            let room = self.group_rows.saturating_sub(self.gathered.rows());
+            let fit = usize::try_from(fit).unwrap_or(usize::MAX).min(room);
+            let take = if self.gathered.rows() == 0 { fit.max(1) } else { fit }.min(rows);
+            if take == 0 {
+                self.begin_group()?;
+                continue;
+            }
+            self.gathered.push(rest.slice(0, take));
+            rest = rest.slice(take, rows - take);
+            if self.gathered.rows() >= self.group_rows {
+                self.begin_group()?;
+            }
+        }
+        // What is done leaves memory, and is written while others are encoded; one at a time, as whoever makes batches may be this thread.
+        if self.pending.is_done() {
+            self.end_group()?;
+        }
+        Ok(())
+    }
+
+    /// Has the row group encoded that was gathered, and writes what lies too far ahead.
+    fn begin_group(&mut self) -> Result<()> {
+        if self.gathered.rows() == 0 {
+            return Ok(());
+        }
+        while self.pending.is_full(&self.gathered, self.workers.count()) {
+            self.end_group()?;
+        }
+        let encoders = self.encoders()?;
+        let group = self.gathered.take();
+        self.begun += 1;
+        self.pending.begin(group, encoders, &self.columns, &self.workers);
+        Ok(())
+    }
+
+    /// Encoders for the row group that is gathered, by column.
+    fn encoders(&mut self) -> Result<Vec<Vec<ArrowColumnWriter>>> {
+        let (file, factory) = self.file.begin(&self.columns, &self.gathered)?;
+        let all = library("the row group", || factory.create_column_writers(self.begun))?;
+        let mut columns = Vec::new();
+        columns.resize_with(self.columns.schema.fields().len(), Vec::new);
+        let descriptor = file.schema_descr();
+        for (leaf, encoder) in all.into_iter().enumerate() {
+            if let Some(column) = columns.get_mut(descriptor.get_column_root_idx(leaf)) {
+                column.push(encoder);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// Writes the first of the row groups that are being encoded; false where there is none.
+    fn end_group(&mut self) -> Result<bool> {
+        let Some(chunks) = self.pending.next()? else { return Ok(false) };
+        let (file, _) = self.file.begin(&self.columns, &self.gathered)?;
+        library("the row group", || {
+            let mut group = file.next_row_group()?;
+            chunks.into_iter().try_for_each(|chunk| ArrowColumnChunk::append_to_row_group(chunk, &mut group))?;
+            group.close().map(drop)
+        })?;
+        Ok(true)
+    }
+}
+
+/// The file, before and behind its first bytes.
+enum Stage<W: Write + Send> {
+    Before(Box<Begin<W>>),
+    Open(Box<SerializedFileWriter<Sink<W>>>, ArrowRowGroupWriterFactory),
+    /// It could not begin.
+    Failed,
+}
+
+/// What the file begins with, when rows are there that tell what is worth a dictionary.
+struct Begin<W> {
+    sink: Sink<W>,
+    properties: WriterPropertiesBuilder,
+    described: SchemaDescriptor,
+    dictionary: bool,
+}
+
+impl<W: Write + Send> Stage<W> {
+    /// Begins the file where that is not done yet; `first` is its first row group, or there is none.
+    fn begin(
+        &mut self,
+        columns: &Columns,
+        first: &Gathered,
+    ) -> Result<(&mut SerializedFileWriter<Sink<W>>, &ArrowRowGroupWriterFactory)> {
+        if matches!(self, Self::Before(_))
+            && let Self::Before(begin) = std::mem::replace(self, Self::Failed)
+        {
+            let Begin { sink, mut properties, described, dictionary } = *begin;
+            if dictionary {
+                let fields: Vec<&Field> = columns.schema.fields().iter().map(AsRef::as_ref).collect();
+                let distinct = distinct::nearly_all(&fields, first.batches());
+                for (leaf, _) in described.columns().iter().zip(distinct).filter(|(_, distinct)| *distinct) {
+                    properties = properties.set_column_dictionary_enabled(leaf.path().clone(), false);
+                }
+            }
+            let mut properties = properties.build();
+            add_encoded_arrow_schema_to_metadata(&columns.schema, &mut properties);
+            let file = library("the schema", || {
+                SerializedFileWriter::new(sink, described.root_schema_ptr(), Arc::new(properties))
+            })?;
+            let factory = ArrowRowGroupWriterFactory::new(&file, Arc::clone(&columns.stored));
+            *self = Self::Open(Box::new(file), factory);
+        }
+        match self {
+            Self::Open(file, factory) => Ok((file, factory)),
+            Self::Before(_) | Self::Failed => Err(Error::usage("the writer was used after it failed")),
+        }
+    }
+}
+
+impl BatchWriter for Writer<Output> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        Writer::write(self, batch)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<Loss>> {
+        let (output, notes) = self.end()?;
+        output.finish()?;
+        Ok(notes)
+    }
+}
+
+/// Why a sink failed.
+type Cause = Arc<Mutex<Option<io::Error>>>;
+
+/// A sink that keeps why it failed.
+struct Sink<W> {
+    inner: W,
+    cause: Cause,
+}
+
+impl<W: Write> Sink<W> {
+    fn kept<T>(&self, done: io::Result<T>) -> io::Result<T> {
+        done.map_err(|cause| {
+            let kind = cause.kind();
+            if kind != io::ErrorKind::Interrupted {
+                *self.cause.lock().unwrap_or_else(PoisonError::into_inner) = Some(cause);
+            }
+            kind.into()
+        })
+    }
+}
+
+impl<W: Write> Write for Sink<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.inner.write(bytes);
+        self.kept(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // The library flushes behind each row group: at the end it is soon enough.
+        Ok(())
+    }
+}
+
+fn cannot_write(cause: io::Error) -> Error {
+    Error::io("cannot write the output", cause)
+}
+
+/// The error of the sink, where it is the reason for one of the library.
+fn failed(cause: &Cause, error: Error) -> Error {
+    match cause.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(cause) => cannot_write(cause),
+        None => error.in_format(FORMAT_NAME),
+    }
+}

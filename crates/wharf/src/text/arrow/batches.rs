@@ -1,0 +1,109 @@
+//! A walk over the batches of a text.
+
+use std::collections::VecDeque;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use container_core::arrow::{BatchReader, add_losses, to_arrow};
+use container_core::{Error, Loss, Result};
+
+use super::super::cut::Feeder;
+use super::super::table::TextTable;
+use super::super::work::Workers;
+use super::plan::{Done, Plan, Task};
+
+pub(super) struct TextBatches<'a> {
+    table: &'a TextTable,
+    feeder: Feeder<'a>,
+    workers: Workers,
+    plan: Plan<'a>,
+    /// In the order of chunks.
+    slots: VecDeque<Done>,
+    pending: Option<Error>,
+    losses: Vec<Loss>,
+    /// There are no more chunks with rows that are wanted.
+    over: bool,
+    done: bool,
+}
+
+impl<'a> TextBatches<'a> {
+    pub(super) fn new(table: &'a TextTable, workers: Workers, plan: Plan<'a>) -> Self {
+        Self {
+            table,
+            feeder: Feeder::new(&table.text),
+            workers,
+            plan,
+            slots: VecDeque::new(),
+            pending: None,
+            losses: Vec::new(),
+            over: false,
+            done: false,
+        }
+    }
+
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(slot) = self.slots.front_mut() {
+                add_losses(&mut self.losses, std::mem::take(&mut slot.losses));
+                if let Some(batch) = slot.batches.pop_front() {
+                    return Ok(Some(batch));
+                }
+                if let Some(rest) = slot.rest.take() {
+                    *slot = self.plan.run(rest);
+                } else if let Some(error) = slot.error.take() {
+                    return Err(error);
+                } else {
+                    self.slots.pop_front();
+                }
+                continue;
+            }
+            if let Some(error) = self.pending.take() {
+                return Err(error);
+            }
+            if self.over {
+                return Ok(None);
+            }
+            let rows = &self.plan.scan.scan.rows;
+            let (mut chunks, result) = self.feeder.next(&self.workers);
+            let Some(last) = chunks.last() else {
+                result?;
+                self.table.check_rows(rows)?;
+                return Ok(None);
+            };
+            self.over = last.row + last.records >= rows.end;
+            self.pending = result.err().filter(|_| !self.over);
+            chunks.retain(|chunk| chunk.row < rows.end && chunk.row + chunk.records > rows.start);
+            let tasks = chunks.into_iter().map(|chunk| Task { at: 0, row: chunk.row, chunk }).collect();
+            self.slots.extend(self.workers.map(tasks, |task| self.plan.run(task)));
+        }
+    }
+}
+
+impl Iterator for TextBatches<'_> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.try_next().map_err(to_arrow).transpose()
+    }
+}
+
+impl RecordBatchReader for TextBatches<'_> {
+    fn schema(&self) -> SchemaRef {
+        self.plan.schema.clone()
+    }
+}
+
+impl BatchReader for TextBatches<'_> {
+    fn losses(&self) -> Vec<Loss> {
+        self.losses.clone()
+    }
+
+    fn try_next(&mut self) -> Result<Option<RecordBatch>> {
+        if self.done {
+            return Ok(None);
+        }
+        let step = self.step();
+        self.done = !matches!(step, Ok(Some(_)));
+        step
+    }
+}

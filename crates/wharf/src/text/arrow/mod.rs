@@ -1,0 +1,181 @@
+//! Text as record batches.
+
+mod batches;
+mod cells;
+mod plan;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use container_core::Result;
+use container_core::arrow::{
+    ArrowTable, BatchReader, BatchScan, Columns, Json, Mapping, Observation, Unfit, resolve, resolve_schema,
+};
+
+use self::batches::TextBatches;
+use self::plan::Plan;
+use super::columns::csv;
+use super::cut::{Feeder, next_json};
+use super::inner::Text;
+use super::seen::{Kind, Seen};
+use super::table::TextTable;
+use super::work::Workers;
+use crate::convert::import::chunk::Chunk;
+
+/// Longer texts have offsets of 64 bits.
+const LONG: usize = 1 << 30;
+
+/// What rows were seen to hold.
+#[derive(Debug, Clone)]
+pub(super) enum Held {
+    Json(Arc<Observation>),
+    Csv(Arc<[Seen]>),
+}
+
+/// The column of cells that are so. Arrays and objects that no column of their own holds are text.
+fn field(name: String, seen: &Seen, mapping: &Mapping) -> Field {
+    if let (Kind::Nested, Some(shape)) = (seen.kind(), seen.shape()) {
+        // Nothing is null that can be text.
+        let mapping = if mapping.unfit == Unfit::Null { mapping.with_unfit(Unfit::Error) } else { *mapping };
+        if let Ok(field) = resolve(&name, shape.observed(), &mapping) {
+            return field;
+        }
+    }
+    Field::new(name, data_type(seen.kind(), seen.longest), true)
+}
+
+/// The type of cells of a kind, the longest of which has so many bytes.
+pub(super) fn data_type(kind: Kind, longest: usize) -> DataType {
+    let unit = |fine: bool| if fine { TimeUnit::Nanosecond } else { TimeUnit::Microsecond };
+    match kind {
+        Kind::Null => DataType::Null,
+        Kind::Bool => DataType::Boolean,
+        Kind::Integer => DataType::Int64,
+        Kind::Unsigned => DataType::UInt64,
+        Kind::Float => DataType::Float64,
+        Kind::Date => DataType::Date32,
+        Kind::Time(fine) => DataType::Time64(unit(fine)),
+        Kind::Stamp(fine, zoned) => DataType::Timestamp(unit(fine), zoned.then(|| "UTC".into())),
+        Kind::Text | Kind::Nested if longest > LONG => DataType::LargeUtf8,
+        Kind::Text | Kind::Nested => DataType::Utf8,
+    }
+}
+
+impl TextTable {
+    /// Looks at all rows of a range.
+    fn observe(&self, rows: &Range<u64>, workers: &Workers) -> Result<Held> {
+        let whole =
+            rows.start == 0 && self.text.index.get().map_or(rows.end == u64::MAX, |index| index.rows <= rows.end);
+        if whole && let Some(held) = self.observed.get() {
+            return Ok(held.clone());
+        }
+        let text = &self.text;
+        let mut all = Observation::new(text.limits);
+        let mut columns = vec![Seen::default(); text.names.len()];
+        let mut feeder = Feeder::new(text);
+        loop {
+            let (mut chunks, result) = feeder.next(workers);
+            let Some(last) = chunks.last() else {
+                result?;
+                break;
+            };
+            let done = last.row + last.records >= rows.end;
+            chunks.retain(|chunk| chunk.row < rows.end && chunk.row + chunk.records > rows.start);
+            if text.is_csv() {
+                for seen in workers.map(chunks, |chunk| csv(text, &chunk, rows)) {
+                    columns.iter_mut().zip(seen?.0).for_each(|(own, other)| own.merge(other));
+                }
+            } else {
+                for seen in workers.map(chunks, |chunk| observe_json(text, &chunk, rows)) {
+                    all.merge(seen?).map_err(|error| error.in_format(text.format))?;
+                }
+            }
+            if done {
+                break;
+            }
+            result?;
+        }
+        let held = if text.is_csv() { Held::Csv(columns.into()) } else { Held::Json(Arc::new(all)) };
+        if whole {
+            let _ = self.observed.set(held.clone()); // somebody else may have been faster, with the same
+        }
+        self.check_rows(rows)?;
+        Ok(held)
+    }
+
+    fn resolved(&self, scan: &BatchScan, workers: &Workers) -> Result<SchemaRef> {
+        if let Some(schema) = &scan.schema {
+            return Ok(schema.clone());
+        }
+        let text = &self.text;
+        let names = match &scan.scan.columns {
+            None => None,
+            Some(columns) => {
+                let names = columns.iter().map(|index| Ok(self.column(*index)?.name.clone()));
+                Some(names.collect::<Result<Vec<String>>>()?)
+            }
+        };
+        let schema = match self.observe(&scan.scan.rows, workers)? {
+            Held::Csv(seen) => {
+                let names = names.unwrap_or_else(|| text.names.clone());
+                let field = |name: String| {
+                    let seen = text.names.iter().position(|own| *own == name).and_then(|at| seen.get(at));
+                    match seen {
+                        Some(seen) => field(name, seen, &scan.mapping),
+                        None => Field::new(name, DataType::Null, true),
+                    }
+                };
+                Schema::new(names.into_iter().map(field).collect::<Vec<_>>())
+            }
+            Held::Json(seen) => {
+                let mapping = &scan.mapping;
+                let named = |names: Vec<String>| {
+                    let fields = names.into_iter().map(|name| match seen.observed().member(&name) {
+                        Some(member) => resolve(&name, member, mapping),
+                        None => Ok(Field::new(name, DataType::Null, true)),
+                    });
+                    fields.collect::<Result<Vec<_>>>().map(Schema::new)
+                };
+                let schema = names.map_or_else(|| resolve_schema(&seen, mapping), named);
+                schema.map_err(|error| error.in_format(text.format))?
+            }
+        };
+        Ok(Arc::new(schema))
+    }
+}
+
+fn observe_json(text: &Text, chunk: &Chunk, rows: &Range<u64>) -> Result<Observation> {
+    let mut seen = Observation::new(text.limits);
+    let mut reader = Json::new(&text.limits);
+    let (mut at, mut row) = (0, chunk.row);
+    while row < rows.end
+        && let Some(span) = next_json(chunk, at)
+    {
+        at = span.next;
+        if row >= rows.start {
+            let json = chunk.bytes.get(span.start..span.end).unwrap_or_default();
+            reader
+                .observe_members(json, &mut seen.row(row).object())
+                .map_err(|error| text.placed(error, chunk, span.start))?;
+        }
+        row += 1;
+    }
+    Ok(seen)
+}
+
+impl ArrowTable for TextTable {
+    fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
+        self.resolved(scan, &Workers::new(scan.scan.threads)?)
+    }
+
+    fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
+        let workers = Workers::new(scan.scan.threads)?;
+        self.check_rows(&scan.scan.rows)?;
+        let schema = self.resolved(scan, &workers)?;
+        // What is wrong with the schema is said at once.
+        Columns::new(schema.clone(), scan, &self.text.limits).map_err(|error| error.in_format(self.text.format))?;
+        let plan = Plan::new(&self.text, schema, scan);
+        Ok(Box::new(TextBatches::new(self, workers, plan)))
+    }
+}

@@ -1,0 +1,152 @@
+//! Chunks of text parsed into columns.
+
+use std::collections::VecDeque;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use container_core::arrow::{BatchScan, Columns, Json};
+use container_core::{Error, Loss, Result};
+
+use super::super::columns::{cell_text, not_utf8, valid};
+use super::super::cut::next_json;
+use super::super::inner::Text;
+use super::super::split::Split;
+use super::cells::{Put, cell_into};
+use crate::convert::import::chunk::Chunk;
+
+/// What the parsing of a chunk takes.
+pub(super) struct Plan<'a> {
+    text: &'a Text,
+    pub(super) schema: SchemaRef,
+    pub(super) scan: BatchScan,
+    /// Which column a cell of CSV belongs to, and how it is put there.
+    cells: Vec<Option<(usize, Put)>>,
+}
+
+/// A chunk, or what is left of it.
+pub(super) struct Task {
+    pub(super) chunk: Chunk,
+    pub(super) at: usize,
+    pub(super) row: u64,
+}
+
+/// What came of a task: batches, what is left of it, and what is wrong behind them.
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) batches: VecDeque<RecordBatch>,
+    pub(super) losses: Vec<Loss>,
+    pub(super) rest: Option<Task>,
+    pub(super) error: Option<Error>,
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(text: &'a Text, schema: SchemaRef, scan: &BatchScan) -> Self {
+        let places: std::collections::HashMap<&str, usize> =
+            schema.fields().iter().enumerate().map(|(at, field)| (field.name().as_str(), at)).collect();
+        let cell = |name: &String| {
+            let at = *places.get(name.as_str())?;
+            Some((at, Put::into(schema.fields().get(at)?, scan.schema.is_some())))
+        };
+        let cells = text.names.iter().map(cell).collect();
+        Self { text, schema: schema.clone(), scan: scan.clone(), cells }
+    }
+
+    /// Parses rows until a batch is full of those that are allowed at once, or the chunk ends.
+    pub(super) fn run(&self, mut task: Task) -> Done {
+        let mut done = Done::default();
+        if let Err(error) = self.fill(&mut task, &mut done) {
+            done.error = Some(error.in_format(self.text.format));
+            done.rest = None;
+        } else if task.at < task.chunk.bytes.len() && task.row < self.scan.scan.rows.end {
+            done.rest = Some(task);
+        }
+        done
+    }
+
+    fn fill(&self, task: &mut Task, done: &mut Done) -> Result<()> {
+        let mut columns = Columns::new(self.schema.clone(), &self.scan, &self.text.limits)?;
+        let mut spent = 0;
+        let mut readers = Readers::new(self.text, &task.chunk);
+        let result = loop {
+            if columns.is_full() {
+                spent += columns.bytes();
+                done.losses.extend(columns.take_losses());
+                done.batches.push_back(columns.finish()?);
+                if spent >= self.scan.batch_bytes {
+                    break Ok(());
+                }
+            }
+            if task.row >= self.scan.scan.rows.end {
+                break Ok(());
+            }
+            match self.row(task, &mut columns, &mut readers) {
+                Ok(true) => {}
+                Ok(false) => {
+                    task.at = task.chunk.bytes.len();
+                    break Ok(());
+                }
+                Err(error) => {
+                    columns.roll_back();
+                    break Err(error);
+                }
+            }
+        };
+        done.losses.extend(columns.take_losses());
+        if !columns.is_empty() {
+            done.batches.push_back(columns.finish()?);
+        }
+        result
+    }
+
+    /// Puts the next row; false at the end of the chunk.
+    #[inline]
+    fn row(&self, task: &mut Task, columns: &mut Columns, readers: &mut Readers) -> Result<bool> {
+        let (chunk, text) = (&task.chunk, self.text);
+        let wanted = task.row >= self.scan.scan.rows.start;
+        if text.is_csv() {
+            let Some(record) = readers.split.next(&chunk.bytes, task.at) else { return Ok(false) };
+            task.at = record.end;
+            if wanted {
+                let placed = |error: Error| text.placed(error, chunk, record.start);
+                readers.split.check(text.names.len()).map_err(placed)?;
+                if record.end > readers.valid {
+                    return Err(placed(not_utf8(readers.valid.saturating_sub(record.start))));
+                }
+                let mut row = columns.row(task.row);
+                for ((cell, quoted), put) in readers.split.cells(&chunk.bytes).zip(&self.cells) {
+                    let Some((at, put)) = put else { continue };
+                    let Some(slot) = row.at(*at) else { continue };
+                    cell_into(slot, cell_text(cell), quoted, *put, &mut readers.json).map_err(placed)?;
+                }
+                row.end();
+            }
+        } else {
+            let Some(span) = next_json(chunk, task.at) else { return Ok(false) };
+            task.at = span.next;
+            if wanted {
+                let json = chunk.bytes.get(span.start..span.end).unwrap_or_default();
+                let mut row = columns.row(task.row);
+                let put = readers.json.append(json, &mut row);
+                put.map_err(|error| text.placed(error, chunk, span.start))?;
+                row.end();
+            }
+        }
+        task.row += 1;
+        Ok(true)
+    }
+}
+
+/// What is reused from row to row.
+struct Readers {
+    split: Split,
+    json: Json,
+    /// So many bytes of the chunk are UTF-8.
+    valid: usize,
+}
+
+impl Readers {
+    fn new(text: &Text, chunk: &Chunk) -> Self {
+        let valid = if text.is_csv() { valid(&chunk.bytes) } else { 0 };
+        Self { split: Split::new(text.options.delimiter), json: Json::new(&text.limits), valid }
+    }
+}

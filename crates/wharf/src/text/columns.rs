@@ -1,0 +1,230 @@
+//! Which columns a text has, and what is in them.
+
+use std::collections::HashMap;
+
+use container_core::{ColumnInfo, Error, Limits, Result};
+
+use super::cut::{Feeder, next_json};
+use super::inner::{Text, place};
+use super::seen::{Kind, Rows, Seen};
+use super::split::Split;
+use super::work::Workers;
+use crate::convert::import::chunk::Chunk;
+use crate::convert::import::place::Place;
+use crate::convert::import::record::{Look, one};
+
+/// The columns that were found in some rows.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    rows: u64,
+    csv: Vec<Seen>,
+    fields: Vec<Field>,
+    by_name: HashMap<Box<str>, usize>,
+}
+
+/// A member of objects.
+#[derive(Debug)]
+struct Field {
+    name: Box<str>,
+    /// Kinds of values, a bit each.
+    kinds: u8,
+    /// Rows that have it, and the last one.
+    count: u64,
+    last: u64,
+}
+
+/// In the order in which they are told: null comes last.
+const KINDS: [&str; 6] = ["boolean", "number", "string", "array", "object", "null"];
+
+impl Survey {
+    /// Looks at chunks, all or those that are taken together first; and what is wrong with one, or behind the last one.
+    pub(super) fn of(text: &Text, workers: &Workers, all: bool) -> (Self, Result<()>) {
+        let mut survey = Self { csv: vec![Seen::default(); text.names.len()], ..Self::default() };
+        let mut feeder = Feeder::new(text);
+        loop {
+            let (chunks, result) = feeder.next(workers);
+            let done = chunks.is_empty() || !all;
+            for part in workers.map(chunks, |chunk| Self::chunk(text, &chunk)) {
+                if let Err(error) = part.and_then(|part| survey.merge(part, &text.limits)) {
+                    return (survey, Err(error.in_format(text.format)));
+                }
+            }
+            if result.is_err() || done {
+                return (survey, result);
+            }
+        }
+    }
+
+    fn chunk(text: &Text, chunk: &Chunk) -> Result<Self> {
+        let mut part = Self::default();
+        if text.is_csv() {
+            let (seen, rows) = csv(text, chunk, &(0..u64::MAX))?;
+            (part.csv, part.rows) = (seen, rows);
+            return Ok(part);
+        }
+        let mut at = 0;
+        while let Some(span) = next_json(chunk, at) {
+            at = span.next;
+            let mut look = Fields { survey: &mut part, limits: &text.limits, next: 0 };
+            json(chunk, span.start..span.end, &mut look)?;
+        }
+        Ok(part)
+    }
+
+    fn merge(&mut self, other: Self, limits: &Limits) -> Result<()> {
+        self.rows += other.rows;
+        self.csv.iter_mut().zip(other.csv).for_each(|(own, other)| own.merge(other));
+        for field in other.fields {
+            let at = match self.by_name.get(&field.name) {
+                Some(at) => *at,
+                None => self.add(&field.name, limits)?,
+            };
+            if let Some(own) = self.fields.get_mut(at) {
+                own.kinds |= field.kinds;
+                own.count += field.count;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str, limits: &Limits) -> Result<usize> {
+        let at = self.fields.len();
+        limits.check_columns("the number of columns", at as u64 + 1)?;
+        self.fields.push(Field { name: name.into(), kinds: 0, count: 0, last: 0 });
+        self.by_name.insert(name.into(), at);
+        Ok(at)
+    }
+
+    /// The columns.
+    pub(super) fn columns(&self, text: &Text) -> Vec<ColumnInfo> {
+        let info = |name: &str, kind: String, count: u64| {
+            let mut info = ColumnInfo::new(name, kind);
+            info.details.insert("rows".to_owned(), count.into());
+            info.details.insert("rows_looked_at".to_owned(), self.rows.into());
+            info
+        };
+        if text.is_csv() {
+            let column = |(name, seen): (&String, &Seen)| {
+                let kind = seen.kind();
+                let null = if seen.nulls() > 0 && kind != Kind::Null { " or null" } else { "" };
+                info(name, format!("{}{null}", kind.name()), self.rows - seen.nulls())
+            };
+            return text.names.iter().zip(&self.csv).map(column).collect();
+        }
+        let column = |field: &Field| {
+            let kinds = KINDS.iter().enumerate().filter(|(bit, _)| field.kinds & 1 << bit != 0).map(|(_, kind)| *kind);
+            info(&field.name, kinds.collect::<Vec<_>>().join(" or "), field.count)
+        };
+        self.fields.iter().map(column).collect()
+    }
+}
+
+/// Looks at the rows of a chunk that lie in a range: what the columns hold, and how many rows it were.
+pub(super) fn csv(text: &Text, chunk: &Chunk, rows: &std::ops::Range<u64>) -> Result<(Vec<Seen>, u64)> {
+    let mut seen = vec![Seen::default(); text.names.len()];
+    let mut split = Split::new(text.options.delimiter);
+    let valid = valid(&chunk.bytes);
+    let mut here = Rows::new(&text.limits);
+    let (mut at, mut row, mut count) = (0, chunk.row, 0);
+    while row < rows.end
+        && let Some(record) = split.next(&chunk.bytes, at)
+    {
+        at = record.end;
+        here.row = row;
+        row += 1;
+        if row <= rows.start {
+            continue;
+        }
+        count += 1;
+        let checked = split
+            .check(seen.len())
+            .and_then(|()| if at > valid { Err(not_utf8(valid - record.start.min(valid))) } else { Ok(()) });
+        checked.map_err(|error| text.placed(error, chunk, record.start))?;
+        for (seen, (cell, quoted)) in seen.iter_mut().zip(split.cells(&chunk.bytes)) {
+            seen.see(cell_text(cell), quoted, &mut here);
+        }
+    }
+    Ok((seen, count))
+}
+
+/// So many bytes are UTF-8, from the first one on.
+pub(super) fn valid(bytes: &[u8]) -> usize {
+    std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len)
+}
+
+/// The text of a record is none from this byte of it on.
+#[cold]
+pub(super) fn not_utf8(byte: usize) -> Error {
+    Error::invalid("the text is not UTF-8").at(byte as u64)
+}
+
+/// A cell of bytes that were found to be UTF-8: it is cut at characters of ASCII.
+#[inline]
+pub(super) fn cell_text(cell: &[u8]) -> &str {
+    std::str::from_utf8(cell).unwrap_or_default()
+}
+
+/// Shows the members of an object that lies here.
+pub(super) fn json(chunk: &Chunk, span: std::ops::Range<usize>, look: &mut impl Look) -> Result<()> {
+    let start = span.start;
+    // The line is counted only where something is wrong.
+    let here = Place { line: 0, ..chunk.start.ahead(start as u64) };
+    let bytes = chunk.bytes.get(span).unwrap_or_default();
+    let what = if chunk.array { "the array's item" } else { "the line" };
+    let text = std::str::from_utf8(bytes).map_err(|error| not_utf8(error.valid_up_to()).shifted(here.byte));
+    text.and_then(|text| one(text, what, here, look)).map_err(|error| {
+        let line = place(chunk, start).line + error.position().line.unwrap_or(0);
+        let mut own = Error::new(error.kind(), error.detail().to_owned()).in_line(line);
+        own = own.at(error.position().byte.unwrap_or(here.byte));
+        match &error.position().column {
+            Some(column) => own.in_column(column.clone()),
+            None => own,
+        }
+    })
+}
+
+struct Fields<'s> {
+    survey: &'s mut Survey,
+    limits: &'s Limits,
+    /// The column that the next member is probably of.
+    next: usize,
+}
+
+impl Look for Fields<'_> {
+    fn begin(&mut self, _: Place) {
+        self.survey.rows += 1;
+        self.next = 0;
+    }
+
+    fn member(&mut self, name: &str, value: &str, _: Place) -> Result<()> {
+        let expected = self.survey.fields.get(self.next).is_some_and(|field| *field.name == *name);
+        let at = match self.survey.by_name.get(name) {
+            _ if expected => self.next,
+            Some(at) => *at,
+            None => self.survey.add(name, self.limits)?,
+        };
+        self.next = at + 1;
+        let row = self.survey.rows;
+        if let Some(field) = self.survey.fields.get_mut(at) {
+            field.kinds |= match value.as_bytes().first() {
+                Some(b't' | b'f') => 1,
+                Some(b'"') => 4,
+                Some(b'[') => 8,
+                Some(b'{') => 16,
+                Some(b'n') => 32,
+                _ => 2,
+            };
+            field.count += u64::from(field.last != row);
+            field.last = row;
+        }
+        Ok(())
+    }
+
+    fn cell(&mut self, _: usize, _: &str, _: bool, _: Place) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! The rows of a text as a table.
+
+use std::sync::OnceLock;
+
+use container_core::{ColumnInfo, Error, Result, Rows, Scan, Table};
+use serde_json::{Map, Value};
+
+use super::columns::Survey;
+use super::cut::Feeder;
+use super::inner::Text;
+use super::rows::TextRows;
+use super::work::Workers;
+
+/// A text up to so many bytes is looked at as a whole for its columns.
+const SMALL: u64 = 16 << 20;
+
+/// In one up to so many bytes rows are counted when somebody asks for it.
+const COUNTED: u64 = 64 << 20;
+
+/// The only table of a text.
+#[derive(Debug)]
+pub(super) struct TextTable {
+    pub(super) text: Text,
+    /// What the first rows have, and what all have.
+    some: OnceLock<Vec<ColumnInfo>>,
+    all: OnceLock<Vec<ColumnInfo>>,
+    /// What all rows were seen to hold.
+    #[cfg(feature = "arrow")]
+    pub(super) observed: OnceLock<super::arrow::Held>,
+}
+
+impl TextTable {
+    pub(super) fn new(text: Text) -> Self {
+        Self {
+            text,
+            some: OnceLock::new(),
+            all: OnceLock::new(),
+            #[cfg(feature = "arrow")]
+            observed: OnceLock::new(),
+        }
+    }
+
+    /// Which column is called so.
+    pub(super) fn column(&self, index: usize) -> Result<&ColumnInfo> {
+        let missing = || Error::usage(format!("there is no column {index}")).in_format(self.text.format);
+        self.columns().get(index).ok_or_else(missing)
+    }
+
+    /// Fails for rows that begin behind the last one, where it is known how many there are.
+    pub(super) fn check_rows(&self, rows: &std::ops::Range<u64>) -> Result<()> {
+        match self.text.index.get() {
+            Some(index) if rows.start > index.rows => {
+                let (start, count) = (rows.start, index.rows);
+                Err(Error::usage(format!("the rows begin at {start}, and there are {count}"))
+                    .in_format(self.text.format))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Table for TextTable {
+    fn name(&self) -> &'static str {
+        "rows"
+    }
+
+    /// Of CSV those of the header; of JSON lines the members of objects, in the order of their first appearance: of all objects of a text up to
+    /// 16 MiB, else of those in its first MiB, until [`survey`](Table::survey) has looked at them all. In these rows also the kinds are found.
+    fn columns(&self) -> &[ColumnInfo] {
+        if let Some(all) = self.all.get() {
+            return all;
+        }
+        self.some.get_or_init(|| {
+            let small = self.text.len() <= SMALL;
+            let Ok(workers) = Workers::new(usize::from(!small)) else { return Vec::new() };
+            // What is wrong with a row is told where rows are read.
+            let (survey, _) = Survey::of(&self.text, &workers, small);
+            survey.columns(&self.text)
+        })
+    }
+
+    fn survey(&self) -> Result<()> {
+        if self.all.get().is_none() {
+            let (survey, result) = Survey::of(&self.text, &Workers::new(0)?, true);
+            result?;
+            let _ = self.all.set(survey.columns(&self.text)); // somebody else may have been faster, with the same
+        }
+        Ok(())
+    }
+
+    fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
+        self.column(index).map(|_| Map::new())
+    }
+
+    /// Rows are counted where the text is no larger than 64 MiB; of a larger one it is known how many they are when all were walked over.
+    fn len(&self) -> Option<u64> {
+        if self.text.index.get().is_none() && self.text.len() <= COUNTED {
+            let workers = Workers::new(0).ok()?;
+            Feeder::new(&self.text).finish(&workers).ok()?;
+        }
+        self.text.index.get().map(|index| index.rows)
+    }
+
+    fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
+        self.check_rows(&scan.rows)?;
+        Ok(Box::new(TextRows::new(self, scan)?))
+    }
+
+    fn find(&self, _: &str) -> Result<Option<u64>> {
+        Err(Error::usage("rows of text have no keys: --row says a row by its number").in_format(self.text.format))
+    }
+
+    #[cfg(feature = "arrow")]
+    fn arrow(&self) -> Option<&dyn container_core::arrow::ArrowTable> {
+        Some(self)
+    }
+}

@@ -1,0 +1,397 @@
+use std::sync::Arc;
+
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
+use container_core::arrow::{BatchScan, Mapping, Unfit};
+
+use super::*;
+
+/// All batches, and the error behind them.
+fn read(container: &TextContainer, scan: &BatchScan) -> (Vec<RecordBatch>, Vec<String>, Option<String>) {
+    let tables = container.tables();
+    let mut reader = match tables[0].arrow().unwrap().batches(scan) {
+        Ok(reader) => reader,
+        Err(error) => return (Vec::new(), Vec::new(), Some(error.to_string())),
+    };
+    let (mut batches, mut error) = (Vec::new(), None);
+    loop {
+        match reader.try_next() {
+            Ok(Some(batch)) => batches.push(batch),
+            Ok(None) => break,
+            Err(found) => {
+                error = Some(found.to_string());
+                assert!(reader.try_next().unwrap().is_none());
+                break;
+            }
+        }
+    }
+    let losses = reader.losses().iter().map(ToString::to_string).collect();
+    (batches, losses, error)
+}
+
+#[track_caller]
+fn all(container: &TextContainer, scan: &BatchScan) -> Vec<RecordBatch> {
+    let (batches, losses, error) = read(container, scan);
+    assert_eq!((losses, error), (vec![], None));
+    batches
+}
+
+/// A line for each column.
+fn shown(batches: &[RecordBatch]) -> Vec<String> {
+    let Some(first) = batches.first() else { return Vec::new() };
+    let column = |at: usize| {
+        let values = batches.iter().map(|batch| {
+            let text = format!("{:?}", batch.column(at));
+            let text = text.split_once('\n').map_or("", |(_, values)| values);
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        });
+        format!(
+            "{} {}: {}",
+            first.schema().field(at).name(),
+            first.schema().field(at).data_type(),
+            values.collect::<String>()
+        )
+    };
+    (0..first.num_columns()).map(column).collect()
+}
+
+fn types(container: &TextContainer) -> Vec<String> {
+    let tables = container.tables();
+    let schema = tables[0].arrow().unwrap().schema(&BatchScan::default()).unwrap();
+    schema.fields().iter().map(|field| format!("{}: {}", field.name(), field.data_type())).collect()
+}
+
+#[test]
+fn words_have_types() {
+    let cases = [
+        ("1|-2|", "Int64"),
+        ("1|18446744073709551615", "UInt64"),
+        ("-1|18446744073709551615", "Utf8"),
+        ("-1|9223372036854775808", "Float64"),
+        ("1|2.5|NaN|-Infinity", "Float64"),
+        ("1|-0", "Float64"),
+        ("9007199254740993|0.5", "Utf8"),
+        ("1e400|1", "Utf8"),
+        ("NaN|", "Utf8"),
+        ("true|FALSE|", "Boolean"),
+        ("true|1", "Utf8"),
+        ("007|1", "Utf8"),
+        ("|", "Null"),
+        ("\"\"|", "Utf8"),
+        ("\"\"|1", "Int64"),
+        ("2024-02-29|1999-01-01|", "Date32"),
+        ("2023-02-29", "Utf8"),
+        ("12:30|23:59:59.5", "Time64(µs)"),
+        ("12:30:00.0000001", "Time64(ns)"),
+        ("2024-05-01T12:30:00|2024-05-01 12:30:00.25", "Timestamp(µs)"),
+        ("2024-05-01T12:30:00|2024-05-01", "Timestamp(µs)"),
+        ("2024-05-01T12:30:00.123456789", "Timestamp(ns)"),
+        ("0001-01-01T00:00:00|2024-05-01T12:30:00.123456789", "Utf8"),
+        ("2024-05-01T12:30:00Z|2024-05-01T12:30:00+02:00", "Timestamp(µs, \"UTC\")"),
+        ("2024-05-01T12:30:00Z|2024-05-01T12:30:00", "Utf8"),
+        ("2024-05-01|x", "Utf8"),
+        ("2024-05-01|1", "Utf8"),
+        ("\"[1,2]\"|[]|", "List(Int64)"),
+        ("[1]|\"[0.5, \"\"NaN\"\"]\"", "List(Float64)"),
+        ("[[true]]|[null]|[[]]", "List(List(Boolean))"),
+        ("\"{\"\"a\"\":1}\"|\"{\"\"a\"\": 2.5}\"", "Struct(\"a\": Float64)"),
+        ("{}", "Utf8"),
+        ("[1]|\"{\"\"a\"\":1}\"", "Utf8"),
+        ("[1]|\"[\"\"a\"\"]\"", "Utf8"),
+        ("[18446744073709551617]", "Utf8"),
+        ("[1e400]", "Utf8"),
+        ("[1]|x", "Utf8"),
+        ("[1]|2", "Utf8"),
+        ("[1]|2024-05-01", "Utf8"),
+        ("[x]|[1]", "Utf8"),
+        ("[1|[1]", "Utf8"),
+    ];
+    for (words, wanted) in cases {
+        let words: Vec<&str> = words.split('|').collect();
+        for window in [1, 1 << 20] {
+            let of = |words: &mut dyn Iterator<Item = &&str>| {
+                let lines: String = words.map(|word| format!("{word},x\n")).collect();
+                types(&open(TextForm::Csv, format!("a,b\n{lines}").as_bytes(), window)).swap_remove(0)
+            };
+            assert_eq!(of(&mut words.iter()), format!("a: {wanted}"), "{words:?}");
+            assert_eq!(of(&mut words.iter().rev()), format!("a: {wanted}"), "{words:?}");
+        }
+    }
+}
+
+#[test]
+fn cells_become_values() {
+    let text = "i,f,b,d,t,z,s,i\r\n1,1,true,2024-02-29,12:30:00.5,2024-05-01T12:00:00+02:00,\"a,\"\"\n\",\r\n\r\n,\"\",,,,,\"\",x\r\n-3,NaN,False,1969-12-31,00:00,1970-01-01T00:00Z,ö,7";
+    for window in [1, 30, 1 << 20] {
+        for threads in [1, 3] {
+            let scan = BatchScan::from(Scan::default().with_threads(threads));
+            let batches = all(&open(TextForm::Csv, text.as_bytes(), window), &scan);
+            assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 3);
+            if window > 100 {
+                assert_eq!(
+                    shown(&batches),
+                    [
+                        "i Int64: [ 1, null, -3, ]",
+                        "f Float64: [ 1.0, null, NaN, ]",
+                        "b Boolean: [ true, null, false, ]",
+                        "d Date32: [ 2024-02-29, null, 1969-12-31, ]",
+                        "t Time64(µs): [ 12:30:00.500, null, 00:00:00, ]",
+                        "z Timestamp(µs, \"UTC\"): [ 2024-05-01T10:00:00 (Unknown Time Zone 'UTC'), null, 1970-01-01T00:00:00 (Unknown Time Zone 'UTC'), ]",
+                        "s Utf8: [ \"a,\\\"\\n\", \"\", \"ö\", ]",
+                        "i#2 Utf8: [ null, \"x\", \"7\", ]",
+                    ]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn arrays_and_objects_of_cells_become_lists_and_structs() {
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    let text = format!(
+        "l,s,m,d,e\n\"[1, 2]\",\"{{\"\"a\"\":[\"\"x\"\"]}}\",\"[1, 2]\",{deep},{{}}\n,{{}},x,[],\n[],\"{{\"\"b\"\":1,\n\"\"a\"\":null}}\",[],[],{{}}\n"
+    );
+    let wanted = [
+        "l List(Int64): [ PrimitiveArray<Int64> [ 1, 2, ], null, PrimitiveArray<Int64> [ ], ]",
+        "m Utf8: [ \"[1, 2]\", \"x\", \"[]\", ]",
+        "e Utf8: [ \"{}\", null, \"{}\", ]",
+    ];
+    for window in [1, 1 << 20] {
+        let container = open(TextForm::Csv, text.as_bytes(), window);
+        assert_eq!(
+            types(&container),
+            ["l: List(Int64)", "s: Struct(\"a\": List(Utf8), \"b\": Int64)", "m: Utf8", "d: Utf8", "e: Utf8"]
+        );
+        let batches = all(&container, &BatchScan::default());
+        assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 3);
+        if window > 1 {
+            let shown = shown(&batches);
+            assert_eq!([&shown[0], &shown[2], &shown[4]], wanted);
+        }
+        // As JSON each is what it is, but for one that is deeper than anybody reads.
+        assert_eq!(
+            rows(&container).replace(&deep, "DEEP"),
+            concat!(
+                r#"{"l":[1, 2],"s":{"a":["x"]},"m":[1, 2],"d":"DEEP","e":{}}"#,
+                "\n",
+                r#"{"l":null,"s":{},"m":"x","d":[],"e":null}"#,
+                "\n",
+                r#"{"l":[],"s":{"b":1,"a":null},"m":[],"d":[],"e":{}}"#,
+                "\n"
+            )
+        );
+        assert_eq!(columns(&container)[0], "l: JSON or null");
+    }
+    // What does not go together is text, or JSON where that was asked for, and never null.
+    let container = csv("a\n[1]\n\"[\"\"x\"\"]\"\n");
+    for (unfit, json) in [(Unfit::Null, false), (Unfit::Json, true)] {
+        let scan = BatchScan::default().with_mapping(Mapping::default().with_unfit(unfit));
+        let batches = all(&container, &scan);
+        let found = match json {
+            true => "a List(Utf8, metadata: ",
+            false => "a Utf8: [ \"[1]\", \"[\\\"x\\\"]\", ]",
+        };
+        assert!(shown(&batches)[0].starts_with(found), "{:?}", shown(&batches));
+    }
+}
+
+#[test]
+fn a_type_that_changes_far_behind_is_seen() {
+    const FAR: usize = 900_000;
+    let mut text = "{\"a\":1}\n".repeat(FAR);
+    text.push_str("{\"a\":\"x\"}\n{\"a\":2}");
+    let container = jsonl(&text);
+    let (_, _, error) = read(&container, &BatchScan::default());
+    assert_eq!(
+        error.unwrap(),
+        "jsonl: the column has text, but an integer in row 0: --on-mismatch null or json says what becomes of it (row 900000, column \"a\")"
+    );
+    let scan = |unfit| BatchScan::default().with_mapping(Mapping::default().with_unfit(unfit));
+    let (batches, losses, error) = read(&container, &scan(Unfit::Null));
+    assert_eq!((batches.iter().map(RecordBatch::num_rows).sum::<usize>(), error), (FAR + 2, None));
+    assert_eq!(losses, ["value that does not fit into a column of Int64 shown as null (row 900000, column \"a\")"]);
+    let batches = all(&container, &scan(Unfit::Json));
+    let last = batches.last().unwrap();
+    assert_eq!(shown(&[last.slice(last.num_rows() - 3, 3)]), ["a Utf8: [ \"1\", \"\\\"x\\\"\", \"2\", ]"]);
+    // Words have a type that holds all of them.
+    let mut text = "a\n".to_owned() + &"1\n".repeat(FAR);
+    text.push_str("x\n2");
+    let batches = all(&csv(&text), &BatchScan::default());
+    let last = batches.last().unwrap();
+    assert_eq!(shown(&[last.slice(last.num_rows() - 3, 3)]), ["a Utf8: [ \"1\", \"x\", \"2\", ]"]);
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), FAR + 2);
+}
+
+#[test]
+fn json_has_nested_columns() {
+    let text = "{\"a\":{\"b\":null,\"l\":[1,null]},\"A\":1}\r\n\n{\"a\":null,\"A\":2,\"A\":3.5}\n{\"a\":{\"l\":[]},\"n\":null}\n{\"a\":{\"b\":{\"c\":true},\"l\":null}}";
+    let wanted = ["a: Struct(\"b\": Struct(\"c\": Boolean), \"l\": List(Int64))", "A: Float64", "n: Null"];
+    for window in [1, 40, 1 << 20] {
+        assert_eq!(types(&open(TextForm::JsonLines, text.as_bytes(), window)), wanted);
+    }
+    let (batches, losses, error) = read(&jsonl(text), &BatchScan::default());
+    assert_eq!(error, None);
+    assert_eq!(losses, ["member that an object has again: its last value holds (row 1, column \"A\")"]);
+    assert_eq!(shown(&batches)[1], "A Float64: [ 1.0, 3.5, null, null, ]");
+    let inner = batches[0].column(0).as_any().downcast_ref::<arrow_array::StructArray>().unwrap();
+    assert_eq!((inner.is_null(1), inner.is_null(2)), (true, false));
+    let lists = inner.column(1).as_any().downcast_ref::<arrow_array::ListArray>().unwrap();
+    assert_eq!(lists.offsets()[..], [0, 2, 2, 2, 2]);
+    assert_eq!((0..4).map(|at| lists.is_null(at)).collect::<Vec<_>>(), [false, true, false, true]);
+}
+
+#[test]
+fn rows_and_columns_are_chosen() {
+    let text: String = (0..100)
+        .map(|row| format!("{{\"a\":{row},\"b\":\"{row}\",\"c\":{}}}\n", if row < 50 { "1" } else { "[]" }))
+        .collect();
+    for window in [1, 100, 1 << 20] {
+        let container = open(TextForm::JsonLines, text.as_bytes(), window);
+        let scan = BatchScan::from(Scan::default().with_columns([1, 0]).with_rows(10..14)).with_batch_rows(3);
+        let batches = all(&container, &scan);
+        assert!(batches.iter().all(|batch| batch.num_rows() <= 3));
+        let batch = &batches[0];
+        assert_eq!((batch.schema().field(0).name().as_str(), batch.num_columns()), ("b", 2));
+        assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 4);
+        // The column c of all rows has no type; of these it has.
+        assert!(!all(&container, &BatchScan::from(Scan::default().with_rows(48..50))).is_empty());
+        let (_, _, error) = read(&container, &BatchScan::from(Scan::default().with_rows(48..51)));
+        assert!(error.unwrap().contains("the column has a list, but an integer in row 48"));
+        let (_, _, error) = read(&container, &BatchScan::from(Scan::default().with_rows(101..102)));
+        assert_eq!(error.unwrap(), "jsonl: the rows begin at 101, and there are 100");
+        assert_eq!(all(&container, &BatchScan::from(Scan::default().with_rows(100..102))).len(), 0);
+    }
+}
+
+#[test]
+fn a_declared_schema_is_taken() {
+    let field = |name: &str, data_type| Field::new(name, data_type, true);
+    let schema = Arc::new(Schema::new(vec![
+        field("x", DataType::Float32),
+        field("a", DataType::Int8),
+        field("t", DataType::Date32),
+    ]));
+    let scan = BatchScan::default().with_schema(schema);
+    let (batches, losses, error) = read(&csv("a,t,b\n1,2024-01-01,x\n200,,y\n"), &scan);
+    assert_eq!(batches[0].num_rows(), 1);
+    assert_eq!(losses, Vec::<String>::new());
+    assert_eq!(
+        error.unwrap(),
+        "csv: an integer does not fit into a column of Int8: --on-mismatch null or json says what becomes of it (byte 21, line 3, row 1, column \"a\")"
+    );
+    let scan = scan.with_mapping(Mapping::default().with_unfit(Unfit::Null));
+    for container in
+        [csv("a,t,b\n1,2024-01-01,x\n200,,y\n"), jsonl("{\"a\":1,\"t\":\"2024-01-01\"}\n{\"a\":200,\"b\":[]}")]
+    {
+        let (batches, losses, error) = read(&container, &scan);
+        assert_eq!(
+            shown(&batches),
+            ["x Float32: [ null, null, ]", "a Int8: [ 1, null, ]", "t Date32: [ 2024-01-01, null, ]"]
+        );
+        assert_eq!((losses.len(), error), (1, None));
+    }
+}
+
+#[test]
+fn a_declared_list_takes_what_is_one() {
+    let list = DataType::List(Arc::new(Field::new_list_field(DataType::Int8, true)));
+    let keys = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
+    let duration = DataType::Duration(arrow_schema::TimeUnit::Millisecond);
+    let fields = [("l", list), ("k", keys), ("d", duration)].map(|(name, kind)| Field::new(name, kind, true));
+    let scan = BatchScan::default().with_schema(Arc::new(Schema::new(fields.to_vec())));
+    let container = csv("l,k,d\n\"[1,2]\",x,PT1.5S\n[1,\"\",\n,,-PT0S\n[300],x,\n");
+    let (_, _, error) = read(&container, &scan);
+    assert_eq!(
+        error.unwrap(),
+        "csv: text does not fit into a column of a list: --on-mismatch null or json says what becomes of it (byte 23, line 3, row 1, column \"l\")"
+    );
+    let (batches, losses, error) = read(&container, &scan.with_mapping(Mapping::default().with_unfit(Unfit::Null)));
+    let shown = shown(&batches);
+    assert_eq!(
+        shown[0],
+        "l List(Int8): [ PrimitiveArray<Int8> [ 1, 2, ], null, null, PrimitiveArray<Int8> [ null, ], ]"
+    );
+    assert!(shown[1].ends_with("[ 0, 1, null, 0, ] values: StringArray [ \"x\", \"\", ]}"), "{}", shown[1]);
+    assert_eq!(batches[0].column(2).null_count(), 2);
+    assert_eq!((losses.len(), error), (2, None));
+}
+
+#[test]
+fn what_is_wrong_has_a_place_and_what_is_before_it_is_read() {
+    for (form, text, before, wanted) in [
+        (TextForm::Csv, &b"a,b\n1,2\n3\n"[..], 1, "csv: 1 cell where there are 2 columns (byte 8, line 3)"),
+        (TextForm::Csv, b"a,b\n1,2\n3,\xff\n", 1, "csv: the text is not UTF-8 (byte 10, line 3)"),
+        (TextForm::Csv, b"a,b\n1,2\n3,\"4\n5,6", 1, "csv: a quote of this record is not closed (byte 8, line 3)"),
+        (TextForm::JsonLines, b"{}\n{\"a\":\"\xff\"}", 1, "jsonl: the JSON is not UTF-8 (byte 9, line 2)"),
+        (TextForm::JsonLines, b"{}\n{\"a\":1", 1, "jsonl: \",\" or \"}\": needs 1 byte, 0 available (byte 9, line 2)"),
+        (TextForm::JsonLines, b"{}\n[]\n", 1, "jsonl: '[' stands where an object (\"{\") is expected (byte 3, line 2)"),
+        (
+            TextForm::JsonLines,
+            b"[{},\n {\"a\":\n 1x}]",
+            1,
+            "jsonl: 'x' stands where \",\" or \"}\" is expected (byte 14, line 3)",
+        ),
+    ] {
+        let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]));
+        for window in [1, 1 << 20] {
+            let (batches, _, error) = read(&open(form, text, window), &BatchScan::default());
+            assert_eq!((batches.len(), error.as_deref()), (0, Some(wanted)));
+            let (batches, _, error) =
+                read(&open(form, text, window), &BatchScan::default().with_schema(schema.clone()));
+            assert_eq!(
+                (batches.iter().map(RecordBatch::num_rows).sum::<usize>(), error.as_deref()),
+                (before, Some(wanted))
+            );
+        }
+    }
+}
+
+#[test]
+fn batches_are_bounded() {
+    let text = "{\"a\":\"0123456789\"}\n".repeat(20_000);
+    let scan = BatchScan::default().with_batch_bytes(10_000);
+    let batches = all(&jsonl(&text), &scan);
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 20_000);
+    assert!(batches.iter().all(|batch| batch.num_rows() <= 1000), "{}", batches[0].num_rows());
+    let scan = BatchScan::default().with_batch_bytes(0);
+    assert_eq!(all(&jsonl("{}\n{}\n"), &scan).len(), 2);
+}
+
+proptest! {
+    #[test]
+    fn batches_have_what_rows_have(cells in prop::collection::vec(("[0-9]{0,2}|[ab]{1,2}|true", "(-?[1-9][0-9]{0,2})|0|", "([0-9]\\.[0-9])|NaN|"), 1..40), window in 1..200_u64) {
+        let lines: String = cells.iter().map(|(a, b, c)| format!("{a},{b},{c},\n")).collect();
+        let text = format!("a,b,c,d\n{lines}");
+        let batches = all(&open(TextForm::Csv, text.as_bytes(), window), &BatchScan::default().with_batch_rows(7));
+        let whole = all(&csv(&text), &BatchScan::default());
+        prop_assert_eq!(whole.len(), 1);
+        let mut at = 0;
+        for batch in &batches {
+            prop_assert_eq!(batch, &whole[0].slice(at, batch.num_rows()));
+            at += batch.num_rows();
+        }
+        prop_assert_eq!(at, cells.len());
+        let column = |at: usize| arrow_cells(&whole[0], at);
+        let words = |of: fn(&(String, String, String)) -> &String| cells.iter().map(|cells| of(cells).clone()).collect::<Vec<_>>();
+        if whole[0].column(0).data_type() == &DataType::Utf8 {
+            prop_assert_eq!(column(0), words(|cells| &cells.0));
+        }
+        prop_assert_eq!(column(1), words(|cells| &cells.1));
+    }
+}
+
+/// The words that values of some types came from.
+fn arrow_cells(batch: &RecordBatch, at: usize) -> Vec<String> {
+    let column = batch.column(at).as_any();
+    if let Some(texts) = column.downcast_ref::<arrow_array::StringArray>() {
+        return texts.iter().map(|text| text.unwrap_or_default().to_owned()).collect();
+    }
+    let numbers = column.downcast_ref::<arrow_array::Int64Array>();
+    match numbers {
+        Some(numbers) => {
+            numbers.iter().map(|number| number.map_or_else(String::new, |number| number.to_string())).collect()
+        }
+        None => vec![String::new(); batch.num_rows()],
+    }
+}

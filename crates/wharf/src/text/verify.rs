@@ -1,0 +1,228 @@
+//! Everything that is wrong with a text.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use container_core::{Error, ErrorKind, Finding, Result, Unit, VerifyOptions};
+use serde::Deserializer;
+use serde::de::{Deserialize, MapAccess, SeqAccess, Visitor};
+
+use super::columns::{json, not_utf8};
+use super::cut::{Feeder, next_json};
+use super::inner::{Text, place};
+use super::split::Split;
+use super::work::Workers;
+use crate::convert::import::chunk::Chunk;
+use crate::convert::import::place::Place;
+use crate::convert::import::record::Look;
+
+pub(super) fn verify(text: &Text, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
+    let workers = Workers::new(options.threads)?;
+    if let Some(progress) = &options.progress {
+        progress.begin(Unit::Bytes, Some(text.len()));
+    }
+    header(text, report);
+    let mut feeder = Feeder::new(text);
+    loop {
+        let (chunks, result) = feeder.next(&workers);
+        let done = chunks.is_empty();
+        let bytes: u64 = chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum();
+        let check = |chunk: Chunk| if text.is_csv() { rows(text, &chunk) } else { objects(text, &chunk) };
+        workers.map(chunks, check).into_iter().flatten().for_each(&mut *report);
+        if let Some(progress) = &options.progress {
+            progress.advance(bytes);
+        }
+        match result {
+            Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+            Err(error) => {
+                report(Finding::error(error));
+                return Ok(());
+            }
+            Ok(()) if done => return Ok(()),
+            Ok(()) => {}
+        }
+    }
+}
+
+/// The names of CSV.
+fn header(text: &Text, report: &mut dyn FnMut(Finding)) {
+    if !text.is_csv() || !text.options.header {
+        return;
+    }
+    let mut warn = |detail: String| {
+        report(Finding::warning(Error::invalid(detail).in_line(1).at(0).in_format(text.format)));
+    };
+    let Ok(bytes) = text.read(0..text.begin.byte.min(text.len())) else { return };
+    let mark: &[u8] = b"\xEF\xBB\xBF";
+    let mut split = Split::new(text.options.delimiter);
+    if split.next(&bytes, if bytes.starts_with(mark) { mark.len() } else { 0 }).is_none() {
+        return warn("there is no line of column names".to_owned());
+    }
+    let mut known = HashSet::new();
+    for (cell, _) in split.cells(&bytes) {
+        let name = String::from_utf8_lossy(cell);
+        if !name.is_empty() && !known.insert(cell) {
+            warn(format!("the column name {name:?} is there more than once"));
+        }
+    }
+}
+
+fn rows(text: &Text, chunk: &Chunk) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut split = Split::new(text.options.delimiter);
+    let mut at = 0;
+    while let Some(record) = split.next(&chunk.bytes, at) {
+        at = record.end;
+        let bytes = chunk.bytes.get(record.start..record.end).unwrap_or_default();
+        let mut wrong = |error: Error| findings.push(Finding::error(text.placed(error, chunk, record.start)));
+        if let Err(error) = split.check(text.names.len()) {
+            wrong(error);
+        }
+        if let Err(error) = std::str::from_utf8(bytes) {
+            wrong(not_utf8(error.valid_up_to()));
+        }
+        if let Some(nul) = memchr::memchr(0, bytes) {
+            wrong(Error::invalid("the row has a NUL byte").at(nul as u64));
+        }
+    }
+    findings
+}
+
+fn objects(text: &Text, chunk: &Chunk) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut members = Members::default();
+    let mut at = 0;
+    while let Some(span) = next_json(chunk, at) {
+        at = span.next;
+        let checked = json(chunk, span.start..span.end, &mut members);
+        for (name, byte) in members.repeated.drain(..) {
+            let error = Error::invalid(format!("the member {name:?} is there more than once: the last one counts"));
+            let line = place(chunk, span.start).line;
+            findings.push(Finding::warning(error.in_line(line).at(byte).in_format(text.format)));
+        }
+        if let Err(error) = checked {
+            findings.push(Finding::error(error.in_format(text.format)));
+        }
+    }
+    findings
+}
+
+/// Finds members that are there more than once.
+#[derive(Default)]
+struct Members {
+    /// The record that had each last.
+    last: HashMap<Box<str>, u64>,
+    record: u64,
+    /// Their names and where they are.
+    repeated: Vec<(String, u64)>,
+}
+
+impl Look for Members {
+    fn begin(&mut self, _: Place) {
+        self.record += 1;
+        // What is kept is bounded.
+        if self.last.len() > 1 << 16 {
+            self.last.clear();
+        }
+    }
+
+    fn member(&mut self, name: &str, value: &str, place: Place) -> Result<()> {
+        match self.last.get_mut(name) {
+            Some(last) if *last == self.record => self.repeated.push((name.to_owned(), place.byte)),
+            Some(last) => *last = self.record,
+            None => drop(self.last.insert(name.into(), self.record)),
+        }
+        let inner = value.starts_with(['{', '[']) || value.starts_with('"') && value.contains('\\');
+        if !inner {
+            return Ok(());
+        }
+        match serde_json::from_str::<Deep>(value) {
+            Ok(Deep(repeated)) => {
+                self.repeated.extend(repeated.map(|name| (name, place.byte)));
+                Ok(())
+            }
+            // It is JSON, though no number of 64 bits.
+            Err(cause) if cause.to_string().starts_with("number out of range") => Ok(()),
+            Err(cause) => {
+                let said = cause.to_string();
+                let said = said.split(" at line ").next().unwrap_or_default();
+                let byte =
+                    value.split_inclusive('\n').take(cause.line().saturating_sub(1)).map(str::len).sum::<usize>();
+                Err(Error::invalid(format!("the value is no JSON: {said}"))
+                    .at((byte + cause.column().saturating_sub(1)) as u64))
+            }
+        }
+    }
+
+    fn cell(&mut self, _: usize, _: &str, _: bool, _: Place) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A value, all of it looked at: a name that an object in it has more than once.
+struct Deep(Option<String>);
+
+impl<'de> Deserialize<'de> for Deep {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        json.deserialize_any(DeepVisitor)
+    }
+}
+
+struct DeepVisitor;
+
+impl<'de> Visitor<'de> for DeepVisitor {
+    type Value = Deep;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Deep, E> {
+        Ok(Deep(None))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Deep, E> {
+        Ok(Deep(None))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Deep, E> {
+        Ok(Deep(None))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Deep, E> {
+        Ok(Deep(None))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Deep, E> {
+        Ok(Deep(None))
+    }
+
+    fn visit_unit<E>(self) -> Result<Deep, E> {
+        Ok(Deep(None))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Deep, A::Error> {
+        let mut found = None;
+        while let Some(Deep(element)) = list.next_element()? {
+            found = found.or(element);
+        }
+        Ok(Deep(found))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Deep, A::Error> {
+        let (mut found, mut names) = (None, HashSet::new());
+        while let Some((name, Deep(value))) = map.next_entry::<Cow<'_, str>, Deep>()? {
+            found = found.or(value);
+            if names.contains(&name) {
+                found = found.or_else(|| Some(name.clone().into_owned()));
+            }
+            names.insert(name);
+        }
+        Ok(Deep(found))
+    }
+}
