@@ -23,6 +23,7 @@ fn main() {
             continue;
         }
         put("idv_reader", name, &bytes);
+        put("idv_arrow", name, &bytes);
         put("idv_recover", name, &[&[0], &bytes[..]].concat());
         put("idv_recover", &format!("{name}-cut"), &[&[0], &bytes[..bytes.len() - 9]].concat());
         // The table of contents by itself; with metadata, what lies before it as a table of them.
@@ -83,7 +84,7 @@ fn main() {
         put("idv_forged", &format!("decisions-{index:02}"), &decisions);
         put("idv_written", &format!("decisions-{index:02}"), &decisions);
         put("datadings_written", &format!("decisions-{index:02}"), &decisions);
-        for target in ["ds_select", "ds_variable", "ds_write_read", "zdx_store"] {
+        for target in ["ds_select", "ds_variable", "ds_write_read", "zdx_store", "arrow_columns"] {
             put(target, &format!("decisions-{index:02}"), &decisions);
         }
     }
@@ -93,6 +94,7 @@ fn main() {
     stores(root, &put);
     documents(&put);
     archives(root, &put);
+    batches(root, &put);
 
     for which in 0..12u8 {
         let edges: [&[u8]; 6] = [
@@ -166,7 +168,9 @@ fn headers(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     for path in entries.map(|entry| entry.unwrap().path()) {
         let bytes = fs::read(&path).unwrap();
         if let Some(rest) = bytes.strip_prefix(b"ds-1.0\n").filter(|rest| rest.len() <= MOST) {
-            put("ds_header", path.file_stem().unwrap().to_str().unwrap(), rest);
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            put("ds_header", name, rest);
+            put("ds_arrow", name, rest);
         }
     }
     let made: [(&str, &[u8]); 6] = [
@@ -177,7 +181,10 @@ fn headers(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
         ("sizes", b"{\"x\":{\".size\":[2,3,1000000000000],\".dims\":[\"a\",\"b\",\"c\"]},\"y\":{\".size\":[0,18446744073709551615]}}\n"),
         ("json", b"{\".\":{\"a\":[1e5,-0,1.5E-7,123456789012345678901234567890,-Infinity,null,true,{}],\"b\":\"\\ud83d\\ude00\\n\"}}\n"),
     ];
-    made.iter().for_each(|(name, bytes)| put("ds_header", name, bytes));
+    for (name, bytes) in made {
+        put("ds_header", name, bytes);
+        put("ds_arrow", name, bytes);
+    }
 }
 
 /// Collections of ZDS: as parts that are put together, their indexes alone, and their lines.
@@ -350,6 +357,48 @@ fn archives(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
             put("zdx_archive", path.file_stem().unwrap().to_str().unwrap(), &fs::read(&path).unwrap());
         }
     }
+}
+
+/// The same tables in files of all formats, by `../tests/golden/cross`, and lines of JSON.
+fn batches(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
+    let mut files: Vec<PathBuf> = fs::read_dir(root.join("../tests/golden/cross"))
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .collect();
+    files.sort();
+    for path in files {
+        let bytes = fs::read(&path).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("arrow" | "arrows" | "parquet") if bytes.len() <= 16 * MOST => put("wharf_batches", name, &bytes),
+            Some("idv") if bytes.len() <= 4 * MOST => put("idv_arrow", &format!("cross-{name}"), &bytes),
+            Some("ds") if bytes.len() <= 4 * MOST => {
+                put("ds_arrow", &format!("cross-{name}"), bytes.strip_prefix(b"ds-1.0\n").unwrap());
+            }
+            Some("jsonl") if bytes.len() <= 4 * MOST => put("arrow_json", name, &bytes),
+            _ => {}
+        }
+    }
+    let made = [
+        ("numbers", "{\"a\":1}\n{\"a\":-1.5}\n{\"a\":18446744073709551616}\n{\"a\":-0}\n{\"a\":1e22}"),
+        ("signs", "{\"a\":-1}\n{\"a\":18446744073709551615}\n{\"b\":9007199254740993}\n{\"b\":0.5}"),
+        ("beyond", "{\"a\":18446744073709551617}\n{\"a\":1e400}\n{\"a\":[1e400]}"),
+        ("kinds", "{\"a\":true}\n{\"a\":\"\\u00e9\\n\"}\n{\"a\":null}\n{\"a\":[]}\n{\"a\":{}}"),
+        (
+            "nested",
+            " { \"l\" : [ [ 1 ] , [ ] , null ] , \"o\" : { \"x\" : [ { \"y\" : 1 } , { \"z\" : [ ] } ] } }\r\n{\"o\":{}}\n{}",
+        ),
+        ("twice", "{\"a\":1,\"\\u0061\":\"x\",\"a\":{\"b\":2}}\n{\"a\":[{\"c\":1,\"c\":[]}]}"),
+        (
+            "halves",
+            "{\"a\":\"\\ud83d\\ude00\"}\n{\"a\":\"\\ud83d\"}\n{\"\\ude00\":1}\n{\"a\":\"\\u000\"}\n{\"a\":tru}\n{\"a\":01}\n[1]\n7",
+        ),
+    ];
+    made.iter().for_each(|(name, text)| put("arrow_json", name, text.as_bytes()));
+    let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+    [1, 126, 127, 128].iter().for_each(|depth| put("arrow_json", &format!("deep-{depth}"), deep(*depth).as_bytes()));
 }
 
 fn pack(bytes: &[u8], zlib: bool, level: u32) -> Vec<u8> {

@@ -18,6 +18,10 @@ mod table;
 #[path = "../../crates/idv/tests/support/values.rs"]
 mod values;
 
+mod arrow_batches;
+mod arrow_columns;
+mod arrow_files;
+mod arrow_json;
 mod bloom;
 mod dataset;
 mod deflate;
@@ -33,6 +37,7 @@ mod numpy;
 mod reader;
 mod recover;
 mod sample;
+mod wharf_batches;
 mod wire;
 mod written;
 mod zdx_archive;
@@ -42,6 +47,9 @@ mod zdx_index;
 mod zdx_parts;
 mod zdx_store;
 
+pub use arrow_columns::arrow_columns;
+pub use arrow_files::{ds_arrow, idv_arrow};
+pub use arrow_json::arrow_json;
 pub use bloom::simplebloom_filter;
 pub use dataset::{datadings_index, datadings_recover, datadings_written};
 pub use deflate::idv_deflate;
@@ -53,6 +61,7 @@ pub use numpy::datadings_numpy;
 pub use reader::idv_reader;
 pub use recover::idv_recover;
 pub use sample::datadings_sample;
+pub use wharf_batches::wharf_batches;
 pub use wire::idv_wire;
 pub use written::idv_written;
 pub use zdx_archive::zdx_archive;

@@ -6,16 +6,20 @@ mod replay;
 
 use std::path::Path;
 
-const TARGETS: [replay::Target; 23] = [
+const TARGETS: [replay::Target; 28] = [
+    ("arrow_columns", wharf_fuzz::arrow_columns),
+    ("arrow_json", wharf_fuzz::arrow_json),
     ("datadings_index", wharf_fuzz::datadings_index),
     ("datadings_numpy", wharf_fuzz::datadings_numpy),
     ("datadings_recover", wharf_fuzz::datadings_recover),
     ("datadings_sample", wharf_fuzz::datadings_sample),
     ("datadings_written", wharf_fuzz::datadings_written),
+    ("ds_arrow", wharf_fuzz::ds_arrow),
     ("ds_header", wharf_fuzz::ds_header),
     ("ds_select", wharf_fuzz::ds_select),
     ("ds_variable", wharf_fuzz::ds_variable),
     ("ds_write_read", wharf_fuzz::ds_write_read),
+    ("idv_arrow", wharf_fuzz::idv_arrow),
     ("idv_deflate", wharf_fuzz::idv_deflate),
     ("idv_forged", wharf_fuzz::idv_forged),
     ("idv_inflate", wharf_fuzz::idv_inflate),
@@ -25,6 +29,7 @@ const TARGETS: [replay::Target; 23] = [
     ("idv_written", wharf_fuzz::idv_written),
     ("leb128", wharf_fuzz::leb128),
     ("simplebloom_filter", wharf_fuzz::simplebloom_filter),
+    ("wharf_batches", wharf_fuzz::wharf_batches),
     ("zdx_archive", wharf_fuzz::zdx_archive),
     ("zdx_collection", wharf_fuzz::zdx_collection),
     ("zdx_id", wharf_fuzz::zdx_id),

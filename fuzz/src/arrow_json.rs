@@ -1,0 +1,161 @@
+//! Lines of JSON, or of what may be taken for it, on their way into columns and out again.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use container_core::arrow::{BatchScan, Columns, Json, JsonRows, Mapping, Observation, Unfit, resolve_schema};
+use container_core::{Error, ErrorKind, Limits, Loss};
+use serde_json::Value;
+
+/// What is looked at of one input.
+const LINES: usize = 12;
+
+/// The bytes are lines: what is taken is what serde_json takes, and all of it comes back.
+pub fn arrow_json(data: &[u8]) {
+    let mut texts = Vec::new();
+    for line in data.split(|byte| *byte == b'\n').take(LINES) {
+        if let Some(value) = taken(line) {
+            texts.push((line, value));
+        }
+    }
+    for unfit in [Unfit::Error, Unfit::Null, Unfit::Json, Unfit::Msgpack] {
+        let lines: Vec<&[u8]> = texts.iter().map(|(line, _)| *line).collect();
+        match whole(&lines, unfit) {
+            Ok((batch, losses)) => {
+                assert_eq!(batch.num_rows(), texts.len());
+                let exact = matches!(unfit, Unfit::Error | Unfit::Json);
+                // Of members that come again the last value holds, which is told.
+                let mut others = losses.iter().filter(|loss| !loss.what.starts_with("member that an object has again"));
+                assert!(!exact || others.next().is_none(), "{losses:?}");
+                shown(&batch, &texts, unfit);
+            }
+            Err(error) => {
+                assert_eq!(unfit, Unfit::Error, "{error}");
+                assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+                let position = error.position();
+                assert!(
+                    position.column.is_some() && position.row.is_some_and(|row| row < lines.len() as u64),
+                    "{error}"
+                );
+            }
+        }
+    }
+}
+
+/// The members of a text that is taken as a row, or what it is for serde_json is not known.
+fn taken(line: &[u8]) -> Option<Option<Value>> {
+    let limits = Limits::default();
+    let mut seen = Observation::new(limits);
+    let own = Json::new(&limits).observe(line, seen.row(0));
+    let mut columns = Columns::new(Arc::new(arrow_schema::Schema::empty()), &BatchScan::default(), &limits).unwrap();
+    let passed = Json::new(&limits).append(line, &mut columns.row(0));
+    let is_object = line.trim_ascii_start().first() == Some(&b'{');
+    assert!(passed.is_ok() == (own.is_ok() && is_object), "{own:?} {passed:?}");
+    let theirs = serde_json::from_slice::<Value>(line);
+    if let Err(error) = &own {
+        said(error, line);
+    }
+    let theirs = match theirs {
+        Ok(value) => {
+            assert!(own.is_ok(), "{own:?}");
+            Some(value)
+        }
+        // One level less deep; numbers beyond all floats have a class of their own.
+        Err(error) if own.is_ok() => {
+            let error = error.to_string();
+            assert!(error.contains("recursion limit") || error.contains("number out of range"), "{error}");
+            None
+        }
+        Err(_) => None,
+    };
+    (own.is_ok() && is_object).then_some(theirs)
+}
+
+fn said(error: &Error, line: &[u8]) {
+    match error.kind() {
+        ErrorKind::Invalid | ErrorKind::Truncated { .. } => {
+            assert!(error.position().byte.is_some_and(|byte| byte <= line.len() as u64), "{error}");
+        }
+        ErrorKind::Limit { .. } => {
+            let brackets = line.iter().filter(|byte| matches!(byte, b'[' | b'{')).count();
+            assert!(brackets > 128, "{error}");
+        }
+        other => panic!("{other:?}: {error}"),
+    }
+}
+
+/// Rows through the whole way.
+fn whole(lines: &[&[u8]], unfit: Unfit) -> Result<(RecordBatch, Vec<Loss>), Error> {
+    let (limits, scan) = (Limits::default(), BatchScan::default().with_mapping(Mapping::default().with_unfit(unfit)));
+    let mut json = Json::new(&limits);
+    let mut seen = Observation::new(limits);
+    for (row, line) in (0..).zip(lines) {
+        json.observe(line, seen.row(row)).unwrap();
+    }
+    let mut columns = Columns::new(Arc::new(resolve_schema(&seen, &scan.mapping)?), &scan, &limits).unwrap();
+    for (row, line) in (0..).zip(lines) {
+        let mut object = columns.row(row);
+        json.append(line, &mut object).unwrap();
+        object.end();
+    }
+    let batch = columns.finish().unwrap();
+    for column in batch.columns() {
+        column.to_data().validate_full().unwrap();
+    }
+    Ok((batch, columns.take_losses()))
+}
+
+/// What is written of a batch is what was in it.
+fn shown(batch: &RecordBatch, texts: &[(&[u8], Option<Value>)], unfit: Unfit) {
+    let mut rows = JsonRows::new(batch).unwrap();
+    for (row, (_, wanted)) in texts.iter().enumerate() {
+        let mut line = Vec::new();
+        rows.write(row, &mut line).unwrap();
+        assert!(!line.contains(&b'\n'), "not one line");
+        let serialized = serde_json::to_vec(&rows.row(row)).unwrap();
+        let Some(wanted) = wanted else { continue };
+        let shown: Value = serde_json::from_slice(&line).unwrap();
+        if matches!(unfit, Unfit::Error | Unfit::Json) {
+            assert!(same(&shown, Some(wanted)), "{shown} where {wanted} is wanted");
+        }
+        // By serializers the same, but for numbers in JSON text that neither 64 bits nor a float hold, and what is no number.
+        let shown = finite(shown);
+        let serialized = finite(serde_json::from_slice(&serialized).unwrap());
+        assert!(unfit == Unfit::Json || serialized == shown, "{serialized} where {shown} is wanted");
+    }
+}
+
+/// Null for texts that stand for floats that JSON has not, as serde_json writes these.
+fn finite(value: Value) -> Value {
+    match value {
+        Value::String(text) if ["NaN", "Infinity", "-Infinity"].contains(&text.as_str()) => Value::Null,
+        Value::Array(elements) => elements.into_iter().map(finite).collect(),
+        Value::Object(members) => members.into_iter().map(|(name, value)| (name, finite(value))).collect(),
+        other => other,
+    }
+}
+
+/// Values as a column of their type shows them: members that are missing are null, integers beside floats are floats.
+pub fn same(shown: &Value, wanted: Option<&Value>) -> bool {
+    match (shown, wanted) {
+        (Value::Null, None | Some(Value::Null)) => true,
+        (Value::Object(shown), Some(Value::Object(wanted))) => {
+            wanted.keys().all(|name| shown.contains_key(name))
+                && shown.iter().all(|(name, value)| same(value, wanted.get(name)))
+        }
+        (Value::Array(shown), Some(Value::Array(wanted))) => {
+            shown.len() == wanted.len() && shown.iter().zip(wanted).all(|(shown, wanted)| same(shown, Some(wanted)))
+        }
+        (Value::Number(shown), Some(Value::Number(wanted))) => {
+            let float = shown.as_f64().filter(|_| shown.is_f64());
+            // A float stands for an integer that it is exactly.
+            shown == wanted
+                || float.is_some_and(|float| match wanted.as_i128() {
+                    Some(integer) => float as i128 == integer,
+                    None => Some(float) == wanted.as_f64(),
+                })
+                || !wanted.is_i64() && !wanted.is_u64() && shown.as_f64() == wanted.as_f64()
+        }
+        (shown, wanted) => Some(shown) == wanted,
+    }
+}
