@@ -73,6 +73,10 @@ namespace Wharf.Reference
                 case "models":
                     new Models(ml, rest.LastFolder("OUTDIR")).WriteAll();
                     break;
+                case "cross":
+                    string given = rest.Word("TABLES");
+                    new Cross(ml, rest.LastFolder("OUTDIR")).WriteAll(given);
+                    break;
                 case "layouts":
                     ulong seed = rest.Number("--seed", null);
                     ulong limits = rest.Number("--count", null);
