@@ -24,13 +24,13 @@ const TEST_COMMAND: &str = "cargo test --workspace";
 const GENERATED_FILES: u64 = 24;
 
 /// How long each fuzz target runs.
-const FUZZ_SECONDS: u64 = 5;
+const FUZZ_SECONDS: u64 = 3;
 
 /// Crates that have to do without the standard library.
 const WITHOUT_STD: [&str; 3] = ["container-core", "leb128-codec", "simplebloom"];
 
 /// The command with some formats, and with none.
-const COMMANDS: [&str; 5] = ["cli", "cli,idv", "cli,datadings", "cli,ds", "cli,zds"];
+const COMMANDS: [&str; 7] = ["cli", "cli,idv", "cli,datadings", "cli,ds", "cli,zds", "cli,arrow", "cli,idv,parquet"];
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Step {

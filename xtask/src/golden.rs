@@ -1,5 +1,7 @@
 //! The golden files: what references wrote, with what the references read in them, and where each comes from.
 
+mod cross;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -35,6 +37,18 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     if let Some(mlnet) = mlnet.as_ref().filter(|_| options.update) {
         replace(mlnet, &idv)?;
     }
+    let all = options.reference || options.update;
+    let python = if all { Python::install().map(Some) } else { Python::installed() };
+    let python = python.map_err(|trouble| trouble.to_string())?;
+    let zippy = if all { Zippy::install().map(Some) } else { Zippy::installed() };
+    let zippy = zippy.map_err(|trouble| trouble.to_string())?;
+    let cross = match (&mlnet, &python, &zippy) {
+        (Some(mlnet), Some(python), Some(zippy)) => Some(cross::References { mlnet, python, zippy }),
+        _ => None,
+    };
+    if let Some(cross) = cross.as_ref().filter(|_| options.update) {
+        cross.replace()?;
+    }
     for directory in shell::entries(&golden)?.iter().filter(|path| path.is_dir()) {
         let files = check_provenance(directory)?;
         println!("golden/{}: {files} files, all of them listed in PROVENANCE.md", shell::file_name(directory));
@@ -43,20 +57,24 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         Some(mlnet) => compare(mlnet, &idv)?,
         None => println!("golden/idv: not made again, ML.NET is not installed (--reference installs it)"),
     }
-    let python = if options.reference { Python::install().map(Some) } else { Python::installed() };
-    let python = python.map_err(|trouble| trouble.to_string())?;
     match &python {
         Some(python) => ds::golden(python)?,
         None => println!("golden/ds: not made again, ds-format is not installed (--reference installs it)"),
     }
-    let zippy = if options.reference { Zippy::install().map(Some) } else { Zippy::installed() };
-    match (zippy.map_err(|trouble| trouble.to_string())?, python.as_ref()) {
-        (Some(zippy), Some(python)) => zdx::golden(&zippy, python)?,
+    match (&zippy, &python) {
+        (Some(zippy), Some(python)) => zdx::golden(zippy, python)?,
         _ => println!("golden/zds: not made again, zippy_data is not installed (--reference installs it)"),
+    }
+    match &cross {
+        Some(cross) => cross.compare()?,
+        None => {
+            println!("golden/cross: not made again, its references are not all installed (--reference installs them)")
+        }
     }
     let tests = ["--test", "idv_golden", "--test", "datadings_golden"];
     shell::run(shell::cargo(["test", "--quiet", "--package", "wharf-tests"].into_iter().chain(tests)))?;
     shell::run(shell::cargo(["test", "--quiet", "--package", "zdx", "--test", "golden"]))?;
+    shell::run(shell::cargo(["test", "--quiet", "--package", "wharf", "--test", "cross"]))?;
     let tests = ["--test", "golden", "--test", "time", "--test", "netcdf"];
     shell::run(shell::cargo(["test", "--quiet", "--package", "dsfmt", "--features", "netcdf"].into_iter().chain(tests)))
 }

@@ -1,5 +1,6 @@
 //! The references, live: each reads what it and we have to agree on.
 
+mod arrow;
 mod datadings;
 pub(crate) mod ds;
 mod ds_netcdf;
@@ -48,6 +49,8 @@ impl Options {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
+    /// Parquet and Arrow IPC, with pyarrow
+    Arrow,
     /// Datasets of msgpack samples, with Python's datadings
     Datadings,
     /// Arrays, with Python's ds-format
@@ -96,6 +99,11 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         if options.large {
             ds_netcdf::large(&python)?;
         }
+    }
+    if wanted(Format::Arrow)
+        && let Some(python) = python_or_skip("live interop with pyarrow")?
+    {
+        arrow::run(&python, options.seed, options.count)?;
     }
     if wanted(Format::Zdx)
         && let Some(zippy) = zippy_or_skip("live interop with zippy_data")?

@@ -41,19 +41,24 @@ impl Options {
     /// What the contests came to; `sizes` says what they were held on.
     pub(super) fn show(&self, bench: &Bench, contests: &[Contest], sizes: &str) -> Result<(), String> {
         let rows = contests.iter().map(|contest| bench.row(contest)).collect::<Result<Vec<_>, _>>()?;
+        self.print(&rows, sizes);
+        Ok(())
+    }
+
+    /// The lines themselves.
+    pub(super) fn print(&self, rows: &[Row], sizes: &str) {
         if self.quick {
             println!(
                 "every work came to the same wherever it was done ({} figures, which mean nothing here)",
                 rows.len()
             );
-            return Ok(());
+            return;
         }
         if !self.json {
             let (rounds, cores) = (self.rounds(), std::thread::available_parallelism().map_or(0, usize::from));
             println!("{sizes}{rounds} rounds, {cores} cores; medians; ratio: how many times faster ours is");
         }
-        table::print(&rows, self.json);
-        Ok(())
+        table::print(rows, self.json);
     }
 }
 

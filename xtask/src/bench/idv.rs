@@ -104,7 +104,7 @@ pub(crate) fn run(mlnet: &MlNet, options: &Options) -> Result<(), String> {
 }
 
 /// The table in a file of each compression, written by ML.NET unless it was before. Returns their directory.
-fn files(mlnet: &MlNet, rows: u64, compressions: &[&str]) -> Result<PathBuf, String> {
+pub(super) fn files(mlnet: &MlNet, rows: u64, compressions: &[&str]) -> Result<PathBuf, String> {
     let directory = shell::target()?.join(format!("bench/idv/{rows}"));
     for compression in compressions {
         let name = format!("bench-{compression}.idv");
@@ -376,7 +376,7 @@ pub(super) fn seconds(work: String, beside: &str, theirs: f64, ours: f64, target
     Row { work, beside: beside.to_owned(), theirs, ours, unit: "s", ratio: theirs / ours, target }
 }
 
-fn json_lines(process: &mut Command) -> Result<Vec<Value>, String> {
+pub(super) fn json_lines(process: &mut Command) -> Result<Vec<Value>, String> {
     let shown = shell::shown(process);
     let output = shell::output(process)?;
     if !output.status.success() {

@@ -1,11 +1,13 @@
 //! Benchmarks beside the references and rivals, in one run, as ratios.
 
+mod arrow;
 mod contest;
 mod datadings;
 mod ds;
 mod idv;
 mod idv_write;
 mod leb128;
+mod peak;
 mod simplebloom;
 mod table;
 mod zdx;
@@ -23,6 +25,8 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 enum Subject {
+    /// Conversions to Parquet and from it beside ML.NET and pyarrow, and the memory that they take
+    Arrow(contest::Options),
     /// Datasets of msgpack samples beside Python's datadings
     Datadings(contest::Options),
     /// n-dimensional arrays beside Python's ds-format and the C library of NetCDF
@@ -39,6 +43,11 @@ enum Subject {
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     match &options.subject {
+        Subject::Arrow(options) => {
+            let mlnet = crate::mlnet::MlNet::install().map_err(|trouble| trouble.to_string())?;
+            let python = crate::python::Python::install().map_err(|trouble| trouble.to_string())?;
+            arrow::run(&mlnet, &python, options)
+        }
         Subject::Idv(options) => {
             let mlnet = crate::mlnet::MlNet::install().map_err(|trouble| trouble.to_string())?;
             idv::run(&mlnet, options)
@@ -74,7 +83,12 @@ pub(crate) fn smoke() -> Result<(), String> {
     }
     interop::or_skip(zdx::run(&contest::Options::SMOKE), "the benchmark beside zippy_data")?;
     match interop::mlnet_or_skip("the benchmark beside ML.NET")? {
-        Some(mlnet) => idv::run(&mlnet, &idv::Options::smoke()),
+        Some(mlnet) => {
+            if let Some(python) = interop::python_or_skip("the benchmark beside pyarrow")? {
+                arrow::run(&mlnet, &python, &contest::Options::SMOKE)?;
+            }
+            idv::run(&mlnet, &idv::Options::smoke())
+        }
         None => Ok(()),
     }
 }
