@@ -289,8 +289,8 @@ impl<'j> Parser<'j> {
         }
         if !matches!(self.peek(), Some(b'.' | b'e' | b'E')) {
             return Ok(match (i64::try_from(number), is_negative) {
-                (Ok(0), true) => Number::F64(-0.0),
-                // As many digits always fit.
+                // As many digits always fit; of more, those of `number` are not the text's.
+                (Ok(0), true) if digits <= 18 => Number::F64(-0.0),
                 (Ok(number), false) if digits <= 18 => Number::I64(number),
                 (Ok(number), true) if digits <= 18 => Number::I64(-number),
                 _ => self.large(start),

@@ -104,6 +104,11 @@ fn numbers_are_exact_or_beyond() {
         ("1e99999999999999999999", Number::Beyond),
         ("1e-99999999999999999999", Number::F64(0.0)),
         ("0.1", Number::F64(0.1)),
+        // Their digits alone, taken modulo 2^64, are 0.
+        (&format!("-1{}", "0".repeat(64)), Number::Beyond),
+        (&format!("-{:.0}", 6.671e183), Number::F64(-6.671e183)),
+        (&format!("{:.0}", 6.671e183), Number::F64(6.671e183)),
+        ("-18446744073709551616", Number::F64(-18_446_744_073_709_551_616.0)),
         ("-0", Number::F64(-0.0)),
         ("-0.0", Number::F64(-0.0)),
         ("1E+2", Number::F64(100.0)),
