@@ -28,7 +28,7 @@
 //!
 //! Without features the crate is `no_std` and does not allocate: [`Position`], [`Cursor`], [`Error`], [`Limits`],
 //! [`Decode`], [`Encode`]. `alloc` gives errors texts of their own, `std` (default) adds everything else, `arrow` tables as Arrow
-//! record batches, `testkit` the conformance kit.
+//! record batches, `raw_json` JSON whose values stay their text, `testkit` the conformance kit.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -65,6 +65,9 @@ mod unfinished;
 #[cfg(feature = "arrow")]
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
 pub mod arrow;
+#[cfg(feature = "raw_json")]
+#[cfg_attr(docsrs, doc(cfg(feature = "raw_json")))]
+pub mod raw_json;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 

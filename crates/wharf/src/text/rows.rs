@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
+use container_core::raw_json::{Json, Members};
 use container_core::{Error, Loss, Result, Rows, Scan};
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
@@ -12,7 +13,7 @@ use super::columns::{cell_text, json, not_utf8};
 use super::cut::{Feeder, next_json};
 use super::split::Split;
 use super::table::TextTable;
-use super::values::{Cell, Json, Members, put_line, put_text};
+use super::values::{Cell, put_line, put_text};
 use super::work::Workers;
 use crate::convert::import::chunk::Chunk;
 use crate::convert::import::place::Place;
@@ -276,14 +277,15 @@ impl Serialize for TextRows<'_> {
                 for ((_, name, _), found) in chosen.columns.iter().zip(&chosen.found) {
                     if let Some(found) = found {
                         let raw: &RawValue = serde_json::from_str(text(found)).map_err(S::Error::custom)?;
-                        map.serialize_entry(name, &Json::new(raw))?;
+                        map.serialize_entry(name, &Json::new(raw).with_last_ones())?;
                     }
                 }
             }
             None => {
-                let Members(members) = serde_json::from_str(text(span)).map_err(S::Error::custom)?;
+                let members: Members<'_> = serde_json::from_str(text(span)).map_err(S::Error::custom)?;
+                let Members(members) = members.last_ones();
                 for (name, raw) in &members {
-                    map.serialize_entry(name, &Json::new(raw))?;
+                    map.serialize_entry(name, &Json::new(raw).with_last_ones())?;
                 }
             }
         }

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use container_core::raw_json::Members;
 use container_core::{ColumnInfo, Error, ErrorKind, Result};
 use serde_json::value::RawValue;
 
-use super::json::{Members, Wanted};
+use super::json::Wanted;
 use crate::read::{Collection, Document};
 
 /// What a column shows.

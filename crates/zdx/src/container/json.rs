@@ -1,67 +1,13 @@
-//! The members of a document as they are written, and as values for any serializer.
+//! What a document has at names and paths, as it is written.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, DeserializeSeed, IgnoredAny, MapAccess, Visitor};
-use serde::ser::{Error as _, SerializeMap};
-use serde::{Deserializer, Serialize, Serializer};
+use container_core::raw_json::Name;
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::columns::Key;
-
-/// Brackets in each other, at most, where a value is taken apart.
-const DEEPEST: u32 = 128;
-
-/// All members of an object, in their order, a repeated one as often as it is there.
-pub(super) struct Members<'a>(pub(super) Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        struct All;
-        impl<'de> Visitor<'de> for All {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Vec::new();
-                while let Some((Name(name), value)) = map.next_entry()? {
-                    members.push((name, value));
-                }
-                Ok(Members(members))
-            }
-        }
-        json.deserialize_map(All)
-    }
-}
-
-/// A name, borrowed where it has no escapes.
-struct Name<'a>(Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Name<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a member")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Owned(text.to_owned())))
-            }
-        }
-        json.deserialize_str(Text)
-    }
-}
 
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,66 +175,6 @@ impl Visitor<'_> for Which<'_> {
     }
 }
 
-/// A value that is written as JSON, for any serializer. A number that neither 64 bits nor a float can hold is its text: digits are not lost.
-pub(super) struct Json<'a> {
-    raw: &'a RawValue,
-    depth: u32,
-}
-
-impl<'a> Json<'a> {
-    /// A member's value.
-    pub(super) const fn new(raw: &'a RawValue) -> Self {
-        Self { raw, depth: 1 }
-    }
-
-    fn inner<S: Serializer>(&self, raw: &'a RawValue) -> Result<Self, S::Error> {
-        match self.depth < DEEPEST {
-            true => Ok(Self { raw, depth: self.depth + 1 }),
-            false => Err(S::Error::custom(format!("more than {DEEPEST} brackets in each other"))),
-        }
-    }
-}
-
-impl Serialize for Json<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = self.raw.get();
-        match text.as_bytes().first() {
-            Some(b'{') => {
-                let Members(members) = serde_json::from_str(text).map_err(S::Error::custom)?;
-                let mut map = serializer.serialize_map(Some(members.len()))?;
-                for (name, value) in members {
-                    map.serialize_entry(&name, &self.inner::<S>(value)?)?;
-                }
-                map.end()
-            }
-            Some(b'[') => {
-                let elements: Vec<&RawValue> = serde_json::from_str(text).map_err(S::Error::custom)?;
-                let inner: Result<Vec<Self>, _> = elements.into_iter().map(|raw| self.inner::<S>(raw)).collect();
-                serializer.collect_seq(inner?)
-            }
-            Some(b'"') => serializer.serialize_str(&serde_json::from_str::<String>(text).map_err(S::Error::custom)?),
-            Some(b't') => serializer.serialize_bool(true),
-            Some(b'f') => serializer.serialize_bool(false),
-            Some(b'n') | None => serializer.serialize_unit(),
-            Some(_) => number(text, serializer),
-        }
-    }
-}
-
-fn number<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') && text != "-0" {
-        return match (text.parse::<u64>(), text.parse::<i64>()) {
-            (Ok(number), _) => serializer.serialize_u64(number),
-            (_, Ok(number)) => serializer.serialize_i64(number),
-            _ => serializer.serialize_str(text),
-        };
-    }
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => serializer.serialize_f64(number),
-        _ => serializer.serialize_str(text),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,30 +196,6 @@ mod tests {
         );
         assert!(Wanted::new([&member("a")]).of("[1]").is_err());
         assert!(Wanted::new([&member("a")]).of("{} x").is_err());
-    }
-
-    #[test]
-    fn any_serializer_gets_values() {
-        let Members(members) = serde_json::from_str(DOCUMENT).unwrap();
-        let shown: Vec<String> = members
-            .iter()
-            .map(|(name, raw)| format!("{name}={}", serde_json::to_string(&Json::new(raw)).unwrap()))
-            .collect();
-        assert_eq!(
-            shown,
-            [
-                "a=1",
-                r#"b={"c":[1,2],"d":{"e":"1e400"}}"#,
-                "a=2",
-                r#"f={"g":1}"#,
-                r#"f={"h":"12345678901234567890123"}"#,
-                "x.y=true"
-            ]
-        );
-        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        let raw: &RawValue = serde_json::from_str(&deep).unwrap();
-        let error = serde_json::to_string(&Json::new(raw)).unwrap_err().to_string();
-        assert!(error.contains("more than 128 brackets"), "{error}");
     }
 
     #[test]

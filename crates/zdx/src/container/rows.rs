@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use container_core::raw_json::{Json, Members};
 use container_core::{Error, Loss, Result, Rows};
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::columns::{Field, Key};
-use super::json::{Json, Members, Wanted};
+use super::json::Wanted;
 use super::table::located;
 use crate::FORMAT_NAME;
 use crate::read::{Document, Documents, Filter};

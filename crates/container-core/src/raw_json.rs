@@ -1,0 +1,223 @@
+//! JSON whose values stay the text that they are, until a serializer asks for them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, MapAccess, Visitor};
+use serde::ser::{Error as _, SerializeMap};
+use serde::{Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// Brackets in each other, at most, where a value is taken apart.
+const DEEPEST: u32 = 128;
+
+/// All members of an object, in their order, a repeated one as often as it is there. Values, and names without escapes, are borrowed.
+///
+/// ```
+/// use container_core::raw_json::Members;
+///
+/// let Members(members) = serde_json::from_str(r#"{"a": 1.50, "b": {"c": []}}"#)?;
+/// assert_eq!(members[0].0, "a");
+/// assert_eq!(members[0].1.get(), "1.50");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Members<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl Members<'_> {
+    /// Of members with the same name only the last is left.
+    #[must_use]
+    pub fn last_ones(self) -> Self {
+        let Self(members) = self;
+        let mut order: Vec<usize> = (0..members.len()).collect();
+        let name = |at: &usize| members.get(*at).map(|(name, _)| name);
+        order.sort_by(|one, other| name(one).cmp(&name(other)));
+        let same = |pair: &[usize]| matches!(pair, [one, other] if name(one) == name(other));
+        let mut passed: Vec<usize> =
+            order.windows(2).filter(|pair| same(pair)).filter_map(|pair| pair.first().copied()).collect();
+        if passed.is_empty() {
+            return Self(members);
+        }
+        passed.sort_unstable();
+        let left = members.into_iter().enumerate().filter(|(at, _)| passed.binary_search(at).is_err());
+        Self(left.map(|(_, member)| member).collect())
+    }
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some((Name(name), value)) = map.next_entry()? {
+                    members.push((name, value));
+                }
+                Ok(Members(members))
+            }
+        }
+        json.deserialize_map(All)
+    }
+}
+
+/// A member's name, borrowed where it has no escapes.
+#[derive(Debug)]
+pub struct Name<'a>(pub Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a member")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Owned(text.to_owned())))
+            }
+        }
+        json.deserialize_str(Text)
+    }
+}
+
+/// A value that is written as JSON, for any serializer. A number that neither 64 bits nor a float can hold is its text: digits are
+/// not lost. More than 128 brackets in each other are an error of the serializer.
+#[derive(Debug, Clone, Copy)]
+pub struct Json<'a> {
+    raw: &'a RawValue,
+    depth: u32,
+    is_last: bool,
+}
+
+impl<'a> Json<'a> {
+    /// With the members that objects inside of it have again.
+    #[must_use]
+    pub const fn new(raw: &'a RawValue) -> Self {
+        Self { raw, depth: 1, is_last: false }
+    }
+
+    /// With the last one of members of the same name.
+    #[must_use]
+    pub const fn with_last_ones(self) -> Self {
+        Self { is_last: true, ..self }
+    }
+
+    fn inner<S: Serializer>(&self, raw: &'a RawValue) -> Result<Self, S::Error> {
+        match self.depth < DEEPEST {
+            true => Ok(Self { raw, depth: self.depth + 1, is_last: self.is_last }),
+            false => Err(S::Error::custom(format!("more than {DEEPEST} brackets in each other"))),
+        }
+    }
+}
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = self.raw.get();
+        match text.as_bytes().first() {
+            Some(b'{') => {
+                let members: Members<'_> = serde_json::from_str(text).map_err(S::Error::custom)?;
+                let Members(members) = if self.is_last { members.last_ones() } else { members };
+                let mut map = serializer.serialize_map(Some(members.len()))?;
+                for (name, value) in members {
+                    map.serialize_entry(&name, &self.inner::<S>(value)?)?;
+                }
+                map.end()
+            }
+            Some(b'[') => {
+                let elements: Vec<&RawValue> = serde_json::from_str(text).map_err(S::Error::custom)?;
+                let inner: Result<Vec<Self>, _> = elements.into_iter().map(|raw| self.inner::<S>(raw)).collect();
+                serializer.collect_seq(inner?)
+            }
+            Some(b'"') => serializer.serialize_str(&serde_json::from_str::<String>(text).map_err(S::Error::custom)?),
+            Some(b't') => serializer.serialize_bool(true),
+            Some(b'f') => serializer.serialize_bool(false),
+            Some(b'n') | None => serializer.serialize_unit(),
+            Some(_) => number(text, serializer),
+        }
+    }
+}
+
+/// A number as it is written: an integer where 64 bits hold it, a float where it is one, else its text.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn number<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') && text != "-0" {
+        return match (text.parse::<u64>(), text.parse::<i64>()) {
+            (Ok(number), _) => serializer.serialize_u64(number),
+            (_, Ok(number)) => serializer.serialize_i64(number),
+            _ => serializer.serialize_str(text),
+        };
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => serializer.serialize_f64(number),
+        _ => serializer.serialize_str(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = r#"{"a":1,"b":{"c":[1, 2],"d":{"e":1e400}},"a": 2 ,"f":{"g":1,"g":-0},"f":{"h":12345678901234567890123},"x\n":true}"#;
+
+    fn shown<'a>(members: &Members<'a>, json: fn(&'a RawValue) -> Json<'a>) -> Vec<String> {
+        let mut shown = Vec::new();
+        for (name, raw) in &members.0 {
+            shown.push(format!("{name}={}", serde_json::to_string(&json(raw)).unwrap()));
+        }
+        shown
+    }
+
+    #[test]
+    fn any_serializer_gets_values() {
+        let members: Members<'_> = serde_json::from_str(DOCUMENT).unwrap();
+        let all = [
+            "a=1",
+            r#"b={"c":[1,2],"d":{"e":"1e400"}}"#,
+            "a=2",
+            r#"f={"g":1,"g":-0.0}"#,
+            r#"f={"h":"12345678901234567890123"}"#,
+            "x\n=true",
+        ];
+        assert_eq!(shown(&members, Json::new), all);
+        assert!(matches!(members.0.first(), Some((Cow::Borrowed("a"), _))), "names are borrowed");
+        let last: Vec<String> = shown(&members, |raw| Json::new(raw).with_last_ones());
+        assert_eq!(last.get(3).map(String::as_str), Some(r#"f={"g":-0.0}"#));
+        assert_eq!(shown(&members.last_ones(), Json::new), [all[1], all[2], all[4], all[5]]);
+    }
+
+    #[test]
+    fn of_members_the_last_one_counts() {
+        let members: Members<'_> = serde_json::from_str(r#"{"b":1,"a":2,"b":3,"\u0061":4,"c":5}"#).unwrap();
+        let Members(members) = members.last_ones();
+        let shown: Vec<_> = members.iter().map(|(name, value)| format!("{name}={}", value.get())).collect();
+        assert_eq!(shown, ["b=3", "a=4", "c=5"]);
+    }
+
+    #[test]
+    fn brackets_are_counted() {
+        for (count, is_right) in [(127, true), (128, true), (129, false)] {
+            let deep = format!("{}{}", "[".repeat(count), "]".repeat(count));
+            let mut json = serde_json::Deserializer::from_str(&deep);
+            let raw: &RawValue = Deserialize::deserialize(&mut json).unwrap();
+            let found = serde_json::to_string(&Json::new(raw));
+            assert_eq!(found.is_ok(), is_right, "{count}: {found:?}");
+            if let Err(error) = found {
+                assert!(error.to_string().contains("more than 128 brackets"), "{error}");
+            }
+        }
+    }
+}
