@@ -339,6 +339,15 @@ fn tensors_have_their_shape_and_names() {
     assert_eq!(serde_json::to_string(&x.read().unwrap()).unwrap(), "[[[0,1,2],[3,4,5]],[[6,7,8],[9,10,11]]]");
     let (reader, _) = tensors(r#"{"shape":[3,2],"dim_names":null}"#, 1).unwrap();
     assert_eq!(reader.variable("x").unwrap().dimensions(), ["row", "x_2", "x_3"]);
+    // A dimension has one size in a file.
+    for (names, wanted) in [(r#"["n","n"]"#, ["row", "n", "x_3"]), (r#"["row","n"]"#, ["row", "x_2", "n"])] {
+        let (reader, losses) = tensors(&format!(r#"{{"shape":[2,3],"dim_names":{names}}}"#), 4).unwrap();
+        assert_eq!(reader.variable("x").unwrap().dimensions(), wanted);
+        let losses: Vec<String> = losses.iter().map(ToString::to_string).collect();
+        assert_eq!(losses, ["name of a dimension that has another size in another place (column \"x\")"]);
+    }
+    let (reader, losses) = tensors(r#"{"shape":[2,3],"dim_names":["row","n"]}"#, 2).unwrap();
+    assert_eq!((reader.variable("x").unwrap().dimensions()[1].as_str(), losses.len()), ("row", 0));
     for (metadata, kind) in [
         (r#"{"shape":[2,3],"permutation":[1,0]}"#, ErrorKind::Unsupported),
         (r#"{"shape":[2,2]}"#, ErrorKind::Invalid),

@@ -9,6 +9,7 @@ use arrow_schema::{DataType as ArrowType, Field as ArrowField, FieldRef};
 use container_core::{Error, Limits, Loss, Output, Position, Result};
 
 use super::super::{bits, meta};
+use super::dimensions::Dimensions;
 use super::leaf::Leaf;
 use super::lists::{self, Level, Trail, Walk, dense, nth_valid};
 use super::spool::Spool;
@@ -209,7 +210,7 @@ impl Column {
     }
 
     /// The name of the dimension of the rows; `None` of a scalar.
-    fn leading<'n>(&'n self, options: &'n WriterOptions, rows: u64) -> Option<&'n str> {
+    pub(super) fn leading<'n>(&'n self, options: &'n WriterOptions, rows: u64) -> Option<&'n str> {
         let said = self.said.dimensions.as_ref();
         match (&options.dimension, said.map(|names| names.first())) {
             (Some(name), _) => Some(name),
@@ -243,7 +244,13 @@ impl Column {
     }
 
     /// All has come.
-    pub(super) fn finish(&mut self, rows: u64, options: &WriterOptions, spool: &mut Spool) -> Result<Finished> {
+    pub(super) fn finish(
+        &mut self,
+        rows: u64,
+        options: &WriterOptions,
+        taken: &mut Dimensions,
+        spool: &mut Spool,
+    ) -> Result<Finished> {
         self.leaf.end(spool)?;
         self.packer.end(&mut spool.tail(self.mask))?;
         let (inner, sizes) = self.dimensions();
@@ -255,6 +262,14 @@ impl Column {
             let field = self.dressed(Field::empty(), dimensions).with_type(self.said.data_type);
             return Ok(Finished { field, masked: false, len: 0, losses });
         }
+        let mut renamed = 0;
+        let name = |(number, (wanted, size)): (usize, (String, &u64))| {
+            let own = format!("{}_{}", self.name, number + 2);
+            let name = taken.name(wanted.clone(), *size, &own);
+            renamed += u64::from(name != wanted && wanted != own);
+            name
+        };
+        let inner: Vec<String> = inner.into_iter().zip(&sizes).enumerate().map(name).collect();
         let shape: Vec<u64> = leading.iter().map(|_| rows).chain(sizes).collect();
         let stored = self.items - self.nulls;
         let all = layout::count(&shape)?;
@@ -274,6 +289,7 @@ impl Column {
         if let Some(zone) = &self.zone {
             lost(&format!("time zone {zone:?} not kept: times are in UTC"), 1);
         }
+        lost("name of a dimension that has another size in another place", renamed);
         if !self.levels.is_empty() {
             lost("null list as one of missing elements", self.levels.iter().map(|level| level.nulls).sum());
             for level in &self.levels {

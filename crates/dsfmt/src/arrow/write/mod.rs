@@ -1,6 +1,7 @@
 //! Files from record batches.
 
 mod column;
+mod dimensions;
 mod leaf;
 mod lists;
 mod spool;
@@ -18,6 +19,7 @@ use crate::write::builder::{Builder, in_file};
 use crate::write::layout;
 use crate::write::put::{Buffered, Put};
 use column::{Column, Finished};
+use dimensions::Dimensions;
 use spool::Spool;
 
 /// How batches become a file.
@@ -201,8 +203,12 @@ impl ArrowWriter {
         let mut builder = builder(&self.said);
         let (mut ends, mut losses) = (Vec::with_capacity(self.columns.len()), Vec::new());
         self.spool.complete()?;
+        let mut taken = Dimensions::default();
+        for name in self.columns.iter().filter_map(|column| column.leading(&self.options, self.rows)) {
+            taken.take(name, self.rows);
+        }
         for column in &mut self.columns {
-            let finished = column.finish(self.rows, &self.options, &mut self.spool);
+            let finished = column.finish(self.rows, &self.options, &mut taken, &mut self.spool);
             let Finished { field, masked, len, losses: lost } =
                 finished.map_err(|error| column::placed(error, &column.name))?;
             builder.field(column.name.clone(), field);
