@@ -14,6 +14,18 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
+/// The same, where there is such a day.
+fn day(year: i64, month: i64, day: i64) -> Option<i64> {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let length = match month {
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + i64::from(is_leap),
+        1..=12 => 31,
+        _ => return None,
+    };
+    (1..=length).contains(&day).then(|| days(year, month, day))
+}
+
 /// The day that lies so many days behind 1970-01-01.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
@@ -74,6 +86,13 @@ impl Reader<'_> {
 
     /// `2024-05-01`, with a sign and more digits where the year has them.
     fn date(&mut self) -> Option<i64> {
+        if let Some((&[a, b, c, d, b'-', e, f, b'-', g, h], rest)) = self.rest.split_first_chunk()
+            && [a, b, c, d, e, f, g, h].iter().all(u8::is_ascii_digit)
+        {
+            let two = |one: u8, other: u8| i64::from(one - b'0') * 10 + i64::from(other - b'0');
+            self.rest = rest;
+            return day(two(a, b) * 100 + two(c, d), two(e, f), two(g, h));
+        }
         let negative = self.is(b'-');
         let signed = negative || self.is(b'+');
         let width = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -83,12 +102,9 @@ impl Reader<'_> {
         let year = self.number(width)?;
         let year = if negative { -year } else { year };
         self.expect(b'-')?;
-        let month = self.number(2).filter(|month| (1..=12).contains(month))?;
+        let month = self.number(2)?;
         self.expect(b'-')?;
-        let day = self.number(2)?;
-        let next = if month == 12 { days(year + 1, 1, 1) } else { days(year, month + 1, 1) };
-        let first = days(year, month, 1);
-        (1..=next - first).contains(&day).then_some(first + day - 1)
+        day(year, month, self.number(2)?)
     }
 
     /// `12:30`, `12:30:59`, `12:30:59.25` in a unit, exactly.
@@ -344,6 +360,10 @@ mod tests {
         for day in -1_000_000..1_000_000_i64 {
             let (year, month, day_of_month) = civil(day);
             assert_eq!(days(year, month, day_of_month), day);
+            assert_eq!(super::day(year, month, day_of_month), Some(day));
+            // Where the next day is none of the month there is none.
+            let is_last = civil(day + 1).2 == 1;
+            assert_eq!(super::day(year, month, day_of_month + 1).is_none(), is_last, "{year}-{month}-{day_of_month}");
         }
     }
 }

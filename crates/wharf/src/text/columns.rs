@@ -136,20 +136,21 @@ pub(super) fn csv(text: &Text, chunk: &Chunk, rows: &std::ops::Range<u64>) -> Re
             continue;
         }
         count += 1;
-        let checked = split
-            .check(seen.len())
-            .and_then(|()| if at > valid { Err(not_utf8(valid - record.start.min(valid))) } else { Ok(()) });
+        let checked = split.check(seen.len()).and_then(|()| {
+            if at > valid.len() { Err(not_utf8(valid.len() - record.start.min(valid.len()))) } else { Ok(()) }
+        });
         checked.map_err(|error| text.placed(error, chunk, record.start))?;
-        for (seen, (cell, quoted)) in seen.iter_mut().zip(split.cells(&chunk.bytes)) {
-            seen.see(cell_text(cell), quoted, &mut here);
+        for (seen, (cell, quoted)) in seen.iter_mut().zip(split.texts(valid)) {
+            seen.see(cell, quoted, &mut here);
         }
     }
     Ok((seen, count))
 }
 
-/// So many bytes are UTF-8, from the first one on.
-pub(super) fn valid(bytes: &[u8]) -> usize {
-    std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len)
+/// What of bytes is UTF-8, from the first one on.
+pub(super) fn valid(bytes: &[u8]) -> &str {
+    let valid = std::str::from_utf8(bytes);
+    valid.unwrap_or_else(|error| cell_text(bytes.get(..error.valid_up_to()).unwrap_or_default()))
 }
 
 /// The text of a record is none from this byte of it on.

@@ -3,6 +3,7 @@
 use container_core::{Error, Result};
 use memchr::{memchr_iter, memchr3};
 
+use super::columns::cell_text;
 use crate::convert::import::csv::{self, Ending, Line, Record};
 
 /// Cuts rows. The memory is reused.
@@ -66,6 +67,19 @@ impl Split {
         }
     }
 
+    /// The same of bytes that are UTF-8.
+    #[inline]
+    pub(super) fn texts<'b>(&'b self, text: &'b str) -> impl Iterator<Item = (&'b str, bool)> {
+        let mut at = self.start;
+        let plain = self.ends.iter().map(move |&end| {
+            let cell = text.get(at..end).unwrap_or_default();
+            at = end + 1;
+            (cell, false)
+        });
+        // A row has either.
+        plain.chain(self.line.iter().flat_map(Line::quoted).map(|(cell, quoted)| (cell_text(cell), quoted)))
+    }
+
     /// Fails when it has another number of cells.
     #[inline]
     pub(super) fn check(&self, wanted: usize) -> Result<()> {
@@ -122,7 +136,9 @@ mod tests {
                 let Some(record) = found else { break };
                 prop_assert_eq!(split.len(), line.len());
                 let cells: Vec<_> = split.cells(bytes).collect();
-                prop_assert_eq!(cells, line.quoted().collect::<Vec<_>>());
+                prop_assert_eq!(&cells, &line.quoted().collect::<Vec<_>>());
+                let texts = split.texts(&text).map(|(cell, quoted)| (cell.as_bytes(), quoted));
+                prop_assert_eq!(texts.collect::<Vec<_>>(), cells);
                 at = record.end;
             }
         }

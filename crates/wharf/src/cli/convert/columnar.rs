@@ -264,12 +264,13 @@ fn pour(
         let named = |error: Error| error.in_file(input.name.clone());
         let table = input.table().map_err(named)?;
         let (start, end) = (wanted.start.saturating_sub(before), wanted.end.saturating_sub(before));
-        // Where the length is not known, rows are counted by walking over them.
-        let (rows, mut skip) = match table.len() {
+        // Where the length is not known, rows are counted by walking over them. In text nobody walks twice to know it before.
+        let len = if joined.is_guess && input.is_text() { None } else { table.len() };
+        let (rows, mut skip) = match len {
             Some(len) => (start.min(len)..end.min(len), 0),
             None => (0..end, start),
         };
-        bar.begin(Unit::Rows, table.len().map(|_| rows.end - rows.start));
+        bar.begin(Unit::Rows, len.map(|_| rows.end - rows.start));
         let mut own = scan.clone();
         own.scan.columns.clone_from(&input.columns);
         if joined.is_guess {

@@ -8,9 +8,11 @@ use container_core::arrow::{BatchReader, add_losses, to_arrow};
 use container_core::{Error, Loss, Result};
 
 use super::super::cut::Feeder;
+use super::super::seen::Seen;
 use super::super::table::TextTable;
 use super::super::work::Workers;
-use super::plan::{Done, Plan, Task};
+use super::field;
+use super::plan::{Done, Plan, Task, missed};
 
 pub(super) struct TextBatches<'a> {
     table: &'a TextTable,
@@ -21,6 +23,8 @@ pub(super) struct TextBatches<'a> {
     slots: VecDeque<Done>,
     pending: Option<Error>,
     losses: Vec<Loss>,
+    /// What the columns of CSV hold so far, where the schema is a guess.
+    seen: Vec<Seen>,
     /// There are no more chunks with rows that are wanted.
     over: bool,
     done: bool,
@@ -32,6 +36,7 @@ impl<'a> TextBatches<'a> {
             table,
             feeder: Feeder::new(&table.text),
             workers,
+            seen: vec![Seen::default(); if plan.scan.is_guess { table.text.names.len() } else { 0 }],
             plan,
             slots: VecDeque::new(),
             pending: None,
@@ -41,10 +46,22 @@ impl<'a> TextBatches<'a> {
         }
     }
 
+    /// Would all cells of some column make another one of it?
+    fn has_missed(&self) -> bool {
+        let names = self.table.text.names.iter();
+        let mut columns = names.zip(&self.seen).zip(self.plan.schema.fields());
+        columns.any(|((name, seen), guess)| field(name.clone(), seen, &self.plan.scan.mapping) != **guess)
+    }
+
+    fn end(&self) -> Result<Option<RecordBatch>> {
+        if self.has_missed() { Err(missed().in_format(self.table.text.format)) } else { Ok(None) }
+    }
+
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             if let Some(slot) = self.slots.front_mut() {
                 add_losses(&mut self.losses, std::mem::take(&mut slot.losses));
+                self.seen.iter_mut().zip(slot.seen.drain(..)).for_each(|(own, seen)| own.merge(seen));
                 if let Some(batch) = slot.batches.pop_front() {
                     return Ok(Some(batch));
                 }
@@ -61,14 +78,14 @@ impl<'a> TextBatches<'a> {
                 return Err(error);
             }
             if self.over {
-                return Ok(None);
+                return self.end();
             }
             let rows = &self.plan.scan.scan.rows;
             let (mut chunks, result) = self.feeder.next(&self.workers);
             let Some(last) = chunks.last() else {
                 result?;
                 self.table.check_rows(rows)?;
-                return Ok(None);
+                return self.end();
             };
             self.over = last.row + last.records >= rows.end;
             self.pending = result.err().filter(|_| !self.over);

@@ -43,9 +43,26 @@ impl Put {
     }
 }
 
+/// A cell.
+#[derive(Clone, Copy)]
+pub(super) struct Cell<'t> {
+    pub(super) text: &'t str,
+    pub(super) quoted: bool,
+    /// Which word it is, where somebody has looked.
+    pub(super) word: Option<Word>,
+}
+
+impl Cell<'_> {
+    #[inline]
+    fn word(&self) -> Word {
+        self.word.unwrap_or_else(|| Word::of(self.text))
+    }
+}
+
 /// Puts a cell.
 #[inline]
-pub(super) fn cell_into(slot: Slot<'_>, text: &str, quoted: bool, put: Put, json: &mut Json) -> Result<()> {
+pub(super) fn cell_into(slot: Slot<'_>, cell: Cell<'_>, put: Put, json: &mut Json) -> Result<()> {
+    let Cell { text, quoted, .. } = cell;
     if text.is_empty() {
         if quoted && matches!(put, Put::Text) {
             return slot.str("");
@@ -55,11 +72,11 @@ pub(super) fn cell_into(slot: Slot<'_>, text: &str, quoted: bool, put: Put, json
     }
     match put {
         Put::Text => slot.str(text),
-        Put::Integer => match Word::of(text) {
+        Put::Integer => match cell.word() {
             Word::Integer(value) => slot.i64(value),
             word => word_into(slot, text, word),
         },
-        Put::Float => match Word::of(text) {
+        Put::Float => match cell.word() {
             Word::Float => slot.f64(text.parse().unwrap_or(f64::NAN)),
             word => word_into(slot, text, word),
         },

@@ -2,6 +2,7 @@
 
 mod batches;
 mod cells;
+mod guess;
 mod plan;
 
 use std::ops::Range;
@@ -167,6 +168,11 @@ fn observe_json(text: &Text, chunk: &Chunk, rows: &Range<u64>) -> Result<Observa
 impl ArrowTable for TextTable {
     fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
         self.resolved(scan, &Workers::new(scan.scan.threads)?)
+    }
+
+    fn guess(&self, scan: &BatchScan) -> Result<Option<SchemaRef>> {
+        let guess = guess::guess(self, scan).map_err(|error| error.in_format(self.text.format));
+        guess.map(|schema| schema.map(Arc::new))
     }
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {

@@ -7,11 +7,12 @@ use arrow_schema::SchemaRef;
 use container_core::arrow::{BatchScan, Columns, Json};
 use container_core::{Error, Loss, Result};
 
-use super::super::columns::{cell_text, not_utf8, valid};
+use super::super::columns::{not_utf8, valid};
 use super::super::cut::next_json;
 use super::super::inner::Text;
+use super::super::seen::{Rows, Seen};
 use super::super::split::Split;
-use super::cells::{Put, cell_into};
+use super::cells::{Cell, Put, cell_into};
 use crate::convert::import::chunk::Chunk;
 
 /// What the parsing of a chunk takes.
@@ -35,6 +36,8 @@ pub(super) struct Task {
 pub(super) struct Done {
     pub(super) batches: VecDeque<RecordBatch>,
     pub(super) losses: Vec<Loss>,
+    /// What the columns of CSV hold in these rows, where the schema is a guess.
+    pub(super) seen: Vec<Seen>,
     pub(super) rest: Option<Task>,
     pub(super) error: Option<Error>,
 }
@@ -45,7 +48,7 @@ impl<'a> Plan<'a> {
             schema.fields().iter().enumerate().map(|(at, field)| (field.name().as_str(), at)).collect();
         let cell = |name: &String| {
             let at = *places.get(name.as_str())?;
-            Some((at, Put::into(schema.fields().get(at)?, scan.schema.is_some())))
+            Some((at, Put::into(schema.fields().get(at)?, scan.schema.is_some() && !scan.is_guess)))
         };
         let cells = text.names.iter().map(cell).collect();
         Self { text, schema: schema.clone(), scan: scan.clone(), cells }
@@ -66,7 +69,12 @@ impl<'a> Plan<'a> {
     fn fill(&self, task: &mut Task, done: &mut Done) -> Result<()> {
         let mut columns = Columns::new(self.schema.clone(), &self.scan, &self.text.limits)?;
         let mut spent = 0;
-        let mut readers = Readers::new(self.text, &task.chunk);
+        let mut readers = Readers::new(self.text);
+        let bytes = task.chunk.bytes.clone();
+        let valid = if self.text.is_csv() { valid(&bytes) } else { "" };
+        if self.scan.is_guess {
+            readers.seen.resize(self.text.names.len(), Seen::default());
+        }
         let result = loop {
             if columns.is_full() {
                 spent += columns.bytes();
@@ -79,7 +87,7 @@ impl<'a> Plan<'a> {
             if task.row >= self.scan.scan.rows.end {
                 break Ok(());
             }
-            match self.row(task, &mut columns, &mut readers) {
+            match self.row(task, valid, &mut columns, &mut readers) {
                 Ok(true) => {}
                 Ok(false) => {
                     task.at = task.chunk.bytes.len();
@@ -92,15 +100,16 @@ impl<'a> Plan<'a> {
             }
         };
         done.losses.extend(columns.take_losses());
+        done.seen = readers.seen;
         if !columns.is_empty() {
             done.batches.push_back(columns.finish()?);
         }
         result
     }
 
-    /// Puts the next row; false at the end of the chunk.
+    /// Puts the next row; false at the end of the chunk. So much of the chunk is `valid` UTF-8, if it is CSV.
     #[inline]
-    fn row(&self, task: &mut Task, columns: &mut Columns, readers: &mut Readers) -> Result<bool> {
+    fn row(&self, task: &mut Task, valid: &str, columns: &mut Columns, readers: &mut Readers) -> Result<bool> {
         let (chunk, text) = (&task.chunk, self.text);
         let wanted = task.row >= self.scan.scan.rows.start;
         if text.is_csv() {
@@ -109,14 +118,17 @@ impl<'a> Plan<'a> {
             if wanted {
                 let placed = |error: Error| text.placed(error, chunk, record.start);
                 readers.split.check(text.names.len()).map_err(placed)?;
-                if record.end > readers.valid {
-                    return Err(placed(not_utf8(readers.valid.saturating_sub(record.start))));
+                if record.end > valid.len() {
+                    return Err(placed(not_utf8(valid.len().saturating_sub(record.start))));
                 }
                 let mut row = columns.row(task.row);
-                for ((cell, quoted), put) in readers.split.cells(&chunk.bytes).zip(&self.cells) {
+                readers.here.row = task.row;
+                let mut seen = readers.seen.iter_mut();
+                for ((text, quoted), put) in readers.split.texts(valid).zip(&self.cells) {
+                    let word = seen.next().and_then(|seen| seen.see(text, quoted, &mut readers.here));
                     let Some((at, put)) = put else { continue };
                     let Some(slot) = row.at(*at) else { continue };
-                    cell_into(slot, cell_text(cell), quoted, *put, &mut readers.json).map_err(placed)?;
+                    cell_into(slot, Cell { text, quoted, word }, *put, &mut readers.json).map_err(placed)?;
                 }
                 row.end();
             }
@@ -129,6 +141,9 @@ impl<'a> Plan<'a> {
                 let put = readers.json.append(json, &mut row);
                 put.map_err(|error| text.placed(error, chunk, span.start))?;
                 row.end();
+                if columns.has_missed() {
+                    return Err(text.placed(missed(), chunk, span.start));
+                }
             }
         }
         task.row += 1;
@@ -136,17 +151,28 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// The rows are others than those that the schema was guessed from.
+#[cold]
+pub(super) fn missed() -> Error {
+    Error::invalid("the schema that was guessed is not that of all rows")
+}
+
 /// What is reused from row to row.
 struct Readers {
     split: Split,
     json: Json,
-    /// So many bytes of the chunk are UTF-8.
-    valid: usize,
+    /// What the cells are, column by column; empty where nobody wants to know.
+    seen: Vec<Seen>,
+    here: Rows,
 }
 
 impl Readers {
-    fn new(text: &Text, chunk: &Chunk) -> Self {
-        let valid = if text.is_csv() { valid(&chunk.bytes) } else { 0 };
-        Self { split: Split::new(text.options.delimiter), json: Json::new(&text.limits), valid }
+    fn new(text: &Text) -> Self {
+        Self {
+            split: Split::new(text.options.delimiter),
+            json: Json::new(&text.limits),
+            seen: Vec::new(),
+            here: Rows::new(&text.limits),
+        }
     }
 }

@@ -1,5 +1,7 @@
 #[cfg(feature = "arrow")]
 mod arrow;
+#[cfg(feature = "arrow")]
+mod guess;
 
 use container_core::{Container, Probe, Recognition, Scan, Severity, Source, VerifyOptions};
 use proptest::prelude::*;

@@ -66,6 +66,11 @@ impl Input {
         is_schemaless(self.container.format())
     }
 
+    /// Rows of text, which have to be counted.
+    pub(super) fn is_text(&self) -> bool {
+        self.is_cells() || self.container.format() == "jsonl"
+    }
+
     /// Rows of cells, not of values.
     fn is_cells(&self) -> bool {
         matches!(self.container.format(), "csv" | "tsv")
