@@ -11,13 +11,15 @@
 
 mod common;
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::process::Stdio;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use arrow_schema::{Field, Schema};
+use arrow_array::builder::{FixedSizeListBuilder, Float64Builder, Int32Builder, ListBuilder};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int32Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_schema::{DataType, Field, Schema};
 use common::{run, wharf};
 use container_core::arrow::{ArrowTable, BatchScan};
 use serde_json::{Value, json};
@@ -64,9 +66,14 @@ impl Folder {
 
     /// Writes batches as Parquet and as Arrow IPC: `NAME.parquet`, `NAME.arrow`, `NAME.arrows`.
     fn batches(&self, name: &str, columns: Vec<(&str, ArrayRef)>) {
-        let field = |(name, array): &(&str, ArrayRef)| Field::new(*name, array.data_type().clone(), true);
-        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-        let arrays = columns.into_iter().map(|(_, array)| array).collect();
+        let field = |(name, array): (&str, ArrayRef)| (Field::new(name, array.data_type().clone(), true), array);
+        self.batch(name, columns.into_iter().map(field).collect());
+    }
+
+    /// The same of columns whose fields say more.
+    fn batch(&self, name: &str, columns: Vec<(Field, ArrayRef)>) {
+        let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+        let schema = Arc::new(Schema::new(fields));
         let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).unwrap();
         let create = |form: &str| fs::File::create(self.path(&format!("{name}.{form}"))).unwrap();
         let mut writer =
@@ -169,6 +176,71 @@ fn lists_of_different_lengths() {
     assert!(ran.code() == 3 && ran.err().contains("list filled up with missing elements"), "{}", ran.err());
     let rows = folder.rows("x.ds");
     assert_eq!((&rows[0]["x"], &rows[2]["x"]), (&json!([1, null, null]), &json!([null, null, null])));
+}
+
+/// A field of a tensor, as the canonical extensions of Arrow have it.
+fn tensor(name: &str, data_type: DataType, extension: &str, metadata: &str) -> Field {
+    let metadata = [("ARROW:extension:name", extension), ("ARROW:extension:metadata", metadata)];
+    let metadata = metadata.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned()));
+    Field::new(name, data_type, true).with_metadata(metadata.collect::<HashMap<_, _>>())
+}
+
+#[test]
+fn tensors_of_several_shapes() {
+    let folder = Folder::new();
+    folder.file("lists.jsonl", "{\"n\":[[1,2],[3]]}\n{\"n\":[[],[4,5,6],[7]]}\n");
+    assert_eq!(folder.convert(&["@lists.jsonl", "@lists.parquet"]).code(), 0);
+    assert_eq!(folder.rows("lists.parquet"), [json!({"n": [[1, 2], [3]]}), json!({"n": [[], [4, 5, 6], [7]]})]);
+
+    let mut data = ListBuilder::new(Float64Builder::new());
+    let mut shape = FixedSizeListBuilder::new(Int32Builder::new(), 2);
+    for (values, sizes) in [(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0][..], [2, 3]), (&[7.0, 8.0], [1, 2]), (&[], [0, 4])] {
+        data.append_value(values.iter().map(|value| Some(*value)));
+        shape.values().append_slice(&sizes);
+        shape.append(true);
+    }
+    let (data, shape): (ArrayRef, ArrayRef) = (Arc::new(data.finish()), Arc::new(shape.finish()));
+    let field = |name, array: &ArrayRef| Arc::new(Field::new(name, array.data_type().clone(), true));
+    let array = StructArray::from(vec![(field("data", &data), data), (field("shape", &shape), shape)]);
+    let field = tensor("t", array.data_type().clone(), "arrow.variable_shape_tensor", "{}");
+    folder.batch("t", vec![(field, Arc::new(array))]);
+    let rows = [
+        json!({"t": {"data": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "shape": [2, 3]}}),
+        json!({"t": {"data": [7.0, 8.0], "shape": [1, 2]}}),
+        json!({"t": {"data": [], "shape": [0, 4]}}),
+    ];
+    assert_eq!(folder.rows("t.parquet"), rows);
+    let ran = folder.convert(&["@t.parquet", "@t.msgpack", "--number"]);
+    assert_eq!(ran.code(), 0, "{}", ran.err());
+    let array = json!({"dtype": "<f8", "shape": [2, 3], "data": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]});
+    assert_eq!(folder.rows("t.msgpack")[0]["t"], json!({"$ndarray": array}));
+    assert_eq!(folder.convert(&["@t.msgpack", "@back.parquet"]).code(), 0);
+    let back = folder.rows("back.parquet");
+    assert_eq!(back.iter().map(|row| row["t"].clone()).collect::<Vec<_>>(), rows.map(|row| row["t"].clone()));
+    folder.fails(&["@t.parquet", "@t.ds"], 1, "--structs flatten");
+}
+
+/// A name that is the dimension of two tensors is one dimension in ds, which has one size.
+#[test]
+fn dimensions_of_one_name() {
+    let folder = Folder::new();
+    let column = |name: &str, shape: [i32; 2]| {
+        let size = shape[0] * shape[1];
+        let item = Arc::new(Field::new_list_field(DataType::Int32, true));
+        let values = Arc::new(Int32Array::from_iter_values(0..2 * size));
+        let array = FixedSizeListArray::new(Arc::clone(&item), size, values, None);
+        let said = json!({"shape": shape, "dim_names": ["H", "W"]}).to_string();
+        let field = tensor(name, DataType::FixedSizeList(item, size), "arrow.fixed_shape_tensor", &said);
+        (field, Arc::new(array) as ArrayRef)
+    };
+    folder.batch("t", vec![column("x", [2, 3]), column("y", [4, 3])]);
+    let ran = folder.convert(&["@t.parquet", "@t.ds"]);
+    let said = "name of a dimension that has another size in another place (column \"y\")";
+    assert!(ran.code() == 3 && ran.err().contains(said), "{}: {}", ran.code(), ran.err());
+    let info = run(["info", &folder.path("t.ds")]);
+    let shown = info.out();
+    assert!(shown.contains("int32 x(row, H, W)") && shown.contains("int32 y(row, y_2, W)"), "{shown}");
+    assert_eq!(folder.rows("t.ds"), folder.rows("t.parquet"));
 }
 
 #[test]

@@ -49,11 +49,15 @@ const FASTER: f64 = 1.01;
 const READING: (&str, &str, &str) = ("ML.NET reading it", MLNET, "read idv");
 const FROM_JSON: (&str, &str, &str) = ("pyarrow, JSON to Parquet", PYARROW, "documents to parquet");
 
-const CONTESTS: [Contest; 6] = [
+const FROM_CSV: (&str, &str, &str) = ("pyarrow, CSV to Parquet", PYARROW, "csv to parquet");
+
+const CONTESTS: [Contest; 8] = [
     beside("IDV to Parquet", "idv to parquet", READING, Some(FASTER)),
     beside("uncompressed IDV to Parquet", "plain idv to parquet", READING, None),
     beside("the Parquet file to IDV", "parquet to idv", READING, None),
     beside("ZDS to Parquet", "zds to parquet", FROM_JSON, Some(2.0)),
+    beside("JSON lines to Parquet", "json to parquet", FROM_JSON, None),
+    beside("CSV to Parquet", "csv to parquet", FROM_CSV, None),
     beside("uncompressed IDV to Arrow IPC", "plain idv to arrow", READING, None),
     beside("start and end", "start", ("Python with pyarrow", PYARROW, "start"), None),
 ];
@@ -119,7 +123,7 @@ impl Files {
         }
         let directory = self.directory.path().as_os_str();
         let mut theirs = python.script("arrow_bench.py", ["run".as_ref(), directory]);
-        theirs.args(["--only", "documents to parquet", "--repeat", &repeats.to_string()]);
+        theirs.args(["--repeat", &repeats.to_string()]);
         bench.take(PYARROW, &shell::text(theirs)?)?;
         let begin = Instant::now();
         shell::run_quietly(&mut python.script("arrow_bench.py", ["start"]))?;
@@ -130,6 +134,8 @@ impl Files {
             ("plain idv to arrow", self.none.clone(), "plain.arrow"),
             ("parquet to idv", self.path("idv.parquet"), "back.idv"),
             ("zds to parquet", self.path("documents.zds"), "zds.parquet"),
+            ("json to parquet", self.path("documents.jsonl"), "json.parquet"),
+            ("csv to parquet", self.path("table.csv"), "csv.parquet"),
         ];
         for _ in 0..repeats {
             let begin = Instant::now();
@@ -152,7 +158,12 @@ impl Files {
 
     /// What was written is what the others read and write: all of it.
     fn check(&self, mlnet: &MlNet, python: &Python) -> Result<(), String> {
-        for (ours, theirs) in [("zds.parquet", "theirs-json.parquet"), ("plain.parquet", "idv.parquet")] {
+        for (ours, theirs) in [
+            ("zds.parquet", "theirs-json.parquet"),
+            ("json.parquet", "theirs-json.parquet"),
+            ("csv.parquet", "theirs-csv.parquet"),
+            ("plain.parquet", "idv.parquet"),
+        ] {
             let arguments = ["check".into(), self.path(ours).into_os_string(), self.path(theirs).into_os_string()];
             let told = one_line(&mut python.script("arrow_bench.py", arguments))?;
             if told.get("rows").and_then(Value::as_u64) != Some(self.rows) {
