@@ -53,6 +53,7 @@ mod distinct;
 mod fit;
 mod footer;
 mod groups;
+mod lane;
 mod options;
 mod read;
 mod source;

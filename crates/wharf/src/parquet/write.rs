@@ -8,14 +8,15 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Field, SchemaRef};
 use container_core::arrow::BatchWriter;
 use container_core::{Error, Loss, Output, OutputOptions, Result};
-use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory};
+use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory};
 use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
 use parquet::file::properties::WriterPropertiesBuilder;
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::SchemaDescriptor;
+use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor};
 
 use super::distinct;
 use super::groups::{Columns, Gathered, Pending};
+use super::lane::Lane;
 use super::options::WriterOptions;
 use super::source::library;
 use super::{FORMAT_NAME, fit, units};
@@ -58,7 +59,7 @@ impl Writer<Output> {
         options: WriterOptions,
         output: OutputOptions,
     ) -> Result<Self> {
-        Self::new(Output::create(path, output)?, schema, options)
+        Ok(Self::new(Output::create(path, output)?, schema, options)?.with_thread())
     }
 }
 
@@ -72,6 +73,24 @@ impl<W: Write + Send> Writer<W> {
         Self::begin(sink, schema, options).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
+    /// The sink is written to by a thread of its own, while this one goes on; without the feature `parallel`, and where the
+    /// [options](WriterOptions::threads) allow one thread only, it is not. One row group more may be in memory. What the sink says comes with a
+    /// later call, [`end`](Self::end) at last.
+    ///
+    /// Once rows were written this changes nothing.
+    #[must_use]
+    pub fn with_thread(mut self) -> Self
+    where
+        W: 'static,
+    {
+        if let Stage::Before(begin) = &mut self.file
+            && self.workers.count() > 1
+        {
+            begin.lane = Lane::behind;
+        }
+        self
+    }
+
     fn begin(sink: W, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         fit::check(&schema)?;
         let properties = options.properties(&schema)?;
@@ -83,7 +102,8 @@ impl<W: Write + Send> Writer<W> {
             let columns = described.num_columns();
             columns.saturating_mul(1 << 20).clamp(LEAST_GROUP, MOST_GROUP)
         });
-        let begin = Begin { sink, properties, described, dictionary: options.dictionary };
+        let described = Arc::new(described);
+        let begin = Begin { sink, properties, described, dictionary: options.dictionary, lane: Lane::here };
         Ok(Self {
             file: Stage::Before(Box::new(begin)),
             cause,
@@ -118,10 +138,10 @@ impl<W: Write + Send> Writer<W> {
             // A file without rows has not begun yet.
             writer.file.begin(&writer.columns, &writer.gathered).map(drop)
         })?;
-        let Self { file: Stage::Open(file, _), cause, columns, .. } = self else {
+        let Self { file: Stage::Open(Open { lane, .. }), cause, columns, .. } = self else {
             return Err(Error::usage("the writer was used after it failed").in_format(FORMAT_NAME));
         };
-        let ended = library("the footer", || file.into_inner());
+        let ended = lane.end().and_then(|file| library("the footer", || file.into_inner()));
         let sink = ended.map_err(|error| failed(&cause, error))?;
         let mut sink = sink.inner;
         sink.flush().map_err(cannot_write)?;
@@ -185,13 +205,12 @@ impl<W: Write + Send> Writer<W> {
 
     /// Encoders for the row group that is gathered, by column.
     fn encoders(&mut self) -> Result<Vec<Vec<ArrowColumnWriter>>> {
-        let (file, factory) = self.file.begin(&self.columns, &self.gathered)?;
-        let all = library("the row group", || factory.create_column_writers(self.begun))?;
+        let open = self.file.begin(&self.columns, &self.gathered)?;
+        let all = library("the row group", || open.factory.create_column_writers(self.begun))?;
         let mut columns = Vec::new();
         columns.resize_with(self.columns.schema.fields().len(), Vec::new);
-        let descriptor = file.schema_descr();
         for (leaf, encoder) in all.into_iter().enumerate() {
-            if let Some(column) = columns.get_mut(descriptor.get_column_root_idx(leaf)) {
+            if let Some(column) = columns.get_mut(open.described.get_column_root_idx(leaf)) {
                 column.push(encoder);
             }
         }
@@ -201,12 +220,7 @@ impl<W: Write + Send> Writer<W> {
     /// Writes the first of the row groups that are being encoded; false where there is none.
     fn end_group(&mut self) -> Result<bool> {
         let Some(chunks) = self.pending.next()? else { return Ok(false) };
-        let (file, _) = self.file.begin(&self.columns, &self.gathered)?;
-        library("the row group", || {
-            let mut group = file.next_row_group()?;
-            chunks.into_iter().try_for_each(|chunk| ArrowColumnChunk::append_to_row_group(chunk, &mut group))?;
-            group.close().map(drop)
-        })?;
+        self.file.begin(&self.columns, &self.gathered)?.lane.write(chunks)?;
         Ok(true)
     }
 }
@@ -214,30 +228,34 @@ impl<W: Write + Send> Writer<W> {
 /// The file, before and behind its first bytes.
 enum Stage<W: Write + Send> {
     Before(Box<Begin<W>>),
-    Open(Box<SerializedFileWriter<Sink<W>>>, ArrowRowGroupWriterFactory),
+    Open(Open<W>),
     /// It could not begin.
     Failed,
 }
 
+struct Open<W: Write + Send> {
+    lane: Lane<Sink<W>>,
+    factory: ArrowRowGroupWriterFactory,
+    described: SchemaDescPtr,
+}
+
 /// What the file begins with, when rows are there that tell what is worth a dictionary.
-struct Begin<W> {
+struct Begin<W: Write + Send> {
     sink: Sink<W>,
     properties: WriterPropertiesBuilder,
-    described: SchemaDescriptor,
+    described: Arc<SchemaDescriptor>,
     dictionary: bool,
+    /// How row groups come into the file.
+    lane: fn(SerializedFileWriter<Sink<W>>) -> Lane<Sink<W>>,
 }
 
 impl<W: Write + Send> Stage<W> {
     /// Begins the file where that is not done yet; `first` is its first row group, or there is none.
-    fn begin(
-        &mut self,
-        columns: &Columns,
-        first: &Gathered,
-    ) -> Result<(&mut SerializedFileWriter<Sink<W>>, &ArrowRowGroupWriterFactory)> {
+    fn begin(&mut self, columns: &Columns, first: &Gathered) -> Result<&mut Open<W>> {
         if matches!(self, Self::Before(_))
             && let Self::Before(begin) = std::mem::replace(self, Self::Failed)
         {
-            let Begin { sink, mut properties, described, dictionary } = *begin;
+            let Begin { sink, mut properties, described, dictionary, lane } = *begin;
             if dictionary {
                 let fields: Vec<&Field> = columns.schema.fields().iter().map(AsRef::as_ref).collect();
                 let distinct = distinct::nearly_all(&fields, first.batches());
@@ -251,10 +269,10 @@ impl<W: Write + Send> Stage<W> {
                 SerializedFileWriter::new(sink, described.root_schema_ptr(), Arc::new(properties))
             })?;
             let factory = ArrowRowGroupWriterFactory::new(&file, Arc::clone(&columns.stored));
-            *self = Self::Open(Box::new(file), factory);
+            *self = Self::Open(Open { lane: lane(file), factory, described });
         }
         match self {
-            Self::Open(file, factory) => Ok((file, factory)),
+            Self::Open(open) => Ok(open),
             Self::Before(_) | Self::Failed => Err(Error::usage("the writer was used after it failed")),
         }
     }

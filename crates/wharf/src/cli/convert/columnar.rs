@@ -13,6 +13,7 @@ mod widen;
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use clap::ValueEnum;
@@ -173,7 +174,8 @@ pub(super) fn run(arguments: &Arguments, form: Form, places: &[Place], env: &mut
         let joined = Joined::open(arguments, places, &mut env.opener);
         let bar = Bar::new(env.report.terminal);
         let outcome = joined.and_then(|joined| {
-            let written = write(arguments, &target, &joined, &mut env.stdout, &bar, &mut poured);
+            let writer = target.writer(&mut env.stdout, Arc::clone(&joined.schema), arguments);
+            let written = writer.and_then(|writer| write(arguments, writer, &joined, &bar, &mut poured));
             written.map(drop).map_err(|error| match error.kind() {
                 ErrorKind::Io if poured.sink_failed => {
                     let cause = std::io::Error::other(error.to_string());
@@ -192,7 +194,8 @@ pub(super) fn run(arguments: &Arguments, form: Form, places: &[Place], env: &mut
         let name = output.path().display().to_string();
         let joined = Joined::open_with(arguments, places, &mut env.opener, &How { may_guess, ..How::default() })?;
         let columns = joined.schema.fields().len();
-        let written = write(arguments, &target, &joined, output, &bar, &mut poured);
+        let writer = target.writer_behind(output, Arc::clone(&joined.schema), arguments);
+        let written = writer.and_then(|writer| write(arguments, writer, &joined, &bar, &mut poured));
         if written.is_err() && joined.is_guess && !poured.sink_failed {
             // What is wrong with the rows, if anything is, is told by a walk over all of them.
             (may_guess, poured) = (false, Poured::default());
@@ -226,13 +229,11 @@ pub(super) fn run(arguments: &Arguments, form: Form, places: &[Place], env: &mut
 /// Writes the wanted rows of all inputs, and gives back the sink.
 fn write<W: Write + Send>(
     arguments: &Arguments,
-    target: &Target,
+    mut writer: target::Writer<W>,
     joined: &Joined,
-    sink: W,
     bar: &Bar,
     poured: &mut Poured,
 ) -> Result<W> {
-    let mut writer = target.writer(sink, std::sync::Arc::clone(&joined.schema), arguments)?;
     pour(arguments, joined, bar, poured, &mut |batch| writer.write(batch))?;
     let ended = writer.end();
     poured.sink_failed = ended.as_ref().is_err_and(|error| error.kind() == ErrorKind::Io);
@@ -274,11 +275,11 @@ fn pour(
         let mut own = scan.clone();
         own.scan.columns.clone_from(&input.columns);
         if joined.is_guess {
-            own = own.with_guess(std::sync::Arc::clone(&joined.schema));
+            own = own.with_guess(Arc::clone(&joined.schema));
         }
         own.scan.rows = rows;
         if let Some(declared) = &input.declared {
-            own = own.with_schema(std::sync::Arc::clone(declared));
+            own = own.with_schema(Arc::clone(declared));
         }
         let mut batches = table.batches(&own).map_err(named)?;
         let mut walked = 0_u64;

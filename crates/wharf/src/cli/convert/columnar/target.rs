@@ -50,6 +50,20 @@ impl Target {
         }
     }
 
+    /// As [`writer`](Self::writer); a thread may write to the sink.
+    pub(super) fn writer_behind<W: Write + Send + 'static>(
+        &self,
+        sink: W,
+        schema: SchemaRef,
+        arguments: &Arguments,
+    ) -> Result<Writer<W>> {
+        Ok(match self.writer(sink, schema, arguments)? {
+            #[cfg(feature = "parquet")]
+            Writer::Parquet(writer) => Writer::Parquet(Box::new(writer.with_thread())),
+            Writer::Ipc(writer) => Writer::Ipc(writer),
+        })
+    }
+
     pub(super) fn writer<W: Write + Send>(
         &self,
         sink: W,

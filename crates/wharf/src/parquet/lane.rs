@@ -1,0 +1,113 @@
+//! The way of encoded row groups into the file: at once, or by a thread that does nothing else.
+
+use std::io::Write;
+#[cfg(feature = "parallel")]
+use std::sync::mpsc::{SyncSender, sync_channel};
+#[cfg(feature = "parallel")]
+use std::thread::{self, JoinHandle};
+
+use container_core::{Error, Result};
+use parquet::arrow::arrow_writer::ArrowColumnChunk;
+use parquet::file::writer::SerializedFileWriter;
+
+use super::source::library;
+#[cfg(feature = "parallel")]
+use crate::batches::guarded;
+
+/// The columns of a row group.
+type Group = Vec<ArrowColumnChunk>;
+
+/// Who writes the row groups, in their order.
+pub(super) enum Lane<W: Write + Send> {
+    Here(Box<SerializedFileWriter<W>>),
+    #[cfg(feature = "parallel")]
+    Behind(Behind<W>),
+}
+
+/// A thread that writes row groups. It ends behind an error, or when all are written.
+#[cfg(feature = "parallel")]
+pub(super) struct Behind<W: Write + Send> {
+    groups: Option<SyncSender<Group>>,
+    thread: Option<JoinHandle<Result<SerializedFileWriter<W>>>>,
+}
+
+impl<W: Write + Send> Lane<W> {
+    /// Each row group is written before the caller goes on.
+    pub(super) fn here(file: SerializedFileWriter<W>) -> Self {
+        Self::Here(Box::new(file))
+    }
+
+    /// A thread writes them; the caller goes on. One may be waiting. Without threads, as [`here`](Self::here).
+    #[cfg(feature = "parallel")]
+    pub(super) fn behind(mut file: SerializedFileWriter<W>) -> Self
+    where
+        W: 'static,
+    {
+        let (sender, groups) = sync_channel::<Group>(1);
+        // What is written is dropped with the thread, if none can be had: then there is nobody to write it.
+        let thread = thread::Builder::new().name("parquet".to_owned()).spawn(move || {
+            guarded("the row groups", || {
+                groups.iter().try_for_each(|group| append(&mut file, group))?;
+                Ok(file)
+            })
+        });
+        Self::Behind(Behind { groups: Some(sender), thread: thread.ok() })
+    }
+
+    /// Without threads, as [`here`](Self::here).
+    #[cfg(not(feature = "parallel"))]
+    pub(super) fn behind(file: SerializedFileWriter<W>) -> Self {
+        Self::here(file)
+    }
+
+    /// Writes a row group, or has it written: an error may be that of one before.
+    pub(super) fn write(&mut self, group: Group) -> Result<()> {
+        match self {
+            Self::Here(file) => append(file, group),
+            #[cfg(feature = "parallel")]
+            Self::Behind(behind) => match &behind.groups {
+                Some(groups) if groups.send(group).is_ok() => Ok(()),
+                _ => Err(behind.end().err().unwrap_or_else(ended)),
+            },
+        }
+    }
+
+    /// All row groups are written.
+    pub(super) fn end(self) -> Result<SerializedFileWriter<W>> {
+        match self {
+            Self::Here(file) => Ok(*file),
+            #[cfg(feature = "parallel")]
+            Self::Behind(mut behind) => behind.end(),
+        }
+    }
+}
+
+fn append<W: Write + Send>(file: &mut SerializedFileWriter<W>, group: Group) -> Result<()> {
+    library("the row group", || {
+        let mut columns = file.next_row_group()?;
+        group.into_iter().try_for_each(|chunk| chunk.append_to_row_group(&mut columns))?;
+        columns.close().map(drop)
+    })
+}
+
+#[cfg(feature = "parallel")]
+fn ended() -> Error {
+    Error::usage("the thread that writes the file has ended")
+}
+
+#[cfg(feature = "parallel")]
+impl<W: Write + Send> Behind<W> {
+    fn end(&mut self) -> Result<SerializedFileWriter<W>> {
+        self.groups = None;
+        let thread = self.thread.take().ok_or_else(ended)?;
+        thread.join().unwrap_or_else(|_| Err(ended()))
+    }
+}
+
+#[cfg(feature = "parallel")]
+impl<W: Write + Send> Drop for Behind<W> {
+    /// When this is gone the sink is, too.
+    fn drop(&mut self) {
+        let _ = self.end(); // nobody wants the file, or how it failed
+    }
+}
