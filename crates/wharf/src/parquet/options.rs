@@ -94,7 +94,7 @@ pub struct WriterOptions {
     /// Rows of a row group at most; at least 1. Default 1,048,576.
     pub group_rows: usize,
     /// Bytes of a row group in Arrow's form at most, about; it has one row at least. Without it (the default): a MiB for each column that is
-    /// stored, 16 MiB at least and 64 MiB at most.
+    /// stored, 16 MiB at least and 64 MiB at most, and half of it in the first 16 row groups.
     pub group_bytes: Option<usize>,
     /// Values that come back are written once, where that is smaller. A column whose first values are nearly all different is not tried.
     /// Default yes.

@@ -336,11 +336,14 @@ fn what_the_sink_says_is_the_error() {
     use container_core::testkit::FailingSink;
 
     let batches: Vec<_> = (0..8).map(|at| ints(at * 2000, at * 2000 + 2000)).collect();
-    for threads in [1, 3] {
+    for (threads, behind) in [(1, false), (3, false), (3, true)] {
         let options = WriterOptions::default().with_compression(Compression::None);
         let options = options.with_threads(threads).with_group_rows(3000);
         let all = |sink| -> container_core::Result<usize> {
             let mut writer = Writer::new(sink, batches[0].schema(), options.clone())?;
+            if behind {
+                writer = writer.with_thread();
+            }
             for batch in &batches {
                 if let Err(error) = writer.write(batch) {
                     let again = writer.write(batch).unwrap_err();
@@ -357,5 +360,46 @@ fn what_the_sink_says_is_the_error() {
             assert_eq!(error.kind(), container_core::ErrorKind::Io);
             assert_eq!(error.to_string(), "cannot write the output: the sink is full (injected)");
         }
+    }
+}
+
+#[test]
+fn a_thread_that_writes_changes_nothing() {
+    let batches: Vec<_> = (0..8).map(|at| ints(at * 2000, at * 2000 + 2000)).collect();
+    let written = |threads, behind| {
+        let options = WriterOptions::default().with_threads(threads).with_group_rows(3000);
+        let writer = Writer::new(Vec::new(), batches[0].schema(), options).unwrap();
+        let mut writer = if behind { writer.with_thread() } else { writer };
+        batches.iter().for_each(|batch| writer.write(batch).unwrap());
+        writer.end().unwrap().0
+    };
+    let here = written(1, false);
+    for (threads, behind) in [(1, true), (2, false), (2, true), (4, true)] {
+        assert_eq!(written(threads, behind), here, "{threads} {behind}");
+    }
+}
+
+/// Who drops the writer finds its sink dropped, whoever wrote to it.
+#[test]
+fn a_writer_that_is_dropped_lets_go_of_its_sink() {
+    struct Held(Arc<()>);
+    impl std::io::Write for Held {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let batch = ints(0, 20_000);
+    for rows in [0, 5000, 20_000] {
+        let held = Arc::new(());
+        let options = WriterOptions::default().with_threads(2).with_group_rows(1000);
+        let mut writer = Writer::new(Held(Arc::clone(&held)), batch.schema(), options).unwrap().with_thread();
+        writer.write(&batch.slice(0, rows)).unwrap();
+        drop(writer);
+        assert_eq!(Arc::strong_count(&held), 1, "{rows}");
     }
 }

@@ -26,6 +26,9 @@ use crate::batches::{Workers, bytes_of};
 const LEAST_GROUP: usize = 16 << 20;
 const MOST_GROUP: usize = 64 << 20;
 
+/// So many row groups, the first ones, are half as large: of a small file, too, every thread has some, to the end.
+const HALF_GROUPS: usize = 16;
+
 /// Writes record batches as a Parquet file.
 ///
 /// A row group is encoded when it is whole, by a thread of its own and column by column by those that have nothing to do, while the next
@@ -39,6 +42,8 @@ pub struct Writer<W: Write + Send> {
     workers: Arc<Workers>,
     group_rows: usize,
     group_bytes: usize,
+    /// How many row groups, the first ones, have half as many bytes.
+    half_groups: usize,
     /// The rows of the next row group.
     gathered: Gathered,
     /// Row groups that are being encoded.
@@ -111,6 +116,7 @@ impl<W: Write + Send> Writer<W> {
             workers: Arc::new(Workers::new(options.threads)),
             group_rows: options.group_rows,
             group_bytes,
+            half_groups: if options.group_bytes.is_none() { HALF_GROUPS } else { 0 },
             gathered: Gathered::default(),
             pending: Pending::default(),
             begun: 0,
@@ -166,7 +172,8 @@ impl<W: Write + Send> Writer<W> {
         let mut rest = batch.clone();
         while rest.num_rows() > 0 {
             let (rows, bytes) = (rest.num_rows(), bytes_of(&rest));
-            let room = self.group_bytes.saturating_sub(self.gathered.bytes());
+            let most = if self.begun < self.half_groups { self.group_bytes / 2 } else { self.group_bytes };
+            let room = most.saturating_sub(self.gathered.bytes());
             let fit = (room as u128 * rows as u128).checked_div(bytes as u128).unwrap_or(u128::MAX);
             let room = self.group_rows.saturating_sub(self.gathered.rows());
             let fit = usize::try_from(fit).unwrap_or(usize::MAX).min(room);
