@@ -84,7 +84,7 @@ pub use container::{ColumnInfo, Container, Finding, Loss, Rows, Scan, Severity, 
 #[cfg(feature = "std")]
 pub use detect::{Format, Input, OpenOptions, Probe, Recognition, detect};
 #[cfg(feature = "std")]
-pub use map::{keep_freed_memory, mapped_bytes, release_mapped_pages};
+pub use map::{keep_freed_memory, mapped_bytes, release_freed_memory, release_mapped_pages};
 #[cfg(feature = "std")]
 pub use output::{Output, OutputOptions, Overwrite, Sync, sync_directory_of};
 #[cfg(feature = "std")]

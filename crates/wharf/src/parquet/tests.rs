@@ -382,7 +382,10 @@ fn a_thread_that_writes_changes_nothing() {
 /// Who drops the writer finds its sink dropped, whoever wrote to it.
 #[test]
 fn a_writer_that_is_dropped_lets_go_of_its_sink() {
-    struct Held(Arc<()>);
+    struct Held {
+        _count: Arc<()>,
+    }
+
     impl std::io::Write for Held {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -397,7 +400,8 @@ fn a_writer_that_is_dropped_lets_go_of_its_sink() {
     for rows in [0, 5000, 20_000] {
         let held = Arc::new(());
         let options = WriterOptions::default().with_threads(2).with_group_rows(1000);
-        let mut writer = Writer::new(Held(Arc::clone(&held)), batch.schema(), options).unwrap().with_thread();
+        let mut writer =
+            Writer::new(Held { _count: Arc::clone(&held) }, batch.schema(), options).unwrap().with_thread();
         writer.write(&batch.slice(0, rows)).unwrap();
         drop(writer);
         assert_eq!(Arc::strong_count(&held), 1, "{rows}");
