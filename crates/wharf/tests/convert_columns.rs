@@ -298,3 +298,30 @@ fn types_of_several_texts_that_do_not_go_together_are_told() {
         assert_eq!(folder.rows("both.parquet"), [json!({"a": 2.0}), json!({"a": 0.5})], "{form}");
     }
 }
+
+/// The types are those of all rows, whatever samples show and whichever rows are wanted.
+#[test]
+fn types_of_a_large_text_are_those_of_all_its_rows() {
+    const ROWS: usize = 60_000;
+    let folder = Folder::new();
+    let number = |row: usize| if row + 1 == ROWS { "1.5".to_owned() } else { row.to_string() };
+    let text = "text ".repeat(16);
+    let lines = (0..ROWS).map(|row| format!("{{\"key\":\"{row:05}\",\"n\":{},\"t\":\"{text}\"}}\n", number(row)));
+    folder.file("a.jsonl", &lines.collect::<String>());
+    let cells = (0..ROWS).map(|row| format!("k{row:05},{},{text}\n", number(row)));
+    folder.file("a.csv", &format!("key,n,t\n{}", cells.collect::<String>()));
+    folder.convert(&["@a.jsonl", "@a.zds", "--id", "key"]).ok();
+    folder.convert(&["@a.jsonl", "@a.msgpack"]).ok();
+    for input in ["a.csv", "a.jsonl", "a.zds", "a.msgpack"] {
+        for rows in [&[][..], &["--rows", "0..10"], &["-n", "10"]] {
+            let input = format!("@{input}");
+            folder.convert(&[&[&*input, "@x.parquet", "--force"], rows].concat()).ok();
+            let types = folder.types("x.parquet");
+            let found = types.iter().find(|(name, _)| name == "n").unwrap();
+            assert_eq!(found.1, "Float64", "{input} {rows:?}");
+            let wanted = if rows.is_empty() { ROWS } else { 10 };
+            let shown = folder.rows("x.parquet");
+            assert_eq!((shown.len(), &shown[3]["n"]), (wanted, &json!(3.0)), "{input} {rows:?}");
+        }
+    }
+}

@@ -101,9 +101,11 @@ impl Joined {
         how: &How<'_>,
     ) -> Result<Self> {
         let How { may_guess, apart, beside } = *how;
-        let may_guess = may_guess && matches!(places, [place] if place.is_lasting());
-        let mut is_guess = false;
         let selection = &arguments.selection;
+        // Only a walk over all rows shows whether a guess was right.
+        let are_all = selection.rows.is_none() && selection.limit.is_none();
+        let may_guess = may_guess && are_all && matches!(places, [place] if place.is_lasting());
+        let mut is_guess = false;
         let scan = arguments.columnar.scan(arguments);
         let mut inputs: Vec<Input> = Vec::new();
         let mut joined: Option<(SchemaRef, String)> = None;
@@ -185,9 +187,9 @@ impl Joined {
         }
         let (schema, _) = joined.ok_or_else(|| Error::usage("there is no input"))?;
         let schema = sought.in_order(schema)?;
-        // Types that follow from all inputs are those of each.
+        // Types that follow from all inputs are those of each; those that follow from all rows are those of some.
         if !apart && inputs.iter().all(Input::is_schemaless) {
-            let others = inputs.iter_mut().zip(&own_schemas).filter(|(_, own)| **own != schema);
+            let others = inputs.iter_mut().zip(&own_schemas).filter(|(_, own)| !are_all || **own != schema);
             others.for_each(|(input, _)| input.declared = Some(Arc::clone(&schema)));
         }
         Ok(Self { inputs, schema, is_guess, apart, has_beside })
