@@ -20,6 +20,9 @@ pub(crate) struct Options {
     /// How long each target runs
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) seconds: u64,
+    /// What chance begins with: the same inputs are tried again, in the same order [default: another one each time]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u32>,
     /// Only these targets
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
@@ -62,7 +65,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     if let Some(missing) = names.iter().find(|name| !binaries.join(name).is_file()) {
         return Err(format!("fuzz target {missing} was not built: fuzz/Cargo.toml has no [[bin]] for it"));
     }
-    let findings = fuzz_all(&fuzz, &binaries, names, options.seconds)?;
+    let findings = fuzz_all(&fuzz, &binaries, names, options)?;
     if findings == 0 { Ok(()) } else { Err(format!("{findings} of {} fuzz targets found something", names.len())) }
 }
 
@@ -122,14 +125,14 @@ fn host(toolchain: &[&str]) -> Result<String, String> {
 }
 
 /// Runs targets side by side, as many as there are cores, and returns how many found something.
-fn fuzz_all(fuzz: &Path, binaries: &Path, names: &[String], seconds: u64) -> Result<usize, String> {
+fn fuzz_all(fuzz: &Path, binaries: &Path, names: &[String], options: &Options) -> Result<usize, String> {
     let waiting = Mutex::new(names.iter());
     let findings = Mutex::new(Ok(0));
     let work = || {
         loop {
             let next = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
             let Some(name) = next else { return };
-            let outcome = fuzz_one(fuzz, &binaries.join(name), name, seconds);
+            let outcome = fuzz_one(fuzz, &binaries.join(name), name, options);
             let mut findings = findings.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             *findings = match (findings.clone(), outcome) {
                 (Ok(count), Ok(clean)) => Ok(count + usize::from(!clean)),
@@ -147,7 +150,7 @@ fn fuzz_all(fuzz: &Path, binaries: &Path, names: &[String], seconds: u64) -> Res
 }
 
 /// Runs one target; false when it found something.
-fn fuzz_one(fuzz: &Path, binary: &Path, name: &str, seconds: u64) -> Result<bool, String> {
+fn fuzz_one(fuzz: &Path, binary: &Path, name: &str, options: &Options) -> Result<bool, String> {
     // What the fuzzer finds worth keeping goes into the first directory.
     let (corpus, artifacts) = (fuzz.join("corpus").join(name), fuzz.join("artifacts").join(name));
     make_directory(&corpus)?;
@@ -155,7 +158,9 @@ fn fuzz_one(fuzz: &Path, binary: &Path, name: &str, seconds: u64) -> Result<bool
     let log = binary.with_extension("log");
     let before = entries(&artifacts)?;
     let mut command = program(binary);
-    command.arg(format!("-max_total_time={seconds}")).args(LIMITS).args(["-print_final_stats=1", "-reload=0"]);
+    // A seed of 0 is one by chance.
+    command.arg(format!("-max_total_time={}", options.seconds)).arg(format!("-seed={}", options.seed.unwrap_or(0)));
+    command.args(LIMITS).args(["-print_final_stats=1", "-reload=0"]);
     command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(&corpus);
     let committed = ["seeds", "regressions"].map(|directory| fuzz.join(directory).join(name));
     command.args(committed.iter().filter(|directory| directory.is_dir()));
