@@ -6,7 +6,9 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 #[cfg(feature = "parallel")]
 use std::thread::{self, JoinHandle};
 
-use container_core::{Error, Result};
+#[cfg(feature = "parallel")]
+use container_core::Error;
+use container_core::Result;
 use parquet::arrow::arrow_writer::ArrowColumnChunk;
 use parquet::file::writer::SerializedFileWriter;
 
