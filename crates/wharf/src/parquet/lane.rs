@@ -2,7 +2,7 @@
 
 use std::io::Write;
 #[cfg(feature = "parallel")]
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{SendError, SyncSender, sync_channel};
 #[cfg(feature = "parallel")]
 use std::thread::{self, JoinHandle};
 
@@ -39,21 +39,29 @@ impl<W: Write + Send> Lane<W> {
         Self::Here(Box::new(file))
     }
 
-    /// A thread writes them; the caller goes on. One may be waiting. Without threads, as [`here`](Self::here).
+    /// A thread writes them; the caller goes on. One may be waiting. Where no thread can be had, as [`here`](Self::here).
     #[cfg(feature = "parallel")]
-    pub(super) fn behind(mut file: SerializedFileWriter<W>) -> Self
+    pub(super) fn behind(file: SerializedFileWriter<W>) -> Self
     where
         W: 'static,
     {
         let (sender, groups) = sync_channel::<Group>(1);
-        // What is written is dropped with the thread, if none can be had: then there is nobody to write it.
+        // The file goes there when the thread is there.
+        let (give, given) = sync_channel::<SerializedFileWriter<W>>(1);
         let thread = thread::Builder::new().name("parquet".to_owned()).spawn(move || {
             guarded("the row groups", || {
+                let mut file = given.recv().map_err(|_| ended())?;
                 groups.iter().try_for_each(|group| append(&mut file, group))?;
                 Ok(file)
             })
         });
-        Self::Behind(Behind { groups: Some(sender), thread: thread.ok() })
+        match thread {
+            Err(_) => Self::here(file),
+            Ok(thread) => match give.send(file) {
+                Err(SendError(file)) => Self::here(file),
+                Ok(()) => Self::Behind(Behind { groups: Some(sender), thread: Some(thread) }),
+            },
+        }
     }
 
     /// Without threads, as [`here`](Self::here).
