@@ -1,7 +1,7 @@
-//! Documentation: the crates' pages build without a warning, and commands shown in a README do what it says.
+//! Documentation: the crates' pages build without a warning, links lead to files, and commands shown in a page print what it says.
 //!
-//! A block of a README that follows the line `<!-- run -->` is run, in a folder where `tests` is the workspace's (and where files may be
-//! left for later blocks); `cargo` runs in the workspace itself:
+//! A block of a page that follows the line `<!-- run -->` is run, in a folder where `tests` is the workspace's; later blocks of the page find
+//! the files that earlier ones made. `cargo` runs in the workspace itself:
 //!
 //! ````text
 //! <!-- run -->
@@ -33,16 +33,14 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     doc.args(features::all()?).env("RUSTDOCFLAGS", "-D warnings");
     shell::run(doc)?;
 
-    let mut runner = None;
+    shell::run(shell::cargo(["build", "--quiet", "--package", "wharf"]))?;
     for page in pages()? {
         let text = shell::read(&page)?;
+        check_links(&page, &text)?;
         if !text.lines().any(|line| line == MARK) {
             continue;
         }
-        let runner = match &runner {
-            Some(runner) => runner,
-            None => runner.insert(Runner::new()?),
-        };
+        let runner = Runner::new()?;
         let mut commands = 0;
         let fresh = rewritten(&text, |command| {
             commands += 1;
@@ -62,24 +60,39 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// The pages whose commands are run.
+/// The pages whose commands are run: the READMEs and the guide.
 fn pages() -> Result<Vec<PathBuf>, String> {
+    let crates = shell::root().join("crates");
+    let guide = crates.join("wharf/guide");
     let mut pages = vec![shell::root().join("README.md")];
-    pages.extend(shell::entries(&shell::root().join("crates"))?.iter().map(|path| path.join("README.md")));
+    pages.extend(shell::entries(&crates)?.iter().map(|path| path.join("README.md")));
+    for folder in [&guide, &guide.join("formats")] {
+        pages.extend(shell::files_with_extension(folder, "md")?);
+    }
     pages.retain(|path| path.exists());
     Ok(pages)
+}
+
+/// Fails on a relative link of a page that leads to no file.
+fn check_links(page: &Path, text: &str) -> Result<(), String> {
+    let folder = page.parent().unwrap_or(page);
+    for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
+        if !link.is_empty() && !link.contains("://") && !folder.join(link).exists() {
+            return Err(format!("{}: the link {link:?} leads to no file", page.display()));
+        }
+    }
+    Ok(())
 }
 
 /// Runs commands with the `wharf` of the workspace.
 struct Runner {
     path: std::ffi::OsString,
-    /// Where they run; it goes with the runner.
+    /// Where they run, for one page; removed with the runner.
     folder: tempfile::TempDir,
 }
 
 impl Runner {
     fn new() -> Result<Self, String> {
-        shell::run(shell::cargo(["build", "--quiet", "--package", "wharf"]))?;
         let ours = shell::target()?.join("debug");
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(std::iter::once(ours).chain(std::env::split_paths(&path)));
