@@ -8,7 +8,7 @@
 //! `NAME.expected.json`. Whatever differs is told and ends the program with 1; else it prints as JSON what was compared.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
 
-#[path = "../crates/dsfmt/tests/described/mod.rs"]
+#[path = "../crates/dsfmt/tests/it/described/mod.rs"]
 #[allow(unreachable_pub, dead_code, reason = "others use it, too")]
 mod described;
 

@@ -9,7 +9,7 @@ use container_core::arrow::{BatchScan, Columns, ENCODING, Json, JsonRows, Mappin
 use container_core::{Error, ErrorKind, Limits, Loss};
 use serde_json::Value;
 
-use crate::dice::Dice;
+use super::dice::Dice;
 
 const NAMES: [&str; 6] = ["a", "b", "c", "", "é\"", "a.b"];
 const UNITS: [TimeUnit; 4] = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];

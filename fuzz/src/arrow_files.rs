@@ -8,8 +8,8 @@ use dsfmt::container::DsContainer;
 use idv::IdvContainer;
 use idv::arrow::{ArrowOptions, ArrowWriter};
 
-use crate::arrow_batches::{Walked, compare, walk};
-use crate::reader::open;
+use super::arrow_batches::{Walked, compare, walk};
+use super::reader::open;
 
 /// What one input may cost.
 const COLUMNS: usize = 64;

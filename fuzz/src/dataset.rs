@@ -8,7 +8,7 @@ use datadings::{
     Part, Reader, RebuildOptions, RecoverOptions, Recovery, SameKey, Writer, WriterOptions, rebuild_index,
 };
 
-use crate::dice::Dice;
+use super::dice::Dice;
 
 const PARTS: [Part; 7] =
     [Part::Data, Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5, Part::LegacyIndex];

@@ -21,9 +21,9 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use self::encoder::Deflater;
 use self::wire::Compression;
-use crate::dice::Dice;
-use crate::forge::{Block, Codec, Column, DEFLATE, Forge, ZLIB};
-use crate::reader::open;
+use super::dice::Dice;
+use super::forge::{Block, Codec, Column, DEFLATE, Forge, ZLIB};
+use super::reader::open;
 
 /// No more than that is compressed: what the reader reads.
 const MOST: usize = 1 << 16;

@@ -3,7 +3,7 @@
 use container_core::ReadAt;
 use dsfmt::{Array, DataType, Element, Endian, Mask, Values};
 
-use crate::dice::Dice;
+use super::dice::Dice;
 
 /// An element.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use container_core::{ErrorKind, OpenOptions, Source};
 use dsfmt::{Builder, DataType, Endian, Field, Json, JsonBuf, Reader, Select, Selection, Variable};
 
-use crate::dice::Dice;
-use crate::ds_model::{Cell, Medium, cells, decode, encode, some_cells};
+use super::dice::Dice;
+use super::ds_model::{Cell, Medium, cells, decode, encode, some_cells};
 
 /// In memory, and from a medium that gives no byte outside.
 fn open(bytes: &[u8]) -> [dsfmt::Result<Reader>; 2] {

@@ -3,8 +3,8 @@
 use container_core::{OpenOptions, OutputOptions, Overwrite, Sync};
 use dsfmt::{Array, Builder, DataType, Endian, Field, JsonBuf, Reader};
 
-use crate::dice::Dice;
-use crate::ds_model::{Cell, array, cells, some_cells};
+use super::dice::Dice;
+use super::ds_model::{Cell, array, cells, some_cells};
 
 struct Made {
     name: String,

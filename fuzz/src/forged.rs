@@ -1,10 +1,10 @@
 //! A file made up from decisions: sound at first, then with some lies in places that matter.
 
-use crate::cells::{Cell, Item, Kind, PLAIN};
-use crate::dice::Dice;
-use crate::forge::{Codec, Forge, Forged, Meta, Order, leb};
-use crate::reader::{open, walk};
-use crate::table::{Table, TableColumn};
+use super::cells::{Cell, Item, Kind, PLAIN};
+use super::dice::Dice;
+use super::forge::{Codec, Forge, Forged, Meta, Order, leb};
+use super::reader::{open, walk};
+use super::table::{Table, TableColumn};
 
 /// Sound files are read back exactly; files that lie are walked over.
 pub fn idv_forged(data: &[u8]) {

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use crate::dice::Dice;
-use crate::forge::{Block, Codec, Column, DEFLATE, Forge, ZLIB, adler};
-use crate::reader::open;
+use super::dice::Dice;
+use super::forge::{Block, Codec, Column, DEFLATE, Forge, ZLIB, adler};
+use super::reader::open;
 
 /// More than this is not inflated: the reader's limit, too.
 const MOST: usize = 1 << 16;
@@ -60,7 +60,7 @@ fn metadata(compression: u8, packed: &[u8], expected: &Option<Vec<u8>>) {
     let codec =
         [(1, "Byte"), (2, "UInt16"), (4, "UInt32"), (16, "DataViewRowId")].iter().find(|(width, _)| *width == len);
     let mut meta =
-        crate::forge::Meta::new("M", Codec::plain(codec.map_or("UInt64", |(_, name)| name)), compression, Vec::new());
+        super::forge::Meta::new("M", Codec::plain(codec.map_or("UInt64", |(_, name)| name)), compression, Vec::new());
     meta.packed = Some(packed.to_vec());
     let column = Column::new("x", Codec::plain("Byte"), 0, 1).block(vec![1]).meta(meta);
     let Some(reader) = open(Forge::new(6, 1).column(column).bytes()) else { panic!("the file itself is sound") };

@@ -6,16 +6,16 @@
 #![forbid(unsafe_code)]
 
 #[allow(dead_code, reason = "shared with the tests of crate idv, which use more of it")]
-#[path = "../../crates/idv/tests/support/cells.rs"]
+#[path = "../../crates/idv/tests/it/support/cells.rs"]
 mod cells;
 #[allow(dead_code, reason = "shared with the tests of crate idv, which use more of it")]
-#[path = "../../crates/idv/tests/support/forge.rs"]
+#[path = "../../crates/idv/tests/it/support/forge.rs"]
 mod forge;
 #[allow(dead_code, reason = "shared with the tests of crate idv, which use more of it")]
-#[path = "../../crates/idv/tests/support/table.rs"]
+#[path = "../../crates/idv/tests/it/support/table.rs"]
 mod table;
 #[allow(dead_code, reason = "shared with the tests of crate idv, which use more of it")]
-#[path = "../../crates/idv/tests/support/values.rs"]
+#[path = "../../crates/idv/tests/it/support/values.rs"]
 mod values;
 
 mod arrow_batches;

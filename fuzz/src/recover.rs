@@ -5,7 +5,7 @@ use std::io::Cursor;
 use container_core::{ErrorKind, Severity, Source, VerifyOptions};
 use idv::{ColumnSchema, Compression, ItemType, RecoverOptions, Recovery, Schema, Type, WriterOptions};
 
-use crate::reader::{limits, open};
+use super::reader::{limits, open};
 
 /// Rows of a file that are written again; a few bytes can stand for very many.
 const ROWS: u64 = 1 << 16;

@@ -7,7 +7,7 @@ use container_core::{Container, Error, ErrorKind, Limits, OpenOptions, Scan, Sou
 use wharf::ipc::{IpcContainer, Reader as IpcReader};
 use wharf::parquet::{ParquetContainer, Reader as ParquetReader};
 
-use crate::arrow_batches::walk;
+use super::arrow_batches::walk;
 
 /// What one input may cost.
 const ROWS: u64 = 1000;

@@ -1,7 +1,7 @@
 //! Header, table of contents and metadata: the parts a reader takes apart before it looks at any value.
 
-use crate::forge::{HEADER, SIGNATURE, TAIL, leb, version};
-use crate::reader::open;
+use super::forge::{HEADER, SIGNATURE, TAIL, leb, version};
+use super::reader::open;
 
 /// The first byte says how much of a file is put around the others: nothing; header and tail, so that the bytes are the
 /// table of contents; that and a column, so that they are a table of metadata.

@@ -6,12 +6,12 @@ use std::ops::Range;
 use container_core::{ErrorKind, Scan};
 use idv::{ColumnSchema, ColumnSlice, Compression, Reader, Schema, Values, Writer, WriterOptions};
 
-use crate::cells::Cell;
-use crate::dice::Dice;
-use crate::forged::{kind, row};
-use crate::reader::open;
-use crate::table::{Table, TableColumn};
-use crate::values::{type_of, values_of, written_cell, written_kind};
+use super::cells::Cell;
+use super::dice::Dice;
+use super::forged::{kind, row};
+use super::reader::open;
+use super::table::{Table, TableColumn};
+use super::values::{type_of, values_of, written_cell, written_kind};
 
 const COMPRESSIONS: [Compression; 3] = [Compression::None, Compression::Deflate, Compression::Zlib];
 
@@ -58,7 +58,7 @@ impl Given {
                 schema = schema.with_compression(dice.pick(&COMPRESSIONS));
             }
             for name in ["Labels", "SlotNames", "IsNormalized"].into_iter().take(dice.below(4)) {
-                let kind = written_kind(&crate::forged::kind(dice));
+                let kind = written_kind(&super::forged::kind(dice));
                 let cell = written_cell(kind.item(), &row(dice, &kind, 6));
                 schema = schema.with_metadata(name, type_of(&kind), values_of(&kind, &[cell]));
             }

@@ -4,7 +4,7 @@ use container_core::{Finding, Limits, OpenOptions, Severity, Source};
 use zdx::Store;
 use zdx::archive::Archive;
 
-use crate::zdx_parts::{Medium, crc32, told};
+use super::zdx_parts::{Medium, crc32, told};
 
 /// The most that DEFLATE makes of a byte.
 const RATIO: u64 = 1032;

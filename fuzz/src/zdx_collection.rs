@@ -7,8 +7,8 @@ use zdx::wire::index::{Entry, head, put};
 use zdx::wire::lines::lines;
 use zdx::{Collection, Document, Fields, Store};
 
-use crate::dice::Dice;
-use crate::zdx_parts::{collection, crc32, open, store, told};
+use super::dice::Dice;
+use super::zdx_parts::{collection, crc32, open, store, told};
 
 /// The files of a collection.
 #[derive(Default)]

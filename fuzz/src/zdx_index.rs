@@ -6,7 +6,7 @@ use zdx::IndexState;
 use zdx::wire::index::{HEAD, Index, MAGIC, MAGIC_DESCRIBED, head, put};
 use zdx::wire::text_index;
 
-use crate::zdx_parts::{collection, open, store, told};
+use super::zdx_parts::{collection, open, store, told};
 
 /// Data that an index may be about.
 const DATA: &[u8] = b"{\"_id\":\"a\"}\n{\"_id\":\"bb\",\"n\":1}\r\n\n{\"n\":2,\"_id\":\"c.c\"}\n{\"_id\":\"d\"}";

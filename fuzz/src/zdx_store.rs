@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use zdx::wire::index::{Entry, Index, head, put};
 use zdx::{CollectionWriter, Durability, LoadOptions, OnDuplicate, Store, StoreWriter, WriterOptions};
 
-use crate::dice::Dice;
-use crate::zdx_parts::{Medium, NAME};
+use super::dice::Dice;
+use super::zdx_parts::{Medium, NAME};
 
 /// Documents by id: their lines, which histories share.
 type Documents = BTreeMap<String, Rc<str>>;

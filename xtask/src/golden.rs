@@ -29,6 +29,10 @@ pub(crate) struct Options {
 /// The heading of the table that lists every file.
 const LIST: &str = "## The files";
 
+/// The modules of integration tests that read golden files.
+const TESTS: [&str; 7] =
+    ["cross::", "datadings_golden::", "golden::", "idv_golden::", "idv_model::", "netcdf::", "time::"];
+
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     let golden = shell::root().join("tests/golden");
     let idv = golden.join("idv");
@@ -71,12 +75,21 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             println!("golden/cross: not made again, its references are not all installed (--reference installs them)")
         }
     }
-    let tests = ["--test", "idv_golden", "--test", "datadings_golden"];
-    shell::run(shell::cargo(["test", "--quiet", "--package", "wharf-tests"].into_iter().chain(tests)))?;
-    shell::run(shell::cargo(["test", "--quiet", "--package", "zdx", "--test", "golden"]))?;
-    shell::run(shell::cargo(["test", "--quiet", "--package", "wharf", "--test", "cross"]))?;
-    let tests = ["--test", "golden", "--test", "time", "--test", "netcdf"];
-    shell::run(shell::cargo(["test", "--quiet", "--package", "dsfmt", "--features", "netcdf"].into_iter().chain(tests)))
+    run_tests()
+}
+
+/// Runs the tests of the golden files, of all crates at once: what `cargo test --workspace` has built needs no building here.
+fn run_tests() -> Result<(), String> {
+    let test = |arguments: &[&str]| {
+        let mut test = shell::cargo(["test", "--quiet", "--workspace", "--test", "it", "--"]);
+        test.args(arguments).args(TESTS);
+        test
+    };
+    let listed = shell::text(test(&["--list", "--format", "terse"]))?;
+    if let Some(module) = TESTS.iter().find(|module| !listed.lines().any(|name| name.starts_with(*module))) {
+        return Err(format!("no integration test is in a module {module}"));
+    }
+    shell::run(test(&[]))
 }
 
 /// Every file is in the list of PROVENANCE.md, and everything in the list is there; returns how many that are.

@@ -1,7 +1,10 @@
 //! A process that has opened a reader and forks reads right in both.
+//!
+//! A program of its own: a fork is sound only while no other test runs in the process.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test code fails by panicking")]
 
+#[path = "it/set/mod.rs"]
 mod set;
 
 use container_core::{Access, OpenOptions};

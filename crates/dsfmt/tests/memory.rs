@@ -1,4 +1,6 @@
 //! What a file can make a reader allocate: an allocator that counts stands under all of it.
+//!
+//! A program of its own: its allocator counts for the whole process.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
 #![allow(dead_code, unreachable_pub, reason = "shared with other tests")]
 

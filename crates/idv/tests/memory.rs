@@ -1,4 +1,6 @@
 //! What a file can make a reader allocate: an allocator that counts stands under all of it.
+//!
+//! A program of its own: its allocator counts for the whole process.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "test code fails by panicking")]
 #![allow(
@@ -11,6 +13,7 @@
 
 #[path = "../../../tests/support/counting.rs"]
 mod counting;
+#[path = "it/support/mod.rs"]
 mod support;
 
 use container_core::{Limits, Scan};

@@ -1,4 +1,6 @@
 //! What data of unusual shape cost in memory and time: an allocator that counts stands under all of it.
+//!
+//! A program of its own: its allocator counts for the whole process.
 #![allow(clippy::unwrap_used, reason = "test code fails by panicking")]
 #![allow(dead_code, unreachable_pub, reason = "shared with other tests")]
 

@@ -1,0 +1,337 @@
+//! Verifying: everything that is wrong is found, and said exactly.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use container_core::{Access, OpenOptions, Progress, Source, Unit, VerifyOptions};
+use datadings::{Part, Reader, Writer};
+
+use crate::set::{Set, findings, options, sample};
+
+const NONE: [&str; 0] = [];
+
+#[test]
+fn a_sound_dataset_has_no_findings() {
+    for count in [0, 1, 2, 26] {
+        assert_eq!(Set::letters(count).findings(), NONE, "{count} samples");
+    }
+}
+
+#[test]
+fn bytes_read_by_position_are_verified_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.msgpack");
+    let mut writer = Writer::create(&path, options()).unwrap();
+    for n in 0..20_000u32 {
+        let key = format!("{n:08}");
+        let mut message = vec![0x82, 0xa3, b'k', b'e', b'y', 0xa8];
+        message.extend_from_slice(key.as_bytes());
+        message.extend([0xa1, b'x', 0xc5, 1, 0]);
+        message.extend([n as u8; 256]);
+        writer.append_message(&message).unwrap();
+    }
+    writer.finish().unwrap();
+    for access in [Access::Auto, Access::Positional] {
+        let reader = Reader::open_with(&path, OpenOptions::default().with_access(access)).unwrap();
+        for threads in [1, 2, 4] {
+            assert_eq!(findings(&reader, threads), NONE);
+        }
+    }
+    // Far in, in another piece than the first.
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = 19_000 * 275 + 6;
+    bytes[at] = b'x';
+    std::fs::write(&path, bytes).unwrap();
+    for access in [Access::Auto, Access::Positional] {
+        let reader = Reader::open_with(&path, OpenOptions::default().with_access(access)).unwrap();
+        let found = findings(&reader, 3);
+        assert_eq!(found.len(), 2, "{found:?}");
+        let text = format!(
+            r#"the sample's key is "x0019000", the one in the list of keys is "00019000" (byte {}, row 19000)"#,
+            at - 1
+        );
+        assert!(found[0].ends_with(&text), "{found:?}");
+        assert!(found[1].contains("the MD5 sum is"), "{found:?}");
+    }
+}
+
+#[test]
+fn bytes_without_an_index() {
+    let data = [sample("a", 1), sample("b", 2), sample("a", 3)].concat();
+    let reader = Reader::walk(Source::from(data), OpenOptions::default()).unwrap();
+    for threads in [1, 2] {
+        assert_eq!(
+            findings(&reader, threads),
+            [r#"error: datadings: the key is that of sample 0 too (row 2, key "a")"#]
+        );
+    }
+}
+
+#[test]
+fn files_that_are_not_there() {
+    let set = Set::letters(3);
+    for part in [Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5] {
+        set.remove(part);
+    }
+    assert_eq!(
+        set.findings(),
+        [
+            "warning: datadings: d.msgpack.keys: there is no such file",
+            "warning: datadings: d.msgpack.key_hashes: there is no such file",
+            "warning: datadings: d.msgpack.filter: there is no such file",
+            "warning: datadings: d.msgpack.md5: there is no such file",
+        ]
+    );
+    let set = Set::letters(3);
+    set.legacy();
+    let older = "warning: datadings: d.msgpack.index: the index is of the older form, without hashes and filter: it can be converted";
+    assert_eq!(set.findings(), [older]);
+}
+
+#[test]
+fn every_sample_that_is_wrong_is_told() {
+    let set = Set::of(&[
+        ("a", &b"\x81\xa3key\xa1a"[..]),
+        ("b", &b"\x05"[..]),
+        ("c", &b"\x81\xa1x\x01"[..]),
+        ("d", &b"\x81\xa3key\x01"[..]),
+        ("e", &b"\x83\xa3key\xa1e\xa1x\x01\xa1x\x02"[..]),
+        ("f", &b"\x81\xa3key\xa1X"[..]),
+        ("g", &b"\x82\xa3key\xa1g\xa2nd\x02"[..]),
+    ]);
+    assert_eq!(
+        set.findings(),
+        [
+            "error: datadings: d.msgpack: an integer stands where the map of a sample is expected (byte 7, row 1)",
+            "error: datadings: d.msgpack: the sample has no key (byte 8, row 2)",
+            "error: datadings: d.msgpack: the key is an integer and no str (byte 17, row 3)",
+            r#"error: datadings: d.msgpack: the field "x" is there twice (byte 28, row 4)"#,
+            r#"error: datadings: d.msgpack: the sample's key is "X", the one in the list of keys is "f" (byte 36, row 5)"#,
+            r#"warning: datadings: d.msgpack: a field is called "nd", which is reserved for values of numpy (byte 45, row 6)"#,
+        ]
+    );
+}
+
+#[test]
+fn offsets_that_are_wrong() {
+    let set = Set::letters(4); // ten bytes each
+    set.offset(0, 10).resum();
+    let found = set.findings();
+    assert_eq!(
+        found,
+        [
+            "error: datadings: d.msgpack.offsets: the first sample begins at 10: what stands before belongs to none (byte 0)",
+            "error: datadings: d.msgpack: a value: needs 1 byte, 0 available (byte 10, row 0)",
+        ]
+    );
+    set.offset(0, 0).offset(2, 21).resum();
+    assert_eq!(
+        set.findings(),
+        [
+            "error: datadings: d.msgpack: the message is followed by 1 bytes that belong to no sample (byte 20, row 1)",
+            "error: datadings: d.msgpack: a str stands where the map of a sample is expected (byte 21, row 2)",
+            "error: datadings: d.msgpack: the message is followed by 5 bytes that belong to no sample (byte 25, row 2)",
+        ]
+    );
+    set.offset(2, 3).resum();
+    let found = set.findings();
+    assert!(
+        found[0].ends_with("d.msgpack.offsets: the sample begins at 10 and ends before, at 3 (byte 8, row 1)"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn what_stands_behind_the_last_sample() {
+    let set = Set::letters(3);
+    set.patch(Part::Data, |bytes| bytes.extend([0x82, 0xa3])).resum();
+    assert_eq!(
+        set.findings(),
+        [
+            "warning: datadings: d.msgpack: 2 bytes stand behind the last sample: an append did not come to its end, or the index is an \
+          old one (byte 30)"
+        ]
+    );
+    let set = Set::letters(3);
+    set.patch(Part::Offsets, |bytes| bytes.truncate(24)).resum();
+    assert_eq!(
+        set.findings(),
+        [
+            "warning: datadings: d.msgpack.offsets: there are 3 offsets for 3 samples: the end of the last one is missing (byte 24)"
+        ]
+    );
+}
+
+#[test]
+fn counts_that_disagree() {
+    let (three, four) = (Set::letters(3), Set::letters(4));
+    three.write(Part::Keys, four.read(Part::Keys)).write(Part::KeyHashes, four.read(Part::KeyHashes)).resum();
+    assert_eq!(
+        three.findings(),
+        [
+            "error: datadings: d.msgpack.keys: there are 4 keys for 3 samples",
+            "error: datadings: d.msgpack.key_hashes: there are 4 key hashes for 3 samples",
+        ]
+    );
+}
+
+#[test]
+fn hashes_and_salt() {
+    let set = Set::letters(3);
+    set.patch(Part::KeyHashes, |bytes| bytes[17] ^= 1).resum();
+    let found = set.findings();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("error: datadings: d.msgpack.key_hashes: the hash is "), "{found:?}");
+    assert!(found[0].ends_with(r#"(byte 16, row 1, key "b")"#), "{found:?}");
+
+    let set = Set::letters(3);
+    set.patch(Part::KeyHashes, |bytes| bytes[0] ^= 1).resum();
+    let found = set.findings();
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert_eq!(found[0], "warning: datadings: d.msgpack.key_hashes: the salt is none that a writer takes (byte 0)");
+}
+
+#[test]
+fn two_samples_with_the_same_key() {
+    let set = Set::letters(4);
+    // The third sample takes the key of the second, everywhere.
+    set.patch(Part::Data, |bytes| bytes[26] = b'b').patch(Part::Keys, |bytes| bytes[6] = b'b');
+    set.patch(Part::KeyHashes, |bytes| bytes.copy_within(16..24, 24)).resum();
+    let found = set.findings();
+    assert_eq!(found[0], r#"error: datadings: d.msgpack: the key is that of sample 1 too (row 2, key "b")"#);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[1].starts_with("warning: datadings: d.msgpack.filter: the filter has more bits set"), "{found:?}");
+}
+
+#[test]
+fn the_filter() {
+    let set = Set::letters(9);
+    let other = Set::letters(6);
+    set.write(Part::Filter, other.read(Part::Filter)).resum();
+    assert_eq!(
+        set.findings(),
+        [
+            "warning: datadings: d.msgpack.filter: the filter is one for 6 keys and the probability 0.16666666666666666, where a writer \
+             makes one for 9 keys (byte 0)",
+            r#"error: datadings: d.msgpack.filter: the filter lies: key "i" is not in it (row 8)"#,
+        ]
+    );
+    let set = Set::letters(9);
+    set.patch(Part::Filter, |bytes| bytes.truncate(20)).resum();
+    let found = set.findings();
+    assert!(found.len() == 1 && found[0].starts_with("error: datadings: d.msgpack.filter: "), "{found:?}");
+}
+
+#[test]
+fn an_older_index_beside_a_newer_one() {
+    let set = Set::letters(3);
+    let older = Set::letters(3);
+    older.legacy();
+    set.write(Part::LegacyIndex, older.read(Part::LegacyIndex)).resum();
+    assert_eq!(set.findings(), NONE);
+    set.patch(Part::LegacyIndex, |bytes| {
+        let place = bytes.len() - 1;
+        bytes[place] += 1;
+        bytes[6] = b'z'; // behind the head of the map and that of the text
+    });
+    set.resum();
+    assert_eq!(
+        set.findings(),
+        [
+            r#"error: datadings: d.msgpack.index: the key is "z", in the newer list of keys "a" (row 0)"#,
+            r#"error: datadings: d.msgpack.index: the sample begins at 21, in the newer index at 20 (row 2, key "c")"#,
+        ]
+    );
+    let two = Set::letters(2);
+    two.legacy();
+    set.write(Part::LegacyIndex, two.read(Part::LegacyIndex)).resum();
+    assert_eq!(
+        set.findings(),
+        ["error: datadings: d.msgpack.index: it has 2 entries where the newer index has 3 samples"]
+    );
+}
+
+#[test]
+fn lines_of_sums() {
+    let set = Set::letters(2);
+    let right = String::from_utf8(set.read(Part::Md5)).unwrap();
+    let lines: Vec<&str> = right.lines().collect();
+    let zeros = "0".repeat(32);
+    let text = [
+        lines[0].to_uppercase().replace("D.MSGPACK", "d.msgpack"),
+        format!("{zeros}  d.msgpack.offsets"),
+        lines[2].to_owned(),
+        lines[2].to_owned(),
+        format!("{zeros}  ../d.msgpack.filter"),
+        format!("{zeros}  other"),
+        format!("{zeros}  d.msgpack.index"),
+        "nonsense".to_owned(),
+        format!("{}  d.msgpack.filter", "g".repeat(32)),
+    ]
+    .join("\n");
+    set.write(Part::Md5, text);
+    let real = &lines[1][..32];
+    assert_eq!(
+        set.findings(),
+        [
+            "warning: datadings: d.msgpack.md5: the line is not as md5sum writes it: small letters, two spaces, the name (line 1)",
+            r#"error: datadings: d.msgpack.md5: the file "d.msgpack.keys" is listed in line 3 too (line 4)"#,
+            r#"error: datadings: d.msgpack.md5: "../d.msgpack.filter" is in another folder: it is not looked at (line 5)"#,
+            r#"warning: datadings: d.msgpack.md5: "other" is no file of this dataset: it is not looked at (line 6)"#,
+            r#"error: datadings: d.msgpack.md5: the file "d.msgpack.index" is not there (line 7)"#,
+            r#"error: datadings: d.msgpack.md5: "nonsense" is no sum, two spaces and a file name (line 8)"#,
+            &format!(
+                r#"error: datadings: d.msgpack.md5: "{}" is no MD5 sum of 32 hexadecimal digits (line 9)"#,
+                "g".repeat(32)
+            ),
+            "warning: datadings: d.msgpack.md5: the last line has no end (byte 397)",
+            r#"warning: datadings: d.msgpack.md5: there is no sum of "d.msgpack.key_hashes""#,
+            r#"warning: datadings: d.msgpack.md5: there is no sum of "d.msgpack.filter""#,
+            &format!("error: datadings: d.msgpack.offsets: the MD5 sum is {real}, line 2 of .md5 says {zeros}"),
+        ]
+    );
+}
+
+#[test]
+fn very_many_findings_become_numbers() {
+    let keys: Vec<String> = (0..30_000).map(|n| format!("{n:05}")).collect();
+    let samples: Vec<_> = keys.iter().map(|key| (key.as_str(), vec![5u8])).collect();
+    let set = Set::of(&samples);
+    let found = set.findings();
+    assert_eq!(found.len(), 101);
+    assert_eq!(
+        found[99],
+        "error: datadings: d.msgpack: an integer stands where the map of a sample is expected (byte 99, row 99)"
+    );
+    assert_eq!(found[100], "error: datadings: 29900 more samples that are no maps");
+}
+
+#[derive(Default)]
+struct Counted(AtomicU64, AtomicU64);
+
+impl Progress for Counted {
+    fn begin(&self, unit: Unit, total: Option<u64>) {
+        assert_eq!(unit, Unit::Bytes);
+        self.0.store(total.unwrap(), Ordering::Relaxed);
+    }
+    fn advance(&self, done: u64) {
+        self.1.fetch_add(done, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn progress_comes_to_its_end() {
+    let set = Set::letters(26);
+    for with_sums in [true, false] {
+        if !with_sums {
+            set.remove(Part::Md5);
+        }
+        for threads in [1, 4] {
+            let progress = Arc::new(Counted::default());
+            let options = VerifyOptions::default().with_threads(threads).with_progress(progress.clone());
+            set.open().verify(&options, &mut |_| {}).unwrap();
+            assert_eq!(progress.0.load(Ordering::Relaxed), 26 * 10);
+            assert_eq!(progress.1.load(Ordering::Relaxed), 26 * 10);
+        }
+    }
+}

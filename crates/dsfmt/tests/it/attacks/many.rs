@@ -1,0 +1,95 @@
+//! More of everything than anybody has.
+
+use container_core::{Limits, OpenOptions, VerifyOptions};
+use dsfmt::{Builder, Field, Reader, Select, Selection};
+
+use super::members::said;
+use super::{file, open};
+
+#[test]
+fn names_that_are_made_up_do_not_grow() {
+    // 60,000 names of 60,000 bytes each would be 3.6 GB.
+    let (name, ones) = ("n".repeat(60_000), vec!["1"; 100].join(","));
+    let reader = open(&format!(r#"{{"{name}": {{".size": [{ones}], ".len": 8}}, "n": {{".size": [1]}}}}"#), &[0; 8]);
+    let problem = reader.variable(&name).unwrap().problem().unwrap();
+    assert_eq!(problem.detail(), "its 100 dimensions have no names (.dims) and its own is too long for theirs");
+    assert_eq!(reader.variable("n").unwrap().dimensions(), ["n_1"]);
+    let many = vec!["1"; 60_000].join(",");
+    assert_eq!(said(&format!(r#"".size": [{many}], ".len": 8"#)), "it has 60000 dimensions, more than 128");
+    let names = vec!["\"a\""; 128].join(",");
+    let ones = vec!["1"; 128].join(",");
+    let reader = open(&format!(r#"{{"x": {{".dims": [{names}], ".size": [{ones}], ".len": 8}}}}"#), &[0; 8]);
+    assert_eq!(reader.variable("x").unwrap().read().unwrap().shape().len(), 128);
+}
+
+/// A million variables are opened; one more than the limit is not.
+#[test]
+fn a_million_variables() {
+    let header = many(1_000_000);
+    let reader = open(&header, b"");
+    assert_eq!(reader.len(), 1_000_000);
+    assert_eq!(reader.variable("999999").unwrap().dimensions(), ["999999_1"]);
+    let error = reader.variable("no").unwrap_err().to_string();
+    assert!(error.starts_with("ds: there is no variable \"no\": there are \"0\", \"1\", "), "{error}");
+    assert!(error.ends_with("\"19\", and 999980 more"), "{error}");
+    let few = OpenOptions::default().with_limits(Limits::default().with_columns(999_999));
+    let error = Reader::from_source(file(&header, b"").into(), few).unwrap_err();
+    assert_eq!(error.to_string(), "ds: the number of variables 1000000 exceeds the limit 999999");
+}
+
+fn many(variables: usize) -> String {
+    let members: Vec<String> = (0..variables).map(|n| format!("\"{n}\":{{\".size\":[0]}}")).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// What would take minutes if each of many were compared with all others.
+#[test]
+fn many_of_everything() {
+    const MANY: usize = 100_000;
+    let reader = open(&many(MANY), b"");
+    assert_eq!(reader.dimensions().len(), MANY);
+    // A name that only the last one has a dimension of.
+    let selection = Selection::new().with(format!("{}_1", MANY - 1), Select::all());
+    assert_eq!(reader.variables().filter(|variable| variable.select(&selection).is_ok()).count(), MANY);
+    // One name many times is one variable.
+    let reader = open(&format!("{{{}}}", vec!["\"x\":{\".size\":[0]}"; MANY].join(",")), b"");
+    assert_eq!(reader.len(), 1);
+    let attributes: Vec<String> = (0..MANY).map(|n| format!("\"a{n}\":{n}")).collect();
+    let reader = open(&format!("{{\"x\":{{\".size\":[0],{0}}},\".\":{{{0}}}}}", attributes.join(",")), b"");
+    let mut copy = Builder::new();
+    copy.attributes_of(&reader).field("x", Field::copy(&reader.variable("x").unwrap()));
+    copy.write_to(&mut std::io::sink()).unwrap();
+    assert_eq!((reader.attributes().count(), reader.variable("x").unwrap().attributes().count()), (MANY, MANY));
+}
+
+/// Ten thousand variables that claim the same million bytes: one of them is read, and nothing goes over all of them.
+#[test]
+fn variables_that_share_their_bytes() {
+    const MANY: u64 = 10_000;
+    const EACH: u64 = 1_000_000;
+    let member = |n: u64| format!(r#""{n}":{{".size":[{EACH}],".dims":["t"],".len":{EACH},".type":"int8"}}"#);
+    let header = format!("{{{}}}", (0..MANY).map(member).collect::<Vec<_>>().join(","));
+    let reader = open(&header, &vec![7; EACH as usize]);
+    assert_eq!(reader.variable("7777").unwrap().values::<i8>().unwrap()[999_999], 7);
+    let all = format!("the bytes that the variables state together {} exceeds the limit ", MANY * EACH);
+    let four = reader.source().len() * 4;
+    let refused = |error: dsfmt::Error| assert_eq!(error.to_string(), format!("ds: {all}{four}"));
+    refused(reader.check_together(reader.variables()).unwrap_err());
+    assert!(reader.check_together(reader.variables().take(5)).is_ok());
+    let mut builder = Builder::new();
+    for variable in reader.variables() {
+        builder.field(variable.name(), Field::copy(&variable));
+    }
+    refused(builder.write_to(&mut Vec::new()).unwrap_err());
+    let mut found = Vec::new();
+    reader.verify(&VerifyOptions::default(), &mut |finding| found.push(finding.error.to_string())).unwrap();
+    assert_eq!(found.iter().filter(|finding| finding.contains(&all)).count(), 1);
+    assert_eq!(found.iter().filter(|finding| finding.contains("its bytes overlap those of")).count(), 9_999);
+    // Strings would be looked into.
+    let member = |n: u64| format!(r#""{n}":{{".size":[{}],".len":{EACH},".type":"unicode"}}"#, EACH / 8);
+    let header = format!("{{{}}}", (0..MANY).map(member).collect::<Vec<_>>().join(","));
+    let reader = open(&header, &vec![0; EACH as usize]);
+    let begun = std::time::Instant::now();
+    reader.verify(&VerifyOptions::default(), &mut |_| {}).unwrap();
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}

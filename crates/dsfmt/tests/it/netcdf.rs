@@ -1,0 +1,173 @@
+//! NetCDF files as the C library writes them hold what ds-format finds in them.
+
+use std::path::{Path, PathBuf};
+
+use dsfmt::netcdf::{Attribute, Kind, ReadOptions, Reader, to_ds};
+use dsfmt::{Array, OutputOptions, Values, Variable};
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf")
+}
+
+const FILES: [(&str, Kind); 14] = [
+    ("basic-cdf1", Kind::Classic),
+    ("basic-cdf2", Kind::Offset64),
+    ("basic-cdf5", Kind::Data64),
+    ("basic-nc4", Kind::Hdf5),
+    ("odd-records-cdf1", Kind::Classic),
+    ("odd-records-cdf2", Kind::Offset64),
+    ("odd-records-cdf5", Kind::Data64),
+    ("odd-records-nc4", Kind::Hdf5),
+    ("no-records-cdf1", Kind::Classic),
+    ("no-records-cdf2", Kind::Offset64),
+    ("no-records-cdf5", Kind::Data64),
+    ("no-records-nc4", Kind::Hdf5),
+    ("rich", Kind::Hdf5),
+    ("many-attributes", Kind::Hdf5),
+];
+
+/// Every element as text, exactly; a missing one as a dash.
+fn shown(array: &Array<'_>) -> Vec<String> {
+    let missing = |index| array.mask().is_some_and(|mask| mask.is_missing(index));
+    let text = |index: usize| match array.values() {
+        Values::Float32(all) => format!("{:?}", all[index]),
+        Values::Float64(all) => format!("{:?}", all[index]),
+        Values::Int8(all) => all[index].to_string(),
+        Values::Int16(all) => all[index].to_string(),
+        Values::Int32(all) => all[index].to_string(),
+        Values::Int64(all) => all[index].to_string(),
+        Values::Uint8(all) => all[index].to_string(),
+        Values::Uint16(all) => all[index].to_string(),
+        Values::Uint32(all) => all[index].to_string(),
+        Values::Uint64(all) => all[index].to_string(),
+        Values::Bool(all) => all[index].to_string(),
+        Values::Str(all) | Values::Unicode(all) => format!("{:?}", all.get(index).unwrap()),
+    };
+    (0..array.len()).map(|index| if missing(index) { "-".to_owned() } else { text(index) }).collect()
+}
+
+/// The values of a variable agree with the ds file that ds-format wrote.
+fn compare(name: &str, scaled: bool) {
+    let reader = Reader::open(golden().join(format!("{name}.nc"))).unwrap();
+    let expected =
+        dsfmt::Reader::open(golden().join(format!("{name}{}.ds", if scaled { "" } else { ".raw" }))).unwrap();
+    let options = ReadOptions::default().with_scaled(scaled);
+    assert!(!expected.is_empty());
+    for wanted in expected.variables() {
+        let what = format!("{name} {} scaled {scaled}", wanted.name());
+        let variable = reader.variable(wanted.name()).unwrap();
+        let names: Vec<&str> = reader.dimension_names(variable).collect();
+        assert_eq!(names, wanted.dimensions(), "{what}");
+        let Some(shape) = wanted.shape() else {
+            assert_eq!(reader.read(variable, 0..1, &options).unwrap().missing(), 1, "{what}");
+            continue;
+        };
+        assert_eq!(reader.data_type(variable, &options), wanted.data_type(), "{what}");
+        assert_eq!(reader.shape(variable, &options), shape, "{what}");
+        let array = reader.read(variable, 0..variable.rows(), &options).unwrap();
+        assert_eq!(array.shape(), shape, "{what}");
+        let all = wanted.read().unwrap();
+        assert_eq!(shown(&array), shown(&all), "{what}");
+        // And row by row.
+        let mut rows = Vec::new();
+        for row in 0..variable.rows() {
+            rows.extend(shown(&reader.read(variable, row..row + 1, &options).unwrap()));
+        }
+        assert_eq!(rows, shown(&all), "{what}");
+        if !shape.is_empty() {
+            let error = reader.read(variable, 0..variable.rows() + 1, &options).unwrap_err().to_string();
+            assert!(error.starts_with("netcdf: rows 0 to "), "{error}");
+        }
+    }
+}
+
+#[test]
+fn values_are_those_of_the_reference() {
+    for (name, kind) in FILES {
+        assert_eq!(Reader::open(golden().join(format!("{name}.nc"))).unwrap().kind(), kind);
+        compare(name, true);
+        compare(name, false);
+    }
+}
+
+#[test]
+fn what_ds_does_not_have_is_named() {
+    let reader = Reader::open(golden().join("rich.nc")).unwrap();
+    let losses: Vec<String> = reader.losses().iter().map(ToString::to_string).collect();
+    for wanted in [
+        "the names of the enumeration (0 none, 1 some, 7 all) are left out of variable \"enum\"",
+        "the group \"inner\" with 2 variables is left out: ds has no groups",
+        "the variable \"compound\" is left out: its elements are a compound of 2 fields",
+        "the variable \"vlen\" is left out: its elements are a list of any length in each element",
+    ] {
+        assert!(losses.iter().any(|loss| loss.starts_with(wanted)), "{wanted}: {losses:#?}");
+    }
+    assert_eq!(losses.len(), 4, "{losses:#?}");
+    let error = reader.read(reader.variable("vlen").unwrap(), 0..1, &ReadOptions::default()).unwrap_err();
+    assert_eq!(error.to_string(), "netcdf: its elements are a list of any length in each element (column \"vlen\")");
+    let unlimited: Vec<_> = reader
+        .dimensions()
+        .iter()
+        .filter(|dimension| dimension.unlimited)
+        .map(|dimension| dimension.name.as_str())
+        .collect();
+    assert_eq!(unlimited, ["t", "u"]);
+    assert_eq!(reader.variable("chunked").unwrap().chunks.as_deref(), Some(&[4, 7][..]));
+}
+
+/// Name and text of each attribute, but those that describe values before they were scaled.
+fn attributes(variable: &Variable<'_>, scaled: bool) -> Vec<(String, String)> {
+    let all = variable.attributes().map(|(name, value)| (name, value.as_text().to_owned()));
+    let packing = ["scale_factor", "add_offset", "_Unsigned"];
+    let is_packed = packing.iter().any(|name| variable.attributes().get(name).is_some());
+    let of_stored = ["_FillValue", "missing_value", "valid_min", "valid_max", "valid_range"];
+    all.filter(|(name, _)| !(scaled && is_packed && (packing.contains(&&**name) || of_stored.contains(&&**name))))
+        .collect()
+}
+
+#[test]
+fn attributes_are_in_the_order_in_which_they_were_made() {
+    let reader = Reader::open(golden().join("many-attributes.nc")).unwrap();
+    // More of them than the header of an object keeps.
+    let many: Vec<String> = (0..12).map(|number| format!("a{:02}", number * 7 % 12)).collect();
+    let names = |all: &[Attribute]| all.iter().map(|attribute| attribute.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(reader.attributes()), many);
+    assert_eq!(names(&reader.variable("dense").unwrap().attributes), many);
+    // Where they lie in the header the order is another.
+    assert_eq!(names(&reader.variable("gap").unwrap().attributes), ["c", "b", "a", "d", "z", "y"]);
+}
+
+#[test]
+fn a_conversion_is_that_of_the_reference() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, _) in FILES {
+        for scaled in [false, true] {
+            let reader = Reader::open(golden().join(format!("{name}.nc"))).unwrap();
+            let path = folder.path().join(format!("{name}-{scaled}.ds"));
+            let options = ReadOptions::default().with_scaled(scaled);
+            let converted = to_ds(&reader, &path, &options, OutputOptions::default()).unwrap();
+            assert_eq!(converted.losses.len(), reader.losses().len());
+            let ours = dsfmt::Reader::open(&path).unwrap();
+            let theirs = golden().join(format!("{name}{}.ds", if scaled { "" } else { ".raw" }));
+            let theirs = dsfmt::Reader::open(theirs).unwrap();
+            assert_eq!(converted.written.variables, theirs.len(), "{name}");
+            let texts = |reader: &dsfmt::Reader| -> Vec<_> {
+                reader.attributes().map(|(name, value)| (name, value.as_text().to_owned())).collect()
+            };
+            assert_eq!(texts(&ours), texts(&theirs), "{name}");
+            for (ours, theirs) in ours.variables().zip(theirs.variables()) {
+                let what = format!("{name} {} scaled {scaled}", theirs.name());
+                assert_eq!(ours.name(), theirs.name(), "{what}");
+                assert_eq!(attributes(&ours, scaled), attributes(&theirs, scaled), "{what}");
+                assert_eq!(
+                    (ours.dimensions(), ours.shape(), ours.data_type(), ours.endian(), ours.is_masked()),
+                    (theirs.dimensions(), theirs.shape(), theirs.data_type(), theirs.endian(), theirs.is_masked()),
+                    "{what}"
+                );
+                if ours.shape().is_some() {
+                    assert_eq!(shown(&ours.read().unwrap()), shown(&theirs.read().unwrap()), "{what}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! ds files as NetCDF files, and what cannot be kept.
+
+use std::path::Path;
+
+use dsfmt::netcdf::{Converted, Kind, ReadOptions, Reader, WriteOptions, from_ds, to_ds};
+use dsfmt::{Array, Builder, DataType, Field, JsonBuf, Mask, OutputOptions, Values};
+
+const KINDS: [Kind; 4] = [Kind::Classic, Kind::Offset64, Kind::Data64, Kind::Hdf5];
+
+/// The conversion of a dataset, and the file as it is read again.
+fn converted(builder: &Builder<'_>, options: &WriteOptions) -> dsfmt::Result<(Converted, Reader)> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.ds");
+    builder.write(&path, OutputOptions::default()).unwrap();
+    let out = folder.path().join("a.nc");
+    let done = from_ds(&dsfmt::Reader::open(&path)?, &out, options)?;
+    assert_eq!(done.written.bytes, std::fs::metadata(&out).unwrap().len());
+    Ok((done, Reader::open(&out)?))
+}
+
+fn read(reader: &Reader, name: &str) -> Array<'static> {
+    let variable = reader.variable(name).unwrap();
+    reader.read(variable, 0..variable.rows(), &ReadOptions::default()).unwrap()
+}
+
+/// Values where they are there.
+fn numbers<T: dsfmt::Element>(array: &Array<'_>) -> Vec<Option<T>> {
+    let missing = |index| array.mask().is_some_and(|mask| mask.is_missing(index));
+    let all = array.values().as_slice::<T>().unwrap().iter().enumerate();
+    all.map(|(index, value)| (!missing(index)).then_some(*value)).collect()
+}
+
+#[test]
+fn golden_files_come_back() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf");
+    let folder = tempfile::tempdir().unwrap();
+    let mut files = 0;
+    for name in ["basic-cdf1", "basic-cdf5", "basic-nc4", "odd-records-cdf2", "no-records-cdf1", "no-records-nc4"] {
+        let original = Reader::open(golden.join(format!("{name}.nc"))).unwrap();
+        let path = folder.path().join(format!("{name}.ds"));
+        to_ds(&original, &path, &ReadOptions::default(), OutputOptions::default()).unwrap();
+        for kind in KINDS.map(Some).into_iter().chain([None]) {
+            for unlimited in [None, original.dimensions().iter().find(|dimension| dimension.unlimited)] {
+                let unlimited = unlimited.map(|dimension| dimension.name.clone());
+                let out = folder.path().join(format!("{name}-{kind:?}-{}.nc", unlimited.is_some()));
+                let options = WriteOptions::default().with_kind(kind).with_unlimited(unlimited);
+                let done = from_ds(&dsfmt::Reader::open(&path).unwrap(), &out, &options);
+                let large = ["basic-cdf5", "basic-nc4"].contains(&name);
+                if large && matches!(kind, Some(Kind::Classic | Kind::Offset64)) {
+                    let error = done.unwrap_err().to_string();
+                    assert!(error.ends_with("of type int64; CDF-5 and NetCDF-4 can"), "{error}");
+                    continue;
+                }
+                assert_eq!(done.unwrap().losses, [], "{name} {kind:?}");
+                let again = Reader::open(&out).unwrap();
+                let smallest = if large { Kind::Data64 } else { Kind::Classic };
+                assert_eq!(again.kind(), kind.unwrap_or(smallest));
+                for variable in original.variables() {
+                    let what = format!("{name} {kind:?} {}", variable.name);
+                    let found = again.variable(&variable.name).unwrap();
+                    assert_eq!((&found.shape, &found.nc_type), (&variable.shape, &variable.nc_type), "{what}");
+                    let (a, b) = (read(&original, &variable.name), read(&again, &variable.name));
+                    assert_eq!(a.mask(), b.mask(), "{what}");
+                    assert_eq!(shown(&a), shown(&b), "{what}");
+                    for attribute in &variable.attributes {
+                        let value = found.attribute(&attribute.name).unwrap();
+                        assert_eq!(said(value), said(&attribute.value), "{what} {}", attribute.name);
+                    }
+                }
+                files += 1;
+            }
+        }
+    }
+    assert_eq!(files, 6 * 10 - 2 * 4);
+}
+
+/// The value without its type: JSON does not tell 16 bits from 32.
+fn said(value: &dsfmt::netcdf::AttributeValue) -> String {
+    let text = format!("{value:?}");
+    text.split_once('[').map_or(text.clone(), |(_, numbers)| numbers.to_owned())
+}
+
+/// The elements that are there.
+fn shown(array: &Array<'_>) -> String {
+    let missing: Vec<bool> = array.mask().map_or_else(|| vec![false; array.len()], |mask| mask.iter().collect());
+    macro_rules! there {
+        ($($name:ident)*) => {
+            match array.values() {
+                $(Values::$name(all) => format!("{:?}", all.iter().zip(missing).filter(|(_, gone)| !gone).collect::<Vec<_>>()),)*
+                other => format!("{other:?}"),
+            }
+        };
+    }
+    there!(Float32 Float64 Int8 Int16 Int32 Int64 Uint8 Uint16 Uint32 Uint64)
+}
+
+fn one(name: &str, field: Field<'static>) -> Builder<'static> {
+    let mut builder = Builder::new();
+    builder.field(name, field);
+    builder
+}
+
+#[test]
+fn the_fill_value_is_none_of_the_values() {
+    let masked = |values: Vec<f32>, missing: Vec<bool>| {
+        let array = Array::new([values.len() as u64], values).unwrap().with_mask(Mask::from_bools(missing)).unwrap();
+        Field::new(array).with_dimensions(["x"])
+    };
+    let default = f32::from_bits(0x7cf0_0000);
+    for kind in KINDS {
+        let options = WriteOptions::default().with_kind(Some(kind));
+        // The variable's own.
+        let field = masked(vec![1.0, 0.0, 3.0], vec![false, true, false]).with_attribute("_FillValue", -99.0f32);
+        let (done, reader) = converted(&one("v", field), &options).unwrap();
+        assert_eq!(done.losses, []);
+        assert_eq!(numbers::<f32>(&read(&reader, "v")), [Some(1.0), None, Some(3.0)]);
+        let fill = reader.variable("v").unwrap().attribute("_FillValue").unwrap();
+        assert_eq!(fill.as_numbers(), Some(&vec![-99.0f32].into()));
+        // It is a value, too: another is taken, and that is said.
+        let field = masked(vec![1.0, 0.0, -99.0], vec![false, true, false]).with_attribute("_FillValue", -99.0f32);
+        let (done, reader) = converted(&one("v", field), &options).unwrap();
+        assert_eq!(done.losses.len(), 1);
+        assert_eq!(numbers::<f32>(&read(&reader, "v")), [Some(1.0), None, Some(-99.0)]);
+        // NetCDF's own is a value, and nothing is missing: one that is none has to be declared.
+        let field = masked(vec![1.0, default, 3.0], vec![false; 3]);
+        let (_, reader) = converted(&one("v", field), &options).unwrap();
+        assert_eq!(numbers::<f32>(&read(&reader, "v")), [Some(1.0), Some(default), Some(3.0)]);
+        // One that is no value of the type is left out.
+        let bytes = Array::new([2], vec![1i8, 2]).unwrap().with_mask(Mask::from_bools([false, true])).unwrap();
+        let field = Field::new(bytes).with_attribute("_FillValue", 1000);
+        let (done, reader) = converted(&one("v", field), &options).unwrap();
+        assert_eq!(done.losses.len(), 1);
+        assert_eq!(numbers::<i8>(&read(&reader, "v")), [Some(1), None]);
+    }
+    let options = WriteOptions::default();
+    let field = masked(vec![1.0, 2.0], vec![true, false]).with_attribute("missing_value", 2.0f32);
+    let (done, reader) = converted(&one("v", field), &options).unwrap();
+    let loss = done.losses[0].to_string();
+    assert!(loss.contains("that equal its attribute \"missing_value\" will be read as missing"), "{loss}");
+    assert_eq!(numbers::<f32>(&read(&reader, "v")), [None, None]);
+    // All bytes but one are values, then all.
+    let every: Vec<i8> = (0..=255u8).map(|byte| byte as i8).collect();
+    for (last, works) in [(7i8, true), (127, false)] {
+        let mut values = every.clone();
+        values[127] = last;
+        let mut missing = vec![false; 256];
+        values.push(0);
+        missing.push(true);
+        let array = Array::new([257], values.clone()).unwrap().with_mask(Mask::from_bools(missing)).unwrap();
+        let found = converted(&one("v", Field::new(array)), &options);
+        match found {
+            Ok((_, reader)) if works => {
+                let found = numbers::<i8>(&read(&reader, "v"));
+                assert_eq!(found[256], None);
+                assert!(found[..256].iter().zip(&values).all(|(found, value)| *found == Some(*value)));
+            }
+            Err(error) if !works => {
+                let wanted =
+                    "netcdf: every value that could stand for missing elements is one of the others (column \"v\")";
+                assert_eq!(error.to_string(), wanted);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn texts_and_truth_values_have_their_places() {
+    let texts = |all: &[&str]| Array::new([all.len() as u64], all.iter().copied().collect::<Values<'_>>()).unwrap();
+    let mut builder = Builder::new();
+    builder.field("t", Field::new(texts(&["", "Grüße", "x"])).with_dimensions(["n"]));
+    let bytes: Values<'static> = [&b"ab"[..], b"\xff"].into_iter().collect();
+    builder.field("b", Field::new(Array::new([2], bytes).unwrap()).with_dimensions(["m"]));
+    builder.field("flag", Field::new(Array::new([3], vec![true, false, true]).unwrap()).with_dimensions(["n"]));
+    builder.field("gone", Field::empty().with_type(Some(DataType::Int16)));
+    builder.field("when", Field::new(Array::new([], vec![2_451_545.5f64]).unwrap()).with_time(true));
+    builder.attribute("list", JsonBuf::list(["a".into(), "b".into()])).attribute("a/b", 1);
+    for kind in KINDS {
+        let (done, reader) = converted(&builder, &WriteOptions::default().with_kind(Some(kind))).unwrap();
+        let losses: Vec<String> = done.losses.iter().map(ToString::to_string).collect();
+        assert!(
+            losses.iter().any(|loss| loss.starts_with("the truth values of \"flag\" are written as bytes")),
+            "{losses:?}"
+        );
+        assert!(losses.iter().any(|loss| loss.starts_with("the attribute \"a/b\" is left out")), "{losses:?}");
+        assert_eq!(losses.len(), if kind == Kind::Hdf5 { 2 } else { 3 }, "{losses:?}");
+        let found = read(&reader, "t");
+        let strings: Vec<_> = found.values().as_strings().unwrap().iter().map(<[u8]>::to_vec).collect();
+        assert_eq!((found.data_type(), found.shape()), (DataType::Unicode, &[3][..]), "{kind}");
+        assert_eq!(strings, ["".as_bytes(), "Grüße".as_bytes(), b"x"]);
+        let joined = ReadOptions::default().with_characters(dsfmt::netcdf::Characters::Joined);
+        let found = reader.read(reader.variable("b").unwrap(), 0..2, &joined).unwrap();
+        assert_eq!(found.values().as_strings().unwrap().iter().collect::<Vec<_>>(), [&b"ab"[..], b"\xff"]);
+        assert_eq!(numbers::<i8>(&read(&reader, "flag")), [Some(1), Some(0), Some(1)]);
+        assert_eq!(read(&reader, "gone").missing(), 1);
+        let units = reader.variable("when").unwrap().attribute("units").unwrap();
+        assert_eq!(units.as_text(), Some("days since -4713-11-24 12:00 UTC"));
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let error = |builder: &Builder<'_>, options: &WriteOptions| converted(builder, options).unwrap_err().to_string();
+    let long = one("n", Field::new(Array::new([1], vec![1i64]).unwrap()));
+    assert_eq!(
+        error(&long, &WriteOptions::default().with_kind(Some(Kind::Classic))),
+        "netcdf: CDF-1 cannot hold variable \"n\" of type int64; CDF-5 and NetCDF-4 can"
+    );
+    let slashed = one("a/b", Field::new(Array::new([1], vec![1i8]).unwrap()).with_dimensions(["x"]));
+    assert_eq!(error(&slashed, &WriteOptions::default()), "netcdf: NetCDF allows no variable of the name \"a/b\"");
+    let options = WriteOptions::default().with_unlimited(Some("t".into()));
+    assert_eq!(error(&long, &options), "netcdf: there is no dimension \"t\", which is to be unlimited");
+    let flat = one("v", Field::new(Array::new([2, 3], vec![1i8; 6]).unwrap()).with_dimensions(["x", "t"]));
+    assert_eq!(
+        error(&flat, &options),
+        "netcdf: CDF-1 holds no variable whose second or later dimension, \"t\", is unlimited or of no size (column \"v\")"
+    );
+    // NetCDF-4 does.
+    let (_, reader) = converted(&flat, &options.clone().with_kind(Some(Kind::Hdf5))).unwrap();
+    assert!(reader.dimensions().iter().any(|dimension| dimension.name == "t" && dimension.unlimited));
+    let empty = one("v", Field::new(Array::new([0, 0], Vec::<i8>::new()).unwrap()).with_dimensions(["x", "y"]));
+    assert_eq!(
+        error(&empty, &WriteOptions::default()),
+        "netcdf: CDF-1 holds one dimension that is unlimited or of no size, and \"x\" and \"y\" are"
+    );
+}
+
+#[test]
+fn values_are_compressed_on_request() {
+    let values: Vec<i32> = (0..300_000).map(|n| n / 1000).collect();
+    let builder = one("v", Field::new(Array::new([300, 1000], values.clone()).unwrap()).with_dimensions(["t", "x"]));
+    let options =
+        WriteOptions::default().with_kind(Some(Kind::Hdf5)).with_deflate(Some(4)).with_unlimited(Some("t".into()));
+    let (done, reader) = converted(&builder, &options).unwrap();
+    assert!(done.written.bytes < 60_000, "{}", done.written.bytes);
+    assert_eq!(read(&reader, "v").values().as_slice::<i32>().unwrap(), values);
+    assert_eq!(reader.variable("v").unwrap().chunks.as_deref(), Some(&[262, 1000][..]));
+}

@@ -1,0 +1,71 @@
+//! What holds for every dataset: what is written is read, what is read is copied with the same bytes, what is selected is what a naive
+//! reader would take, and of no bytes is more read than there is.
+//!
+//! The bodies are those of the fuzz targets: bytes are decisions about datasets, which shrink to few when a test fails.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::fuzz_replay::{ds_read, ds_written};
+
+/// Pieces of headers, sound ones and others.
+fn header() -> impl Strategy<Value = Vec<u8>> {
+    let value = prop_oneof![
+        Just("null".to_owned()),
+        any::<bool>().prop_map(|truth| truth.to_string()),
+        prop_oneof![0..20u64, any::<u64>()].prop_map(|number| number.to_string()),
+        any::<f64>().prop_map(|number| format!("{number:?}")),
+        Just("-Infinity".to_owned()),
+        "[a-z\u{e4}]{0,4}".prop_map(|text| format!("\"{text}\"")),
+        Just("\"\\ud800\\u00e4\"".to_owned()),
+        prop::sample::select(vec!["int8", "float32", "bool", "str", "unicode", "uint64", "b", "l"])
+            .prop_map(|text| format!("\"{text}\"")),
+        vec(0..5u64, 0..4).prop_map(|sizes| format!("{sizes:?}")),
+        vec("[a-d]", 0..4).prop_map(|names| format!("{names:?}")),
+    ];
+    let name = prop::sample::select(vec![
+        ".dims",
+        ".size",
+        ".type",
+        ".offset",
+        ".len",
+        ".endian",
+        ".missing",
+        ".time",
+        "units",
+        ".x",
+        "\\u002esize",
+        "\\ud800",
+    ]);
+    let member = vec((name, value), 0..8).prop_map(|all| {
+        let all: Vec<String> = all.into_iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+        format!("{{{}}}", all.join(", "))
+    });
+    let key = prop::sample::select(vec!["a", "b", ".", "\\\\.c", "\\\\d", "\\u00e4", ""]);
+    (vec((key, member), 0..5), vec(any::<u8>(), 0..64)).prop_map(|(all, body)| {
+        let all: Vec<String> = all.into_iter().map(|(key, member)| format!("\"{key}\": {member}")).collect();
+        [format!("{{{}}}\n", all.join(", ")).as_bytes(), &body].concat()
+    })
+}
+
+proptest! {
+    #[test]
+    fn datasets_are_written_and_read(decisions in vec(any::<u8>(), 0..2000)) {
+        ds_written::ds_write_read(&decisions);
+    }
+
+    #[test]
+    fn variables_are_what_a_naive_reader_finds(decisions in vec(any::<u8>(), 0..1000)) {
+        ds_read::ds_variable(&decisions);
+    }
+
+    #[test]
+    fn selections_are_what_a_naive_reader_takes(decisions in vec(any::<u8>(), 0..1000)) {
+        ds_read::ds_select(&decisions);
+    }
+
+    #[test]
+    fn headers_are_borne(bytes in header()) {
+        ds_read::ds_header(&bytes);
+    }
+}

@@ -1,0 +1,158 @@
+//! What `verify` finds.
+
+use container_core::{OpenOptions, Severity, Source, VerifyOptions};
+use dsfmt::{Array, Builder, Field, Mask, Reader, Values};
+
+/// A file of this header and body.
+fn file(header: &str, body: &[u8]) -> Vec<u8> {
+    [b"ds-1.0\n", header.as_bytes(), b"\n", body].concat()
+}
+
+fn findings(bytes: Vec<u8>) -> Vec<String> {
+    let reader = Reader::from_source(Source::from(bytes), OpenOptions::default()).unwrap();
+    let mut found = Vec::new();
+    let report = &mut |finding: container_core::Finding| {
+        let word = if finding.severity == Severity::Error { "error" } else { "warning" };
+        found.push(format!("{word} {}", finding.error));
+    };
+    reader.verify(&VerifyOptions::default(), report).unwrap();
+    found
+}
+
+#[track_caller]
+fn found(header: &str, body: &[u8], wanted: &[&str]) {
+    assert_eq!(findings(file(header, body)), wanted);
+}
+
+#[test]
+fn what_is_right_has_no_findings() {
+    let mut builder = Builder::new();
+    let mask = |len: usize| Mask::from_bools((0..len).map(|n| n % 3 == 1));
+    let array = |values: Values<'static>| Array::new([values.len() as u64], values).unwrap();
+    let masked = |values: Values<'static>| array(values.clone()).with_mask(mask(values.len())).unwrap();
+    builder.field("a", Field::new(array(vec![1.5f64, 2.5].into())).with_dimensions(["two"]));
+    builder.field("b", Field::new(masked(vec![true; 11].into())).with_dimensions(["n"]));
+    builder.field("c", Field::new(masked(["\u{fc}", "xx", "", "y"].into_iter().collect())).with_dimensions(["four"]));
+    builder.field("d", Field::new(masked([&b"\xff"[..], b"12"].into_iter().collect())).with_dimensions(["two"]));
+    builder.field("e", Field::empty());
+    builder.field("f", Field::new(array(vec![false; 3].into())).with_dimensions(["three"]));
+    builder.field(".g", Field::new(masked(vec![7u16; 9].into())).with_dimensions(["nine"]));
+    let mut bytes = Vec::new();
+    builder.write_to(&mut bytes).unwrap();
+    assert_eq!(findings(bytes), Vec::<String>::new());
+    assert_eq!(findings(b"ds-1.0\n{}\n".to_vec()), Vec::<String>::new());
+}
+
+#[test]
+fn ranges() {
+    let header = r#"{"a": {".type": "int16", ".offset": 1, ".len": 2}, "b": {".type": "int32", ".offset": 2, ".len": 4}, "c": {".type": "int8", ".offset": 9, ".len": 1}}"#;
+    found(
+        header,
+        &[0; 12],
+        &[
+            "warning ds: no variable takes the 1 byte in front of it (byte 158, column \"a\")",
+            "error ds: its bytes overlap those of \"a\" by 1 byte (byte 159, column \"b\")",
+            "warning ds: no variable takes the 3 bytes in front of it (byte 166, column \"c\")",
+            "warning ds: no variable takes the last 2 bytes (byte 167)",
+        ],
+    );
+    let header =
+        r#"{"a": {".type": "int16", ".offset": 0, ".len": 2}, "b": {".type": "int32", ".offset": 2, ".len": 4}}"#;
+    found(
+        header,
+        &[0; 5],
+        &[
+            "error ds: it takes 4 bytes from 2 of the body on, which has 5 (byte 63, column \"b\")",
+            "warning ds: no variable takes the last 3 bytes (byte 110)",
+        ],
+    );
+}
+
+#[test]
+fn headers() {
+    let header = r#"{"a": {"x": 1, "x": 2, ".len": 1, ".len": 8}, "a": {".len": 8}, ".b": {}, ".": 7, "\ud800": {".size": null}}"#;
+    found(
+        header,
+        &[0; 8],
+        &[
+            "error ds: \"x\" is there twice: the last one is read (byte 22, column \"a\")",
+            "error ds: \".len\" is there twice: the last one is read (byte 41, column \"a\")",
+            "error ds: the header has it twice: the last one is read (byte 53, column \"a\")",
+            "error ds: \".b\" is neither \".\" nor a variable: nothing of it is read (byte 71)",
+            "error ds: the dataset's attributes (\".\") are no object (byte 86)",
+            "warning ds: the name \"\\\\ud800\" holds half a surrogate pair: it is read with the escape in its place (byte 89)",
+        ],
+    );
+    assert_eq!(findings(b"ds-1.0\n{}".to_vec()), ["warning ds: the line of the header does not end (byte 9)"]);
+    let header = r#"{"a": {".dims": ["x", "y"], ".size": [2, 1], ".type": "int8", ".len": 2}, "b": {".dims": ["x"], ".size": [3], ".type": "int8", ".offset": 2, ".len": 3}}"#;
+    found(header, &[0; 5], &["error ds: its dimension \"x\" has 3 elements, that of \"a\" 2 (byte 86, column \"b\")"]);
+}
+
+#[test]
+fn masks_and_truth_values() {
+    let header = r#"{"a": {".dims": ["x"], ".size": [3], ".type": "bool", ".missing": true, ".len": 2}}"#;
+    found(
+        header,
+        &[0b0100_0001, 0b1010_0000],
+        &[
+            "warning ds: the bits behind its mask are not 0: the last byte is 0x41 where 3 bits are used (byte 91, column \"a\")",
+            "warning ds: the bits behind its last truth values are not 0: the last byte is 0xa0 where 2 bits are used (byte 92, column \"a\")",
+        ],
+    );
+    let header = r#"{"a": {".dims": ["x"], ".size": [3], ".type": "int16", ".missing": true, ".len": 5}}"#;
+    found(
+        header,
+        &[0, 0, 0, 0, 0],
+        &[
+            "error ds: its mask leaves 3 of 3 elements, which take 6 bytes; its .len has 4 for them (byte 93, column \"a\")",
+        ],
+    );
+}
+
+#[test]
+fn strings() {
+    let len = |len: u64| len.to_le_bytes();
+    let header = r#"{"a": {".dims": ["x"], ".size": [2], ".type": "unicode", ".endian": "l", ".len": 19}}"#;
+    found(header, &[&len(2)[..], &len(1), b"\xc3\xbcx"].concat(), &[]);
+    found(
+        header,
+        &[&len(1)[..], &len(2), b"\xc3\xbcx"].concat(),
+        &[
+            "error ds: the text of element 0 is not UTF-8 at its byte 0 (byte 109, column \"a\")",
+            "error ds: the text of element 1 is not UTF-8 at its byte 0 (byte 110, column \"a\")",
+        ],
+    );
+    let wrong = findings(file(header, &[&len(1)[..], &len(1), b"\xc3\xbcx"].concat()));
+    assert_eq!(
+        wrong,
+        ["error ds: its 2 strings take 18 bytes with their lengths; its .len has 19 for them (byte 93, column \"a\")"]
+    );
+    let wrong = findings(file(header, &[&len(u64::MAX)[..], &len(4), b"\xc3\xbcx"].concat()));
+    assert!(wrong.len() == 1 && wrong[0].starts_with("error ds: ") && wrong[0].ends_with("column \"a\")"), "{wrong:?}");
+    // Of many, the first hundred are told.
+    let count = 5000u64;
+    let header = format!(
+        r#"{{"a": {{".dims": ["x"], ".size": [{count}], ".type": "unicode", ".endian": "l", ".len": {}}}}}"#,
+        count * 9
+    );
+    let many = findings(file(&header, &[len(1).repeat(5000), vec![0xff; 5000]].concat()));
+    assert_eq!(many.len(), 101);
+    assert!(many[100].starts_with("error ds: 4900 more of its texts are not UTF-8"), "{}", many[100]);
+}
+
+#[test]
+fn what_python_makes_of_missing_texts() {
+    // As its writer leaves them: 2 bytes more stated for the missing one, and what follows 2 bytes too far.
+    let header = r#"{"a": {".dims": ["x"], ".size": [3], ".offset": 0, ".len": 22, ".type": "unicode", ".missing": true, ".endian": "l"}, "b": {".size": [], ".offset": 22, ".len": 1, ".type": "int8"}, "c": {".size": [], ".offset": 23, ".len": 2, ".type": "int16"}}"#;
+    let body = [&[0x40][..], &2u64.to_le_bytes(), &1u64.to_le_bytes(), b"aac", &[7, 0, 1]].concat();
+    assert_eq!(body.len(), 23);
+    found(
+        header,
+        &body,
+        &[
+            "error ds: it takes 2 bytes from 23 of the body on, which has 23 (byte 193, column \"c\")",
+            "warning ds: its .len is 22 where it takes 20 bytes: it counts 2 bytes for each missing text (1), as Python's writer does (byte 253, column \"a\")",
+            "error ds: it is stated to begin 2 bytes behind the place where it was written: \"a\" before it takes less than its .len says (byte 274, column \"b\")",
+        ],
+    );
+}

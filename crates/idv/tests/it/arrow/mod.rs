@@ -1,0 +1,6 @@
+//! Record batches out of files and into them.
+
+mod property;
+mod reading;
+mod show;
+mod writing;

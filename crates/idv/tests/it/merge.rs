@@ -1,0 +1,303 @@
+//! Files joined into one: which blocks are carried over, and that nothing changes by it.
+
+use std::io::Cursor;
+
+use container_core::{Scan, Severity, Source, VerifyOptions};
+use idv::{
+    ColumnSchema, Compression, ItemType, KeyType, KeyWidth, Options, Reader, Schema, Type, Values, Writer,
+    WriterOptions, merge,
+};
+
+fn opened(bytes: Vec<u8>) -> Reader {
+    Reader::from_source(Source::from(bytes), Options::default()).unwrap()
+}
+
+fn schema() -> Schema {
+    let key = ItemType::Key(KeyType::new(KeyWidth::Byte, 3).unwrap());
+    Schema::new([
+        ColumnSchema::new("n", Type::Item(ItemType::Int64)),
+        ColumnSchema::new("t", Type::Item(ItemType::Text)),
+        ColumnSchema::new("k", Type::Item(key)).with_key_values(["a", "b", "c"]).unwrap(),
+    ])
+}
+
+/// Rows from `first` on, in blocks of `per_block`.
+fn file(first: i64, rows: i64, per_block: u64) -> Reader {
+    file_with(schema(), first, rows, WriterOptions::default().with_rows_per_block(per_block))
+}
+
+fn file_with(schema: Schema, first: i64, rows: i64, options: WriterOptions) -> Reader {
+    let mut writer = Writer::new(Cursor::new(Vec::new()), schema, options).unwrap();
+    let numbers = Values::Int64((first..first + rows).collect());
+    let mut texts = Values::of(&Type::Item(ItemType::Text));
+    let mut keys = Vec::new();
+    for n in first..first + rows {
+        let Values::Text(texts) = &mut texts else { unreachable!("it was made of texts") };
+        texts.push(&format!("text {n}")).unwrap();
+        keys.push(u8::try_from(n.rem_euclid(4)).unwrap());
+    }
+    writer.append_columns(&[(&numbers).into(), (&texts).into(), (&Values::Byte(keys)).into()]).unwrap();
+    opened(writer.finish().unwrap().into_inner())
+}
+
+fn numbers(reader: &Reader) -> Vec<i64> {
+    let mut all = Vec::new();
+    let mut rows = reader.rows(&Scan::default()).unwrap();
+    while let Some(row) = rows.try_next().unwrap() {
+        let idv::Value::Int64(n) = row.get(0).unwrap() else { panic!("no Int64") };
+        let idv::Value::Text(text) = row.get(1).unwrap() else { panic!("no text") };
+        assert_eq!(text, format!("text {n}"));
+        all.push(n);
+    }
+    all
+}
+
+/// Merges, sees that the result is sound and complete, and says how many blocks were carried and encoded.
+#[track_caller]
+fn merged(files: &[Reader], options: WriterOptions) -> (Reader, u64, u64) {
+    let (out, copied) = merge(files, Cursor::new(Vec::new()), options).unwrap();
+    let reader = opened(out.into_inner());
+    let mut errors = Vec::new();
+    let report = &mut |finding: container_core::Finding| {
+        if finding.severity == Severity::Error {
+            errors.push(finding.error.to_string());
+        }
+    };
+    reader.verify(&VerifyOptions::default(), report).unwrap();
+    assert_eq!(errors, Vec::<String>::new());
+    let expected: Vec<i64> = files.iter().flat_map(numbers).collect();
+    assert_eq!(numbers(&reader), expected);
+    (reader, copied.carried, copied.encoded)
+}
+
+#[test]
+fn full_blocks_are_carried() {
+    let files = [file(0, 300, 100), file(300, 200, 100), file(500, 250, 100)];
+    let (reader, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded), (3 * (3 + 2 + 2), 3));
+    assert_eq!(reader.columns()[0].rows_per_block(), 100);
+    assert_eq!(reader.columns()[2].kind(), files[0].columns()[2].kind());
+    assert!(reader.schema(None).unwrap() == files[0].schema(None).unwrap());
+}
+
+#[test]
+fn from_an_uneven_file_on_rows_are_encoded_again() {
+    let files = [file(0, 200, 100), file(200, 150, 100), file(350, 300, 100)];
+    let (_, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded), (3 * (2 + 1), 3 * (1 + 3)));
+    // Aligned again by chance: carried again.
+    let files = [file(0, 150, 100), file(150, 150, 100), file(300, 100, 100)];
+    let (_, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded), (3 * (1 + 1), 3 * (1 + 2)));
+}
+
+#[test]
+fn single_blocks_of_equal_length_stay_blocks() {
+    let files: Vec<_> = (0..4).map(|n| file(n * 600, 600, 8192)).collect();
+    let (reader, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded, reader.columns()[0].rows_per_block()), (12, 0, 600));
+    // Short ones would make bad blocks.
+    let files: Vec<_> = (0..4).map(|n| file(n * 60, 60, 8192)).collect();
+    let (reader, _, _) = merged(&files, WriterOptions::default());
+    assert_eq!(reader.columns()[0].block_count(), 4);
+    let options = WriterOptions::default().with_rows_per_block(8192);
+    let (reader, carried, encoded) = merged(&files, options);
+    assert_eq!((carried, encoded, reader.columns()[0].block_count()), (0, 12, 1));
+}
+
+#[test]
+fn other_compression_or_rows_per_block_is_encoded_again() {
+    let mut stored = schema();
+    stored.columns[1].compression = Some(Compression::None);
+    let options = WriterOptions::default().with_rows_per_block(100);
+    let files = [file(0, 200, 100), file_with(stored, 200, 200, options)];
+    let (reader, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded), (3 * 2 + 2 * 2, 2));
+    assert_eq!(reader.columns()[1].compression(), Some(Compression::Deflate));
+    let files = [file(0, 200, 100), file(200, 200, 50)];
+    let (_, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded), (6, 12));
+}
+
+#[test]
+fn empty_files_and_one_file() {
+    let files = [file(0, 0, 100), file(0, 200, 100), file(200, 0, 100), file(200, 100, 100)];
+    let (_, carried, encoded) = merged(&files, WriterOptions::default());
+    assert_eq!((carried, encoded), (9, 0));
+    let (reader, _, _) = merged(&files[..1], WriterOptions::default());
+    assert_eq!(reader.row_count(), 0);
+    let one = [file(0, 250, 100)];
+    let (reader, carried, encoded) = merged(&one, WriterOptions::default());
+    assert_eq!((carried, encoded), (6, 3));
+    assert_eq!(reader.source().as_slice(), one[0].source().as_slice(), "a file alone is the same file");
+    let error = merge(&[], Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
+    assert_eq!(error.to_string(), "idv: no files to merge");
+}
+
+#[test]
+fn schemas_that_differ_are_refused_with_the_difference() {
+    let check = |change: &dyn Fn(&mut Schema), expected: &str| {
+        let mut other = schema();
+        change(&mut other);
+        let difference = schema().difference(&other).map(|difference| difference.to_string());
+        assert_eq!(difference.as_deref(), Some(expected));
+    };
+    check(&|s| s.columns[0].kind = Type::Item(ItemType::Int32), "column \"n\": type Int32 where Int64 is expected");
+    check(&|s| s.columns[1].name = "x".into(), "column \"t\" is missing, column \"x\" is not expected");
+    check(&|s| drop(s.columns.pop()), "column \"k\" is missing");
+    check(
+        &|s| s.columns.swap(0, 1),
+        "the columns are in another order: column 0 (counted from 0) is \"t\" where \"n\" is expected",
+    );
+    check(&|s| s.columns[2].metadata.clear(), "column \"k\": metadata \"KeyValues\": it is missing");
+    check(
+        &|s| {
+            let column = ColumnSchema::new("k", s.columns[2].kind.clone());
+            s.columns[2] = column.with_key_values(["a", "B", "c"]).unwrap();
+        },
+        "column \"k\": metadata \"KeyValues\": item 1 is \"B\" where \"b\" is expected",
+    );
+    check(
+        &|s| {
+            let column = s.columns[0].clone();
+            s.columns[0] =
+                column.with_metadata("IsNormalized", Type::Item(ItemType::Boolean), Values::Boolean(vec![true]));
+        },
+        "column \"n\": metadata \"IsNormalized\": it is not expected",
+    );
+    check(
+        &|s| s.columns.iter_mut().for_each(|column| column.name = "x".into()),
+        "columns \"n\", \"t\", \"k\" are missing, columns \"x\", \"x\", \"x\" are not expected",
+    );
+    assert_eq!(schema().difference(&schema()), None);
+
+    let mut other = schema();
+    other.columns[2].metadata.clear();
+    let files = [file(0, 10, 100), file_with(other, 0, 10, WriterOptions::default())];
+    let error = merge(&files, Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "idv: file 1: the schema differs: metadata \"KeyValues\": it is missing (column \"k\")"
+    );
+}
+
+#[test]
+fn fewer_rows_than_asked_for_decide_by_themselves() {
+    let files = [file(0, 60, 100), file(60, 30, 100)];
+    let (reader, carried, _) = merged(&files, WriterOptions::default().with_rows_per_block(8192));
+    assert_eq!((carried, reader.columns()[0].rows_per_block()), (0, 90));
+}
+
+#[test]
+fn threads_change_nothing() {
+    let files = [file(0, 5000, 64), file(5000, 777, 64), file(5777, 3000, 64)];
+    let with = |threads| {
+        let options = WriterOptions::default().with_threads(threads);
+        merge(&files, Cursor::new(Vec::new()), options).unwrap().0.into_inner()
+    };
+    assert!(with(1) == with(3) && with(1) == with(0));
+}
+
+#[test]
+fn blocks_that_lie_upon_each_other_are_not_multiplied() {
+    let one = file(0, 500, 100);
+    let mut bytes = one.source().as_slice().unwrap().to_vec();
+    let toc = usize::try_from(one.header().toc_offset).unwrap();
+    // The lookup tables end where the metadata of the last column begin: the first five entries are of the first column.
+    let first = (256..toc).find(|&at| bytes[at..at + 8] == 256_i64.to_le_bytes()).unwrap();
+    // All blocks of texts become the longest stretch there is.
+    for entry in 5..10 {
+        let at = first + 16 * entry;
+        bytes[at..at + 8].copy_from_slice(&256_i64.to_le_bytes());
+        let len = i32::try_from(first - 256).unwrap();
+        bytes[at + 8..at + 12].copy_from_slice(&len.to_le_bytes());
+    }
+    let error = merge(&[opened(bytes)], Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
+    assert!(error.to_string().contains("lie upon each other"), "{error}");
+}
+
+/// Tables that lie upon each other count like blocks: else blocks of nothing could be listed without end.
+#[test]
+fn tables_that_lie_upon_each_other_are_not_multiplied() {
+    let one = Reader::from_source(Source::from(shared_tables(2000, 2000)), Options::default()).unwrap();
+    let error = merge(&[one], Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
+    assert!(error.to_string().contains("lie upon each other"), "{error}");
+}
+
+/// A file of so many columns, which all have the same table of so many blocks of no bytes.
+fn shared_tables(columns: usize, blocks: usize) -> Vec<u8> {
+    let options = WriterOptions::default().with_compression(Compression::None).with_rows_per_block(1);
+    let columns = (0..columns).map(|n| ColumnSchema::new(n.to_string(), Type::Item(ItemType::Byte)));
+    let mut writer = Writer::new(Cursor::new(Vec::new()), Schema::new(columns), options).unwrap();
+    let values = Values::Byte(vec![0]);
+    writer.append_columns(&vec![(&values).into(); writer.schema().columns.len()]).unwrap();
+    let bytes = writer.finish().unwrap().into_inner();
+    // The table goes before everything that is copied from the sound file, from its table of contents on.
+    let toc = usize::try_from(opened(bytes.clone()).header().toc_offset).unwrap();
+    let mut out = bytes[..256].to_vec();
+    for _ in 0..blocks {
+        out.extend([256_i64.to_le_bytes().as_slice(), &[0; 8]].concat());
+    }
+    let new_toc = out.len();
+    out.extend(&bytes[toc..]);
+    // Each entry ends with the offsets of its table and of its metadata.
+    let mut at = new_toc;
+    let tail = out.len() - 8;
+    while at < tail {
+        let name = 1 + usize::from(out[at]);
+        let codec = 1 + usize::from(out[at + name]);
+        let place = at + name + codec + 3;
+        out[place..place + 8].copy_from_slice(&256_i64.to_le_bytes());
+        at = place + 16;
+    }
+    for (at, value) in [(24, new_toc), (32, tail), (40, blocks)] {
+        out[at..at + 8].copy_from_slice(&i64::try_from(value).unwrap().to_le_bytes());
+    }
+    out
+}
+
+/// One block may be said to have any number of rows; no file of ours says more than ML.NET reads.
+#[test]
+fn rows_per_block_stay_within_what_mlnet_reads() {
+    let sound = file(0, 3, 0x7FFF_FFFF);
+    let mut bytes = sound.source().as_slice().unwrap().to_vec();
+    let mut at = usize::try_from(sound.header().toc_offset).unwrap();
+    for _ in 0..3 {
+        // Compression, rows per block, and the place of a table, which lies below 65,536.
+        at += (at..).find(|&at| bytes[at..at + 2] == [1, 3] && bytes[at + 4..at + 10] == [0; 6]).unwrap() - at + 1;
+        bytes.splice(at..=at, [0xFF, 0xFF, 0xFF, 0xFF, 0x7F]);
+    }
+    let tail = i64::try_from(bytes.len() - 8).unwrap();
+    bytes[32..40].copy_from_slice(&tail.to_le_bytes());
+    let one = || opened(bytes.clone());
+    assert_eq!(one().columns()[0].rows_per_block(), 0x7_FFFF_FFFF);
+    let (reader, carried, _) = merged(&[one()], WriterOptions::default());
+    assert_eq!((reader.columns()[0].rows_per_block(), carried), (3, 3));
+    let (reader, ..) = merged(&[one(), one()], WriterOptions::default());
+    assert!(reader.columns()[0].rows_per_block() <= 0x7FFF_FFFF);
+    let mut writer = Writer::new(Cursor::new(Vec::new()), schema(), WriterOptions::default()).unwrap();
+    writer.append_blocks(&one(), None).unwrap();
+    let reader = opened(writer.finish().unwrap().into_inner());
+    assert_eq!((reader.columns()[0].rows_per_block(), numbers(&reader)), (3, vec![0, 1, 2]));
+}
+
+#[test]
+fn files_of_one_block_each_at_the_bounds() {
+    // 512 rows are enough for blocks of their own, and the last may have as many.
+    let (_, carried, encoded) = merged(&[file(0, 512, 1000), file(512, 512, 1000)], WriterOptions::default());
+    assert_eq!((carried, encoded), (6, 0));
+    // Equally many rows in more than one block each: only the first file's full ones.
+    let (reader, carried, _) = merged(&[file(0, 700, 500), file(700, 700, 500)], WriterOptions::default());
+    assert_eq!((reader.columns()[0].rows_per_block(), carried), (500, 3));
+}
+
+#[test]
+fn blocks_are_not_carried_against_what_was_asked() {
+    let options = WriterOptions::default().with_rows_per_block(500);
+    let (reader, carried, encoded) = merged(&[file(0, 500, 100)], options);
+    assert_eq!((reader.columns()[0].rows_per_block(), carried, encoded), (500, 0, 15));
+    let options = WriterOptions::default().with_bytes_per_block(200);
+    let (reader, carried, _) = merged(&[file(0, 500, 100)], options);
+    assert!(reader.columns()[0].rows_per_block() < 20, "{:?}", reader.columns()[0].rows_per_block());
+    assert_eq!(carried, 0);
+}

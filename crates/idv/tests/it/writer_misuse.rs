@@ -1,0 +1,185 @@
+//! What a writer makes of values that were changed by half, of calls in any order, and of very many columns.
+
+use std::io::Cursor;
+use std::time::{Duration, Instant};
+
+use container_core::{Limits, Source};
+use idv::{
+    ColumnSchema, ColumnSlice, Compression, DateTimeOffsets, ItemType, KeyType, KeyWidth, Options, Reader, Schema,
+    Type, Values, Vectors, Writer, WriterOptions,
+};
+
+type Memory = Cursor<Vec<u8>>;
+
+fn writer(kinds: impl IntoIterator<Item = Type>, options: WriterOptions) -> Writer<Memory> {
+    let columns = kinds.into_iter().enumerate().map(|(index, kind)| ColumnSchema::new(format!("c{index}"), kind));
+    Writer::new(Cursor::new(Vec::new()), Schema::new(columns), options).unwrap()
+}
+
+fn finished(writer: Writer<Memory>) -> Reader {
+    Reader::from_source(Source::from(writer.finish().unwrap().into_inner()), Options::default()).unwrap()
+}
+
+const NUMBER: Type = Type::Item(ItemType::Int32);
+
+fn times(ticks: usize, minutes: usize) -> Values {
+    let mut both = DateTimeOffsets::default();
+    (both.ticks, both.minutes) = (vec![10; ticks], vec![0; minutes]);
+    Values::DateTimeOffset(both)
+}
+
+fn vectors(change: impl Fn(&mut Values)) -> Values {
+    let mut vectors = Vectors::of(ItemType::Int32);
+    for n in [1, 2] {
+        vectors.items_mut().extend_from(&Values::Int32(vec![n; 2]), 0..2).unwrap();
+        vectors.close_dense().unwrap();
+    }
+    change(vectors.items_mut());
+    Values::Vector(Box::new(vectors))
+}
+
+/// Nothing is taken of values whose parts do not belong together, and the writer goes on.
+#[test]
+fn values_changed_by_half_are_refused_whole() {
+    let vector = || Type::Vector { item: ItemType::Int32, dimensions: vec![0] };
+    let time = || Type::Item(ItemType::DateTimeOffset);
+    let whole = "idv: values whose parts have different lengths (column \"c1\")";
+    let other = "idv: Vector values where Vector<Int32> values are wanted (column \"c1\")";
+    let cases: [(Type, Values, &str); 6] = [
+        (time(), times(2, 1), whole),
+        (time(), times(2, 3), whole),
+        (vector(), vectors(|items| items.truncate(3)), whole),
+        (vector(), vectors(|items| *items = Values::Int32(Vec::new())), whole),
+        (vector(), vectors(|items| *items = Values::Text(Default::default())), whole),
+        (vector(), vectors(|items| *items = Values::Byte(vec![0; 4])), other),
+    ];
+    let numbers = Values::Int32(vec![1, 2]);
+    for (kind, broken, expected) in cases {
+        let sound = if matches!(kind, Type::Item(_)) { times(2, 2) } else { vectors(|_| {}) };
+        let mut writer = writer([NUMBER, kind], WriterOptions::default());
+        for _ in 0..2 {
+            let error = writer.append_columns(&[(&numbers).into(), (&broken).into()]).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+            assert_eq!(writer.append_column(1, &(&broken).into()).unwrap_err().to_string(), expected);
+            writer.append_columns(&[(&numbers).into(), (&sound).into()]).unwrap();
+        }
+        assert_eq!(finished(writer).row_count(), 4);
+    }
+    let metadata = ColumnSchema::new("n", NUMBER).with_metadata("m", time(), times(1, 0));
+    let error = Schema::new([metadata]).check().unwrap_err();
+    assert!(error.to_string().contains("metadata \"m\": a value whose parts have different lengths"), "{error}");
+}
+
+/// Slices may begin anywhere; what is wrong with them has the row that it would be.
+#[test]
+fn slices_are_looked_at_where_they_lie() {
+    let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::Byte, 3).unwrap()));
+    let mut writer = writer([key], WriterOptions::default());
+    let keys = Values::Byte(vec![9, 1, 2, 9]);
+    writer.append_columns(&[ColumnSlice::new(&keys, 1..3)]).unwrap();
+    let error = writer.append_columns(&[ColumnSlice::new(&keys, 1..4)]).unwrap_err();
+    assert_eq!(error.to_string(), "idv: key 9 is above its count 3 (row 4, column \"c0\")");
+    #[allow(clippy::reversed_empty_ranges, reason = "what is refused")]
+    for (range, shown) in [(2..1, "2 to 1"), (2..5, "2 to 5"), (5..5, "5 to 5")] {
+        let error = writer.append_column(0, &ColumnSlice::new(&keys, range)).unwrap_err();
+        assert_eq!(error.to_string(), format!("idv: values {shown} of 4 (column \"c0\")"));
+    }
+    assert_eq!(finished(writer).row_count(), 2);
+}
+
+/// A reader with the same limits takes what was written: else it is not.
+#[test]
+fn tables_stay_within_the_limits() {
+    let wide = |name: usize, metadata: usize| {
+        let limits = Limits::default().with_metadata_bytes(200);
+        let mut column = ColumnSchema::new("n".repeat(name), NUMBER);
+        for kind in 0..metadata {
+            column = column.with_metadata(format!("{kind:030}"), NUMBER, Values::Int32(vec![1]));
+        }
+        let options = WriterOptions::default().with_limits(limits);
+        let writer = Writer::new(Cursor::new(Vec::new()), Schema::new([column]), options).unwrap();
+        writer.finish().map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(wide(100, 1), Ok(()));
+    assert_eq!(wide(200, 0).unwrap_err(), "idv: bytes of the table of contents 227 exceeds the limit 200");
+    assert!(wide(1, 6).unwrap_err().starts_with("idv: bytes of the table of metadata "));
+    let column = ColumnSchema::new("n", NUMBER).with_key_values(["x".repeat(300)]).unwrap();
+    let options = WriterOptions::default().with_limits(Limits::default().with_metadata_bytes(200));
+    let writer = Writer::new(Cursor::new(Vec::new()), Schema::new([column]), options).unwrap();
+    let error = writer.finish().err().unwrap().to_string();
+    assert!(error.starts_with("idv: bytes of metadata "), "{error}");
+}
+
+/// Also of vectors that all have one length.
+#[test]
+fn vectors_have_the_length_of_their_type() {
+    let kind = Type::Vector { item: ItemType::Int32, dimensions: vec![3] };
+    let mut writer = writer([kind], WriterOptions::default());
+    let error = writer.append_columns(&[(&vectors(|_| {})).into()]).unwrap_err();
+    assert_eq!(error.to_string(), "idv: a vector of 2 items where the type has 3 (row 0, column \"c0\")");
+}
+
+/// What has been put in behind the last vector is none of its values.
+#[test]
+fn an_open_vector_is_not_written() {
+    let kind = Type::Vector { item: ItemType::Int32, dimensions: vec![0] };
+    let mut writer = writer([kind], WriterOptions::default());
+    let open = vectors(|items| items.extend_from(&Values::Int32(vec![9]), 0..1).unwrap());
+    writer.append_columns(&[(&open).into()]).unwrap();
+    writer.append_columns(&[(&open).into()]).unwrap();
+    assert_eq!(finished(writer).row_count(), 4);
+    let mut both = open.clone();
+    both.extend_from(&open, 0..2).unwrap();
+    let Values::Vector(both) = both else { panic!("no vectors") };
+    assert_eq!(*both.values(), Values::Int32(vec![1, 1, 2, 2, 1, 1, 2, 2]));
+}
+
+/// Work on each call does not grow with the number of columns.
+#[test]
+fn very_many_columns_may_come_one_at_a_time() {
+    let (start, count) = (Instant::now(), 100_000);
+    let options = WriterOptions::default().with_compression(Compression::None);
+    let mut writer = writer((0..count).map(|_| NUMBER), options);
+    let numbers = Values::Int32(vec![1]);
+    for index in 0..count {
+        writer.append_column(index, &(&numbers).into()).unwrap();
+    }
+    let reader = finished(writer);
+    assert_eq!((reader.columns().len(), reader.row_count()), (count, 1));
+    // Looking at all columns in each call takes minutes.
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+}
+
+/// Rows are counted on whichever way they came.
+#[test]
+fn errors_count_rows_that_came_in_any_way() {
+    let mut writer = writer([NUMBER], WriterOptions::default().with_rows_per_block(2));
+    let numbers = Values::Int32(vec![1, 2, 3]);
+    let row = |error: container_core::Error| error.position().row;
+    assert_eq!(row(writer.append_row(&("x",)).unwrap_err()), Some(0));
+    writer.append_columns(&[(&numbers).into()]).unwrap();
+    assert_eq!(row(writer.append_row(&("x",)).unwrap_err()), Some(3));
+    writer.append_row(&(4,)).unwrap();
+    assert_eq!(row(writer.append_row(&("x",)).unwrap_err()), Some(4));
+    writer.append_column(0, &(&numbers).into()).unwrap();
+    assert_eq!(row(writer.append_row(&("x",)).unwrap_err()), Some(7));
+    assert_eq!(writer.row_count(), 7);
+    assert_eq!(finished(writer).row_count(), 7);
+}
+
+/// Small uncompressed blocks take another way than those that others compress, and keep their places.
+#[test]
+fn small_blocks_lie_in_order_among_large_ones() {
+    let columns = [Compression::None, Compression::Deflate, Compression::None]
+        .map(|compression| ColumnSchema::new("n", NUMBER).with_compression(compression));
+    let written = |threads| {
+        let options = WriterOptions::default().with_rows_per_block(3000).with_threads(threads);
+        let mut writer = Writer::new(Cursor::new(Vec::new()), Schema::new(columns.clone()), options).unwrap();
+        let numbers = Values::Int32((0..70_000).map(|n: i32| n.wrapping_mul(0x1E37_79B1)).collect());
+        writer.append_columns(&[(&numbers).into(), (&numbers).into(), (&numbers).into()]).unwrap();
+        writer.finish().unwrap().into_inner()
+    };
+    let one = written(1);
+    assert!(one == written(0), "other bytes with threads");
+    assert!(Reader::from_source(Source::from(one), Options::default()).is_ok());
+}

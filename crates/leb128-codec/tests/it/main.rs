@@ -1,0 +1,19 @@
+//! The integration tests of this crate, a module for each part of it: one program to build and to link.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking, and make their data with casts"
+)]
+
+#[cfg(feature = "std")]
+mod io;
+#[cfg(feature = "nom")]
+mod nom;
+mod properties;
+mod support;
+mod vectors;

@@ -1,0 +1,439 @@
+//! Input of columns that goes wrong, each kind of it: what the command makes of it, and what it says.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use arrow_array::builder::{FixedSizeListBuilder, Float64Builder, Int32Builder, ListBuilder};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int32Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_schema::{DataType, Field, Schema};
+use container_core::arrow::{ArrowTable, BatchScan};
+use serde_json::{Value, json};
+use wharf::{ipc, parquet};
+
+use crate::common::{self, run, wharf};
+
+/// The row of a million where a column is of another type.
+const ODD: usize = 900_000;
+
+/// A folder that is gone in the end.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).into_os_string().into_string().unwrap()
+    }
+
+    fn file(&self, name: &str, content: &str) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    /// Converts files of the folder, which `@` stands for, with options behind them.
+    fn convert(&self, arguments: &[&str]) -> common::Ran {
+        let folder = format!("{}/", self.0.path().display());
+        let full = arguments.iter().map(|argument| argument.replace('@', &folder));
+        run(std::iter::once("convert".to_owned()).chain(full))
+    }
+
+    fn rows(&self, name: &str) -> Vec<Value> {
+        run(["cat", &self.path(name), "--json"]).lines()
+    }
+
+    /// Asserts that a conversion fails with this code, says this, and leaves nothing.
+    #[track_caller]
+    fn fails(&self, arguments: &[&str], code: i32, said: &str) {
+        let ran = self.convert(arguments);
+        assert!(ran.code() == code && ran.err().contains(said), "{arguments:?}: {}: {}", ran.code(), ran.err());
+        let out = arguments[1].replace('@', "");
+        assert!(!fs::exists(self.path(&out)).unwrap(), "{out}");
+    }
+
+    /// Writes batches as Parquet and as Arrow IPC: `NAME.parquet`, `NAME.arrow`, `NAME.arrows`.
+    fn batches(&self, name: &str, columns: Vec<(&str, ArrayRef)>) {
+        let field = |(name, array): (&str, ArrayRef)| (Field::new(name, array.data_type().clone(), true), array);
+        self.batch(name, columns.into_iter().map(field).collect());
+    }
+
+    /// The same of columns whose fields say more.
+    fn batch(&self, name: &str, columns: Vec<(Field, ArrayRef)>) {
+        let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+        let schema = Arc::new(Schema::new(fields));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).unwrap();
+        let create = |form: &str| fs::File::create(self.path(&format!("{name}.{form}"))).unwrap();
+        let mut writer =
+            parquet::Writer::new(create("parquet"), Arc::clone(&schema), parquet::WriterOptions::default()).unwrap();
+        writer.write(&batch).unwrap();
+        writer.end().unwrap();
+        for (extension, form) in [("arrow", ipc::Form::File), ("arrows", ipc::Form::Stream)] {
+            let options = ipc::WriterOptions::default().with_form(form);
+            let mut writer = ipc::Writer::new(create(extension), Arc::clone(&schema), options).unwrap();
+            writer.write(&batch).unwrap();
+            writer.end().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_field_that_changes_its_type_late() {
+    let folder = Folder::new();
+    let mut text = BufWriter::new(fs::File::create(folder.path("a.jsonl")).unwrap());
+    for row in 0..1_000_000 {
+        match row {
+            ODD => writeln!(text, "{{\"key\":\"{row:07}\",\"n\":\"x\"}}").unwrap(),
+            _ => writeln!(text, "{{\"key\":\"{row:07}\",\"n\":{row}}}").unwrap(),
+        }
+    }
+    drop(text);
+    folder.convert(&["@a.jsonl", "@a.msgpack"]).ok();
+    folder.convert(&["@a.jsonl", "@a.zds", "--id", "key"]).ok();
+    for input in ["@a.jsonl", "@a.msgpack", "@a.zds"] {
+        let said = "the column has text, but an integer in row 0: --on-mismatch null or json says what becomes of it";
+        folder.fails(&[input, "@none.parquet"], 1, said);
+        let ran = folder.convert(&[input, "@none.parquet"]);
+        assert!(ran.err().contains("row 900000, column \"n\""), "{input}: {}", ran.err());
+        // One value is lost, and told.
+        let ran = folder.convert(&[input, "@null.parquet", "--force", "--on-mismatch", "null"]);
+        assert_eq!(ran.code(), 3, "{input}: {}", ran.err());
+        let lost = "value that does not fit into a column of Int64 shown as null (row 900000, column \"n\"";
+        assert!(ran.err().contains(lost), "{input}: {}", ran.err());
+        let odd = |name: &str| {
+            run(["cat", &folder.path(name), "--json", "--rows", "899999..900002", "--columns", "n"]).lines()
+        };
+        assert_eq!(odd("null.parquet"), [json!({"n": 899_999}), json!({"n": null}), json!({"n": 900_001})], "{input}");
+        // All values are there, as JSON: nothing is lost.
+        folder.convert(&[input, "@json.parquet", "--force", "--on-mismatch", "json"]).ok();
+        assert_eq!(odd("json.parquet"), [json!({"n": 899_999}), json!({"n": "x"}), json!({"n": 900_001})], "{input}");
+    }
+    // Cells of CSV are texts then, as the words they are.
+    folder.convert(&["@a.jsonl", "@a.csv"]).ok();
+    folder.convert(&["@a.csv", "@csv.parquet"]).ok();
+    let rows =
+        run(["cat", &folder.path("csv.parquet"), "--json", "--rows", "899999..900001", "--columns", "n"]).lines();
+    assert_eq!(rows, [json!({"n": "899999"}), json!({"n": "x"})]);
+}
+
+#[test]
+fn nulls_at_every_depth() {
+    let folder = Folder::new();
+    let lines = r#"{"key":"a","a":{"b":[1,null]}}
+{"key":"b","a":null}
+{"key":"c","a":{"b":null}}
+{"key":"d","a":{"b":[null]}}
+{"key":"e","a":{"b":[]}}
+"#;
+    folder.file("a.jsonl", lines);
+    let expected: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for out in ["x.parquet", "x.arrow", "x.arrows", "x.msgpack"] {
+        folder.convert(&["@a.jsonl", &format!("@{out}")]).ok();
+        assert_eq!(folder.rows(out), expected, "{out}");
+    }
+    for form in ["msgpack", "jsonl", "parquet"] {
+        let out = format!("back.{form}");
+        folder.convert(&["@x.parquet", &format!("@{out}")]).ok();
+        assert_eq!(folder.rows(&out), expected, "{out}");
+    }
+    folder.convert(&["@x.parquet", "@back.zds", "--id", "key"]).ok();
+    let ids = folder.rows("back.zds");
+    assert_eq!((ids.len(), &ids[0]["a"], &ids[1]["a"]), (5, &expected[0]["a"], &Value::Null));
+    // A struct is no column of IDV, and no variable of ds but by its members.
+    folder.fails(&["@x.parquet", "@x.idv"], 1, "the format has no type for Struct");
+    let said = "a struct is no variable; --structs flatten makes variables of its members (column \"a\")";
+    folder.fails(&["@x.parquet", "@x.ds"], 1, said);
+    let ran = folder.convert(&["@x.parquet", "@x.ds", "--structs", "flatten", "--ragged", "pad"]);
+    assert_eq!((ran.code(), &folder.rows("x.ds")[0]), (3, &json!({"key": "a", "a.b": [1, null]})), "{}", ran.err());
+}
+
+#[test]
+fn lists_of_different_lengths() {
+    let folder = Folder::new();
+    folder.file("a.jsonl", "{\"key\":\"a\",\"x\":[1]}\n{\"key\":\"b\",\"x\":[1,2,3]}\n{\"key\":\"c\",\"x\":[]}\n");
+    folder.convert(&["@a.jsonl", "@a.parquet"]).ok();
+    let expected = [json!([1]), json!([1, 2, 3]), json!([])];
+    for out in ["x.jsonl", "x.arrow", "x.msgpack", "x.idv"] {
+        folder.convert(&["@a.parquet", &format!("@{out}")]).ok();
+        assert_eq!(folder.rows(out).iter().map(|row| row["x"].clone()).collect::<Vec<_>>(), expected, "{out}");
+    }
+    // A variable of ds has one size.
+    let said = "a list of 3 items where that of row 0 has 1: a variable has one size; --ragged pad fills them up";
+    folder.fails(&["@a.parquet", "@x.ds"], 1, said);
+    let ran = folder.convert(&["@a.parquet", "@x.ds", "--ragged", "pad"]);
+    assert!(ran.code() == 3 && ran.err().contains("list filled up with missing elements"), "{}", ran.err());
+    let rows = folder.rows("x.ds");
+    assert_eq!((&rows[0]["x"], &rows[2]["x"]), (&json!([1, null, null]), &json!([null, null, null])));
+}
+
+/// A field of a tensor, as the canonical extensions of Arrow have it.
+fn tensor(name: &str, data_type: DataType, extension: &str, metadata: &str) -> Field {
+    let metadata = [("ARROW:extension:name", extension), ("ARROW:extension:metadata", metadata)];
+    let metadata = metadata.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned()));
+    Field::new(name, data_type, true).with_metadata(metadata.collect::<HashMap<_, _>>())
+}
+
+#[test]
+fn tensors_of_several_shapes() {
+    let folder = Folder::new();
+    folder.file("lists.jsonl", "{\"n\":[[1,2],[3]]}\n{\"n\":[[],[4,5,6],[7]]}\n");
+    assert_eq!(folder.convert(&["@lists.jsonl", "@lists.parquet"]).code(), 0);
+    assert_eq!(folder.rows("lists.parquet"), [json!({"n": [[1, 2], [3]]}), json!({"n": [[], [4, 5, 6], [7]]})]);
+
+    let mut data = ListBuilder::new(Float64Builder::new());
+    let mut shape = FixedSizeListBuilder::new(Int32Builder::new(), 2);
+    for (values, sizes) in [(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0][..], [2, 3]), (&[7.0, 8.0], [1, 2]), (&[], [0, 4])] {
+        data.append_value(values.iter().map(|value| Some(*value)));
+        shape.values().append_slice(&sizes);
+        shape.append(true);
+    }
+    let (data, shape): (ArrayRef, ArrayRef) = (Arc::new(data.finish()), Arc::new(shape.finish()));
+    let field = |name, array: &ArrayRef| Arc::new(Field::new(name, array.data_type().clone(), true));
+    let array = StructArray::from(vec![(field("data", &data), data), (field("shape", &shape), shape)]);
+    let field = tensor("t", array.data_type().clone(), "arrow.variable_shape_tensor", "{}");
+    folder.batch("t", vec![(field, Arc::new(array))]);
+    let rows = [
+        json!({"t": {"data": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "shape": [2, 3]}}),
+        json!({"t": {"data": [7.0, 8.0], "shape": [1, 2]}}),
+        json!({"t": {"data": [], "shape": [0, 4]}}),
+    ];
+    assert_eq!(folder.rows("t.parquet"), rows);
+    let ran = folder.convert(&["@t.parquet", "@t.msgpack", "--number"]);
+    assert_eq!(ran.code(), 0, "{}", ran.err());
+    let array = json!({"dtype": "<f8", "shape": [2, 3], "data": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]});
+    assert_eq!(folder.rows("t.msgpack")[0]["t"], json!({"$ndarray": array}));
+    assert_eq!(folder.convert(&["@t.msgpack", "@back.parquet"]).code(), 0);
+    let back = folder.rows("back.parquet");
+    assert_eq!(back.iter().map(|row| row["t"].clone()).collect::<Vec<_>>(), rows.map(|row| row["t"].clone()));
+    folder.fails(&["@t.parquet", "@t.ds"], 1, "--structs flatten");
+}
+
+/// A name that is the dimension of two tensors is one dimension in ds, which has one size.
+#[test]
+fn dimensions_of_one_name() {
+    let folder = Folder::new();
+    let column = |name: &str, shape: [i32; 2]| {
+        let size = shape[0] * shape[1];
+        let item = Arc::new(Field::new_list_field(DataType::Int32, true));
+        let values = Arc::new(Int32Array::from_iter_values(0..2 * size));
+        let array = FixedSizeListArray::new(Arc::clone(&item), size, values, None);
+        let said = json!({"shape": shape, "dim_names": ["H", "W"]}).to_string();
+        let field = tensor(name, DataType::FixedSizeList(item, size), "arrow.fixed_shape_tensor", &said);
+        (field, Arc::new(array) as ArrayRef)
+    };
+    folder.batch("t", vec![column("x", [2, 3]), column("y", [4, 3])]);
+    let ran = folder.convert(&["@t.parquet", "@t.ds"]);
+    let said = "name of a dimension that has another size in another place (column \"y\")";
+    assert!(ran.code() == 3 && ran.err().contains(said), "{}: {}", ran.code(), ran.err());
+    let info = run(["info", &folder.path("t.ds")]);
+    let shown = info.out();
+    assert!(shown.contains("int32 x(row, H, W)") && shown.contains("int32 y(row, y_2, W)"), "{shown}");
+    assert_eq!(folder.rows("t.ds"), folder.rows("t.parquet"));
+}
+
+#[test]
+fn columns_of_one_name() {
+    let folder = Folder::new();
+    // Our own writers refuse such columns.
+    let message = "message rows { required int64 a; required int64 a; required binary b (UTF8); }";
+    let schema = Arc::new(::parquet::schema::parser::parse_message_type(message).unwrap());
+    let sink = fs::File::create(folder.path("a.parquet")).unwrap();
+    let mut writer = ::parquet::file::writer::SerializedFileWriter::new(sink, schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    for values in [[1, 2], [3, 4]] {
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<::parquet::data_type::Int64Type>().write_batch(&values, None, None).unwrap();
+        column.close().unwrap();
+    }
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<::parquet::data_type::ByteArrayType>().write_batch(&["x".into(), "y".into()], None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    let int = |values: [i64; 2]| Arc::new(Int64Array::from(values.to_vec())) as ArrayRef;
+    let word: ArrayRef = Arc::new(StringArray::from(vec!["x", "y"]));
+    let field = |name, array: &ArrayRef| Field::new(name, array.data_type().clone(), true);
+    let arrays = vec![int([1, 2]), int([3, 4]), word];
+    let fields: Vec<_> = ["a", "a", "b"].into_iter().zip(&arrays).map(|(name, array)| field(name, array)).collect();
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap();
+    let create = |name: &str| fs::File::create(folder.path(name)).unwrap();
+    let mut file = arrow_ipc::writer::FileWriter::try_new(create("a.arrow"), &batch.schema()).unwrap();
+    file.write(&batch).unwrap();
+    file.finish().unwrap();
+    let mut stream = arrow_ipc::writer::StreamWriter::try_new(create("a.arrows"), &batch.schema()).unwrap();
+    stream.write(&batch).unwrap();
+    stream.finish().unwrap();
+    folder.file("a.csv", "a,a,b\n1,3,x\n2,4,y\n");
+    let expected = [json!({"a": 1, "a#2": 3, "b": "x"}), json!({"a": 2, "a#2": 4, "b": "y"})];
+    for input in ["a.parquet", "a.arrow", "a.arrows", "a.csv"] {
+        assert_eq!(folder.rows(input), expected, "{input}");
+        for out in ["x.parquet", "x.arrow", "x.csv", "x.jsonl", "x.idv", "x.ds"] {
+            let ran = folder.convert(&[&format!("@{input}"), &format!("@{out}"), "--force"]);
+            assert_eq!((ran.code(), folder.rows(out)), (0, expected.to_vec()), "{input} to {out}");
+        }
+        folder.convert(&[&format!("@{input}"), "@x.msgpack", "--force", "--number"]).ok();
+        assert_eq!(folder.rows("x.msgpack")[1], json!({"key": "0000000001", "a": 2, "a#2": 4, "b": "y"}), "{input}");
+        let ran = folder.convert(&[&format!("@{input}"), "@x.arrow", "--force", "--columns", "a#2"]);
+        assert_eq!((ran.code(), folder.rows("x.arrow")), (0, vec![json!({"a#2": 3}), json!({"a#2": 4})]), "{input}");
+    }
+}
+
+#[test]
+fn members_that_an_object_has_twice() {
+    let folder = Folder::new();
+    folder.file("a.jsonl", "{\"key\":\"a\",\"x\":1,\"y\":2,\"x\":3}\n");
+    // Columns: the last one counts, which is told of those with types.
+    let told = "member that an object has again: its last value holds";
+    for (out, code) in [("x.parquet", 3), ("x.arrow", 3), ("x.csv", 0)] {
+        let ran = folder.convert(&["@a.jsonl", &format!("@{out}")]);
+        assert_eq!((ran.code(), ran.err().contains(told)), (code, code == 3), "{}", ran.err());
+        let row = &folder.rows(out)[0];
+        assert_eq!((&row["x"], &row["y"]), (&json!(3), &json!(2)), "{out}");
+    }
+    // Samples and IDV refuse it; documents keep their bytes.
+    for out in ["@x.msgpack", "@x.idv"] {
+        folder.fails(&["@a.jsonl", out], 1, "the member is there twice (byte 27, line 1, column \"x\")");
+    }
+    folder.convert(&["@a.jsonl", "@x.zds", "--id", "key"]).ok();
+    let shown = run(["cat", &folder.path("x.zds")]);
+    assert!(shown.out().contains(r#""x":1,"y":2,"x":3"#), "{}", shown.out());
+    let ran = folder.convert(&["@x.zds", "@z.parquet"]);
+    assert_eq!((ran.code(), ran.err().contains(told)), (3, true), "{}", ran.err());
+    assert_eq!(folder.rows("z.parquet")[0]["x"], 3);
+}
+
+#[test]
+fn texts_beyond_what_a_batch_and_a_row_group_hold() {
+    // 3,000 texts of 1,000 bytes, in batches of 32 KiB and row groups of 64 KiB, as those of 3 GB come in some of 32 and 128 MiB.
+    let folder = Folder::new();
+    let word = |row: usize| format!("{row:05}").repeat(200);
+    let mut text = BufWriter::new(fs::File::create(folder.path("a.jsonl")).unwrap());
+    (0..3000).for_each(|row| writeln!(text, "{{\"text\":\"{}\"}}", word(row)).unwrap());
+    drop(text);
+    let container = wharf::open(folder.path("a.jsonl")).unwrap();
+    let table = container.tables()[0].arrow().unwrap();
+    let scan = BatchScan::default().with_batch_bytes(32 << 10);
+    let schema = ArrowTable::schema(table, &scan).unwrap();
+    let sink = fs::File::create(folder.path("a.parquet")).unwrap();
+    let options = parquet::WriterOptions::default().with_group_bytes(64 << 10);
+    let mut writer = parquet::Writer::new(sink, schema, options).unwrap();
+    let mut batches = 0;
+    for batch in table.batches(&scan).unwrap() {
+        let batch = batch.unwrap();
+        assert!(batch.get_array_memory_size() < 128 << 10, "{}", batch.get_array_memory_size());
+        batches += 1;
+        writer.write(&batch).unwrap();
+    }
+    writer.end().unwrap();
+    assert!(batches > 90, "{batches}");
+    let info: Value = serde_json::from_str(run(["info", "--json", &folder.path("a.parquet")]).ok()).unwrap();
+    assert!(info["row_groups"].as_u64().unwrap() > 40, "{info}");
+    assert_eq!(info["tables"][0]["columns"][0]["type"], "Utf8");
+    // And out of it, in batches that are small again.
+    let container = wharf::open(folder.path("a.parquet")).unwrap();
+    let table = container.tables()[0].arrow().unwrap();
+    let mut row = 0;
+    for batch in table.batches(&scan).unwrap() {
+        let batch = batch.unwrap();
+        let texts = batch.column(0).as_any().downcast_ref::<StringArray>().unwrap();
+        assert!(texts.values().len() <= 256 << 10);
+        for text in texts {
+            assert_eq!(text.unwrap(), word(row));
+            row += 1;
+        }
+    }
+    assert_eq!(row, 3000);
+}
+
+/// Bytes of main memory that a process has had at most, as far as Linux tells while it runs.
+fn peak(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+#[test]
+#[ignore = "it takes 6 GB of disk and a minute"]
+fn a_column_of_three_gigabytes() {
+    let folder = Folder::new();
+    let mut text = BufWriter::with_capacity(1 << 20, fs::File::create(folder.path("a.jsonl")).unwrap());
+    let mut state = 1_u64;
+    for row in 0..3_000_000 {
+        write!(text, "{{\"row\":{row},\"text\":\"").unwrap();
+        for _ in 0..64 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            write!(text, "{state:016x}").unwrap();
+        }
+        text.write_all(b"\"}\n").unwrap();
+    }
+    drop(text);
+    for (from, to) in [("a.jsonl", "x.parquet"), ("x.parquet", "x.arrow")] {
+        let arguments = ["convert".to_owned(), folder.path(from), folder.path(to)];
+        let mut child = wharf(arguments).stdout(Stdio::null()).spawn().unwrap();
+        let mut most = 0;
+        let status = loop {
+            most = most.max(peak(child.id()).unwrap_or(0));
+            match child.try_wait().unwrap() {
+                Some(status) => break status,
+                None => std::thread::sleep(std::time::Duration::from_millis(20)),
+            }
+        };
+        assert!(status.success() && most < 500 << 20, "{from} to {to}: {status}, {most} bytes");
+        fs::remove_file(folder.path(from)).unwrap();
+        let info: Value = serde_json::from_str(run(["info", "--json", &folder.path(to)]).ok()).unwrap();
+        assert_eq!(info["tables"][0]["rows"], 3_000_000);
+        let last = run(["cat", &folder.path(to), "--json", "--rows", "2999999"]).lines();
+        assert_eq!((&last[0]["row"], last[0]["text"].as_str().unwrap().len()), (&json!(2_999_999), 1024));
+    }
+}
+
+#[test]
+fn files_cut_in_half() {
+    let folder = Folder::new();
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/cross/");
+    for (form, said) in
+        [("parquet", "where PAR1 is wanted: it is cut short, or no Parquet file"), ("arrow", ""), ("arrows", "")]
+    {
+        // Written by pyarrow.
+        let whole = fs::read(format!("{golden}types.{form}")).unwrap();
+        let half = folder.path(&format!("half.{form}"));
+        fs::write(&half, &whole[..whole.len() / 2]).unwrap();
+        folder.fails(&[&format!("@half.{form}"), "@out.jsonl"], 1, said);
+        folder.fails(&[&format!("@half.{form}"), "@out.idv"], 1, &format!("half.{form}: "));
+        for verb in ["cat", "verify", "info"] {
+            let ran = run([verb, &half]);
+            if (form, verb) != ("arrows", "info") {
+                assert_eq!(ran.code(), 1, "{verb} {form}: {}", ran.err());
+                let said = format!("{}{}", ran.out(), ran.err());
+                assert!(said.contains(&half) && said.contains("byte"), "{verb} {form}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn names_that_differ_in_case_only() {
+    let folder = Folder::new();
+    let int = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
+    folder.batches("a", vec![("key", Arc::new(StringArray::from(vec!["k"]))), ("a", int(1)), ("A", int(2))]);
+    folder.file("a.csv", "key,a,A\nk,1,2\n");
+    folder.file("a.jsonl", "{\"key\":\"k\",\"a\":1,\"A\":2}\n");
+    let expected = json!({"key": "k", "a": 1, "A": 2});
+    for input in ["@a.parquet", "@a.arrow", "@a.csv", "@a.jsonl"] {
+        // Hive and Spark fold the case of the columns of Parquet: it is said, and nothing is lost.
+        let ran = folder.convert(&[input, "@x.parquet", "--force"]);
+        let said = "the columns \"a\" and \"A\" differ in case only: some readers of Parquet take them for one";
+        assert!(ran.code() == 0 && ran.err().contains(said), "{input}: {}", ran.err());
+        assert_eq!(folder.rows("x.parquet"), std::slice::from_ref(&expected), "{input}");
+        for out in ["x.arrow", "x.arrows", "x.csv", "x.jsonl", "x.msgpack", "x.idv", "x.ds"] {
+            let ran = folder.convert(&[input, &format!("@{out}"), "--force"]);
+            assert_eq!((ran.code(), folder.rows(out)), (0, vec![expected.clone()]), "{input} to {out}");
+        }
+        let ran = folder.convert(&[input, "@x.zds", "--force", "--id", "key"]);
+        assert_eq!((ran.code(), &folder.rows("x.zds")[0]["A"]), (0, &json!(2)), "{input}");
+        folder.convert(&[input, "@x.arrow", "--force", "--columns", "A"]).ok();
+        assert_eq!(folder.rows("x.arrow"), [json!({"A": 2})], "{input}");
+    }
+}

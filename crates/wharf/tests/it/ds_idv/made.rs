@@ -1,0 +1,345 @@
+//! Files made for a purpose: types, what is refused and told, rows and columns.
+
+use std::fs;
+
+use container_core::{OutputOptions, Scan};
+use dsfmt::{Array, Builder, DataType, Field, Mask};
+use idv::{Cell, ColumnSchema, ColumnSlice, ItemType, KeyType, KeyWidth, Schema, Type, Values, Vectors};
+use tempfile::TempDir;
+
+use super::{idv_columns, path};
+use crate::common::{self, run};
+
+/// A file of ds with these variables.
+fn ds(folder: &TempDir, name: &str, fields: Vec<(&str, Field<'_>)>) -> String {
+    let file = path(folder, name);
+    let mut builder = Builder::new();
+    for (name, field) in fields {
+        builder.field(name, field);
+    }
+    let _ = fs::remove_file(&file);
+    builder.write(&file, OutputOptions::default()).unwrap();
+    file
+}
+
+fn along<'a>(values: impl Into<dsfmt::Values<'a>>) -> Field<'a> {
+    let values = values.into();
+    Field::new(Array::new([values.len() as u64], values).unwrap()).with_dimensions(["t"])
+}
+
+fn masked<'a>(values: impl Into<dsfmt::Values<'a>>, missing: &[bool]) -> Field<'a> {
+    let values = values.into();
+    let mask = Mask::from_bools(missing.iter().copied());
+    Field::new(Array::new([values.len() as u64], values).unwrap().with_mask(mask).unwrap()).with_dimensions(["t"])
+}
+
+/// A file of IDV with one column.
+fn idv(folder: &TempDir, name: &str, column: ColumnSchema, values: &Values) -> String {
+    let file = path(folder, name);
+    let options = OutputOptions::default().with_overwrite(container_core::Overwrite::Replace);
+    let mut writer = idv::Writer::create(&file, options, Schema::new([column]), idv::WriterOptions::default()).unwrap();
+    writer.append_columns(&[ColumnSlice::from(values)]).unwrap();
+    writer.finish().unwrap().finish().unwrap();
+    file
+}
+
+#[test]
+fn types_become_their_like() {
+    let folder = tempfile::tempdir().unwrap();
+    let strings: dsfmt::Values<'_> = [&b"ab"[..], b"\xc3\xbc"].into_iter().collect();
+    let file = ds(
+        &folder,
+        "x.ds",
+        vec![
+            ("a", along(vec![1i8, -2])),
+            ("b", along(vec![true, false])),
+            ("c", along(strings)),
+            ("d", masked(["x", ""].into_iter().collect::<dsfmt::Values<'_>>(), &[false, true])),
+            ("e", masked(vec![1.5f32, 0.0], &[false, true])),
+            ("f", masked(vec![true, true], &[true, false])),
+            (
+                "g",
+                Field::new(Array::new([2, 2, 3], (0..12u16).collect::<Vec<_>>()).unwrap())
+                    .with_dimensions(["t", "y", "x"]),
+            ),
+            ("h", masked(vec![7u64, 8], &[false, false])),
+            ("i", masked(vec![9i32, 8], &[false, true])),
+            ("j", Field::new(Array::new([2, 0], Vec::<f64>::new()).unwrap()).with_dimensions(["t", "none"])),
+        ],
+    );
+    let out = path(&folder, "x.idv");
+    let ran = run(["convert", &file, &out]);
+    let wanted =
+        format!("warning: {file}: missing integer written as NaN, and its column as Double (row 1, column \"i\")\n");
+    assert_eq!((ran.code(), ran.err()), (3, wanted.as_str()));
+    let reader = idv::Reader::open(&out).unwrap();
+    let kinds: Vec<_> = reader.columns().iter().map(|column| column.kind().unwrap().to_string()).collect();
+    let wanted = [
+        "SByte",
+        "Boolean",
+        "Text",
+        "Text",
+        "Single",
+        "Boolean",
+        "Vector<UInt16, 2, 3>",
+        "UInt64",
+        "Double",
+        "Vector<Double>",
+    ];
+    assert_eq!(kinds, wanted);
+    assert_eq!(reader.columns()[5].kind().unwrap(), &Type::Item(ItemType::DvBool));
+    let cat = run(["cat", &out, "--json"]);
+    let rows = "{\"a\":1,\"b\":true,\"c\":\"ab\",\"d\":\"x\",\"e\":1.5,\"f\":null,\"g\":[0,1,2,3,4,5],\"h\":7,\"i\":9.0,\"j\":[]}
+{\"a\":-2,\"b\":false,\"c\":\"\u{fc}\",\"d\":null,\"e\":\"NaN\",\"f\":true,\"g\":[6,7,8,9,10,11],\"h\":8,\"i\":\"NaN\",\"j\":[]}
+";
+    assert_eq!(cat.ok(), rows);
+    // And back, byte for byte.
+    let back = path(&folder, "back.ds");
+    assert_eq!(run(["convert", &out, &back]).ok(), "");
+    assert_eq!(fs::read(&back).unwrap(), fs::read(&file).unwrap());
+    let piped = run(["convert", &out, "-", "--to", "ds"]);
+    assert_eq!(piped.0.stdout, fs::read(&file).unwrap());
+    let piped = run(["convert", &file, "-", "--to", "idv"]);
+    assert_eq!(piped.0.stdout, fs::read(&out).unwrap());
+}
+
+#[test]
+fn what_idv_cannot_hold_is_refused_or_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(&folder, "x.idv");
+    let check = |fields: Vec<(&str, Field<'_>)>, more: &[&str], code: i32, wanted: &str| {
+        let file = ds(&folder, "x.ds", fields);
+        let mut command = vec!["convert", &file, &out, "--force"];
+        command.extend(more);
+        let ran = run(command);
+        assert_eq!(ran.code(), code, "{wanted}: {}", ran.err());
+        assert!(ran.err().contains(wanted), "{wanted}: {}", ran.err());
+    };
+    let bytes: dsfmt::Values<'_> = [&b"a"[..], b"b\xff"].into_iter().collect();
+    check(
+        vec![("s", along(bytes.clone()))],
+        &[],
+        1,
+        "not UTF-8 at its byte 1, and IDV has texts alone: JSON lines keep",
+    );
+    check(vec![("s", along(bytes.clone()))], &[], 1, "(row 1, column \"s\")");
+    check(vec![("s", along(bytes)), ("x", along(vec![1u8, 2]))], &["--columns", "x"], 0, "");
+    let nan = || masked(vec![f32::NAN, 1.0, 2.0], &[false, false, true]);
+    check(vec![("f", nan())], &[], 1, "NaN in row 0, and an element is missing in row 2");
+    check(vec![("f", nan())], &["--rows", "..2"], 0, "");
+    check(vec![("f", nan())], &["--rows", "1.."], 0, "");
+    let large = || masked(vec![1i64, (1 << 53) + 1, 3], &[true, false, false]);
+    check(
+        vec![("i", large())],
+        &[],
+        1,
+        "the integer 9007199254740993 is no Double exactly, and an integer of IDV cannot be",
+    );
+    check(vec![("i", large())], &[], 1, "(row 1, column \"i\")");
+    check(vec![("i", large())], &["--rows", "1.."], 0, "");
+    let empty = || Field::empty().with_type(Some(DataType::Float64));
+    let one = || Field::new(Array::new([], vec![1.0f64]).unwrap());
+    check(
+        vec![("e", empty()), ("x", one())],
+        &[],
+        3,
+        "variable left out (it is empty, of which IDV has none) (column \"e\")",
+    );
+    check(vec![("e", empty())], &["--columns", "e"], 2, "the variable is empty: IDV has no columns without values");
+    check(
+        vec![("x", one().with_attribute("a", 1).with_attribute("n", dsfmt::JsonBuf::null()))],
+        &[],
+        3,
+        "attribute left out that is no metadata of IDV: \"n\" (column \"x\")",
+    );
+    let lists = dsfmt::JsonBuf::parse("[[1, 2], [[3], [4]]]").unwrap();
+    check(vec![("x", one().with_attribute("deep", lists))], &[], 3, "no metadata of IDV: \"deep\"");
+    let wide = || Field::new(Array::new([0, 1 << 31], Vec::<u8>::new()).unwrap()).with_dimensions(["t", "wide"]);
+    check(vec![("w", wide())], &[], 1, "rows of the sizes [2147483648]: a vector of IDV has 2147483647 items at most");
+    let none = |rows: u64| {
+        vec![("z", Field::new(Array::new([rows, 0], Vec::<u8>::new()).unwrap()).with_dimensions(["t", "none"]))]
+    };
+    check(none(1 << 50), &[], 1, "rows without elements");
+    check(none(1 << 50), &["--rows", "7..9"], 0, "");
+    check(none(100_000), &[], 0, "");
+    check(vec![("", one())], &[], 2, "empty name");
+    let two = || vec![("x", along(vec![1u8])), ("y", one())];
+    check(two(), &[], 2, "choose one with --table: the tables are \"t\", \"scalars\"");
+    check(two(), &["--table", "t"], 0, "");
+    check(two(), &["--table", "t", "--rows", "2"], 2, "there is no row 2: the input has 1 row");
+    check(two(), &["--table", "t", "--schema", "x.json"], 2, "--schema does not go with inputs that are ds");
+    check(two(), &["--table", "t", "--missing-as-null"], 2, "IDV has its own missing values");
+    check(two(), &["--table", "t", "--dim", "q"], 2, "--dim is for the output ds");
+    let said = |text: &str, kind: &str| {
+        vec![("x", along([text].into_iter().collect::<dsfmt::Values<'_>>()).with_attribute("idv_type", kind))]
+    };
+    check(said("2020-02-30", "DateTime"), &[], 1, "the day is 30, not from 1 to 29");
+    check(
+        said("2020-02-30", "DateTime"),
+        &[],
+        1,
+        "(the attribute idv_type says the type DateTime) (row 0, column \"x\")",
+    );
+    check(said("2020-02-30", "Single"), &[], 0, "");
+    check(said("a", "Key<Byte, 3>"), &[], 1, "which has no labels (KeyValues)");
+    let mut builder = Builder::new();
+    builder.attribute("title", "x").attribute("more", 1).field("x", one());
+    let file = path(&folder, "said.ds");
+    builder.write(&file, OutputOptions::default()).unwrap();
+    let ran = run(["convert", &file, &out, "--force"]);
+    let wanted =
+        format!("warning: {file}: attribute of the dataset left out, of which IDV has none: \"title\", \"more\"\n");
+    assert_eq!((ran.code(), ran.err()), (3, wanted.as_str()));
+}
+
+#[test]
+fn what_ds_cannot_hold_is_refused_or_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(&folder, "x.ds");
+    let check = |file: &str, code: i32, wanted: &str| {
+        let ran = run(["convert", file, &out, "--force"]);
+        assert_eq!(ran.code(), code, "{}", ran.err());
+        assert!(ran.err().contains(wanted), "{wanted}: {}", ran.err());
+    };
+    // A small file of which a row is large.
+    let mut vectors = Vectors::of(ItemType::Double);
+    vectors.items_mut().push_cell(&Type::Item(ItemType::Double), None, Cell::Double(1.0)).unwrap();
+    vectors.close_sparse(0x7FFF_FFFF, &[5]).unwrap();
+    let kind = Type::Vector { item: ItemType::Double, dimensions: vec![0x7FFF_FFFF] };
+    let column = ColumnSchema::new("v", kind);
+    let file = idv(&folder, "wide.idv", column, &Values::Vector(Box::new(vectors)));
+    check(&file, 1, "the bytes of a row, all items of its vector among them");
+    // A key without a label, where others have one.
+    let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::Byte, 3).unwrap()));
+    let column = || ColumnSchema::new("k", key.clone()).with_key_values(["a", "b"]).unwrap();
+    let file = idv(&folder, "k.idv", column(), &Values::Byte(vec![1, 3, 0]));
+    check(&file, 1, "the key value 2 has no label, and others have: a variable has one type");
+    check(&file, 1, "(row 1, column \"k\")");
+    let file = idv(&folder, "k.idv", column(), &Values::Byte(vec![1, 2, 0]));
+    check(&file, 0, "");
+    assert_eq!(run(["cat", &out, "--json"]).ok(), "{\"k\":\"a\"}\n{\"k\":\"b\"}\n{\"k\":null}\n");
+    // Labels that several keys share.
+    let shared = ColumnSchema::new("k", key.clone()).with_key_values(["a", "b", "a"]).unwrap();
+    let file = idv(&folder, "k.idv", shared, &Values::Byte(vec![1, 2, 3]));
+    check(&file, 3, "keys that share a label, or have a missing one, are told by it alone (column \"k\")");
+    // Names that the header keeps for itself.
+    let said = ColumnSchema::new("x", Type::Item(ItemType::Byte)).with_metadata(
+        ".size",
+        Type::Item(ItemType::Byte),
+        Values::Byte(vec![1]),
+    );
+    let file = idv(&folder, "x.idv", said, &Values::Byte(vec![1]));
+    check(&file, 3, "metadata \".size\" left out (no attribute can be called so) (column \"x\")");
+}
+
+#[test]
+fn keys_and_times_keep_their_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let day = 637_134_336_000_000_000; // 2020-01-01
+    let column = || ColumnSchema::new("t", Type::Item(ItemType::DateTime));
+    let whole = idv(&folder, "whole.idv", column(), &Values::DateTime(vec![day + 10, i64::MIN, 0]));
+    let odd = idv(&folder, "odd.idv", column(), &Values::DateTime(vec![day + 11, i64::MIN]));
+    let out = path(&folder, "x.ds");
+    assert_eq!(run(["convert", &whole, &out]).ok(), "");
+    let reader = dsfmt::Reader::open(&out).unwrap();
+    let times = reader.variable("t").unwrap();
+    let values = times.read().unwrap();
+    assert_eq!(values.values().as_slice::<i64>().unwrap(), [63_713_433_600_000_001, 0, 0]);
+    assert_eq!(values.mask().unwrap().iter().collect::<Vec<_>>(), [false, true, false]);
+    let shown = "{\"t\":\"2020-01-01T00:00:00.000001\"}\n{\"t\":null}\n{\"t\":\"0001-01-01T00:00:00\"}\n";
+    assert_eq!(run(["cat", &out, "--time", "iso", "--json"]).ok(), shown);
+    // With what is no whole microsecond, texts: also those of the other file.
+    assert_eq!(run(["convert", &whole, &odd, &out, "--force"]).ok(), "");
+    let all = format!("{shown}{{\"t\":\"2020-01-01T00:00:00.0000011\"}}\n{{\"t\":null}}\n");
+    assert_eq!(run(["cat", &out, "--json"]).ok(), all);
+    let back = path(&folder, "back.idv");
+    assert_eq!(run(["convert", &out, &back]).ok(), "");
+    let found = idv::Reader::open(&back).unwrap();
+    assert_eq!(found.columns()[0].kind().unwrap(), &Type::Item(ItemType::DateTime));
+    assert_eq!(run(["cat", &back, "--json"]).ok(), all);
+    // Without labels a key is its number, of its width.
+    let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::UInt16, 300).unwrap()));
+    let file = idv(&folder, "k.idv", ColumnSchema::new("k", key.clone()), &Values::UInt16(vec![300, 0, 1]));
+    assert_eq!(run(["convert", &file, &out, "--force"]).ok(), "");
+    let reader = dsfmt::Reader::open(&out).unwrap();
+    assert_eq!(reader.variable("k").unwrap().data_type(), Some(DataType::Uint16));
+    assert_eq!(run(["cat", &out, "--json"]).ok(), "{\"k\":299}\n{\"k\":null}\n{\"k\":0}\n");
+    assert_eq!(run(["convert", &out, &back, "--force"]).ok(), "");
+    assert_eq!(idv_columns(&back), idv_columns(&file));
+}
+
+#[test]
+fn rows_columns_and_several_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let square =
+        |n: u64| Field::new(Array::new([n, n], (0..n * n).collect::<Vec<_>>()).unwrap()).with_dimensions(["t", "t"]);
+    let numbers = |n: u64| along((0..n).map(|x| x as f32).collect::<Vec<_>>()).with_attribute("units", "m");
+    let one = ds(&folder, "1.ds", vec![("a", numbers(5)), ("b", along((0..5u8).collect::<Vec<_>>()))]);
+    let two = ds(&folder, "2.ds", vec![("a", numbers(20_000)), ("b", along(vec![7u8; 20_000]))]);
+    let out = path(&folder, "x.idv");
+    let same = |ran: &common::Ran, file: &str, first: usize, count: usize| {
+        assert_eq!((ran.code(), ran.err()), (0, ""));
+        let all: Vec<f32> = (0..5u16).chain(0..20_000).map(f32::from).skip(first).take(count).collect();
+        let reader = idv::Reader::open(file).unwrap();
+        assert_eq!(reader.row_count(), all.len() as u64);
+        let index = reader.column("a").unwrap().index();
+        let (mut batches, mut found) = (reader.batches(&Scan::default().with_columns([index])).unwrap(), Vec::new());
+        while let Some(batch) = batches.try_next().unwrap() {
+            let slice = batch.column(0).unwrap();
+            found.extend_from_slice(&slice.values.as_slice::<f32>().unwrap()[slice.range]);
+        }
+        assert_eq!(found, all);
+    };
+    same(&run(["convert", &one, &two, &out]), &out, 0, 20_005);
+    same(&run(["convert", &one, &two, &out, "--force", "--rows", "3..9000"]), &out, 3, 8997);
+    same(
+        &run(["convert", &one, &two, &out, "--force", "--rows", "7..", "-n", "12000", "--columns", "a"]),
+        &out,
+        7,
+        12_000,
+    );
+    // Both of them, and back in one.
+    let (first, second, back) = (path(&folder, "1.idv"), path(&folder, "2.idv"), path(&folder, "back.ds"));
+    assert_eq!(run(["convert", &one, &first]).ok(), "");
+    assert_eq!(run(["convert", &two, &second, "--rows-per-block", "777"]).ok(), "");
+    assert_eq!(run(["convert", &first, &second, &back, "--rows", "4..11000", "--columns", "b,a"]).ok(), "");
+    let reader = dsfmt::Reader::open(&back).unwrap();
+    let a = reader.variable("a").unwrap();
+    let all: Vec<f32> = (0..5u16).chain(0..20_000).map(f32::from).skip(4).take(10_996).collect();
+    assert_eq!(a.values::<f32>().unwrap().as_ref(), all);
+    assert_eq!((a.dimensions(), a.attributes().get("units").unwrap().as_text()), (&["t".to_owned()][..], "\"m\""));
+    assert_eq!(run(["convert", &first, &back, "--dim", "q", "--force"]).ok(), "");
+    assert_eq!(dsfmt::Reader::open(&back).unwrap().variable("b").unwrap().dimensions(), ["q"]);
+    // What does not go together.
+    let other = ds(&folder, "3.ds", vec![("a", numbers(5)), ("b", along(vec![1i8; 5]))]);
+    let ran = run(["convert", &one, &other, &out, "--force"]);
+    assert_eq!(ran.code(), 2);
+    assert!(ran.err().contains("column \"b\": int8 where uint8 is expected"), "{}", ran.err());
+    let ran = run(["convert", &one, &one, &out, "--columns", "a,c", "--force"]);
+    assert_eq!((ran.code(), ran.err().contains("there is no column \"c\"")), (2, true));
+    assert_eq!(run(["convert", &other, &second, "--force"]).ok(), "");
+    let ran = run(["convert", &first, &second, &back, "--force"]);
+    assert_eq!(ran.code(), 2);
+    assert!(
+        ran.err().contains("column \"b\": type SByte where Byte is expected") || ran.err().contains("becomes int8"),
+        "{}",
+        ran.err()
+    );
+    let said = ds(&folder, "4.ds", vec![("a", numbers(2).with_attribute("units", "km")), ("b", along(vec![1u8; 2]))]);
+    let ran = run(["convert", &one, &said, &out, "--force"]);
+    assert_eq!(ran.code(), 3);
+    assert!(
+        ran.err().contains("attributes that are not those of the first file left out (column \"a\")"),
+        "{}",
+        ran.err()
+    );
+    // A dimension that is two gets two names when it has two sizes.
+    let file = ds(&folder, "5.ds", vec![("s", square(3))]);
+    assert_eq!(run(["convert", &file, &out, "--force"]).ok(), "");
+    assert_eq!(run(["convert", &out, &back, "--force"]).ok(), "");
+    assert_eq!(fs::read(&back).unwrap(), fs::read(&file).unwrap());
+    let ran = run(["convert", &out, &back, "--force", "--rows", "..2"]);
+    assert_eq!(ran.code(), 3);
+    assert!(ran.err().contains("dimension \"t\" of 3 elements called \"s_2\""), "{}", ran.err());
+    assert_eq!(dsfmt::Reader::open(&back).unwrap().variable("s").unwrap().dimensions(), ["t", "s_2"]);
+}

@@ -1,0 +1,255 @@
+//! NetCDF files: `wharf info`, and what the other verbs say of them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::common::{run, wharf};
+
+fn nc(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf");
+    folder.join(name).into_os_string().into_string().unwrap()
+}
+
+fn put(folder: &TempDir, name: &str, bytes: &[u8]) -> String {
+    let path = folder.path().join(name).into_os_string().into_string().unwrap();
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// What is said of a file, without its name.
+fn info(name: &str) -> String {
+    let path = nc(name);
+    run(["info", &path]).ok().strip_prefix(&format!("{path}: ")).unwrap().to_owned()
+}
+
+#[test]
+fn each_kind_is_laid_out() {
+    for (kind, called, records, none) in [
+        ("cdf1", "NetCDF classic (CDF-1)", "115 bytes", "152 bytes"),
+        ("cdf2", "NetCDF 64-bit offset (CDF-2)", "119 bytes", "160 bytes"),
+        ("cdf5", "NetCDF 64-bit data (CDF-5)", "175 bytes", "232 bytes"),
+        ("nc4", "NetCDF-4 (HDF5)", "8.7 kB", "6.1 kB"),
+    ] {
+        let variable = "variables:\n    byte only(t, three)\n";
+        let wanted =
+            format!("{called}, {records}\ndimensions:\n    t = UNLIMITED  // 5 currently\n    three = 3\n{variable}");
+        assert_eq!(info(&format!("odd-records-{kind}.nc")), wanted);
+        let wanted = format!(
+            "{called}, {none}\ndimensions:\n    t = UNLIMITED  // 0 currently\n    zwölf = 2\nvariables:\n    short none(t)\n    double größe(zwölf)\n"
+        );
+        assert_eq!(info(&format!("no-records-{kind}.nc")), wanted);
+        let text = info(&format!("basic-{kind}.nc"));
+        for wanted in [
+            "\n    short packed(time, y)\n        packed:_FillValue = -9999\n        packed:scale_factor = 0.01\n",
+            "\n        only_scale:scale_factor = 2.5\n",
+            "\n        marked:missing_value = -99.0\n",
+            "\n        nan_fill:_FillValue = NaN\n",
+            "\n    char text(y, len)\n    char letter\n",
+            "\nglobal attributes:\n        :title = \"a small file\"\n        :empty = \"\"\n        :version = 3\n",
+            "\n        :floats = [0.5, 1e+20, NaN]\n        :doubles = [0.1, -Infinity, Infinity]\n",
+            "\n        :short_one = -7\n        :accent = \"Grüße, 世界\"\n",
+        ] {
+            assert!(text.contains(wanted), "{kind} {wanted}: {text}");
+        }
+        let large = ["cdf5", "nc4"].contains(&kind);
+        assert_eq!(text.contains("\n    ubyte fixed_u1(y, x)\n"), large, "{text}");
+        assert_eq!(text.contains("\n    uint64 fixed_u8(y, x)\n"), large, "{text}");
+    }
+}
+
+#[test]
+fn what_only_netcdf4_has_is_named() {
+    let text = info("rich.nc");
+    let wanted = "\
+dimensions:
+    t = UNLIMITED  // 9 currently
+    u = UNLIMITED  // 2 currently
+    x = 30
+variables:
+    double chunked(t, x)
+    int big_endian(x)
+    float big_float(x)
+    short two_unlimited(t, u)
+    short shorter(t)
+    float x(t)
+    string texts(x)
+    string one_text
+    enum enum(x)  // of byte
+        enum:_FillValue = 0
+    other compound(x)  // a compound of 2 fields
+    other vlen(x)  // a list of any length in each element
+    int64 compact(x)
+global attributes:
+        :list_of_text = [\"one\", \"two\", \"drei ö\"]
+        :big = 18446744073709551615
+not in a ds file:
+    the names of the enumeration (0 none, 1 some, 7 all) are left out of variable \"enum\"
+    the group \"inner\" with 2 variables is left out: ds has no groups
+    the variable \"compound\" is left out: its elements are a compound of 2 fields
+    the variable \"vlen\" is left out: its elements are a list of any length in each element
+";
+    assert_eq!(text.split_once('\n').unwrap().1, wanted);
+}
+
+#[test]
+fn programs_get_the_members_that_ds_has() {
+    let ran = run(["info", &nc("odd-records-cdf2.nc"), "--json"]);
+    let wanted = r#"{"format":"netcdf","version":"2","kind":"CDF-2","bytes":119,"dimensions":{"t":5,"three":3},"unlimited":["t"],"attributes":{},"tables":[{"name":"t","rows":5,"columns":[{"name":"only","type":"int8[three=3]","nc_type":"byte","dimensions":["t","three"],"shape":[5,3]}]}]}"#;
+    assert_eq!(ran.ok(), format!("{wanted}\n"));
+    let ran = run(["info", &nc("rich.nc"), &nc("basic-cdf5.nc"), "--json"]);
+    assert_eq!(ran.ok().lines().count(), 2);
+    let [rich, basic] = &ran.lines()[..] else { unreachable!("two lines") };
+    assert_eq!(
+        (&rich["file"], &rich["version"], &rich["kind"]),
+        (&json!(nc("rich.nc")), &json!("4"), &json!("NetCDF-4"))
+    );
+    assert_eq!(rich["unlimited"], json!(["t", "u"]));
+    assert_eq!(rich["attributes"], json!({"list_of_text": ["one", "two", "drei ö"], "big": u64::MAX}));
+    assert_eq!(rich["not_in_ds"].as_array().unwrap().len(), 4);
+    let tables: Vec<_> = rich["tables"].as_array().unwrap().iter().map(|table| &table["name"]).collect();
+    assert_eq!(tables, ["t", "x", "scalars"]);
+    let column = |of: &Value, name: &str| -> Value {
+        let tables = of["tables"].as_array().unwrap().iter();
+        let mut columns = tables.flat_map(|table| table["columns"].as_array().unwrap());
+        columns.find(|column| column["name"] == name).unwrap().clone()
+    };
+    let chunked = json!({"name": "chunked", "type": "float64[x=30]", "nc_type": "double", "dimensions": ["t", "x"],
+        "shape": [9, 30], "endian": "l", "chunks": [4, 7]});
+    assert_eq!(column(rich, "chunked"), chunked);
+    assert_eq!(column(rich, "big_endian")["endian"], "b");
+    assert_eq!(column(rich, "enum")["members"], json!({"none": 0, "some": 1, "all": 7}));
+    let compound = json!({"name": "compound", "type": "unreadable", "nc_type": "a compound of 2 fields",
+        "dimensions": ["x"], "shape": [30], "unreadable": "its elements are a compound of 2 fields"});
+    assert_eq!(column(rich, "compound"), compound);
+    assert_eq!(basic["attributes"]["floats"], json!([0.5, 1e20, "NaN"]));
+    let packed = json!({"_FillValue": -9999, "scale_factor": 0.01, "add_offset": 20.0});
+    assert_eq!(column(basic, "packed")["attributes"], packed);
+    // What a ds file of it has: the same members, but those that only one of them knows.
+    let folder = tempfile::tempdir().unwrap();
+    let ds = folder.path().join("basic.ds").into_os_string().into_string().unwrap();
+    assert_eq!(run(["convert", &nc("basic-cdf5.nc"), &ds]).ok(), "");
+    let of_ds = &run(["info", &ds, "--json"]).lines()[0];
+    for name in ["packed", "text", "scalar_u8", "record_i2", "nan_fill"] {
+        for member in ["name", "type", "dimensions", "shape", "attributes", "endian"] {
+            let (ours, theirs) = (column(basic, name), column(of_ds, name));
+            // Bytes of a classic file lie in its own order, texts in none.
+            if member != "endian" {
+                assert_eq!(ours.get(member), theirs.get(member), "{name} {member}");
+            }
+        }
+    }
+    assert_eq!(basic["dimensions"]["time"], of_ds["dimensions"]["time"]);
+}
+
+#[test]
+fn standard_input_and_other_names_are_known_by_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = nc("odd-records-cdf1.nc");
+    let mut piped = wharf(["info", "-"]);
+    piped.stdin(Stdio::from(fs::File::open(&file).unwrap()));
+    let out = String::from_utf8(piped.output().unwrap().stdout).unwrap();
+    assert_eq!(out, run(["info", &file]).ok().replace(&file, "<stdin>"));
+    let named = put(&folder, "data.ds", &fs::read(&file).unwrap());
+    assert_eq!(run(["info", &named]).ok(), run(["info", &file]).ok().replace(&file, &named));
+    assert!(run(["cat", &named]).err().contains("it is NetCDF (CDF-1)"));
+}
+
+#[test]
+fn other_verbs_say_what_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.ds").into_os_string().into_string().unwrap();
+    for (name, kind) in [
+        ("basic-cdf1.nc", "CDF-1"),
+        ("basic-cdf2.nc", "CDF-2"),
+        ("basic-cdf5.nc", "CDF-5"),
+        ("basic-nc4.nc", "HDF5, as NetCDF-4 is"),
+    ] {
+        let file = &*nc(name);
+        let wanted = format!("{file}: it is NetCDF ({kind}), which `wharf convert FILE.nc FILE.ds` makes a ds file of");
+        for arguments in [
+            &["cat", file][..],
+            &["get", file, "time"],
+            &["get", file, "--row", "1"],
+            &["stats", file],
+            &["verify", file],
+            &["set", file, "@a=1", "-o", &out],
+            &["rename", file, "time=t", "--in-place"],
+            &["rm", file, "time", "-o", &out],
+            &["merge", file, file, "--dim", "time", "-o", &out],
+            &["merge", file, file, "-o", &out],
+        ] {
+            let ran = run(arguments);
+            assert_eq!(ran.code(), 1, "{arguments:?} {}", ran.err());
+            // Findings of `verify` are its results.
+            let said = if arguments[0] == "verify" { ran.out() } else { ran.err() };
+            assert!(said.contains(&wanted), "{arguments:?} {said}");
+        }
+        let error = run(["cat", file, "--json"]).json_error(1);
+        assert_eq!((&error["kind"], &error["file"]), (&json!("unsupported"), &json!(file)));
+    }
+    let mixed = [&nc("../ds/from-netcdf.ds"), &nc("basic-cdf1.nc")];
+    let ran = run(["merge", mixed[0], mixed[1], "--dim", "time", "-o", &out]);
+    assert!(ran.err().starts_with(&format!("error: {}: it is NetCDF (CDF-1)", mixed[1])), "{}", ran.err());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn damage_is_told_with_file_variable_and_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.ds").into_os_string().into_string().unwrap();
+    // The header of a classic file, in its only variable.
+    let mut classic = fs::read(nc("odd-records-cdf1.nc")).unwrap();
+    let at = classic.windows(4).position(|found| found == b"only").unwrap() + 24;
+    classic[at + 3] = 9;
+    let file = put(&folder, "type.nc", &classic);
+    for arguments in [&["info", &file][..], &["convert", &file, &out]] {
+        let ran = run(arguments);
+        let wanted = format!(
+            "error: netcdf: {file}: the type of a variable is 9; 1 to 6 are allowed (byte {at}, column \"only\")\n"
+        );
+        assert_eq!((ran.code(), ran.out(), ran.err()), (1, "", &*wanted));
+    }
+    // Values of a classic file that are not there: the others can be read.
+    let basic = fs::read(nc("basic-cdf1.nc")).unwrap();
+    let file = put(&folder, "short.nc", &basic[..basic.len() - 40]);
+    let text = run(["info", &file]).ok().to_owned();
+    assert!(text.contains("  // cannot be read: its values take "), "{text}");
+    let ran = run(["convert", &file, &out]);
+    assert_eq!(ran.code(), 3);
+    assert!(
+        ran.err().lines().all(|line| line.starts_with(&format!("warning: {file}: the variable \""))),
+        "{}",
+        ran.err()
+    );
+    // Values of NetCDF-4 that cannot be decompressed, found while they are converted: `info` does not read them.
+    let mut rich = fs::read(nc("rich.nc")).unwrap();
+    let zlib = |bytes: &[u8]| matches!(bytes, [0x78, 0x5e, ..] | [0x78, 0x9c, ..]);
+    let at = rich.windows(2).position(zlib).unwrap();
+    rich[at + 2] ^= 0xff;
+    let file = put(&folder, "values.nc", &rich);
+    assert_eq!(run(["info", &file]).code(), 0);
+    fs::remove_file(&out).unwrap();
+    let ran = run(["convert", &file, &out]);
+    assert_eq!((ran.code(), ran.out()), (1, ""));
+    assert!(ran.err().starts_with(&format!("error: netcdf: {file}: ")), "{}", ran.err());
+    assert!(
+        ran.err().ends_with("(column \"chunked\")\n") || ran.err().ends_with("(column \"big_float\")\n"),
+        "{}",
+        ran.err()
+    );
+    let error = run(["convert", &file, &out, "--json"]).json_error(1);
+    assert_eq!((&error["file"], &error["format"], error["column"].is_string()), (&json!(file), &json!("netcdf"), true));
+    // The header of a variable of NetCDF-4: its address is known.
+    let mut nc4 = fs::read(nc("basic-nc4.nc")).unwrap();
+    let link = nc4.windows(8).position(|found| found == b"fixed_i1").unwrap() + 8;
+    let header = usize::try_from(u64::from_le_bytes(nc4[link..link + 8].try_into().unwrap())).unwrap();
+    nc4[header + 40] ^= 1;
+    let file = put(&folder, "header.nc", &nc4);
+    let error = run(["info", &file, "--json"]).json_error(1);
+    assert_eq!((&error["file"], &error["column"], &error["byte"]), (&json!(file), &json!("fixed_i1"), &json!(header)));
+    assert!(!Path::new(&out).exists());
+}

@@ -1,0 +1,146 @@
+//! `wharf merge` and `wharf recover` on real files.
+
+use std::fs;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::common::{golden, run};
+
+fn path(folder: &TempDir, name: &str) -> String {
+    folder.path().join(name).into_os_string().into_string().unwrap()
+}
+
+#[test]
+fn the_rows_of_all_files_in_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let adult = golden("real-adult.idv");
+    let out = path(&folder, "all.idv");
+    assert_eq!(run(["merge", &adult, &adult, "-o", &out]).ok(), "");
+    let once = run(["cat", &adult, "--json"]);
+    let twice = run(["cat", &out, "--json"]);
+    assert_eq!(twice.ok(), once.ok().repeat(2));
+    assert_eq!(run(["verify", &out]).ok(), format!("{out}: ok\n"));
+    // What is said of columns stays.
+    let metadata = |file: &str| {
+        let info = run(["info", file, "--json"]).lines().remove(0);
+        let columns = info["tables"][0]["columns"].as_array().unwrap().clone();
+        columns
+            .into_iter()
+            .map(|column| json!([column["name"], column["type"], column["metadata"]]))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(metadata(&out), metadata(&adult));
+    // 500 rows end within a block of 200: the first file's full blocks are carried.
+    let ran = run(["merge", &adult, &adult, "-o", &out, "--force", "--json"]);
+    let done = ran.lines().remove(0);
+    assert_eq!(done["rows"], 1000);
+    assert_eq!((&done["blocks_carried"], &done["blocks_encoded"]), (&json!(28), &json!(56)), "{done}");
+    let ran = run([
+        "merge",
+        &adult,
+        &adult,
+        "-o",
+        &out,
+        "--force",
+        "--json",
+        "--compression",
+        "none",
+        "--columns",
+        "age,Label",
+    ]);
+    let done = ran.lines().remove(0);
+    assert_eq!(done["blocks_carried"], 0);
+    let info = run(["info", &out, "--json"]).lines().remove(0);
+    let columns = info["tables"][0]["columns"].as_array().unwrap();
+    assert_eq!(columns.len(), 2);
+    assert_eq!((&columns[0]["name"], &columns[0]["compression"]), (&json!("age"), &json!("none")));
+}
+
+#[test]
+fn files_that_do_not_fit_are_named_with_the_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other, out) = (golden("scalar-integers.idv"), golden("scalar-booleans.idv"), path(&folder, "out.idv"));
+    let ran = run(["merge", &one, &other, "-o", &out]);
+    assert_eq!((ran.code(), ran.out()), (2, ""));
+    let expected = format!("error: {other}: its columns differ from those of {one}: columns ");
+    assert!(ran.err().starts_with(&expected), "{}", ran.err());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let ran = run(["merge", &one, "-o", &one, "--force"]);
+    assert_eq!(ran.err(), format!("error: {one}: the output is the input {one}\n"));
+    assert_eq!(ran.code(), 2);
+    fs::write(&out, "precious").unwrap();
+    let ran = run(["merge", &one, "-o", &out]);
+    assert_eq!((ran.code(), ran.err()), (2, &*format!("error: {out}: the output exists; --force replaces it\n")));
+    assert_eq!(fs::read(&out).unwrap(), b"precious");
+}
+
+#[test]
+fn a_sound_file_is_recovered_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let (adult, out) = (golden("real-adult.idv"), path(&folder, "out.idv"));
+    assert_eq!(run(["recover", &adult, &out]).ok(), format!("{out}: 500 rows, 14 columns, verified\n"));
+    assert_eq!(run(["cat", &out, "--json"]).ok(), run(["cat", &adult, "--json"]).ok());
+}
+
+#[test]
+fn what_is_lost_is_said_and_the_exit_code_is_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let (damaged, out) = (path(&folder, "damaged.idv"), path(&folder, "out.idv"));
+    let mut bytes = fs::read(golden("real-adult.idv")).unwrap();
+    // The first block of the column Features, and the tail.
+    bytes[2680..2700].fill(0xFF);
+    bytes.truncate(bytes.len() - 3);
+    fs::write(&damaged, &bytes).unwrap();
+    assert_eq!(run(["cat", &damaged]).code(), 1);
+    let ran = run(["recover", &damaged, &out]);
+    assert_eq!(ran.code(), 3, "{ran:?}");
+    assert_eq!(ran.out(), format!("{out}: 500 rows, 13 columns, verified\n"));
+    let errors: Vec<_> = ran.err().lines().collect();
+    assert_eq!(errors.len(), 2, "{errors:?}");
+    assert!(errors[0].contains("the file is cut off: its tail lies at byte 16108 of 16113 (byte 32)"), "{errors:?}");
+    assert!(errors[1].contains("column left out: 200 of its 500 rows are damaged"), "{errors:?}");
+    assert_eq!(run(["verify", &out]).ok(), format!("{out}: ok\n"));
+
+    let ran = run(["recover", &damaged, &out, "--force", "--columns", "Features,age", "--json"]);
+    assert_eq!(ran.code(), 3);
+    let done = ran.lines().remove(0);
+    assert_eq!((&done["rows"], &done["rows_lost"]), (&json!(300), &json!(200)));
+    assert_eq!(done["columns"], json!(["Features", "age"]));
+    let warning: serde_json::Value = serde_json::from_str(ran.err()).unwrap();
+    assert_eq!((&warning["warning"]["count"], &warning["warning"]["row"]), (&json!(200), &json!(0)));
+}
+
+#[test]
+fn where_nothing_can_be_had_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (damaged, out) = (path(&folder, "damaged.idv"), path(&folder, "out.idv"));
+    let bytes = fs::read(golden("real-adult.idv")).unwrap();
+    fs::write(&damaged, &bytes[..10_000]).unwrap();
+    let ran = run(["recover", &damaged, &out]);
+    assert_eq!((ran.code(), ran.out()), (1, ""));
+    assert!(ran.err().contains("the table of contents is lost: it lies at byte 15391 of 10000"), "{}", ran.err());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_recovered_by_the_schema_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let (damaged, schema, out) = (path(&folder, "damaged.idv"), path(&folder, "like.json"), path(&folder, "out.idv"));
+    let adult = golden("real-adult.idv");
+    fs::write(&damaged, &fs::read(&adult).unwrap()[..10_000]).unwrap();
+    fs::write(&schema, run(["info", &adult, "--json"]).ok()).unwrap();
+    for like in [&schema, &adult] {
+        let ran = run(["recover", &damaged, &out, "--schema", like, "--force"]);
+        assert_eq!(
+            (ran.code(), ran.out()),
+            (3, &*format!("{out}: 400 rows of 500, 14 columns, verified\n")),
+            "{ran:?}"
+        );
+    }
+    let ran = run(["recover", &damaged, &out, "--schema", &schema, "--force"]);
+    assert_eq!((ran.code(), ran.out()), (3, &*format!("{out}: 400 rows of 500, 14 columns, verified\n")), "{ran:?}");
+    assert!(ran.err().contains("rows behind the last whole blocks lost (100 times, first row 400)"), "{ran:?}");
+    assert!(ran.err().contains("the table of contents is lost: by the schema that was given, 2 blocks"), "{ran:?}");
+    assert_eq!(run(["cat", &out, "--json"]).ok(), run(["cat", &adult, "--json", "--rows", "..400"]).ok());
+}

@@ -1,0 +1,317 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use container_core::{OpenOptions, OutputOptions, Overwrite, Progress, Source, Sync, Unit};
+use zdx::archive::{Archive, ArchiveWriter, Compression, PackOptions, UnpackOptions, WriteOptions, pack, unpack};
+
+use super::builder::{build, store};
+use super::reading::open;
+
+/// A store as the reference leaves it, with what does not belong into an archive.
+fn tree(root: &Path) {
+    for (path, content) in [
+        ("zds.json", "{\"version\": \"1.0\"}"),
+        ("collections/a/meta/data.jsonl", "{\"_id\":\"x\"}\n{\"_id\":\"y\"}\n"),
+        ("collections/a/meta/index.bin", "old"),
+        ("collections/a/docs/x.json", "{}"),
+        ("collections/a-b/meta/order.ids", "x\n"),
+        ("collections/a-b/more/of/it.txt", "kept"),
+        ("metadata/root_manifest.json", "[]"),
+        (".zds/.zds_write.lock", ""),
+        ("collections/a/meta/.wharf-1.tmp", "half"),
+        ("collections/a/meta/x.tmp", "half"),
+        ("collections/.wharf-2.tmp/any", "half"),
+        ("readme.txt", "hello"),
+        ("collections/a/docs/no id.json", "{}"),
+    ] {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), content).unwrap();
+    }
+    fs::create_dir_all(root.join("collections/empty/docs")).unwrap();
+}
+
+/// All files below, by path.
+fn files(root: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(folder) = open.pop() {
+        for member in fs::read_dir(&folder).unwrap() {
+            let path = member.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|member| member.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_tree_is_packed_and_unpacked() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("tree");
+    tree(&root);
+    for compression in [Compression::Store, Compression::Deflate(6)] {
+        let target = place.path().join("x.zds");
+        let output = OutputOptions::default().with_overwrite(Overwrite::Replace);
+        let options = PackOptions::default().with_compression(compression).with_output(output);
+        let packed = pack(&root, &target, &options).unwrap();
+        let bytes = fs::read(&target).unwrap();
+        assert_eq!((packed.files, packed.bytes, packed.packed), (7, 55, bytes.len() as u64));
+        assert_eq!(
+            packed.left_out,
+            [
+                (
+                    "collections/a/docs/no id.json".to_owned(),
+                    "its name is no document's: \"<id>.json\" is expected in docs/"
+                ),
+                ("readme.txt".to_owned(), "its name is no path of the format"),
+            ]
+        );
+        // In order of their paths, wherever the folder has them.
+        let place_of = |path: &String| bytes.windows(path.len()).position(|window| window == path.as_bytes());
+        let archive = Archive::open(&target, &OpenOptions::default()).unwrap();
+        assert!(archive.files().map(|path| place_of(&path.to_owned()).unwrap()).is_sorted());
+        // Another day, another place: the same bytes.
+        let again = place.path().join("copy");
+        tree(&again);
+        fs::write(again.join("zds.json"), fs::read(root.join("zds.json")).unwrap()).unwrap();
+        pack(&again, &target, &options).unwrap();
+        assert!(fs::read(&target).unwrap() == bytes);
+
+        let archive = Archive::open(&target, &OpenOptions::default()).unwrap();
+        assert_eq!(archive.collections(), ["a", "a-b", "empty"]);
+        archive.verify(&mut |finding| panic!("{}", finding.error)).unwrap();
+        let out = place.path().join("out");
+        let unpacked = unpack(&archive, &out, &UnpackOptions::default()).unwrap();
+        assert_eq!((unpacked.files, unpacked.bytes, unpacked.strangers), (7, 55, 0));
+        let mut wanted = files(&root);
+        wanted.retain(|path, _| {
+            !path.contains(".tmp") && !path.starts_with(".zds") && path != "readme.txt" && !path.contains(' ')
+        });
+        assert_eq!(files(&out), wanted);
+        assert!(out.join("collections/empty").is_dir());
+        pack(&out, &target, &options).unwrap();
+        assert!(fs::read(&target).unwrap() == bytes);
+        fs::remove_dir_all(out).unwrap();
+        fs::remove_dir_all(again).unwrap();
+    }
+}
+
+#[test]
+fn single_files_are_replaced_and_skipped() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("tree");
+    tree(&root);
+    let target = place.path().join("x.zds");
+    let options = PackOptions::default()
+        .replacing("collections/a/meta/index.bin", Source::from(&b"new"[..]))
+        .replacing("collections/a-b/meta/index.bin", Source::from(&b"made"[..]))
+        .replacing("collections/a-b/meta/never", Source::from(&b""[..]))
+        .skipping("collections/a-b/meta/never")
+        .skipping("collections/a-b/meta/order.ids");
+    let packed = pack(&root, &target, &options).unwrap();
+    assert_eq!(packed.files, 7);
+    let archive = Archive::open(&target, &OpenOptions::default()).unwrap();
+    let read = |path: &str| archive.file(path).unwrap().map(|file| file.read(0..file.len()).unwrap());
+    assert_eq!(read("collections/a/meta/index.bin").unwrap(), "new");
+    assert_eq!(read("collections/a-b/meta/index.bin").unwrap(), "made");
+    assert!(read("collections/a-b/meta/order.ids").is_none());
+    let bad = PackOptions::default().replacing("../x", Source::from(&b""[..]));
+    let error = pack(&root, place.path().join("y.zds"), &bad).unwrap_err();
+    let wanted = "zds: this file cannot be in an archive: its name leads out of the tree by \"..\" (key \"../x\")";
+    assert_eq!(error.to_string(), wanted);
+    assert_eq!(names(place.path()), ["tree", "x.zds"]);
+}
+
+#[test]
+fn what_cannot_be_packed() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("tree");
+    let target = place.path().join("x.zds");
+    let pack = || pack(&root, &target, &PackOptions::default()).unwrap_err().to_string();
+    let shown = root.display();
+    assert!(pack().starts_with(&format!("zds: {shown}: cannot read the folder: ")));
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("notes.txt"), "x").unwrap();
+    assert_eq!(pack(), format!("zds: {shown}: the folder holds no store: neither collections/ nor zds.json"));
+    fs::create_dir_all(root.join("collections/a/meta")).unwrap();
+    #[cfg(unix)]
+    {
+        let link = root.join("collections/a/meta/data.jsonl");
+        std::os::unix::fs::symlink("/etc/hostname", &link).unwrap();
+        assert_eq!(pack(), format!("zds: {}: a symbolic link is not packed", link.display()));
+        fs::remove_file(&link).unwrap();
+        let socket = std::os::unix::net::UnixListener::bind(root.join("collections/s")).unwrap();
+        let wanted = "what is neither a file nor a folder is not packed";
+        assert_eq!(pack(), format!("zds: {}: {wanted}", root.join("collections/s").display()));
+        drop(socket);
+        fs::remove_file(root.join("collections/s")).unwrap();
+    }
+    fs::write(&target, "there").unwrap();
+    assert_eq!(pack(), format!("zds: {}: the output exists", target.display()));
+    assert_eq!(fs::read(&target).unwrap(), b"there");
+}
+
+#[test]
+fn a_target_is_empty_or_a_store_that_may_go() {
+    let place = tempfile::tempdir().unwrap();
+    let archive = open(build(&[store("zds.json", b"new")])).unwrap();
+    let out = place.path().join("out");
+    let plain = UnpackOptions::default().with_sync(Sync::Never);
+    let replace = plain.clone().with_overwrite(Overwrite::Replace);
+    let shown = format!("zds: {}: ", out.display());
+    fs::write(&out, "a file").unwrap();
+    for options in [&plain, &replace] {
+        let error = unpack(&archive, &out, options).unwrap_err();
+        assert_eq!(error.to_string(), format!("{shown}the output exists and is no folder"));
+    }
+    fs::remove_file(&out).unwrap();
+    fs::create_dir(&out).unwrap();
+    unpack(&archive, &out, &plain).unwrap();
+    assert_eq!(fs::read(out.join("zds.json")).unwrap(), b"new");
+    fs::write(out.join("zds.json"), "old").unwrap();
+    let error = unpack(&archive, &out, &plain).unwrap_err();
+    assert_eq!(error.to_string(), format!("{shown}the output exists and is not empty"));
+    fs::write(out.join("thesis.txt"), "precious").unwrap();
+    let error = unpack(&archive, &out, &replace).unwrap_err();
+    let wanted = "the output is not replaced: it holds \"thesis.txt\", which is none of a store's";
+    assert_eq!(error.to_string(), format!("{shown}{wanted}"));
+    assert_eq!(fs::read(out.join("zds.json")).unwrap(), b"old");
+    fs::remove_file(out.join("thesis.txt")).unwrap();
+    unpack(&archive, &out, &replace).unwrap();
+    assert_eq!(files(&out), BTreeMap::from([("zds.json".to_owned(), "new".to_owned())]));
+    #[cfg(unix)]
+    {
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(&out, &link).unwrap();
+        let error = unpack(&archive, &link, &replace).unwrap_err();
+        assert_eq!(error.to_string(), format!("zds: {}: the output exists and is no folder", link.display()));
+        use std::os::unix::fs::PermissionsExt;
+        let plain = place.path().join("plain");
+        fs::create_dir(&plain).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&out), mode(&plain), "the mode of any new folder");
+        fs::remove_dir(plain).unwrap();
+        fs::remove_file(link).unwrap();
+    }
+    assert_eq!(names(place.path()), ["out"], "nothing is left beside it");
+}
+
+#[test]
+fn a_bad_file_leaves_the_target_as_it_was() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    let good = store("collections/a/meta/index.bin", b"good");
+    let bad = store("collections/a/meta/x", b"bad").with(|item| item.crc ^= 1);
+    let archive = open(build(&[good, bad])).unwrap();
+    for options in [UnpackOptions::default(), UnpackOptions::default().with_overwrite(Overwrite::Replace)] {
+        let error = unpack(&archive, &out, &options).unwrap_err();
+        let (found, said) = (crc32fast::hash(b"bad"), crc32fast::hash(b"bad") ^ 1);
+        let wanted = format!("the content's CRC-32 is {found:08x}, the directory says {said:08x}");
+        assert_eq!(error.to_string(), format!("zds: {wanted} (byte 62, key \"collections/a/meta/x\")"));
+        assert!(names(place.path()).is_empty());
+    }
+}
+
+#[test]
+fn strangers_are_told_and_hostile_ones_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    let mut items = vec![store("zds.json", b"{}"), store("notes.txt", b"hello"), store("__MACOSX/._zds.json", b"")];
+    items.extend((0..200).map(|number| store(&format!("other/{number}"), b"")));
+    let unpacked = unpack(&open(build(&items)).unwrap(), &out, &UnpackOptions::default()).unwrap();
+    assert_eq!((unpacked.files, unpacked.strangers, unpacked.stranger_names.len()), (1, 202, 100));
+    assert_eq!(unpacked.stranger_names[..2], ["notes.txt", "__MACOSX/._zds.json"]);
+    assert_eq!(files(&out).len(), 1);
+    fs::remove_dir_all(&out).unwrap();
+    for (name, why) in [
+        ("../x", "its name leads out of the tree by \"..\""),
+        ("collections/a/docs/../../../../x.json", "its name leads out of the tree by \"..\""),
+        ("/tmp/x", "its name is absolute"),
+        ("c:/x", "its name begins with a drive letter"),
+        ("collections\\a", "its name holds a backslash"),
+        ("collections/a/meta/x\0.jsonl", "its name holds a control character"),
+    ] {
+        let archive = open(build(&[store("zds.json", b"{}"), store(name, b"evil")])).unwrap();
+        let error = unpack(&archive, &out, &UnpackOptions::default()).unwrap_err();
+        let wanted = format!("zds: the archive is not unpacked: in an entry of it, {why} (byte 40, key {name:?})");
+        assert_eq!(error.to_string(), wanted);
+        assert!(names(place.path()).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_is_a_folder_too_is_an_error() {
+    let place = tempfile::tempdir().unwrap();
+    let archive = open(build(&[store("collections/a/meta", b"x"), store("collections/a/meta/x", b"y")])).unwrap();
+    let error = unpack(&archive, place.path().join("out"), &UnpackOptions::default()).unwrap_err();
+    assert!(error.to_string().starts_with("zds: cannot create a folder: "), "{error}");
+    assert!(names(place.path()).is_empty());
+}
+
+#[test]
+fn more_files_than_sixteen_bits_count() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("many.zds");
+    let mut writer = ArchiveWriter::create(&path, &WriteOptions::default()).unwrap();
+    for number in 0..70_000 {
+        let content = Source::from(format!("{{\"n\":{number}}}").into_bytes());
+        writer.add(&format!("collections/a/docs/{number}.json"), &content).unwrap();
+    }
+    writer.finish().unwrap();
+    let archive = Archive::open(&path, &OpenOptions::default()).unwrap();
+    assert_eq!(archive.documents("a").len(), 70_000);
+    for id in ["0", "65535", "65536", "69999"] {
+        assert_eq!(archive.document("a", id).unwrap().unwrap(), format!("{{\"n\":{id}}}"));
+    }
+}
+
+#[derive(Default)]
+struct Count(AtomicU64, AtomicU64);
+
+impl Progress for Count {
+    fn begin(&self, unit: Unit, total: Option<u64>) {
+        assert_eq!(unit, Unit::Bytes);
+        self.0.store(total.unwrap(), Ordering::Relaxed);
+    }
+
+    fn advance(&self, done: u64) {
+        self.1.fetch_add(done, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn progress_arrives_at_its_total() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, target) = (place.path().join("tree"), place.path().join("x.zds"));
+    tree(&root);
+    let check = |count: &Count, total: u64| {
+        assert_eq!((count.0.load(Ordering::Relaxed), count.1.load(Ordering::Relaxed)), (total, total));
+    };
+    let count = Arc::new(Count::default());
+    let options =
+        PackOptions::default().replacing("zds.json", Source::from(&b"12345"[..])).with_progress(count.clone());
+    pack(&root, &target, &options).unwrap();
+    check(&count, 42);
+    let archive = Archive::open(&target, &OpenOptions::default()).unwrap();
+    let count = Count::default();
+    archive.verify_with(Some(&count), &mut |_| ()).unwrap();
+    check(&count, 42);
+    let count = Arc::new(Count::default());
+    let options = UnpackOptions::default().with_progress(count.clone());
+    unpack(&archive, place.path().join("out"), &options).unwrap();
+    check(&count, 42);
+}

@@ -1,0 +1,6 @@
+//! Archives: what is read out of them, and what no archive can do.
+
+mod builder;
+mod folders;
+mod hostile;
+mod reading;

@@ -1,0 +1,255 @@
+use container_core::{Access, Bytes, ErrorKind, Limits, OpenOptions, Result, Source, testkit};
+use zdx::archive::Archive;
+
+use super::builder::{Item, build, build_at, deflate, store};
+
+pub(crate) fn open(bytes: impl Into<Vec<u8>>) -> Result<Archive> {
+    Archive::from_source(Source::from(bytes.into()), None, &OpenOptions::default())
+}
+
+fn small() -> Vec<Item> {
+    vec![
+        store("zds.json", b"{}"),
+        deflate("collections/b/meta/data.jsonl", b"{\"_id\":\"x\"}\n"),
+        store("collections/a/docs/z.json", b"{\"z\":1}"),
+        deflate("collections/a/docs/y-1.json", b"{\"y\":[1,1,1,1,1,1,1,1,1,1,1]}"),
+        store("collections/a/docs/y.json", b"{}"),
+        store("metadata/root_manifest.json", b"[]"),
+    ]
+}
+
+fn whole(archive: &Archive, path: &str) -> Option<Bytes> {
+    archive.file(path).unwrap().map(|source| source.read(0..source.len()).unwrap())
+}
+
+/// Every file of it, read out.
+fn all(source: Source) -> Result<Vec<(String, Bytes)>> {
+    let archive = Archive::from_source(source, None, &OpenOptions::default())?;
+    let read = |path: &str| {
+        let source = archive.file(path)?.unwrap();
+        Ok((path.to_owned(), source.read(0..source.len())?))
+    };
+    archive.files().map(read).collect()
+}
+
+#[test]
+fn files_documents_and_collections() {
+    let archive = open(build(&small())).unwrap();
+    assert_eq!((archive.len(), archive.is_empty(), archive.root()), (6, false, ""));
+    assert_eq!(archive.collections(), ["a", "b"]);
+    assert!(archive.contains("zds.json") && !archive.contains("zds.jso") && !archive.contains("collections/a"));
+    assert_eq!(whole(&archive, "zds.json").unwrap(), "{}");
+    assert_eq!(archive.size("collections/b/meta/data.jsonl"), Some(12));
+    for _ in 0..2 {
+        assert_eq!(whole(&archive, "collections/b/meta/data.jsonl").unwrap(), "{\"_id\":\"x\"}\n");
+    }
+    assert!(archive.file("collections/b/meta/none").unwrap().is_none());
+    // The order is that of the files' names, "y-1.json" before "y.json".
+    assert_eq!(archive.documents("a").collect::<Vec<_>>(), ["y-1", "y", "z"]);
+    assert_eq!(archive.documents("a").nth(2), Some("z"));
+    assert_eq!(archive.documents("a").nth(3), None);
+    assert_eq!(archive.documents("a").len(), 3);
+    assert_eq!(archive.documents("b").len() + archive.documents("none").len() + archive.documents("a/docs/x").len(), 0);
+    assert_eq!(archive.document("a", "z").unwrap().unwrap(), "{\"z\":1}");
+    assert_eq!(archive.document("a", "y-1").unwrap().unwrap(), "{\"y\":[1,1,1,1,1,1,1,1,1,1,1]}");
+    assert!(archive.document("a", "x").unwrap().is_none());
+    assert_eq!(archive.strangers().count(), 0);
+    fn shared<T: Send + Sync + Clone + 'static>(_: &T) {}
+    shared(&archive);
+}
+
+#[test]
+fn every_way_in_agrees() {
+    testkit::every_source_agrees(&build(&small()), all);
+    testkit::every_source_agrees(b"no archive at all", all);
+    testkit::every_source_agrees(&build(&small().into_iter().rev().collect::<Vec<_>>()), all);
+}
+
+#[test]
+fn what_is_stored_is_not_copied() {
+    let bytes = Bytes::from(build(&small()));
+    let archive = Archive::from_source(Source::from(bytes.clone()), None, &OpenOptions::default()).unwrap();
+    let file = archive.file("zds.json").unwrap().unwrap();
+    let here = file.as_slice().unwrap().as_ptr_range();
+    assert!(bytes.as_ptr_range().start < here.start && here.end < bytes.as_ptr_range().end);
+    let content = archive.file("collections/b/meta/data.jsonl").unwrap().unwrap();
+    let again = archive.clone().file("collections/b/meta/data.jsonl").unwrap().unwrap();
+    assert_eq!(content.as_slice().unwrap().as_ptr(), again.as_slice().unwrap().as_ptr(), "inflated once");
+}
+
+#[test]
+fn the_tree_may_stand_in_one_folder() {
+    for folder in ["x/", "./", "my data/"] {
+        let mut items = vec![store(folder, b""), store(&format!("{folder}collections/"), b"")];
+        items.extend(
+            small().into_iter().map(|item| item.with(|item| item.name = [folder.as_bytes(), &item.name].concat())),
+        );
+        items.push(store(&format!("{folder}collections/empty/"), b""));
+        items.push(store("readme.txt", b"hello"));
+        items.push(store(&format!("{folder}notes.txt"), b"hello"));
+        items.push(store(&format!("__MACOSX/{folder}collections/a/._docs"), b""));
+        items.push(store(&format!("{folder}collections/a/docs/no id.json"), b""));
+        items.push(store("\u{1}", b"").with(|item| item.name = b"\xff.txt".to_vec()));
+        let archive = open(build(&items)).unwrap();
+        assert_eq!(archive.root(), folder);
+        assert_eq!(archive.len(), 6);
+        assert_eq!(archive.collections(), ["a", "b", "empty"]);
+        assert_eq!(archive.document("a", "y").unwrap().unwrap(), "{}");
+        let strangers: Vec<_> = archive.strangers().map(|stranger| (stranger.name, stranger.why)).collect();
+        assert_eq!(
+            strangers,
+            [
+                ("readme.txt", "it stands outside the tree"),
+                (&*format!("{folder}notes.txt"), "its name is no path of the format"),
+                (&*format!("__MACOSX/{folder}collections/a/._docs"), "it is what a system leaves beside files"),
+                (
+                    &*format!("{folder}collections/a/docs/no id.json"),
+                    "its name is no document's: \"<id>.json\" is expected in docs/"
+                ),
+                ("\\xff.txt", "its name is not UTF-8"),
+            ]
+        );
+    }
+}
+
+#[test]
+fn two_trees_or_none_are_an_error() {
+    let two = build(&[store("a/collections/x/meta/data.jsonl", b""), store("b/zds.json", b"")]);
+    let error = open(two).unwrap_err();
+    assert_eq!(error.to_string(), "zds: two folders of the archive have collections: \"a/\" and \"b/\" (byte 0)");
+    let error = open(build(&[store("a/b/collections/x/meta/data.jsonl", b"")])).unwrap_err();
+    let none = "zds: the archive has neither collections/ nor zds.json, at its root or in one folder there (byte 0)";
+    assert_eq!(error.to_string(), none);
+    // The root wins, and nothing at all is a store without collections.
+    let archive = open(build(&[store("a/zds.json", b""), store("zds.json", b"1")])).unwrap();
+    assert_eq!((archive.root(), archive.strangers().count()), ("", 1));
+    assert!(open(build(&[])).unwrap().collections().is_empty());
+}
+
+#[test]
+fn a_prefix_is_borne() {
+    let bytes = [b"#!/bin/sh\n".as_slice(), &build(&small())].concat();
+    let archive = open(bytes).unwrap();
+    assert_eq!(whole(&archive, "metadata/root_manifest.json").unwrap(), "[]");
+    assert_eq!(archive.document("a", "z").unwrap().unwrap(), "{\"z\":1}");
+}
+
+#[test]
+fn what_is_large_goes_into_a_temporary_file_and_documents_have_a_limit() {
+    let content = b"0123456789".repeat(100_000);
+    let bytes =
+        build(&[deflate("collections/a/meta/data.jsonl", &content), deflate("collections/a/docs/x.json", &content)]);
+    // How far the first entry reaches is the compressor's.
+    let second = memchr::memmem::rfind(&bytes, b"PK\x03\x04").unwrap();
+    let options = OpenOptions::default().with_limits(Limits::default().with_block_bytes(999_999));
+    for access in [Access::Auto, Access::Positional] {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        std::io::Write::write_all(&mut file, &bytes).unwrap();
+        let archive = Archive::open(file.path(), &options.with_access(access)).unwrap();
+        assert!(whole(&archive, "collections/a/meta/data.jsonl").unwrap() == content);
+        let error = archive.document("a", "x").unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { asked: 1_000_000, limit: 999_999 }));
+        let file = file.path().display();
+        let wanted = format!(
+            "the document's size 1000000 exceeds the limit 999999 (byte {second}, key \"collections/a/docs/x.json\")"
+        );
+        assert_eq!(error.to_string(), format!("zds: {file}: {wanted}"));
+    }
+}
+
+#[test]
+fn the_directory_may_have_another_order_than_the_files() {
+    let (places, bytes) = build_at(&small());
+    let mut items: Vec<_> = small().into_iter().zip(places).collect();
+    let data = bytes;
+    items.reverse();
+    // The same files, named by a directory that goes backwards.
+    let ghosts: Vec<_> = items
+        .into_iter()
+        .map(|(item, place)| {
+            item.with(|item| {
+                item.packed = Some(item.data.len() as u64);
+                item.offset = Some(place);
+                item.ghost = true;
+            })
+        })
+        .collect();
+    let start = u32::from_le_bytes(data[data.len() - 6..data.len() - 2].try_into().unwrap());
+    let mut turned = data[..start as usize].to_vec();
+    let mut rest = build(&ghosts);
+    let end = rest.len();
+    rest[end - 6..end - 2].copy_from_slice(&start.to_le_bytes());
+    turned.extend(rest);
+    assert_eq!(all(Source::from(turned)).unwrap(), all(Source::from(data)).unwrap());
+}
+
+#[test]
+fn files_are_found_whatever_order_the_directory_has() {
+    // Names that begin alike, that are alike in their first eight bytes, and some of other folders between them.
+    let mut paths: Vec<String> = (0..300)
+        .flat_map(|number| {
+            [format!("collections/a/docs/doc-0123456789-{number}.json"), format!("collections/a/docs/d{number}-x.json")]
+        })
+        .collect();
+    for path in
+        ["zds.json", "collections/a/doc/x", "collections/a/docs-b/x", "collections/a/meta/x", "collections/\u{e9}/x"]
+    {
+        paths.push(path.to_owned());
+    }
+    let mut sorted = paths.clone();
+    sorted.sort();
+    for step in [1, 7, 604] {
+        let items: Vec<_> = (0..paths.len()).map(|number| &paths[number * step % paths.len()]).collect();
+        let items: Vec<_> = items.into_iter().map(|path| store(path, path.as_bytes())).collect();
+        let archive = open(build(&items)).unwrap();
+        assert!(archive.files().eq(sorted.iter()), "{step}");
+        for path in &sorted {
+            assert_eq!(whole(&archive, path).unwrap(), path);
+        }
+        let twice: Vec<_> = items.iter().cloned().chain([items[step].clone()]).collect();
+        let error = open(build(&twice)).unwrap_err().to_string();
+        assert!(error.starts_with("zds: two entries have one name: they begin at byte "), "{error}");
+        let name = String::from_utf8(items[step].name.clone()).unwrap();
+        assert!(error.ends_with(&format!("key {name:?})")), "{error} {name}");
+    }
+}
+
+#[test]
+fn what_is_kept_in_memory_has_an_end() {
+    // 60 MiB each: the first four are held in memory, the others in temporary files, and all read the same.
+    let content = vec![b'x'; 60 << 20];
+    let one = deflate("collections/a/meta/0", &content);
+    let named = |number: usize| one.clone().with(|item| item.name = format!("collections/a/meta/{number}").into());
+    let archive = open(build(&(0..6).map(named).collect::<Vec<_>>())).unwrap();
+    for _ in 0..2 {
+        for path in archive.files() {
+            let file = archive.file(path).unwrap().unwrap();
+            assert_eq!(file.len(), content.len() as u64);
+            assert!(file.read(0..file.len()).unwrap() == content, "{path}");
+        }
+    }
+}
+
+#[test]
+fn sizes_may_stand_behind_the_data() {
+    // As a writer to a pipe leaves it: nothing in front, sixteen bytes behind.
+    let mut items = Vec::new();
+    for item in [store("collections/a/docs/x.json", b"{}"), deflate("collections/a/docs/y.json", b"[1,1,1,1,1,1]")] {
+        items.push(item.with(|item| item.flags = 8));
+    }
+    let (places, bytes) = build_at(&items);
+    let mut streamed = bytes.clone();
+    for place in places {
+        streamed[place as usize + 14..place as usize + 26].fill(0);
+    }
+    let archive = open(streamed.clone()).unwrap();
+    assert_eq!(archive.document("a", "y").unwrap().unwrap(), "[1,1,1,1,1,1]");
+    archive.verify(&mut |finding| panic!("{}", finding.error)).unwrap();
+    // Without the flag zeros are a lie.
+    for place in [0, 57] {
+        streamed[place + 6] = 0;
+    }
+    let mut found = 0;
+    open(streamed).unwrap().verify(&mut |_| found += 1).unwrap();
+    assert_eq!(found, 2);
+}

@@ -1,0 +1,95 @@
+//! Journals that lie.
+
+use super::{Made, ids, walk};
+
+/// 18 bytes each.
+const DATA: &[u8] = b"{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":2}\n{\"_id\":\"c\",\"n\":3}\n";
+
+/// A journal that belongs to the index of `a`.
+fn with_journal(data_bytes: u64, lines: &str) -> Made {
+    with(DATA, data_bytes, lines)
+}
+
+fn with(data: &[u8], data_bytes: u64, lines: &str) -> Made {
+    let made = Made::new(data);
+    let index = made.index(&[(b"a", 0, 18)]);
+    let (bytes, crc32) = (index.len(), crc32fast::hash(&index));
+    let head = format!(
+        "{{\"version\":1,\"index\":{{\"bytes\":{bytes},\"crc32\":{crc32}}},\"data_bytes\":{data_bytes}}}\n{lines}"
+    );
+    made.put("wharf.journal", head.as_bytes());
+    made
+}
+
+fn found(made: &Made) -> Vec<String> {
+    let mut all: Vec<Vec<String>> = made.each().iter().map(ids).collect();
+    let first = all.remove(0);
+    assert!(all.iter().all(|other| *other == first));
+    first
+}
+
+#[test]
+fn an_end_of_data_that_is_none() {
+    // As it should be.
+    assert_eq!(found(&with_journal(18, "")), ["a", "b", "c"]);
+    // Behind the end nothing was appended.
+    for end in [55, 1 << 40, u64::MAX] {
+        assert_eq!(found(&with_journal(end, "")), ["a"]);
+    }
+    // In the middle of a line: what is left of it is no document.
+    let made = with_journal(20, "");
+    assert_eq!(found(&made), ["a", "c"]);
+    assert_eq!(
+        made.notes(),
+        [
+            "a writer is at work or was interrupted: 1 document found that it appended since the index was written",
+            "1 line passed over that hold no document, first: '_' stands where an object (\"{\") is expected (byte 20, line 2)",
+        ]
+    );
+}
+
+#[test]
+fn the_middle_of_a_line_that_looks_like_one() {
+    let data = b"{\"_id\":\"a\",\"n\":1}\n{\"x\":{\"_id\":\"in\"},\"_id\":\"b\"}\n";
+    let made = with(data, 23, "");
+    assert_eq!(&data[23..35], b"{\"_id\":\"in\"}");
+    for collection in made.each() {
+        assert!(collection.get("b").unwrap().is_none());
+        let walked = walk(&collection);
+        assert!(walked == (1, String::new()) || walked.1.contains("it does not begin where a line does"), "{walked:?}");
+        if let Some(found) = collection.get("in").transpose() {
+            let error = found.unwrap_err().to_string();
+            assert!(error.contains("it does not begin where a line does (byte 23, key \"in\")"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn deletions_of_nobody_and_of_all() {
+    let unknown = "{\"delete\":\"nobody\",\"data_bytes\":18446744073709551615}\n";
+    assert_eq!(found(&with_journal(18, unknown)), ["a", "b", "c"]);
+    let all = "{\"delete\":\"a\",\"data_bytes\":18}\n{\"delete\":\"b\",\"data_bytes\":54}\n{\"delete\":\"c\",\"data_bytes\":54}\n";
+    assert_eq!(found(&with_journal(18, all)), [""; 0]);
+    // One of data that are not there was not yet.
+    assert_eq!(found(&with_journal(18, "{\"delete\":\"c\",\"data_bytes\":55}\n")), ["a", "b", "c"]);
+    // In front of its line: that was put back.
+    assert_eq!(found(&with_journal(18, "{\"delete\":\"b\",\"data_bytes\":18}\n")), ["a", "b", "c"]);
+    // One that was not written whole was promised to nobody.
+    assert_eq!(found(&with_journal(18, "{\"delete\":\"a\",\"data_bytes\":18}")), ["a", "b", "c"]);
+    let many = "{\"delete\":\"a\",\"data_bytes\":18}\n".repeat(100_000);
+    assert_eq!(found(&with_journal(18, &many)), ["b", "c"]);
+}
+
+#[test]
+fn what_is_no_journal_says_nothing() {
+    for bytes in
+        ["", "\n", "x\n", "{\"version\":2,\"index\":null,\"data_bytes\":0}\n", "{\"version\":1}\n", "\u{0}\u{1}\n[["]
+    {
+        let made = with_journal(18, "");
+        made.put("wharf.journal", bytes.as_bytes());
+        assert_eq!(found(&made), ["a"], "{bytes:?}");
+    }
+    let deep = "[".repeat(1_000_000) + "\n";
+    let made = with_journal(18, &deep);
+    assert_eq!(found(&made), ["a"]);
+}

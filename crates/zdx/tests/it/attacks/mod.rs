@@ -1,0 +1,92 @@
+//! Stores of somebody who means harm, or of a program that means well, each with exactly what is said of it.
+
+#[cfg(unix)]
+mod files;
+mod index;
+mod journal;
+mod json;
+mod many;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use container_core::{Access, OpenOptions};
+use zdx::wire::index::{Entry, head, put};
+use zdx::{Collection, Store};
+
+/// A store of one collection, `c`, made by hand.
+pub(crate) struct Made {
+    folder: tempfile::TempDir,
+    /// For the archive of it.
+    beside: tempfile::TempDir,
+}
+
+impl Made {
+    pub(crate) fn new(data: &[u8]) -> Self {
+        let made = Self { folder: tempfile::tempdir().unwrap(), beside: tempfile::tempdir().unwrap() };
+        fs::create_dir_all(made.meta()).unwrap();
+        fs::write(made.meta().join("data.jsonl"), data).unwrap();
+        made
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn meta(&self) -> PathBuf {
+        self.root().join("collections/c/meta")
+    }
+
+    pub(crate) fn put(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.meta().join(name), bytes).unwrap();
+    }
+
+    pub(crate) fn index(&self, entries: &[(&[u8], u64, u32)]) -> Vec<u8> {
+        let mut bytes = head(entries.len() as u64).to_vec();
+        for (id, offset, length) in entries {
+            put(&Entry { id, offset: *offset, length: *length }, &mut bytes).unwrap();
+        }
+        self.put("index.bin", &bytes);
+        bytes
+    }
+
+    pub(crate) fn open(&self) -> Collection {
+        Store::open(self.root()).unwrap().collection("c").unwrap()
+    }
+
+    /// The collection as a file in memory or mapped, by positional reads, and once more by each, out of an archive.
+    pub(crate) fn each(&self) -> Vec<Collection> {
+        let packed = self.beside.path().join("packed.zds");
+        let _ = fs::remove_file(&packed);
+        zdx::archive::pack(self.root(), &packed, &zdx::archive::PackOptions::default()).unwrap();
+        let mut all = Vec::new();
+        for path in [self.root(), &packed] {
+            for access in [Access::Auto, Access::Positional] {
+                let store = Store::open_with(path, OpenOptions::default().with_access(access)).unwrap();
+                all.push(store.collection("c").unwrap());
+            }
+        }
+        all
+    }
+
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.open().condition().unwrap().notes()
+    }
+}
+
+/// The ids of a collection, in order.
+pub(crate) fn ids(collection: &Collection) -> Vec<String> {
+    collection.ids().unwrap().map(str::to_owned).collect()
+}
+
+/// What a walk over all documents ends with, and how many came before.
+pub(crate) fn walk(collection: &Collection) -> (usize, String) {
+    let mut count = 0;
+    for document in collection.documents().unwrap() {
+        match document {
+            Ok(_) => count += 1,
+            Err(error) => return (count, error.to_string()),
+        }
+    }
+    (count, String::new())
+}

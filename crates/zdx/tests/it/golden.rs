@@ -1,0 +1,121 @@
+//! The stores that the reference wrote, against what it read in them itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+use zdx::{Collection, Document, Options, Store};
+
+/// A line of `NAME.expected.jsonl`.
+#[derive(Deserialize)]
+struct Expected {
+    collection: String,
+    id: String,
+    /// Without its `_id`, where it has a line.
+    document: Value,
+    line: Option<String>,
+    position: Option<u64>,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/zds")
+}
+
+fn expected(name: &str) -> BTreeMap<String, Vec<Expected>> {
+    let text = fs::read_to_string(folder().join(format!("{name}.expected.jsonl"))).unwrap();
+    let mut found: BTreeMap<String, Vec<Expected>> = BTreeMap::new();
+    for line in text.lines() {
+        let line: Expected = serde_json::from_str(line).unwrap();
+        found.entry(line.collection.clone()).or_default().push(line);
+    }
+    found
+}
+
+fn without_id(mut value: Value) -> Value {
+    if let Some(object) = value.as_object_mut() {
+        object.remove("_id");
+    }
+    value
+}
+
+/// Holds a document against what the reference read.
+fn check(expected: &Expected, document: &Document<'_>) {
+    let id = &expected.id;
+    assert_eq!(document.id(), id);
+    match &expected.line {
+        Some(line) => {
+            // The reference takes CR for a part of the line.
+            assert_eq!(String::from_utf8_lossy(document.bytes()), line.trim_end_matches('\r'), "{id}");
+            assert_eq!(without_id(document.value().unwrap()), expected.document, "{id}");
+        }
+        None => assert_eq!(document.decode::<Value>().unwrap(), expected.document, "{id}"),
+    }
+}
+
+/// Every document of a collection, by every way, and how many there are.
+fn check_collection(collection: &Collection, expected: &[Expected]) -> usize {
+    // Where a line and a file have one id, the line is what is read.
+    let with_line: BTreeSet<&str> =
+        expected.iter().filter(|one| one.line.is_some()).map(|one| one.id.as_str()).collect();
+    let wanted: BTreeMap<&str, &Expected> = expected
+        .iter()
+        .filter(|one| one.line.is_some() || !with_line.contains(one.id.as_str()))
+        .map(|one| (one.id.as_str(), one))
+        .collect();
+    let walked: Vec<_> = collection.documents().unwrap().map(Result::unwrap).collect();
+    let ids: BTreeSet<&str> = walked.iter().map(Document::id).collect();
+    assert_eq!(ids, wanted.keys().copied().collect(), "{}", collection.name());
+    assert_eq!(walked.len(), ids.len());
+    walked.iter().for_each(|document| check(wanted[document.id()], document));
+    for (id, one) in &wanted {
+        match collection.get(id) {
+            Ok(document) => check(one, &document.unwrap()),
+            // A line that the reference filed under another id than its own; it goes by the index alone.
+            Err(error) => {
+                assert!(
+                    one.line.as_deref().is_some_and(|line| !line.contains(&format!("\"_id\":\"{id}\""))),
+                    "{error}"
+                );
+            }
+        }
+    }
+    // Files come in the reference's order, behind the lines.
+    let mut files: Vec<_> = wanted.values().filter(|one| one.line.is_none()).collect();
+    files.sort_by_key(|one| one.position);
+    assert!(files.iter().map(|one| one.id.as_str()).eq(walked.iter().skip(with_line.len()).map(Document::id)));
+    walked.len()
+}
+
+fn check_store(path: &Path, name: &str, options: Options) -> usize {
+    let store = Store::open_with(path, options).unwrap();
+    let mut count = 0;
+    let mut expected = expected(name);
+    for collection in store.names().unwrap() {
+        let wanted = expected.remove(&collection).unwrap_or_default();
+        count += check_collection(&store.collection(&collection).unwrap(), &wanted);
+    }
+    assert!(expected.is_empty(), "{:?}", expected.keys());
+    count
+}
+
+#[test]
+fn every_store_is_read_as_the_reference_reads_it() {
+    let (mut stores, mut documents) = (0, 0);
+    for entry in fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let name = match name.strip_suffix(".zds") {
+            Some(name) => name,
+            None if path.is_dir() => name,
+            None => continue,
+        };
+        for access in [container_core::Access::Auto, container_core::Access::Positional] {
+            println!("{name}");
+            documents += check_store(&path, name, Options::default().with_access(access));
+        }
+        stores += 1;
+    }
+    assert_eq!((stores, documents), (27, 2 * 968));
+}

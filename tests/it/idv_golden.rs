@@ -1,0 +1,44 @@
+//! Every golden IDV file holds the values that ML.NET reads in it.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use idv::{Options, Reader};
+use wharf_tests::idv_canonical;
+
+fn golden() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/idv");
+    let mut files: Vec<_> = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "idv"))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_value_is_what_mlnet_reads() {
+    let mut values = 0;
+    for path in golden() {
+        let expected = BufReader::new(File::open(path.with_extension("expected.jsonl")).unwrap());
+        let reader = Reader::open(&path).unwrap();
+        match idv_canonical::compare(&reader, expected) {
+            Ok(equal) => values += equal,
+            Err(error) => panic!("{}: {error}", path.display()),
+        }
+    }
+    assert_eq!((golden().len(), values), (64, 26_377));
+}
+
+#[test]
+fn every_way_to_open_reads_the_same() {
+    for path in golden() {
+        let schema = |access| {
+            let reader = Reader::open_with(&path, Options::default().with_access(access)).unwrap();
+            idv_canonical::schema(&reader).unwrap()
+        };
+        assert_eq!(schema(container_core::Access::Mapped), schema(container_core::Access::Positional));
+    }
+}
