@@ -3,12 +3,15 @@
 mod bench;
 mod ci;
 mod docs;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod faults;
 mod features;
 mod fuzz;
 mod golden;
 mod interop;
 mod mlnet;
 mod python;
+mod random;
 mod registry;
 mod shell;
 mod zippy;
@@ -33,6 +36,9 @@ enum Chore {
     Golden(golden::Options),
     /// Runs the fuzz targets
     Fuzz(fuzz::Options),
+    /// Runs every command that writes with kills and faults at each of its system calls
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    Faults(faults::Options),
     /// Measures beside the references and rivals, and says which targets are met
     Bench(bench::Options),
     /// Builds the documentation, and runs the commands that the pages show
@@ -46,6 +52,8 @@ fn main() -> ExitCode {
         Chore::Interop(options) => interop::run(&options),
         Chore::Golden(options) => golden::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        Chore::Faults(options) => faults::run(&options),
         Chore::Bench(options) => bench::run(&options),
         Chore::Docs(options) => docs::run(&options),
         Chore::Ci(options) => ci::run(&options),

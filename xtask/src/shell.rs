@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// The root of the workspace.
 pub(crate) fn root() -> &'static Path {
@@ -76,6 +77,27 @@ pub(crate) fn shown(command: &Command) -> String {
 
 fn not_started(command: &Command, error: &std::io::Error) -> String {
     format!("cannot start `{}`: {error}", shown(command))
+}
+
+/// Builds the command `wharf` for the chores that start it many times, and returns where it is.
+pub(crate) fn build_wharf() -> Result<PathBuf, String> {
+    let mut build = cargo(["build", "--quiet", "--release", "--package", "wharf", "--bin", "wharf"]);
+    // Started often and not measured: a short build matters more than the last percent of speed.
+    for (name, value) in [("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")] {
+        if std::env::var_os(name).is_none() {
+            build.env(name, value);
+        }
+    }
+    run(build)?;
+    Ok(target()?.join("release").join(format!("wharf{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// A temporary directory for many small files: in memory where the system has such a place.
+pub(crate) fn fast_directory() -> Result<TempDir, String> {
+    let memory = Path::new("/dev/shm");
+    let beside = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    let made = tempfile::Builder::new().prefix("xtask-").tempdir_in(&beside).or_else(|_| tempfile::tempdir());
+    made.map_err(|error| format!("cannot make a temporary directory: {error}"))
 }
 
 /// The entries of a directory, sorted by name.

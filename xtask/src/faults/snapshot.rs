@@ -1,0 +1,100 @@
+//! What is in a folder: taken, restored, compared.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::shell;
+
+/// One entry of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Entry {
+    Folder,
+    File(Vec<u8>),
+    Link(PathBuf),
+}
+
+/// All entries below a folder, by their paths from there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Snapshot(pub(super) BTreeMap<String, Entry>);
+
+impl Snapshot {
+    /// Everything that is below the folder now.
+    pub(super) fn take(folder: &Path) -> Result<Self, String> {
+        let mut entries = BTreeMap::new();
+        let mut open = vec![(folder.to_owned(), String::new())];
+        while let Some((folder, before)) = open.pop() {
+            for path in shell::entries(&folder)? {
+                let name = format!("{before}{}", shell::file_name(&path));
+                let failed = |error| format!("cannot read {}: {error}", path.display());
+                let kind = fs::symlink_metadata(&path).map_err(failed)?;
+                let entry = if kind.is_symlink() {
+                    Entry::Link(fs::read_link(&path).map_err(failed)?)
+                } else if kind.is_dir() {
+                    open.push((path.clone(), format!("{name}/")));
+                    Entry::Folder
+                } else {
+                    Entry::File(fs::read(&path).map_err(failed)?)
+                };
+                entries.insert(name, entry);
+            }
+        }
+        Ok(Self(entries))
+    }
+
+    /// Makes the folder hold these entries and nothing else.
+    pub(super) fn restore(&self, folder: &Path) -> Result<(), String> {
+        shell::empty_directory(folder)?;
+        for (name, entry) in &self.0 {
+            let path = folder.join(name);
+            let failed = |error| format!("cannot write {}: {error}", path.display());
+            match entry {
+                Entry::Folder => fs::create_dir(&path).map_err(failed)?,
+                Entry::File(bytes) => fs::write(&path, bytes).map_err(failed)?,
+                Entry::Link(to) => std::os::unix::fs::symlink(to, &path).map_err(failed)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The entries whose paths pass.
+    pub(super) fn only(&self, passes: impl Fn(&str) -> bool) -> Self {
+        Self(self.0.iter().filter(|(name, _)| passes(name)).map(|(name, entry)| (name.clone(), entry.clone())).collect())
+    }
+
+    /// The paths that only one of both has, or that differ.
+    pub(super) fn difference(&self, other: &Self) -> Vec<String> {
+        let changed = self.0.iter().filter(|(name, entry)| other.0.get(*name) != Some(entry)).map(|(name, _)| name);
+        let added = other.0.keys().filter(|name| !self.0.contains_key(*name));
+        changed.chain(added).cloned().collect()
+    }
+}
+
+/// Whether a path is that of a temporary file of the command, or lies in a temporary folder.
+pub(super) fn is_temporary(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with(".wharf-") || part.starts_with(".tmp") || part.ends_with(".tmp"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_is_restored() {
+        let folder = tempfile::tempdir().unwrap();
+        let entries = [
+            ("a", Entry::Folder),
+            ("a/b", Entry::File(b"text".to_vec())),
+            ("c", Entry::Link("a/b".into())),
+        ];
+        let snapshot = Snapshot(entries.into_iter().map(|(name, entry)| (name.to_owned(), entry)).collect());
+        snapshot.restore(folder.path()).unwrap();
+        let taken = Snapshot::take(folder.path()).unwrap();
+        assert_eq!(taken, snapshot);
+        fs::write(folder.path().join("a/b"), "other").unwrap();
+        fs::write(folder.path().join("a/.wharf-1.tmp"), "").unwrap();
+        let now = Snapshot::take(folder.path()).unwrap();
+        assert_eq!(snapshot.difference(&now), ["a/b", "a/.wharf-1.tmp"]);
+        assert!(is_temporary("a/.wharf-1.tmp") && is_temporary(".wharf-2/x") && !is_temporary("a/b"));
+    }
+}
