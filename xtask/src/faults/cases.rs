@@ -13,6 +13,8 @@ use crate::shell;
 pub(super) enum Shape {
     /// One file, which is replaced whole: its bytes are the old or the new ones.
     File,
+    /// A store in one file: the time stands in it, so what can be read counts.
+    Archive,
     /// A datadings data file with its index files: what can be read counts.
     Set,
     /// A store, a folder: what can be read counts.
@@ -31,7 +33,7 @@ impl Output {
     pub(super) fn has(&self, file: &str) -> bool {
         let rest = file.strip_prefix(self.path.as_str());
         rest.is_some_and(|rest| match self.shape {
-            Shape::File => rest.is_empty(),
+            Shape::File | Shape::Archive => rest.is_empty(),
             Shape::Set => rest.is_empty() || rest.starts_with('.'),
             Shape::Store => rest.is_empty() || rest.starts_with('/'),
         })
@@ -64,7 +66,7 @@ const WRITERS: [Writer; 39] = [
     ("convert-ds", &["a.csv"], "convert a.csv out.ds", "out.ds", Shape::File, "b.ds"),
     ("convert-netcdf", &["a.ds"], "convert a.ds out.nc", "out.nc", Shape::File, "b.ds"),
     ("convert-datadings", &["a.csv"], "convert a.csv out.msgpack", "out.msgpack", Shape::Set, "b.msgpack"),
-    ("convert-zds-archive", &["a.csv"], "convert a.csv out.zds", "out.zds", Shape::File, "b.zds"),
+    ("convert-zds-archive", &["a.csv"], "convert a.csv out.zds", "out.zds", Shape::Archive, "b.zds"),
     ("convert-zds-folder", &["a.csv"], "convert a.csv out.d --to zds", "out.d", Shape::Store, "b.d"),
     ("convert-idv-idv", &["a.idv"], "convert a.idv out.idv", "out.idv", Shape::File, "b.idv"),
     ("convert-idv-ds", &["a.idv"], "convert a.idv out.ds", "out.ds", Shape::File, "b.ds"),
@@ -78,7 +80,7 @@ const WRITERS: [Writer; 39] = [
     ("merge-ds", &["a.ds", "b.ds"], "merge a.ds b.ds -o out.ds --dim row", "out.ds", Shape::File, "b.ds"),
     ("merge-datadings", &["a.msgpack", "b.msgpack"], "merge a.msgpack b.msgpack -o out.msgpack", "out.msgpack", Shape::Set, "b.msgpack"),
     ("merge-zds-folder", &["a.d", "b.d"], "merge a.d b.d -o out.d", "out.d", Shape::Store, "b.d"),
-    ("merge-zds-archive", &["a.zds", "b.zds"], "merge a.zds b.zds -o out.zds", "out.zds", Shape::File, "b.zds"),
+    ("merge-zds-archive", &["a.zds", "b.zds"], "merge a.zds b.zds -o out.zds", "out.zds", Shape::Archive, "b.zds"),
     ("sample-datadings", &["a.msgpack"], "sample a.msgpack out.msgpack -n 9 --seed 1", "out.msgpack", Shape::Set, "b.msgpack"),
     ("sample-zds", &["a.d"], "sample a.d out.d -n 9 --seed 1", "out.d", Shape::Store, "b.d"),
     ("shuffle-datadings", &["a.msgpack"], "shuffle a.msgpack out.msgpack --seed 1", "out.msgpack", Shape::Set, "b.msgpack"),
@@ -87,8 +89,8 @@ const WRITERS: [Writer; 39] = [
     ("recover-idv", &["torn.idv", "a.idv"], "recover torn.idv out.idv --schema a.idv", "out.idv", Shape::File, "b.idv"),
     ("recover-datadings", &["torn.msgpack"], "recover torn.msgpack out.msgpack", "out.msgpack", Shape::Set, "b.msgpack"),
     ("recover-zds", &["torn.d"], "recover torn.d out.d", "out.d", Shape::Store, "b.d"),
-    ("pack", &["a.d"], "pack a.d out.zds", "out.zds", Shape::File, "b.zds"),
-    ("pack-deflate", &["a.d"], "pack a.d out.zds --compression deflate", "out.zds", Shape::File, "b.zds"),
+    ("pack", &["a.d"], "pack a.d out.zds", "out.zds", Shape::Archive, "b.zds"),
+    ("pack-deflate", &["a.d"], "pack a.d out.zds --compression deflate", "out.zds", Shape::Archive, "b.zds"),
     ("unpack", &["a.zds"], "unpack a.zds out.d", "out.d", Shape::Store, "b.d"),
     ("set", &["a.ds"], "set a.ds @title=new species@units=K -o out.ds", "out.ds", Shape::File, "b.ds"),
     ("set-create", &[], "set out.ds x=[1,2,3] --dims time --create", "out.ds", Shape::File, "b.ds"),
@@ -220,7 +222,7 @@ fn materials(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
     put("new.jsonl", "{\"_id\":\"0000000004\",\"x\":1}\n{\"_id\":\"0000000007\",\"x\":2}\n{\"_id\":\"new\",\"x\":3}\n")?;
     put("one.json", "{\n  \"x\": [1, 2, 3]\n}\n")?;
     // More than a writer keeps in memory: some of it is in the files before the end.
-    let many = (0..3000).map(|id| format!("{{\"_id\":\"{id:010}\",\"text\":\"{}\"}}\n", "many ".repeat(20)));
+    let many = (0..5000).map(|id| format!("{{\"_id\":\"{id:010}\",\"text\":\"{}\"}}\n", "many ".repeat(40)));
     put("many.jsonl", &many.collect::<String>())?;
     shell::make_directory(&folder.join("tree/oak"))?;
     shell::make_directory(&folder.join("tree/elm"))?;

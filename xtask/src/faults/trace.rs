@@ -27,6 +27,8 @@ pub(super) enum Kind {
     Allocate,
     /// Makes data durable.
     Sync,
+    /// Makes names durable. Some file systems cannot.
+    SyncFolder,
     /// Frees room, or changes a mode.
     Release,
     /// Ends the process.
@@ -292,6 +294,12 @@ fn describe(process: pid_t, thread: pid_t, registers: &libc::user_regs_struct) -
         | libc::SYS_chmod
         | libc::SYS_creat
         | libc::SYS_truncate => vec![path(registers.rdi)],
+        libc::SYS_fsync | libc::SYS_fdatasync => {
+            if fs::metadata(format!("/proc/{process}/fd/{}", registers.rdi)).is_ok_and(|file| file.is_dir()) {
+                kind = Kind::SyncFolder;
+            }
+            vec![open_file(registers.rdi)?]
+        }
         libc::SYS_exit_group => Vec::new(),
         libc::SYS_copy_file_range => vec![open_file(registers.rdx)?],
         _ => vec![open_file(registers.rdi)?],
