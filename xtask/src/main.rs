@@ -10,6 +10,8 @@ mod fuzz;
 mod golden;
 mod interop;
 mod mlnet;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod mutate;
 mod python;
 mod random;
 mod registry;
@@ -39,6 +41,9 @@ enum Chore {
     /// Runs every command that writes with kills and faults at each of its system calls
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     Faults(faults::Options),
+    /// Runs every verb on damaged golden files
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    Mutate(mutate::Options),
     /// Measures beside the references and rivals, and says which targets are met
     Bench(bench::Options),
     /// Builds the documentation, and runs the commands that the pages show
@@ -54,6 +59,8 @@ fn main() -> ExitCode {
         Chore::Fuzz(options) => fuzz::run(&options),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
         Chore::Faults(options) => faults::run(&options),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        Chore::Mutate(options) => mutate::run(&options),
         Chore::Bench(options) => bench::run(&options),
         Chore::Docs(options) => docs::run(&options),
         Chore::Ci(options) => ci::run(&options),

@@ -1,0 +1,429 @@
+//! Damaged golden files through every verb that reads: none may kill the command, stop it, or leave something behind.
+
+mod limits;
+mod mutations;
+mod subjects;
+mod zip;
+
+#[path = "../../../fuzz/src/hdf5_mutate.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "the fuzzer's module, where an index is checked by the runs"
+)]
+mod hdf5_mutate;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use crate::random::Random;
+use crate::shell;
+use limits::{MemoryLimit, Watch};
+use subjects::{Format, Subject};
+
+/// How many mutants, and which.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// How many mutants
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    pub(crate) count: u64,
+    /// What chance begins with: the same mutants again
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Only the mutant with this number
+    #[arg(long, value_name = "N")]
+    pub(crate) number: Option<u64>,
+    /// Run this program, not the one that is built from the workspace
+    #[arg(long, value_name = "FILE")]
+    pub(crate) wharf: Option<PathBuf>,
+}
+
+/// Memory that a command may map.
+const MEMORY: u64 = 1 << 30;
+
+/// Time that a command may take.
+const TIME: Duration = Duration::from_secs(10);
+
+/// Findings that are kept as files.
+const KEPT: usize = 200;
+
+/// What the mutants are made of.
+struct Corpus {
+    subjects: BTreeMap<Format, Vec<Subject>>,
+    /// The NetCDF 4 files, as the mutator with right checksums has them.
+    hdf5: BTreeMap<String, hdf5_mutate::Sample>,
+}
+
+/// A damaged file, with what belongs to it and with a sound one of the same format.
+struct Mutant<'a> {
+    subject: &'a Subject,
+    /// Files by their names in the working folder: what is damaged begins with `m`, what is sound with `o`.
+    files: Vec<(String, Vec<u8>)>,
+    random: Random,
+}
+
+/// A command on a mutant.
+struct Run {
+    arguments: Vec<String>,
+    /// It changes what it reads.
+    in_place: bool,
+}
+
+/// Something that must not happen.
+struct Finding {
+    number: u64,
+    subject: String,
+    command: String,
+    kind: &'static str,
+    told: String,
+    files: Vec<(String, Vec<u8>)>,
+}
+
+/// What happened so far.
+#[derive(Default)]
+struct Counts {
+    mutants: AtomicU64,
+    runs: AtomicU64,
+    codes: [AtomicU64; 4],
+}
+
+/// Makes mutants and runs every verb on them.
+///
+/// # Errors
+/// When there is a finding, or nothing can be run.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let wharf = match &options.wharf {
+        Some(wharf) => wharf.canonicalize().map_err(|error| format!("{}: {error}", wharf.display()))?,
+        None => shell::build_wharf()?,
+    };
+    let subjects = subjects::all()?;
+    let mut hdf5 = BTreeMap::new();
+    for subject in subjects.get(&Format::Hdf5).into_iter().flatten() {
+        let bytes = subject.files.first().map(|(_, bytes)| bytes.clone()).unwrap_or_default();
+        hdf5.insert(subject.name.clone(), hdf5_mutate::Sample::new(bytes));
+    }
+    let corpus = Corpus { subjects, hdf5 };
+    let count = corpus.subjects.values().map(Vec::len).sum::<usize>();
+    let numbers = options.number.map_or(0..options.count, |number| number..number + 1);
+    println!("{} mutants of {count} golden files in {} formats", numbers.end - numbers.start, corpus.subjects.len());
+    let folder = shell::fast_directory()?;
+    let start = Instant::now();
+    let (next, counts, findings) = (AtomicU64::new(numbers.start), Counts::default(), Mutex::new(Vec::new()));
+    let watch = Watch::new(TIME);
+    let limit = MemoryLimit::set(MEMORY)?;
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let working = AtomicUsize::new(workers);
+    let work = |worker: usize| -> Result<(), String> {
+        let folder = folder.path().join(format!("worker-{worker}"));
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= numbers.end {
+                return Ok(());
+            }
+            let found = attempt(&wharf, &corpus, options, number, &folder, &watch, &counts)?;
+            findings.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+            let done = counts.mutants.fetch_add(1, Ordering::Relaxed) + 1;
+            if done.is_multiple_of(10_000) {
+                println!("{done} mutants, {:.0} s", start.elapsed().as_secs_f64());
+            }
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| watch.look());
+        let threads: Vec<_> = (0..workers)
+            .map(|worker| {
+                let (work, working, watch) = (&work, &working, &watch);
+                scope.spawn(move || {
+                    let outcome = work(worker);
+                    if working.fetch_sub(1, Ordering::Relaxed) == 1 {
+                        watch.end();
+                    }
+                    outcome
+                })
+            })
+            .collect();
+        threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a worker panicked".to_owned())?)
+    })?;
+    drop(limit);
+    let seconds = start.elapsed().as_secs_f64();
+    let (mutants, runs) = (counts.mutants.into_inner(), counts.runs.into_inner());
+    let codes = counts.codes.map(AtomicU64::into_inner);
+    #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+    let rate = runs as f64 / seconds.max(0.001);
+    println!("{mutants} mutants, {runs} runs in {seconds:.0} s, {rate:.0} a second; exit codes 0 to 3: {codes:?}");
+    report(options, findings.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The mutant with this number.
+fn mutant<'a>(corpus: &'a Corpus, seed: u64, number: u64) -> Result<Mutant<'a>, String> {
+    // Neighbors have nothing in common.
+    let mut random = Random::new(seed);
+    let mut random = Random::new(random.next() ^ number.wrapping_mul(0xd134_2543_de82_ef95));
+    random.next();
+    let formats: Vec<_> = corpus.subjects.keys().copied().collect();
+    let same_format = random.pick(&formats).and_then(|format| corpus.subjects.get(format));
+    let same_format = same_format.ok_or("there are no golden files")?;
+    let subject = random.pick(same_format).ok_or("there are no golden files")?;
+    let other = random.pick(same_format).ok_or("there are no golden files")?;
+    // The data more often than each of the files that belong to them.
+    let changed = if random.below(2) == 0 { 0 } else { random.below(subject.files.len()) };
+    let mut files = Vec::new();
+    for (position, (name, bytes)) in subject.files.iter().enumerate() {
+        let bytes = if position != changed {
+            bytes.clone()
+        } else if let Some(sample) = corpus.hdf5.get(&subject.name).filter(|_| random.below(4) > 0) {
+            sample.mutant_by(|| random.next())
+        } else {
+            let ending = name.rsplit('.').next().unwrap_or_default();
+            let other = other.files.iter().find(|(name, _)| name.ends_with(ending)).or(other.files.first());
+            let other = other.map(|(_, bytes)| bytes.as_slice()).unwrap_or_default();
+            mutations::mutate(subject.format, name, bytes, other, &mut random)
+        };
+        files.push((name.clone(), bytes));
+    }
+    // A file that belongs to the data may be missing.
+    if files.len() > 1 && random.below(12) == 0 {
+        files.remove(random.below(files.len()));
+    }
+    let sound = |(name, bytes): &(String, Vec<u8>)| (name.replacen('m', "o", 1), bytes.clone());
+    files.extend(subject.files.iter().map(sound));
+    Ok(Mutant { subject, files, random })
+}
+
+impl Mutant<'_> {
+    /// Every verb that reads such a file.
+    fn runs(&mut self) -> Vec<Run> {
+        let format = self.subject.format;
+        let ending = format.ending();
+        let mut runs = Vec::new();
+        let mut run = |text: &str, in_place: bool| {
+            let text = text.replace("OUT", &format!("out{ending}")).replace("M", &format!("m{ending}"));
+            let arguments = text.replace("SOUND", &format!("o{ending}")).split(' ').map(str::to_owned).collect();
+            runs.push(Run { arguments, in_place });
+        };
+        for verb in ["info M", "info --json M", "verify M", "cat M", "cat --json M", "cat --csv -n 3 M", "get M --row 0"] {
+            run(verb, false);
+        }
+        const TARGETS: [&str; 9] =
+            ["out.csv", "out.jsonl", "out.parquet", "out.arrow", "out.arrows", "out.idv", "out.ds", "out.msgpack", "out.zds"];
+        let mut targets = TARGETS;
+        self.random.shuffle(&mut targets);
+        for target in targets.iter().take(3) {
+            run(&format!("convert M {target}"), false);
+        }
+        run("convert M SOUND OUT", false);
+        match format {
+            Format::Idv => {
+                run("merge M SOUND -o OUT", false);
+                run("recover M OUT", false);
+                run("recover M OUT --schema SOUND", false);
+            }
+            Format::Datadings => {
+                for text in ["merge M SOUND -o OUT --on-duplicate rename", "recover M OUT", "get M 0", "sample M OUT -n 3 --seed 1"] {
+                    run(text, false);
+                }
+                run("index M", true);
+            }
+            Format::Ds => {
+                for text in ["stats M", "merge M SOUND -o OUT --dim n", "set M @a=1 -o OUT", "rm M @a -o OUT", "rename M @a=b -o OUT"] {
+                    run(text, false);
+                }
+            }
+            Format::Store => {
+                for text in ["merge M SOUND -o OUT --on-duplicate first", "recover M OUT", "pack M out.zds", "get M 0"] {
+                    run(text, false);
+                }
+                let changing = random_of(&mut self.random, &["index M", "compact M", "recover M --in-place", "rm M 0 --ignore-missing"]);
+                run(changing, true);
+            }
+            Format::Archive => {
+                for text in ["merge M SOUND -o OUT --on-duplicate first", "recover M OUT", "unpack M out.d", "get M 0"] {
+                    run(text, false);
+                }
+            }
+            _ => {}
+        }
+        runs
+    }
+}
+
+fn random_of<'a>(random: &mut Random, from: &[&'a str]) -> &'a str {
+    random.pick(from).copied().unwrap_or_default()
+}
+
+/// Runs every verb on one mutant.
+fn attempt(
+    wharf: &Path,
+    corpus: &Corpus,
+    options: &Options,
+    number: u64,
+    folder: &Path,
+    watch: &Watch,
+    counts: &Counts,
+) -> Result<Vec<Finding>, String> {
+    let mut mutant = mutant(corpus, options.seed, number)?;
+    place(&mutant.files, folder)?;
+    let mut findings = Vec::new();
+    let mut runs = mutant.runs();
+    // Those that write in place come last.
+    runs.sort_by_key(|run| run.in_place);
+    let before = shell::files_below(folder)?;
+    for run in runs {
+        let outcome = execute(wharf, &run.arguments, folder, watch)?;
+        count(counts, outcome.code);
+        let mut kinds = wrong(&outcome);
+        let now = shell::files_below(folder)?;
+        let new: Vec<_> = now.difference(&before).cloned().collect();
+        if new.iter().any(|path| path.split('/').any(|part| part.starts_with(".wharf-") || part.starts_with(".tmp"))) {
+            kinds.push("a temporary file is left");
+        } else if matches!(outcome.code, Some(1 | 2)) && !new.is_empty() && !run.in_place {
+            kinds.push("a failure leaves an output");
+        }
+        let mut told = outcome.told;
+        // What is written is sound: no reader of ours rejects it. These verbs carry bytes over, and leave it to `verify` what they are.
+        let copies = matches!(run.arguments.first().map(String::as_str), Some("merge" | "pack" | "unpack" | "sample"));
+        let written = run.arguments.iter().find(|argument| argument.starts_with("out")).filter(|_| !copies);
+        if let Some(written) = written.filter(|_| kinds.is_empty() && outcome.code == Some(0)) {
+            if !written.ends_with(".nc") {
+                let check = execute(wharf, &["verify".to_owned(), written.clone()], folder, watch)?;
+                count(counts, check.code);
+                kinds.extend(wrong(&check));
+                if check.code != Some(0) {
+                    kinds.push("verify rejects what was written");
+                    told = format!("{told}\nverify: {}", check.told);
+                }
+            }
+        }
+        if options.number.is_some() {
+            println!("wharf {}: {:?} {}", run.arguments.join(" "), outcome.code, told.trim_end());
+        }
+        for kind in kinds {
+            let (subject, command) = (mutant.subject.name.clone(), run.arguments.join(" "));
+            findings.push(Finding { number, subject, command, kind, told: told.clone(), files: mutant.files.clone() });
+        }
+        if !new.is_empty() || run.in_place {
+            place(&mutant.files, folder)?;
+        }
+    }
+    if options.number.is_some() {
+        let kept = keep(&format!("{}-{number}", options.seed), &mutant.files)?;
+        println!("the files are in {}", kept.display());
+    }
+    Ok(findings)
+}
+
+/// Puts the files into an empty folder.
+fn place(files: &[(String, Vec<u8>)], folder: &Path) -> Result<(), String> {
+    shell::empty_directory(folder)?;
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent().filter(|_| name.contains('/')) {
+            shell::make_directory(parent)?;
+        }
+        shell::write(&path, bytes)?;
+    }
+    Ok(())
+}
+
+/// How a command ended.
+struct Outcome {
+    code: Option<i32>,
+    signal: Option<i32>,
+    overdue: bool,
+    told: String,
+}
+
+fn execute(wharf: &Path, arguments: &[String], folder: &Path, watch: &Watch) -> Result<Outcome, String> {
+    let failed = |error: std::io::Error| format!("cannot run `wharf {}`: {error}", arguments.join(" "));
+    let mut told: File = tempfile::tempfile_in(folder.parent().unwrap_or(folder)).map_err(failed)?;
+    let mut command = Command::new(wharf);
+    command.args(arguments).current_dir(folder).env_clear().env("TMPDIR", folder);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(told.try_clone().map_err(failed)?);
+    if arguments.first().is_some_and(|verb| verb == "verify") {
+        // What it finds is its result.
+        command.stdout(told.try_clone().map_err(failed)?);
+    }
+    let mut child = command.spawn().map_err(failed)?;
+    let (status, overdue) = watch.wait(&mut child).map_err(failed)?;
+    let mut text = Vec::new();
+    told.rewind().and_then(|()| told.take(1 << 16).read_to_end(&mut text)).map_err(failed)?;
+    let told = String::from_utf8_lossy(&text).into_owned();
+    Ok(Outcome { code: status.code(), signal: status.signal(), overdue, told })
+}
+
+fn count(counts: &Counts, code: Option<i32>) {
+    counts.runs.fetch_add(1, Ordering::Relaxed);
+    let counter = code.and_then(|code| usize::try_from(code).ok()).and_then(|code| counts.codes.get(code));
+    if let Some(counter) = counter {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What is wrong with how a command ended.
+fn wrong(outcome: &Outcome) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    if outcome.overdue {
+        kinds.push("it takes too long");
+    } else if outcome.told.contains("memory allocation of") {
+        kinds.push("it runs out of memory");
+    } else if outcome.signal.is_some() {
+        kinds.push("death by a signal");
+    } else if outcome.told.contains("panicked at") {
+        kinds.push("a panic");
+    } else if !matches!(outcome.code, Some(0..=3)) {
+        kinds.push("a wrong exit code");
+    } else if matches!(outcome.code, Some(1 | 2)) && outcome.told.trim().is_empty() {
+        kinds.push("a failure without a message");
+    }
+    kinds
+}
+
+/// Keeps files in the target folder.
+fn keep(name: &str, files: &[(String, Vec<u8>)]) -> Result<PathBuf, String> {
+    let folder = shell::target()?.join("findings").join(name);
+    place(files, &folder)?;
+    Ok(folder)
+}
+
+/// Prints findings, the like together, and keeps their files.
+fn report(options: &Options, mut findings: Vec<Finding>) -> Result<(), String> {
+    findings.sort_by_key(|finding| finding.number);
+    let mut groups: BTreeMap<(&str, String, String), Vec<&Finding>> = BTreeMap::new();
+    for finding in &findings {
+        let verb = finding.command.split(' ').next().unwrap_or_default();
+        let ending = finding.command.split(' ').find_map(|word| word.rsplit_once('.')).map(|(_, ending)| ending);
+        let line = finding.told.lines().last().unwrap_or_default();
+        // Numbers differ from one to the next.
+        let line: String = line.chars().filter(|letter| !letter.is_ascii_digit()).take(80).collect();
+        let group = (finding.kind, format!("{verb} {}", ending.unwrap_or_default()), line);
+        groups.entry(group).or_default().push(finding);
+    }
+    for (kept, ((kind, verb, _), group)) in groups.iter().enumerate() {
+        let Some(first) = group.first() else { continue };
+        eprintln!("{verb}: {kind}, {} times", group.len());
+        let lines: Vec<_> = first.told.lines().rev().take(3).collect();
+        for line in lines.iter().rev() {
+            eprintln!("    {}", line.chars().take(300).collect::<String>());
+        }
+        eprintln!("    wharf {} (of {})", first.command, first.subject);
+        eprintln!("    cargo xtask mutate --seed {} --number {}", options.seed, first.number);
+        if kept < KEPT && options.number.is_none() {
+            let folder = keep(&format!("{}-{}", options.seed, first.number), &first.files)?;
+            shell::write(&folder.join("command.txt"), format!("wharf {}\n", first.command))?;
+            eprintln!("    its files: {}", folder.display());
+        }
+    }
+    if findings.is_empty() { Ok(()) } else { Err(format!("{} findings", findings.len())) }
+}
