@@ -48,6 +48,8 @@ enum Step {
     Golden,
     /// Each fuzz target for a short time
     Fuzz,
+    /// Kills and faults at some system calls of the commands that write
+    Faults,
     /// One small round of each benchmark, for what it asserts
     Bench,
     /// Nothing was left behind in the working tree
@@ -105,9 +107,21 @@ fn perform(step: Step, status_before: &str) -> Result<(), String> {
             println!("the seed is {seed}: cargo xtask fuzz --seconds {FUZZ_SECONDS} --seed {seed}");
             fuzz::run(&fuzz::Options { seconds: FUZZ_SECONDS, seed: Some(seed), targets: Vec::new() })
         }
+        Step::Faults => faults(),
         Step::Bench => bench::smoke(),
         Step::Clean => clean(status_before),
     }
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn faults() -> Result<(), String> {
+    crate::faults::run(&crate::faults::Options::brief(seed())).map(drop)
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn faults() -> Result<(), String> {
+    eprintln!("SKIPPED: no faults were tried: that takes Linux on x86-64");
+    Ok(())
 }
 
 /// A number that every change has another of, and always the same: what is found can be found again, and is not found in one run of two.

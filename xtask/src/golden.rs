@@ -26,6 +26,13 @@ pub(crate) struct Options {
     update: bool,
 }
 
+impl Options {
+    /// With the references, which write the files again.
+    pub(crate) fn full() -> Self {
+        Self { reference: true, ..Self::default() }
+    }
+}
+
 /// The heading of the table that lists every file.
 const LIST: &str = "## The files";
 

@@ -12,6 +12,8 @@ mod interop;
 mod mlnet;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod mutate;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod nightly;
 mod python;
 mod random;
 mod registry;
@@ -48,6 +50,9 @@ enum Chore {
     Bench(bench::Options),
     /// Builds the documentation, and runs the commands that the pages show
     Docs(docs::Options),
+    /// What takes too long for every change: every fault, every case, many damaged files, long fuzzing
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    Nightly(nightly::Options),
     /// Everything that has to pass before a change is taken
     Ci(ci::Options),
 }
@@ -58,11 +63,13 @@ fn main() -> ExitCode {
         Chore::Golden(options) => golden::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        Chore::Faults(options) => faults::run(&options),
+        Chore::Faults(options) => faults::run(&options).map(drop),
         #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        Chore::Mutate(options) => mutate::run(&options),
+        Chore::Mutate(options) => mutate::run(&options).map(drop),
         Chore::Bench(options) => bench::run(&options),
         Chore::Docs(options) => docs::run(&options),
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        Chore::Nightly(options) => nightly::run(&options),
         Chore::Ci(options) => ci::run(&options),
     };
     match outcome {

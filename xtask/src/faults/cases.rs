@@ -1,6 +1,5 @@
 //! The commands that write, each with a folder of small files to run in.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -29,6 +28,17 @@ pub(super) struct Output {
 }
 
 impl Output {
+    /// The output at a path, whose ending says what it is.
+    fn new(path: &str) -> Self {
+        let shape = match path.rsplit_once('.').map(|(_, ending)| ending) {
+            Some("msgpack") => Shape::Set,
+            Some("zds") => Shape::Archive,
+            Some("d") => Shape::Store,
+            _ => Shape::File,
+        };
+        Self { path: path.to_owned(), shape }
+    }
+
     /// Whether a file of the folder is part of the output.
     pub(super) fn has(&self, file: &str) -> bool {
         let rest = file.strip_prefix(self.path.as_str());
@@ -50,79 +60,77 @@ pub(super) struct Case {
     pub(super) again: Vec<String>,
     pub(super) outputs: Vec<Output>,
     /// A file of an output that is never changed.
-    pub(super) kept: Option<&'static str>,
+    pub(super) kept: Option<String>,
 }
 
-/// A verb that writes into a path of its choice: its name, inputs, arguments, the output and what may have been there before.
-type Writer = (&'static str, &'static [&'static str], &'static str, &'static str, Shape, &'static str);
-
-const WRITERS: [Writer; 39] = [
-    ("convert-csv", &["a.idv"], "convert a.idv out.csv", "out.csv", Shape::File, "b.csv"),
-    ("convert-jsonl", &["a.idv"], "convert a.idv out.jsonl", "out.jsonl", Shape::File, "b.csv"),
-    ("convert-parquet", &["a.csv"], "convert a.csv out.parquet", "out.parquet", Shape::File, "b.csv"),
-    ("convert-arrow", &["a.csv"], "convert a.csv out.arrow", "out.arrow", Shape::File, "b.csv"),
-    ("convert-arrows", &["a.csv"], "convert a.csv out.arrows", "out.arrows", Shape::File, "b.csv"),
-    ("convert-idv", &["a.csv"], "convert a.csv out.idv", "out.idv", Shape::File, "b.idv"),
-    ("convert-ds", &["a.csv"], "convert a.csv out.ds", "out.ds", Shape::File, "b.ds"),
-    ("convert-netcdf", &["a.ds"], "convert a.ds out.nc", "out.nc", Shape::File, "b.ds"),
-    ("convert-datadings", &["a.csv"], "convert a.csv out.msgpack", "out.msgpack", Shape::Set, "b.msgpack"),
-    ("convert-zds-archive", &["a.csv"], "convert a.csv out.zds", "out.zds", Shape::Archive, "b.zds"),
-    ("convert-zds-folder", &["a.csv"], "convert a.csv out.d --to zds", "out.d", Shape::Store, "b.d"),
-    ("convert-idv-idv", &["a.idv"], "convert a.idv out.idv", "out.idv", Shape::File, "b.idv"),
-    ("convert-idv-ds", &["a.idv"], "convert a.idv out.ds", "out.ds", Shape::File, "b.ds"),
-    ("convert-ds-idv", &["a.ds"], "convert a.ds out.idv", "out.idv", Shape::File, "b.idv"),
-    ("convert-datadings-idv", &["a.msgpack"], "convert a.msgpack out.idv", "out.idv", Shape::File, "b.idv"),
-    ("convert-zds-parquet", &["a.d"], "convert a.d out.parquet", "out.parquet", Shape::File, "b.csv"),
-    ("convert-parquet-datadings", &["a.parquet"], "convert a.parquet out.msgpack", "out.msgpack", Shape::Set, "b.msgpack"),
-    ("convert-parquet-zds", &["a.parquet"], "convert a.parquet out.d --to zds", "out.d", Shape::Store, "b.d"),
-    ("convert-files", &["tree"], "convert tree out.msgpack", "out.msgpack", Shape::Set, "b.msgpack"),
-    ("merge-idv", &["a.idv", "b.idv"], "merge a.idv b.idv -o out.idv", "out.idv", Shape::File, "b.idv"),
-    ("merge-ds", &["a.ds", "b.ds"], "merge a.ds b.ds -o out.ds --dim row", "out.ds", Shape::File, "b.ds"),
-    ("merge-datadings", &["a.msgpack", "b.msgpack"], "merge a.msgpack b.msgpack -o out.msgpack", "out.msgpack", Shape::Set, "b.msgpack"),
-    ("merge-zds-folder", &["a.d", "b.d"], "merge a.d b.d -o out.d", "out.d", Shape::Store, "b.d"),
-    ("merge-zds-archive", &["a.zds", "b.zds"], "merge a.zds b.zds -o out.zds", "out.zds", Shape::Archive, "b.zds"),
-    ("sample-datadings", &["a.msgpack"], "sample a.msgpack out.msgpack -n 9 --seed 1", "out.msgpack", Shape::Set, "b.msgpack"),
-    ("sample-zds", &["a.d"], "sample a.d out.d -n 9 --seed 1", "out.d", Shape::Store, "b.d"),
-    ("shuffle-datadings", &["a.msgpack"], "shuffle a.msgpack out.msgpack --seed 1", "out.msgpack", Shape::Set, "b.msgpack"),
-    ("shuffle-quasi", &["a.msgpack"], "shuffle a.msgpack out.msgpack --seed 1 --quasi", "out.msgpack", Shape::Set, "b.msgpack"),
-    ("shuffle-zds", &["a.d"], "shuffle a.d out.d --seed 1", "out.d", Shape::Store, "b.d"),
-    ("recover-idv", &["torn.idv", "a.idv"], "recover torn.idv out.idv --schema a.idv", "out.idv", Shape::File, "b.idv"),
-    ("recover-datadings", &["torn.msgpack"], "recover torn.msgpack out.msgpack", "out.msgpack", Shape::Set, "b.msgpack"),
-    ("recover-zds", &["torn.d"], "recover torn.d out.d", "out.d", Shape::Store, "b.d"),
-    ("pack", &["a.d"], "pack a.d out.zds", "out.zds", Shape::Archive, "b.zds"),
-    ("pack-deflate", &["a.d"], "pack a.d out.zds --compression deflate", "out.zds", Shape::Archive, "b.zds"),
-    ("unpack", &["a.zds"], "unpack a.zds out.d", "out.d", Shape::Store, "b.d"),
-    ("set", &["a.ds"], "set a.ds @title=new species@units=K -o out.ds", "out.ds", Shape::File, "b.ds"),
-    ("set-create", &[], "set out.ds x=[1,2,3] --dims time --create", "out.ds", Shape::File, "b.ds"),
-    ("rename", &["a.ds"], "rename a.ds species=kind -o out.ds", "out.ds", Shape::File, "b.ds"),
-    ("rm-ds", &["a.ds"], "rm a.ds species -o out.ds", "out.ds", Shape::File, "b.ds"),
+/// Commands that write into a path of their choice: the one that begins with `out` or `part`.
+const WRITERS: [(&str, &str); 41] = [
+    ("convert-csv", "convert a.idv out.csv"),
+    ("convert-jsonl", "convert a.idv out.jsonl"),
+    ("convert-parquet", "convert a.csv out.parquet"),
+    ("convert-arrow", "convert a.csv out.arrow"),
+    ("convert-arrows", "convert a.csv out.arrows"),
+    ("convert-idv", "convert a.csv out.idv"),
+    ("convert-ds", "convert a.csv out.ds"),
+    ("convert-netcdf", "convert a.ds out.nc"),
+    ("convert-datadings", "convert a.csv out.msgpack"),
+    ("convert-zds-archive", "convert a.csv out.zds"),
+    ("convert-zds-folder", "convert a.csv out.d --to zds"),
+    ("convert-idv-idv", "convert a.idv out.idv"),
+    ("convert-idv-ds", "convert a.idv out.ds"),
+    ("convert-ds-idv", "convert a.ds out.idv"),
+    ("convert-datadings-idv", "convert a.msgpack out.idv"),
+    ("convert-zds-parquet", "convert a.d out.parquet"),
+    ("convert-parquet-datadings", "convert a.parquet out.msgpack"),
+    ("convert-parquet-zds", "convert a.parquet out.d --to zds"),
+    ("convert-files", "convert tree out.msgpack"),
+    ("merge-idv", "merge a.idv b.idv -o out.idv"),
+    ("merge-ds", "merge a.ds b.ds -o out.ds --dim row"),
+    ("merge-datadings", "merge a.msgpack b.msgpack -o out.msgpack"),
+    ("merge-zds-folder", "merge a.d b.d -o out.d"),
+    ("merge-zds-archive", "merge a.zds b.zds -o out.zds"),
+    ("sample-datadings", "sample a.msgpack out.msgpack -n 9 --seed 1"),
+    ("sample-zds", "sample a.d out.d -n 9 --seed 1"),
+    ("shuffle-datadings", "shuffle a.msgpack out.msgpack --seed 1"),
+    ("shuffle-quasi", "shuffle a.msgpack out.msgpack --seed 1 --quasi"),
+    ("shuffle-zds", "shuffle a.d out.d --seed 1"),
+    ("recover-idv", "recover torn.idv out.idv --schema a.idv"),
+    ("recover-datadings", "recover torn.msgpack out.msgpack"),
+    ("recover-zds", "recover torn.d out.d"),
+    ("pack", "pack a.d out.zds"),
+    ("pack-deflate", "pack a.d out.zds --compression deflate"),
+    ("unpack", "unpack a.zds out.d"),
+    ("set", "set a.ds @title=new species@units=K -o out.ds"),
+    ("set-create", "set out.ds x=[1,2,3] --dims time --create"),
+    ("rename", "rename a.ds species=kind -o out.ds"),
+    ("rm-ds", "rm a.ds species -o out.ds"),
+    ("split-datadings", "split a.msgpack --parts 3 -o part-{}.msgpack"),
+    ("split-zds", "split a.d --parts 3 -o part-{}.d"),
 ];
 
-/// A verb that changes what is there: its name, inputs, arguments, the outputs, and a file of them that is never changed.
-type Changer = (&'static str, &'static [&'static str], &'static str, &'static [(&'static str, Shape)], Option<&'static str>);
-
-const CHANGERS: [Changer; 21] = [
-    ("put", &["a.d", "new.jsonl"], "put a.d new.jsonl", &[("a.d", Shape::Store)], None),
-    ("put-many", &["a.d", "many.jsonl"], "put a.d many.jsonl", &[("a.d", Shape::Store)], None),
-    ("put-one", &["a.d", "one.json"], "put a.d one.json --key 0000000003", &[("a.d", Shape::Store)], None),
-    ("put-create", &["new.jsonl"], "put new.d new.jsonl --table t --create", &[("new.d", Shape::Store)], None),
-    ("put-collection", &["a.d", "new.jsonl"], "put a.d new.jsonl --table more --create", &[("a.d", Shape::Store)], None),
-    ("put-after-rm", &["dead.d", "new.jsonl"], "put dead.d new.jsonl", &[("dead.d", Shape::Store)], None),
-    ("rm", &["a.d"], "rm a.d 0000000001 0000000002 0000000039 --ignore-missing", &[("a.d", Shape::Store)], None),
-    ("compact", &["dead.d"], "compact dead.d", &[("dead.d", Shape::Store)], None),
-    ("index-zds", &["noindex.d"], "index noindex.d", &[("noindex.d", Shape::Store)], None),
-    ("index-zds-force", &["dead.d"], "index dead.d --force", &[("dead.d", Shape::Store)], None),
-    ("index-zds-stale", &["stale.d"], "index stale.d", &[("stale.d", Shape::Store)], None),
-    ("recover-in-place", &["torn.d"], "recover torn.d --in-place", &[("torn.d", Shape::Store)], None),
-    ("index-datadings", &["bare.msgpack"], "index bare.msgpack", &[("bare.msgpack", Shape::Set)], Some("bare.msgpack")),
-    ("index-datadings-again", &["a.msgpack"], "index a.msgpack", &[("a.msgpack", Shape::Set)], Some("a.msgpack")),
-    ("index-datadings-no-md5", &["a.msgpack"], "index a.msgpack --no-md5", &[("a.msgpack", Shape::Set)], Some("a.msgpack")),
-    ("index-datadings-older", &["older.msgpack"], "index older.msgpack --remove-older", &[("older.msgpack", Shape::Set)], Some("older.msgpack")),
-    ("index-datadings-truncate", &["more.msgpack"], "index more.msgpack --truncate", &[("more.msgpack", Shape::Set)], None),
-    ("set-in-place", &["a.ds"], "set a.ds @title=new --in-place", &[("a.ds", Shape::File)], None),
-    ("rename-in-place", &["a.ds"], "rename a.ds @title=name --in-place", &[("a.ds", Shape::File)], None),
-    ("rm-in-place", &["a.ds"], "rm a.ds @title --in-place", &[("a.ds", Shape::File)], None),
-    ("set-type-in-place", &["a.ds"], "set a.ds x y --type float32 --in-place", &[("a.ds", Shape::File)], None),
+/// Commands that change what their first argument names.
+const CHANGERS: [(&str, &str); 21] = [
+    ("put", "put a.d new.jsonl"),
+    ("put-many", "put a.d many.jsonl"),
+    ("put-one", "put a.d one.json --key 0000000003"),
+    ("put-create", "put new.d new.jsonl --table t --create"),
+    ("put-collection", "put a.d new.jsonl --table more --create"),
+    ("put-after-rm", "put dead.d new.jsonl"),
+    ("rm", "rm a.d 0000000001 0000000002 0000000039 --ignore-missing"),
+    ("compact", "compact dead.d"),
+    ("index-zds", "index noindex.d"),
+    ("index-zds-force", "index dead.d --force"),
+    ("index-zds-stale", "index stale.d"),
+    ("recover-in-place", "recover torn.d --in-place"),
+    ("index-datadings", "index bare.msgpack"),
+    ("index-datadings-again", "index a.msgpack"),
+    ("index-datadings-no-md5", "index a.msgpack --no-md5"),
+    ("index-datadings-older", "index older.msgpack --remove-older"),
+    ("index-datadings-truncate", "index more.msgpack --truncate"),
+    ("set-in-place", "set a.ds @title=new --in-place"),
+    ("rename-in-place", "rename a.ds @title=name --in-place"),
+    ("rm-in-place", "rm a.ds @title --in-place"),
+    ("set-type-in-place", "set a.ds x y --type float32 --in-place"),
 ];
 
 /// Commands whose next run finds something else than the first one did.
@@ -140,46 +148,53 @@ const THREADED: [&str; 7] = ["convert", "merge", "split", "sample", "shuffle", "
 pub(super) fn all(wharf: &Path, folder: &Path, one_thread: bool) -> Result<Vec<Case>, String> {
     let materials = materials(wharf, folder)?;
     let mut cases = Vec::new();
-    for (name, inputs, arguments, out, shape, old) in WRITERS {
-        let output = Output { path: out.to_owned(), shape };
-        let before = gather(&materials, inputs)?;
-        let forced = format!("{arguments} --force");
-        cases.push(case(name, before.clone(), arguments, &forced, vec![output.clone()], one_thread));
+    for (name, text) in WRITERS {
+        let before = inputs(&materials, text);
+        let outputs = written(text);
+        let forced = format!("{text} --force");
+        cases.push(case(name, before.clone(), text, &forced, outputs.clone(), one_thread));
         let mut before = before;
-        let old = Output { path: old.to_owned(), shape };
-        for (path, entry) in materials.only(|path| old.has(path)).0 {
-            before.0.insert(path.replacen(&old.path, out, 1), entry);
-        }
-        cases.push(case(&format!("{name}-force"), before, &forced, &forced, vec![output], one_thread));
-    }
-    for (name, inputs, arguments, outputs, kept) in CHANGERS {
-        let before = gather(&materials, inputs)?;
-        let outputs = outputs.iter().map(|(path, shape)| Output { path: (*path).to_owned(), shape: *shape }).collect();
-        let again = AGAIN.iter().find(|(known, _)| *known == name).map_or(arguments, |(_, again)| again);
-        cases.push(Case { kept, ..case(name, before, arguments, again, outputs, one_thread) });
-    }
-    for (name, input, ending, shape) in
-        [("split-datadings", "a.msgpack", "msgpack", Shape::Set), ("split-zds", "a.d", "d", Shape::Store)]
-    {
-        let arguments = format!("split {input} --parts 3 -o part-{{}}.{ending}");
-        let outputs: Vec<_> = (0..3).map(|part| Output { path: format!("part-{part}.{ending}"), shape }).collect();
-        let before = gather(&materials, &[input])?;
-        let forced = format!("{arguments} --force");
-        cases.push(case(name, before.clone(), &arguments, &forced, outputs.clone(), one_thread));
-        let mut before = before;
-        let old = Output { path: format!("b.{ending}"), shape };
         for output in &outputs {
-            for (path, entry) in materials.only(|path| old.has(path)).0 {
-                before.0.insert(path.replacen(&old.path, &output.path, 1), entry);
-            }
+            before.0.extend(older(&materials, output));
         }
         cases.push(case(&format!("{name}-force"), before, &forced, &forced, outputs, one_thread));
+    }
+    for (name, text) in CHANGERS {
+        let path = text.split(' ').nth(1).unwrap_or_default();
+        let again = AGAIN.iter().find(|(known, _)| *known == name).map_or(text, |(_, again)| again);
+        let mut case = case(name, inputs(&materials, text), text, again, vec![Output::new(path)], one_thread);
+        if text.starts_with("index") && path.ends_with(".msgpack") && !text.contains("--truncate") {
+            case.kept = Some(path.to_owned());
+        }
+        cases.push(case);
     }
     cases.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(cases)
 }
 
-fn case(name: &str, before: Snapshot, arguments: &str, again: &str, outputs: Vec<Output>, one_thread: bool) -> Case {
+/// What a command writes, by its words.
+fn written(text: &str) -> Vec<Output> {
+    let paths = text.split(' ').filter(|word| word.starts_with("out.") || word.starts_with("part-"));
+    let numbered = |path: &str| {
+        (0..if path.contains("{}") { 3 } else { 1 })
+            .map(|part| path.replace("{}", &part.to_string()))
+            .collect::<Vec<_>>()
+    };
+    paths.flat_map(numbered).map(|path| Output::new(&path)).collect()
+}
+
+/// What may have been at the place of an output before: the other table, in the same form.
+fn older(materials: &Snapshot, output: &Output) -> Vec<(String, Entry)> {
+    let ending = output.path.rsplit_once('.').map(|(_, ending)| ending).unwrap_or_default();
+    let mut old = Output { path: format!("b.{ending}"), shape: output.shape };
+    if !materials.0.contains_key(&old.path) {
+        old.path = "b.csv".to_owned();
+    }
+    let found = materials.only(|path| old.has(path)).0;
+    found.into_iter().map(|(path, entry)| (path.replacen(&old.path, &output.path, 1), entry)).collect()
+}
+
+fn case(name: &str, before: Snapshot, text: &str, again: &str, outputs: Vec<Output>, one_thread: bool) -> Case {
     let words = |text: &str| {
         let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
         if one_thread && words.first().is_some_and(|verb| THREADED.contains(&verb.as_str())) {
@@ -187,31 +202,28 @@ fn case(name: &str, before: Snapshot, arguments: &str, again: &str, outputs: Vec
         }
         words
     };
-    Case { name: name.to_owned(), before, arguments: words(arguments), again: words(again), outputs, kept: None }
+    Case { name: name.to_owned(), before, arguments: words(text), again: words(again), outputs, kept: None }
 }
 
-/// The inputs out of all materials: each with what belongs to it.
-fn gather(materials: &Snapshot, inputs: &[&str]) -> Result<Snapshot, String> {
-    let mut gathered = BTreeMap::new();
-    for input in inputs {
-        let found = materials.only(|path| {
-            let rest = path.strip_prefix(*input);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || rest.starts_with('.'))
-        });
-        if found.0.is_empty() {
-            return Err(format!("there is no input {input}"));
-        }
-        gathered.extend(found.0);
-    }
-    Ok(Snapshot(gathered))
+/// The inputs that a command names, each with what belongs to it.
+fn inputs(materials: &Snapshot, text: &str) -> Snapshot {
+    materials.only(|path| {
+        text.split(' ').any(|word| {
+            let rest = path.strip_prefix(word).filter(|_| materials.0.contains_key(word));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
+        })
+    })
 }
+
+/// Changes the bytes of a file that is copied, or leaves it out.
+type Change<'a> = dyn Fn(&str, Vec<u8>) -> Option<Vec<u8>> + 'a;
 
 /// Two small tables in every format, and damaged ones.
 fn materials(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
     shell::empty_directory(folder)?;
     let table = |rows: std::ops::Range<u32>| {
         let row = |row: u32| {
-            let kind = if row % 3 == 0 { "oak" } else { "elm" };
+            let kind = if row.is_multiple_of(3) { "oak" } else { "elm" };
             format!("key-{row:03},{}.5,{},{kind} {row}\n", row % 7, row * row)
         };
         rows.map(row).fold("key,x,y,species\n".to_owned(), |table, row| table + &row)
@@ -219,7 +231,10 @@ fn materials(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
     let put = |name: &str, content: &str| shell::write(&folder.join(name), content);
     put("a.csv", &table(0..40))?;
     put("b.csv", &table(40..60))?;
-    put("new.jsonl", "{\"_id\":\"0000000004\",\"x\":1}\n{\"_id\":\"0000000007\",\"x\":2}\n{\"_id\":\"new\",\"x\":3}\n")?;
+    put(
+        "new.jsonl",
+        "{\"_id\":\"0000000004\",\"x\":1}\n{\"_id\":\"0000000007\",\"x\":2}\n{\"_id\":\"new\",\"x\":3}\n",
+    )?;
     put("one.json", "{\n  \"x\": [1, 2, 3]\n}\n")?;
     // More than a writer keeps in memory: some of it is in the files before the end.
     let many = (0..5000).map(|id| format!("{{\"_id\":\"{id:010}\",\"text\":\"{}\"}}\n", "many ".repeat(40)));
@@ -255,7 +270,7 @@ fn materials(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
         }
         run(&format!("pack {name}.d {name}.zds"))?;
     }
-    let copy = |from: &str, to: &str, changed: &dyn Fn(&str, Vec<u8>) -> Option<Vec<u8>>| -> Result<(), String> {
+    let copy = |from: &str, to: &str, changed: &Change<'_>| -> Result<(), String> {
         let all = Snapshot::take(folder)?;
         for (path, entry) in &all.0 {
             let Some(rest) = path.strip_prefix(from).filter(|rest| rest.is_empty() || rest.starts_with(['.', '/']))
@@ -285,7 +300,9 @@ fn materials(wharf: &Path, folder: &Path) -> Result<Snapshot, String> {
     copy("a.d", "torn.d", &|path, bytes| if path.ends_with("data.jsonl") { cut(bytes, 20) } else { Some(bytes) })?;
     // Its index is damaged, and its last line is torn.
     copy("torn.d", "stale.d", &|path, bytes| if path.ends_with("index.bin") { cut(bytes, 3) } else { Some(bytes) })?;
-    copy("a.msgpack", "torn.msgpack", &|path, bytes| if path.ends_with(".msgpack") { cut(bytes, 9) } else { Some(bytes) })?;
+    copy("a.msgpack", "torn.msgpack", &|path, bytes| {
+        if path.ends_with(".msgpack") { cut(bytes, 9) } else { Some(bytes) }
+    })?;
     copy("a.msgpack", "bare.msgpack", &|path, bytes| path.ends_with(".msgpack").then_some(bytes))?;
     // An append was interrupted: the beginning of another sample.
     copy("a.msgpack", "more.msgpack", &|path, mut bytes| {

@@ -156,11 +156,11 @@ enum State {
     Neither,
 }
 
-/// Runs the cases.
+/// Runs the cases, and returns a summary.
 ///
 /// # Errors
 /// When there is a finding, or nothing can be run.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
+pub(crate) fn run(options: &Options) -> Result<String, String> {
     let wharf = match &options.wharf {
         Some(wharf) => wharf.canonicalize().map_err(|error| format!("{}: {error}", wharf.display()))?,
         None => shell::build_wharf()?,
@@ -171,7 +171,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         for case in &all {
             println!("{}: wharf {}", case.name, case.arguments.join(" "));
         }
-        return Ok(());
+        return Ok(format!("{} cases", all.len()));
     }
     let exact = all.iter().any(|case| options.case.contains(&case.name));
     all.retain(|case| {
@@ -294,7 +294,11 @@ fn learn(wharf: &Path, case: &Case, folder: &Path) -> Result<Known, String> {
     }
     let (ended, told) = traced(wharf, &case.again, folder, &mut |_| Action::Proceed)?;
     let Ended::Exit(again_code @ (0 | 3)) = ended else {
-        return Err(format!("the next run, `wharf {}`, ended with {ended:?}: {}", case.again.join(" "), told.trim_end()));
+        return Err(format!(
+            "the next run, `wharf {}`, ended with {ended:?}: {}",
+            case.again.join(" "),
+            told.trim_end()
+        ));
     };
     let again = Snapshot::take(folder)?;
     if let Some(left) = again.0.keys().chain(after.0.keys()).find(|path| is_temporary(path)) {
@@ -399,7 +403,8 @@ fn attempt(
     }
 
     // Inputs, and files that are nobody's.
-    let foreign = |path: &str| !case.outputs.iter().any(|output| output.has(path)) || case.kept == Some(path);
+    let foreign =
+        |path: &str| !case.outputs.iter().any(|output| output.has(path)) || case.kept.as_deref() == Some(path);
     for path in case.before.only(foreign).difference(&now.only(foreign)) {
         if is_temporary(&path) {
             continue;
@@ -545,9 +550,11 @@ fn state(
         return Ok((state, detail));
     }
     // Damaged before: what `verify` says of it says nothing of this run.
-    let damaged = |readable: &Readable| matches!(readable, Readable::Rows(rows) if rows.iter().any(|(code, _)| *code != Some(0)));
+    let damaged =
+        |readable: &Readable| matches!(readable, Readable::Rows(rows) if rows.iter().any(|(code, _)| *code != Some(0)));
     let (code, told) = verify(wharf, output, folder)?;
-    let bad = code != Some(0) && !(state == State::Old && damaged(old)) && !rejected_before(wharf, known, output, folder)?;
+    let bad =
+        code != Some(0) && !(state == State::Old && damaged(old)) && !rejected_before(wharf, known, output, folder)?;
     Ok((state, if bad { format!(": {}", told.trim_end()) } else { String::new() }))
 }
 
@@ -566,7 +573,7 @@ fn report(
     missed: usize,
     findings: &[Finding],
     time: Duration,
-) -> Result<(), String> {
+) -> Result<String, String> {
     for &fault in Fault::value_variants() {
         let runs = trials.iter().filter(|trial| trial.fault == fault).count();
         if runs > 0 {
@@ -575,7 +582,10 @@ fn report(
         }
     }
     let seconds = time.as_secs_f64();
-    println!("{} runs of {} commands in {seconds:.0} s, {missed} without the call", trials.len(), known.len());
+    let kills = trials.iter().filter(|trial| trial.fault == Fault::Kill || trial.fault.is_signal()).count();
+    let errors = trials.len() - kills;
+    let summary = format!("{} commands, {kills} kills, {errors} errors, {missed} not reached", known.len());
+    println!("{summary}, {seconds:.0} s");
     // The first of its kind stands for the others.
     let mut groups: BTreeMap<(&str, Fault, &str), Vec<&Finding>> = BTreeMap::new();
     for finding in findings {
@@ -592,5 +602,5 @@ fn report(
         let fault = fault.name();
         eprintln!("    cargo xtask faults --case {name} --fault {fault} --call {}{threads}", first.trial.call);
     }
-    if findings.is_empty() { Ok(()) } else { Err(format!("{} findings in {} runs", findings.len(), trials.len())) }
+    if findings.is_empty() { Ok(summary) } else { Err(format!("{} findings: {summary}", findings.len())) }
 }

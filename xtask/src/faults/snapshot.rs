@@ -59,7 +59,9 @@ impl Snapshot {
 
     /// The entries whose paths pass.
     pub(super) fn only(&self, passes: impl Fn(&str) -> bool) -> Self {
-        Self(self.0.iter().filter(|(name, _)| passes(name)).map(|(name, entry)| (name.clone(), entry.clone())).collect())
+        Self(
+            self.0.iter().filter(|(name, _)| passes(name)).map(|(name, entry)| (name.clone(), entry.clone())).collect(),
+        )
     }
 
     /// The paths that only one of both has, or that differ.
@@ -82,11 +84,7 @@ mod tests {
     #[test]
     fn what_is_taken_is_restored() {
         let folder = tempfile::tempdir().unwrap();
-        let entries = [
-            ("a", Entry::Folder),
-            ("a/b", Entry::File(b"text".to_vec())),
-            ("c", Entry::Link("a/b".into())),
-        ];
+        let entries = [("a", Entry::Folder), ("a/b", Entry::File(b"text".to_vec())), ("c", Entry::Link("a/b".into()))];
         let snapshot = Snapshot(entries.into_iter().map(|(name, entry)| (name.to_owned(), entry)).collect());
         snapshot.restore(folder.path()).unwrap();
         let taken = Snapshot::take(folder.path()).unwrap();

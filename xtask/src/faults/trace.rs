@@ -233,11 +233,7 @@ fn follow(process: pid_t, decide: &mut dyn FnMut(&Call) -> Action) -> Result<End
 }
 
 /// Does what is decided about the call before which a thread stopped. Returns until when the thread is to wait.
-fn stopped(
-    process: pid_t,
-    thread: pid_t,
-    decide: &mut dyn FnMut(&Call) -> Action,
-) -> Result<Option<Instant>, String> {
+fn stopped(process: pid_t, thread: pid_t, decide: &mut dyn FnMut(&Call) -> Action) -> Result<Option<Instant>, String> {
     let Some(mut registers) = registers(thread) else { return Ok(None) }; // it was killed meanwhile
     let Some(call) = describe(process, thread, &registers) else { return Ok(None) };
     match decide(&call) {
@@ -273,11 +269,8 @@ fn describe(process: pid_t, thread: pid_t, registers: &libc::user_regs_struct) -
     };
     let files = match number {
         libc::SYS_open | libc::SYS_openat => {
-            let (address, flags) = if number == libc::SYS_open {
-                (registers.rdi, registers.rsi)
-            } else {
-                (registers.rsi, registers.rdx)
-            };
+            let (address, flags) =
+                if number == libc::SYS_open { (registers.rdi, registers.rsi) } else { (registers.rsi, registers.rdx) };
             let writing = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
             if flags & u64::from(writing.cast_unsigned()) != 0 {
                 kind = Kind::OpenWrite;
@@ -377,17 +370,17 @@ mod tests {
     use super::*;
     use std::process::Stdio;
 
-    /// Runs a shell that makes two folders, with one action at the n-th call; returns how it ended, the calls, and the folders made.
+    /// Makes two folders, with one action at the n-th call; returns how it ended, the calls, and the folders made.
     fn folders(at: usize, action: Action) -> (Ended, Vec<String>, usize) {
         let folder = tempfile::tempdir().unwrap();
         let mut calls = Vec::new();
-        let mut shell = Command::new("mkdir");
-        shell.args(["one", "two"]).current_dir(&folder).stderr(Stdio::null());
-        let ended = run(&mut shell, &mut |call| {
+        let mut mkdir = Command::new("mkdir");
+        mkdir.args(["one", "two"]).current_dir(&folder).stderr(Stdio::null()).env_remove("LD_LIBRARY_PATH");
+        let ended = run(&mut mkdir, &mut |call| {
             calls.push(call.to_string());
             if calls.len() == at { action } else { Action::Proceed }
         });
-        (ended.unwrap(), calls, fs::read_dir(folder).unwrap().count())
+        (ended.unwrap(), calls, fs::read_dir(&folder).unwrap().count())
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod zip;
     unreachable_pub,
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
+    clippy::manual_is_multiple_of,
     reason = "the fuzzer's module, where an index is checked by the runs"
 )]
 mod hdf5_mutate;
@@ -38,16 +39,22 @@ use subjects::{Format, Subject};
 pub(crate) struct Options {
     /// How many mutants
     #[arg(long, value_name = "N", default_value_t = 50_000)]
-    pub(crate) count: u64,
+    count: u64,
     /// What chance begins with: the same mutants again
     #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
+    seed: u64,
     /// Only the mutant with this number
     #[arg(long, value_name = "N")]
-    pub(crate) number: Option<u64>,
+    number: Option<u64>,
     /// Run this program, not the one that is built from the workspace
     #[arg(long, value_name = "FILE")]
-    pub(crate) wharf: Option<PathBuf>,
+    wharf: Option<PathBuf>,
+}
+
+impl Options {
+    pub(crate) fn new(count: u64, seed: u32) -> Self {
+        Self { count, seed: seed.into(), number: None, wharf: None }
+    }
 }
 
 /// Memory that a command may map.
@@ -99,11 +106,11 @@ struct Counts {
     codes: [AtomicU64; 4],
 }
 
-/// Makes mutants and runs every verb on them.
+/// Makes mutants and runs every verb on them; returns a summary.
 ///
 /// # Errors
 /// When there is a finding, or nothing can be run.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
+pub(crate) fn run(options: &Options) -> Result<String, String> {
     let wharf = match &options.wharf {
         Some(wharf) => wharf.canonicalize().map_err(|error| format!("{}: {error}", wharf.display()))?,
         None => shell::build_wharf()?,
@@ -162,8 +169,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let codes = counts.codes.map(AtomicU64::into_inner);
     #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
     let rate = runs as f64 / seconds.max(0.001);
-    println!("{mutants} mutants, {runs} runs in {seconds:.0} s, {rate:.0} a second; exit codes 0 to 3: {codes:?}");
-    report(options, findings.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let summary = format!("{mutants} mutants, {runs} runs, {rate:.0} a second; exit codes 0 to 3: {codes:?}");
+    println!("{summary}, {seconds:.0} s");
+    let findings = findings.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let found = findings.len();
+    report(options, findings)?;
+    if found == 0 { Ok(summary) } else { Err(format!("{found} findings: {summary}")) }
 }
 
 /// The mutant with this number.
@@ -213,11 +224,22 @@ impl Mutant<'_> {
             let arguments = text.replace("SOUND", &format!("o{ending}")).split(' ').map(str::to_owned).collect();
             runs.push(Run { arguments, in_place });
         };
-        for verb in ["info M", "info --json M", "verify M", "cat M", "cat --json M", "cat --csv -n 3 M", "get M --row 0"] {
+        for verb in
+            ["info M", "info --json M", "verify M", "cat M", "cat --json M", "cat --csv -n 3 M", "get M --row 0"]
+        {
             run(verb, false);
         }
-        const TARGETS: [&str; 9] =
-            ["out.csv", "out.jsonl", "out.parquet", "out.arrow", "out.arrows", "out.idv", "out.ds", "out.msgpack", "out.zds"];
+        const TARGETS: [&str; 9] = [
+            "out.csv",
+            "out.jsonl",
+            "out.parquet",
+            "out.arrow",
+            "out.arrows",
+            "out.idv",
+            "out.ds",
+            "out.msgpack",
+            "out.zds",
+        ];
         let mut targets = TARGETS;
         self.random.shuffle(&mut targets);
         for target in targets.iter().take(3) {
@@ -231,25 +253,41 @@ impl Mutant<'_> {
                 run("recover M OUT --schema SOUND", false);
             }
             Format::Datadings => {
-                for text in ["merge M SOUND -o OUT --on-duplicate rename", "recover M OUT", "get M 0", "sample M OUT -n 3 --seed 1"] {
+                for text in [
+                    "merge M SOUND -o OUT --on-duplicate rename",
+                    "recover M OUT",
+                    "get M 0",
+                    "sample M OUT -n 3 --seed 1",
+                ] {
                     run(text, false);
                 }
                 run("index M", true);
             }
             Format::Ds => {
-                for text in ["stats M", "merge M SOUND -o OUT --dim n", "set M @a=1 -o OUT", "rm M @a -o OUT", "rename M @a=b -o OUT"] {
+                for text in [
+                    "stats M",
+                    "merge M SOUND -o OUT --dim n",
+                    "set M @a=1 -o OUT",
+                    "rm M @a -o OUT",
+                    "rename M @a=b -o OUT",
+                ] {
                     run(text, false);
                 }
             }
             Format::Store => {
-                for text in ["merge M SOUND -o OUT --on-duplicate first", "recover M OUT", "pack M out.zds", "get M 0"] {
+                for text in ["merge M SOUND -o OUT --on-duplicate first", "recover M OUT", "pack M out.zds", "get M 0"]
+                {
                     run(text, false);
                 }
-                let changing = random_of(&mut self.random, &["index M", "compact M", "recover M --in-place", "rm M 0 --ignore-missing"]);
+                let changing = random_of(
+                    &mut self.random,
+                    &["index M", "compact M", "recover M --in-place", "rm M 0 --ignore-missing"],
+                );
                 run(changing, true);
             }
             Format::Archive => {
-                for text in ["merge M SOUND -o OUT --on-duplicate first", "recover M OUT", "unpack M out.d", "get M 0"] {
+                for text in ["merge M SOUND -o OUT --on-duplicate first", "recover M OUT", "unpack M out.d", "get M 0"]
+                {
                     run(text, false);
                 }
             }
@@ -294,16 +332,14 @@ fn attempt(
         let mut told = outcome.told;
         // What is written is sound: no reader of ours rejects it. These verbs carry bytes over, and leave it to `verify` what they are.
         let copies = matches!(run.arguments.first().map(String::as_str), Some("merge" | "pack" | "unpack" | "sample"));
-        let written = run.arguments.iter().find(|argument| argument.starts_with("out")).filter(|_| !copies);
-        if let Some(written) = written.filter(|_| kinds.is_empty() && outcome.code == Some(0)) {
-            if !written.ends_with(".nc") {
-                let check = execute(wharf, &["verify".to_owned(), written.clone()], folder, watch)?;
-                count(counts, check.code);
-                kinds.extend(wrong(&check));
-                if check.code != Some(0) {
-                    kinds.push("verify rejects what was written");
-                    told = format!("{told}\nverify: {}", check.told);
-                }
+        let written = run.arguments.iter().find(|argument| argument.starts_with("out") && !argument.ends_with(".nc"));
+        if let Some(written) = written.filter(|_| !copies && kinds.is_empty() && outcome.code == Some(0)) {
+            let check = execute(wharf, &["verify".to_owned(), written.clone()], folder, watch)?;
+            count(counts, check.code);
+            kinds.extend(wrong(&check));
+            if check.code != Some(0) {
+                kinds.push("verify rejects what was written");
+                told = format!("{told}\nverify: {}", check.told);
             }
         }
         if options.number.is_some() {
@@ -425,5 +461,5 @@ fn report(options: &Options, mut findings: Vec<Finding>) -> Result<(), String> {
             eprintln!("    its files: {}", folder.display());
         }
     }
-    if findings.is_empty() { Ok(()) } else { Err(format!("{} findings", findings.len())) }
+    Ok(())
 }

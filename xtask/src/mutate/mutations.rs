@@ -25,10 +25,11 @@ const LONGEST: usize = 1 << 20;
 /// Changes a file of the format, or a file that belongs to one; `other` is one of the same kind.
 pub(super) fn mutate(format: Format, name: &str, bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     let zip = matches!(format, Format::Archive | Format::IdvModel | Format::Zip);
-    if zip && random.below(4) > 0 {
-        if let Some(mutant) = super::zip::mutate(bytes, random) {
-            return mutant;
-        }
+    if zip
+        && random.below(4) > 0
+        && let Some(mutant) = super::zip::mutate(bytes, random)
+    {
+        return mutant;
     }
     let text = matches!(format, Format::Csv | Format::JsonLines) || name.ends_with("json") || name.ends_with("jsonl");
     let mut bytes = bytes.to_vec();
@@ -135,9 +136,35 @@ fn field(format: Format, bytes: &mut [u8], random: &mut Random) {
 /// What is hard on readers of text.
 pub(super) fn in_text(bytes: &mut Vec<u8>, random: &mut Random) {
     const WORDS: [&str; 30] = [
-        "\"", ",", "\n", "\r", "\0", "\t", "{", "}", "[", "]", ":", "null", "NaN", "-0", "1e999999999", "1e-999999999",
-        "123456789012345678901234567890", "0.1234567890123456789012345678901234567890", "\\u0000", "\\ud800", "\\", "-",
-        "{\"_id\":\"x\"}\n", "\u{feff}", "\u{9b}31m", "\u{202e}", "9223372036854775808", "-9223372036854775809", "\"\"\"",
+        "\"",
+        ",",
+        "\n",
+        "\r",
+        "\0",
+        "\t",
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        "null",
+        "NaN",
+        "-0",
+        "1e999999999",
+        "1e-999999999",
+        "123456789012345678901234567890",
+        "0.1234567890123456789012345678901234567890",
+        "\\u0000",
+        "\\ud800",
+        "\\",
+        "-",
+        "{\"_id\":\"x\"}\n",
+        "\u{feff}",
+        "\u{9b}31m",
+        "\u{202e}",
+        "9223372036854775808",
+        "-9223372036854775809",
+        "\"\"\"",
         "2024-02-30T25:61:61Z",
     ];
     const DEEP: [&str; 4] = ["[", "{\"a\":", "[{\"a\":", "\"\","];
@@ -148,7 +175,8 @@ pub(super) fn in_text(bytes: &mut Vec<u8>, random: &mut Random) {
             // Deep, and whole.
             let depth = 1 << random.below(16);
             let open = format!("{{\"_id\":\"deep\",\"deep\":{}1{}}}\n", "[".repeat(depth), "]".repeat(depth));
-            let at = bytes.get(..at).unwrap_or_default().iter().rposition(|byte| *byte == b'\n').map_or(0, |feed| feed + 1);
+            let at =
+                bytes.get(..at).unwrap_or_default().iter().rposition(|byte| *byte == b'\n').map_or(0, |feed| feed + 1);
             bytes.splice(at..at, open.into_bytes());
             return;
         }

@@ -69,7 +69,8 @@ fn members(archive: &[u8]) -> Option<Vec<Member>> {
         let (method, size) = (number(archive, entry + 10, 2)?, number(archive, entry + 20, 4)?);
         archive.get(data..data + size)?;
         members.push(Member { entry, header, data: data..data + size, stored: method == 0 });
-        entry += 46 + number(archive, entry + 28, 2)? + number(archive, entry + 30, 2)? + number(archive, entry + 32, 2)?;
+        entry +=
+            46 + number(archive, entry + 28, 2)? + number(archive, entry + 30, 2)? + number(archive, entry + 32, 2)?;
     }
     Some(members)
 }

@@ -1,0 +1,102 @@
+//! What takes too long for every change: exhaustive tests, faults at every system call, damaged files by the ten thousands, long fuzzing.
+//!
+//! All steps run, whatever the others find. The end is a table of them.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use clap::{Args, ValueEnum};
+
+use crate::{faults, fuzz, golden, mutate, shell};
+
+/// Which steps, and how long.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Leave these steps out
+    #[arg(long, value_name = "STEP")]
+    skip: Vec<Step>,
+    /// Only these steps
+    #[arg(long, value_name = "STEP", conflicts_with = "skip")]
+    only: Vec<Step>,
+    /// How long each fuzz target runs
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    fuzz_seconds: u64,
+    /// How many damaged files
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    mutants: u64,
+    /// What chance begins with [default: the day]
+    #[arg(long, value_name = "N")]
+    seed: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Step {
+    /// All tests, those that try every case, too
+    Tests,
+    /// Golden files, made again by their references
+    Golden,
+    /// Kills and faults at every system call
+    Faults,
+    /// The same with all cores, where calls come in another order each time
+    FaultsThreads,
+    /// Damaged golden files through every verb
+    Mutate,
+    /// Each fuzz target
+    Fuzz,
+}
+
+/// Asks tests for every case.
+const EXHAUSTIVE: &str = "WHARF_EXHAUSTIVE";
+
+/// Runs the steps.
+///
+/// # Errors
+/// When one of them fails.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let today = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_secs() / 86_400);
+    let seed = options.seed.unwrap_or_else(|| u32::try_from(today()).unwrap_or(1));
+    println!("the seed is {seed}");
+    let mut rows = Vec::new();
+    for &step in Step::value_variants() {
+        let name = step.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+        if options.skip.contains(&step) || !(options.only.is_empty() || options.only.contains(&step)) {
+            continue;
+        }
+        println!("== {name}");
+        let start = Instant::now();
+        let outcome = perform(step, options, seed);
+        if let Err(error) = &outcome {
+            eprintln!("== {name}: {error}");
+        }
+        rows.push((name, start.elapsed().as_secs_f64(), outcome));
+    }
+    println!("{:<16} {:>8}  result", "step", "seconds");
+    for (name, seconds, outcome) in &rows {
+        let result = match outcome {
+            Ok(summary) => summary.clone(),
+            Err(error) => format!("FAILED: {error}"),
+        };
+        println!("{name:<16} {seconds:>8.0}  {result}");
+    }
+    let failed = rows.iter().filter(|(_, _, outcome)| outcome.is_err()).count();
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} steps failed", rows.len())) }
+}
+
+/// Runs one step; returns what the table says of it.
+fn perform(step: Step, options: &Options, seed: u32) -> Result<String, String> {
+    match step {
+        Step::Tests => {
+            let mut tests = shell::cargo(["test", "--workspace", "--release"]);
+            tests.env(EXHAUSTIVE, "1");
+            shell::run(tests).map(|()| "passed".to_owned())
+        }
+        Step::Golden => golden::run(&golden::Options::full()).map(|()| "passed".to_owned()),
+        Step::Faults => faults::run(&faults::Options::default()),
+        Step::FaultsThreads => faults::run(&faults::Options::all_threads()),
+        Step::Mutate => mutate::run(&mutate::Options::new(options.mutants, seed)),
+        Step::Fuzz => {
+            let seconds = options.fuzz_seconds;
+            fuzz::run(&fuzz::Options { seconds, seed: Some(seed), targets: Vec::new() })
+                .map(|()| format!("{seconds} s each"))
+        }
+    }
+}
