@@ -135,7 +135,7 @@ impl Table for IdvContainer {
             details.insert("bytes".to_owned(), packed.into());
             details.insert("decompressed_bytes".to_owned(), raw.into());
         }
-        let mut all = MetadataJson::new();
+        let mut all = MetadataJson::default();
         for metadata in self.reader.metadata(index)? {
             match metadata.value_type() {
                 Err(unreadable) => {
@@ -143,10 +143,13 @@ impl Table for IdvContainer {
                     object.insert("$unreadable".to_owned(), unreadable.to_string().into());
                     all.values.insert(metadata.kind().to_owned(), Value::Object(object));
                 }
-                Ok(value_type) => {
-                    let values = self.reader.metadata_value(index, &metadata)?;
-                    all.push(metadata.kind(), value_type, &values)?;
-                }
+                Ok(value_type) => match self.reader.long_value(index, &metadata)? {
+                    Some(long) => all.push_beginning(metadata.kind(), value_type, &long)?,
+                    None => {
+                        let values = self.reader.metadata_value(index, &metadata)?;
+                        all.push(metadata.kind(), value_type, &values)?;
+                    }
+                },
             }
         }
         all.put(&mut details);

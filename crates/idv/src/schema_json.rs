@@ -1,10 +1,12 @@
 //! Schemas as JSON, in the form `wharf info --json` prints.
 
 use container_core::{Error, Loss, Position, Result};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;
 use crate::codec::Values;
+use crate::read::Beginning;
 use crate::schema::{ColumnSchema, MetadataSchema, Schema};
 use crate::wire::{Compression, ItemType, KeyType, Type, Version};
 
@@ -58,7 +60,10 @@ impl Schema {
     /// # Errors
     /// [`Invalid`](container_core::ErrorKind::Invalid) for metadata that have no JSON form.
     pub fn to_json(&self) -> Result<Value> {
-        self.columns.iter().map(column_to_json).collect::<Result<Vec<_>>>().map(Value::Array)
+        let columns = self.columns.iter().map(|column| {
+            as_value(&ColumnJson(column)).map_err(|error| error.in_column(column.name.clone()))
+        });
+        columns.collect::<Result<_>>().map(Value::Array)
     }
 }
 
@@ -171,6 +176,10 @@ fn column_from_json(
     for (kind, value) in metadata {
         if let Some(why) = value.get("$unreadable") {
             left_out.push(lost(format!("metadata {kind:?} left out ({})", why.as_str().unwrap_or_default())));
+            continue;
+        }
+        if value.get("$beginning").is_some() {
+            left_out.push(lost(format!("metadata {kind:?} left out (only its beginning is given)")));
             continue;
         }
         let about = |error: Error| Error::usage(format!("metadata {kind:?}: {}", error.detail()));
@@ -342,24 +351,25 @@ pub(crate) fn type_details(kind: &Type) -> Vec<(&'static str, Value)> {
 }
 
 /// Metadata as `info` prints them: values and types.
+#[derive(Default)]
 pub(crate) struct MetadataJson {
     pub(crate) values: Map<String, Value>,
     pub(crate) types: Map<String, Value>,
 }
 
 impl MetadataJson {
-    pub(crate) fn new() -> Self {
-        Self { values: Map::new(), types: Map::new() }
-    }
-
     /// Adds a value that holds exactly one of its type.
     pub(crate) fn push(&mut self, kind: &str, value_type: &Type, values: &Values) -> Result<()> {
-        // By way of its text: so that an f32 keeps its own shortest digits.
-        let shown = crate::shown_metadata(value_type, values);
-        let parsed = serde_json::to_string(&shown).and_then(|text| serde_json::from_str(&text));
-        let value = parsed
-            .map_err(|cause| Error::invalid("metadata has no JSON form").caused_by(cause).in_format(FORMAT_NAME))?;
-        self.values.insert(kind.to_owned(), value);
+        self.values.insert(kind.to_owned(), as_value(&crate::shown_metadata(value_type, values))?);
+        self.types.insert(kind.to_owned(), value_type.exact_text().into());
+        Ok(())
+    }
+
+    /// Adds the beginning of a value: `{"$beginning": {"count", "value"}}`, where the count is of items, or of a text bytes.
+    pub(crate) fn push_beginning(&mut self, kind: &str, value_type: &Type, long: &Beginning) -> Result<()> {
+        let value = as_value(&crate::shown_metadata(value_type, &long.values))?;
+        let beginning = serde_json::json!({"$beginning": {"count": long.count, "value": value}});
+        self.values.insert(kind.to_owned(), beginning);
         self.types.insert(kind.to_owned(), value_type.exact_text().into());
         Ok(())
     }
@@ -374,21 +384,52 @@ impl MetadataJson {
     }
 }
 
-fn column_to_json(column: &ColumnSchema) -> Result<Value> {
-    let mut members = Map::new();
-    members.insert("name".to_owned(), column.name.as_str().into());
-    members.insert("type".to_owned(), column.kind.to_string().into());
-    members.extend(type_details(&column.kind).into_iter().map(|(member, value)| (member.to_owned(), value)));
-    if let Some(compression) = column.compression {
-        members.insert("compression".to_owned(), compression.to_string().into());
+/// By way of its text: so that an f32 keeps its own shortest digits.
+pub(crate) fn as_value(shown: &impl Serialize) -> Result<Value> {
+    let parsed = serde_json::to_string(shown).and_then(|text| serde_json::from_str(&text));
+    parsed.map_err(|cause| Error::invalid("metadata has no JSON form").caused_by(cause).in_format(FORMAT_NAME))
+}
+
+/// A column in the form that [`Schema::from_json`] reads.
+pub(crate) struct ColumnJson<'a>(pub(crate) &'a ColumnSchema);
+
+impl Serialize for ColumnJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let column = self.0;
+        let mut members = serializer.serialize_map(None)?;
+        members.serialize_entry("name", &column.name)?;
+        members.serialize_entry("type", &column.kind.to_string())?;
+        for (member, value) in type_details(&column.kind) {
+            members.serialize_entry(member, &value)?;
+        }
+        if let Some(compression) = column.compression {
+            members.serialize_entry("compression", &compression.to_string())?;
+        }
+        if !column.metadata.is_empty() {
+            members.serialize_entry("metadata", &Members(&column.metadata, MetadataSchema::shown))?;
+            members.serialize_entry("metadata_types", &Members(&column.metadata, MetadataSchema::type_text))?;
+        }
+        members.end()
     }
-    let mut metadata = MetadataJson::new();
-    for item in &column.metadata {
-        let pushed = metadata.push(&item.kind, &item.value_type, &item.value);
-        pushed.map_err(|error| error.in_column(column.name.clone()))?;
+}
+
+impl MetadataSchema {
+    fn shown(&self) -> crate::Value<'_> {
+        crate::shown_metadata(&self.value_type, &self.value)
     }
-    metadata.put(&mut members);
-    Ok(Value::Object(members))
+
+    fn type_text(&self) -> String {
+        self.value_type.exact_text()
+    }
+}
+
+/// Something of each metadata, by kind.
+struct Members<'a, F>(&'a [MetadataSchema], F);
+
+impl<'a, T: Serialize, F: Fn(&'a MetadataSchema) -> T> Serialize for Members<'a, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|item| (&item.kind, (self.1)(item))))
+    }
 }
 
 #[cfg(test)]

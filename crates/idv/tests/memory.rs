@@ -41,6 +41,13 @@ fn nothing_is_allocated_that_was_only_declared() {
     bombs();
     values();
     walks();
+    shared_blocks();
+    long_metadata();
+    labels();
+    wide_rows();
+    recovery();
+    #[cfg(feature = "arrow")]
+    arrow::batches();
 }
 
 fn counts() {
@@ -206,4 +213,265 @@ fn walks() {
         }
     });
     bounded("verify", 512 * KIB, || assert!(support::findings(&reader, 1).is_empty()));
+}
+
+/// A memory of 4 MiB for an operation.
+fn small() -> Limits {
+    Limits::default().with_memory_bytes(4 * MIB as u64)
+}
+
+/// A file of columns that all have the one block of the first.
+fn sharing(columns: usize, codec: &Codec, rows: i64, raw: &[u8]) -> Vec<u8> {
+    let packed = compress(DEFLATE, raw);
+    let mut forge = Forge::new(6, rows);
+    for index in 0..columns {
+        let packed = if index == 0 { packed.clone() } else { Vec::new() };
+        let block = Block { raw: Vec::new(), packed: Some(packed), declared: Some(raw.len() as i32) };
+        forge.columns.push(Column::new(&format!("c{index}"), codec.clone(), DEFLATE, rows as u64).block(block));
+    }
+    let mut file = forge.build();
+    let entry = file.columns[0].lookup_entry(0);
+    let entry = file.bytes[entry..entry + 16].to_vec();
+    for column in 1..columns {
+        file.set(file.columns[column].lookup_entry(0), &entry);
+    }
+    file.bytes
+}
+
+fn scan(threads: usize) -> Scan {
+    Scan::default().with_threads(threads)
+}
+
+fn shared_blocks() {
+    const COUNT: usize = 50;
+    let rows = MIB / 8;
+    let wide = sharing(COUNT, &Codec::plain("Int64"), rows as i64, &vec![0; MIB]);
+    assert!(wide.len() < 8 * KIB, "{} bytes", wide.len());
+    let reader = open_with(wide.clone(), small()).unwrap();
+    for threads in [1, 0] {
+        bounded("the first row of columns that share a block", 512 * KIB, || {
+            let mut rows = reader.rows(&scan(threads).with_rows(0..1)).unwrap();
+            assert!(rows.try_next().unwrap().is_some());
+            assert!(rows.try_next().unwrap().is_none());
+        });
+        bounded("some rows of them", 3 * MIB, || {
+            let mut rows = reader.rows(&scan(threads).with_rows(900..1000)).unwrap();
+            let mut count = 0;
+            while let Some(row) = rows.try_next().unwrap() {
+                assert_eq!(row.get(COUNT - 1), Some(idv::Value::Int64(0)));
+                count += 1;
+            }
+            assert_eq!(count, 100);
+        });
+        bounded("all rows of them", 4 * MIB + 512 * KIB, || {
+            let mut batches = reader.batches(&scan(threads)).unwrap();
+            let error = batches.try_next().map(|_| ()).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "idv: memory for the decoded blocks of the same rows 5242880 exceeds the limit 4194304 \
+                 (block 0, column \"c3\")"
+            );
+            assert!(batches.try_next().unwrap().is_none());
+        });
+        bounded("verify them", 5 * MIB, || {
+            let found = support::findings(&reader, threads);
+            assert!(found.iter().any(|finding| finding.contains("overlaps")), "{found:?}");
+        });
+    }
+    // Within the memory, all of it is used and none of it is missing.
+    let reader = open_with(sharing(3, &Codec::plain("Int64"), rows as i64, &vec![0; MIB]), small()).unwrap();
+    for threads in [1, 0] {
+        bounded("as many as fit", 4 * MIB + 512 * KIB, || {
+            let mut batches = reader.batches(&scan(threads)).unwrap();
+            assert_eq!(batches.try_next().unwrap().unwrap().row_count(), rows);
+        });
+    }
+    // What is wanted of texts and vectors cannot be told from their beginning.
+    let n = MIB / 16;
+    let ends = vec![0; n];
+    for (codec, raw) in [
+        (Codec::plain("TextSpan"), text_block(n as i32, &ends, b"")),
+        (Codec::vector(&Codec::plain("Byte"), &[0]), vector_block(n as i32, 0, &vec![0; n], &vec![-1; n], 0, &[], &[])),
+        (Codec::plain("DateTimeOffset"), vec![0; 10 * n]),
+    ] {
+        let reader = open_with(sharing(COUNT, &codec, n as i64, &raw), small()).unwrap();
+        for threads in [1, 0] {
+            bounded("other blocks", 4 * MIB + 512 * KIB, || {
+                let mut batches = reader.batches(&scan(threads).with_rows(0..1)).unwrap();
+                let error = batches.try_next().map(|_| ()).unwrap_err();
+                assert_eq!(error.kind().name(), "limit", "{error}");
+                assert!(error.to_string().contains("block 0"), "{error}");
+            });
+        }
+    }
+    // A block that is too large by itself.
+    let reader = open_with(sharing(1, &Codec::plain("Int64"), rows as i64, &vec![0; MIB]), small()).unwrap();
+    assert!(block(&reader, 0, 0).is_ok());
+    let reader = open_with(wide, Limits::default().with_memory_bytes(MIB as u64)).unwrap();
+    bounded("a block beyond the memory", 64 * KIB, || {
+        let error = block(&reader, 7, 0).unwrap_err();
+        assert!(error.to_string().contains("memory for a decoded block 2097152 exceeds the limit 1048576"), "{error}");
+    });
+    assert_eq!(reader.block_bytes(7, 0).unwrap().len(), MIB);
+}
+
+/// One vector of so many bytes, all zero.
+fn bytes_vector(len: usize) -> Vec<u8> {
+    vector_block(1, len as i32, &[], &[-1], 0, &[], &vec![0; len])
+}
+
+fn long_metadata() {
+    use container_core::Table;
+    let file = |value: Vec<u8>, codec: Codec, compression| {
+        let mut forge = support::three_numbers();
+        forge.columns[0].metadata = vec![Meta::new("M", codec, compression, value)];
+        forge.bytes()
+    };
+    let n = 4 * MIB;
+    let text = "x".repeat(n);
+    let ends: Vec<u32> = (1..=100_000).map(|i| i * 2).collect();
+    let many = text_block(100_000, &ends, "é€".repeat(50_000).get(..).map_or(&[][..], str::as_bytes));
+    let cases = [
+        (bytes_vector(n), Codec::vector(&Codec::plain("Byte"), &[0]), "[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]", n),
+        (text_block(1, &[n as u32], text.as_bytes()), Codec::plain("TextSpan"), "\"xxx", n),
+        (
+            [vector_block(1, 100_000, &[], &[-1], 0, &[], &[]), many].concat(),
+            Codec::vector(&Codec::plain("TextSpan"), &[0]),
+            "[\"é€\",\"é€\"",
+            100_000,
+        ),
+    ];
+    for (value, codec, beginning, count) in cases {
+        for compression in [NONE, DEFLATE, ZLIB] {
+            let reader = open_with(file(value.clone(), codec.clone(), compression), small()).unwrap();
+            let container = idv::IdvContainer::new(reader.clone());
+            let details = bounded("the description of long metadata", 512 * KIB, || {
+                container.column_details(0).unwrap()
+            });
+            let shown = &details["metadata"]["M"]["$beginning"];
+            assert_eq!(shown["count"], count);
+            assert!(shown["value"].to_string().starts_with(beginning), "{shown}");
+            // A schema out of that says what it lacks.
+            let column = serde_json::json!([{"name": "n", "type": "Int32", "metadata": details["metadata"]}]);
+            let (schema, left_out) = idv::Schema::from_json(&column).unwrap();
+            assert!(schema.columns[0].metadata.is_empty());
+            assert!(left_out[0].to_string().contains("only its beginning is given"), "{left_out:?}");
+        }
+    }
+    let reader = open_with(file(bytes_vector(n), Codec::vector(&Codec::plain("Byte"), &[0]), DEFLATE), small()).unwrap();
+    let metadata = reader.metadata(0).unwrap();
+    let all: [(&str, &dyn Fn() -> String); 3] = [
+        ("the value", &|| reader.metadata_value(0, &metadata[0]).unwrap_err().to_string()),
+        ("the schema", &|| reader.schema(None).unwrap_err().to_string()),
+        ("verify", &|| support::findings(&reader, 1).concat()),
+    ];
+    for (what, work) in all {
+        let text = bounded(what, 512 * KIB, work);
+        assert!(text.contains("metadata \"M\": memory for metadata"), "{what}: {text}");
+        assert!(text.contains("exceeds the limit 4194304"), "{what}: {text}");
+    }
+}
+
+/// Keys of many columns, whose labels lie in one block that each has a table of its own for.
+fn labels() {
+    let value = compress(DEFLATE, &bytes_vector(MIB));
+    let labels = |i: usize| {
+        let codec = Codec::vector(&Codec::plain("Byte"), &[0]);
+        let packed = if i == 0 { value.clone() } else { Vec::new() };
+        let (packed, length) = (Some(packed), Some(leb(value.len() as u64)));
+        Meta { packed, length, ..Meta::new("KeyValues", codec, DEFLATE, Vec::new()) }
+    };
+    let mut forge = Forge::new(6, 1);
+    for i in 0..20 {
+        let column = Column::new(&format!("k{i}"), Codec::key("UInt32", MIB as u64), NONE, 1);
+        forge.columns.push(column.block(1u32.to_le_bytes().to_vec()).meta(labels(i)));
+    }
+    let mut file = forge.build();
+    let first = file.columns[0].metadata[0].clone();
+    for i in 1..20 {
+        let place = file.columns[i].metadata[0].offset;
+        let offset = file.bytes[first.offset..first.offset + 8].to_vec();
+        file.set(place, &offset);
+    }
+    let reader = open_with(file.bytes, small()).unwrap();
+    bounded("labels of many columns", 4 * MIB + 512 * KIB, || {
+        let error = reader.rows(&scan(1)).map(drop).unwrap_err();
+        assert_eq!(error.kind().name(), "limit", "{error}");
+        assert!(error.to_string().contains("metadata \"KeyValues\": memory for metadata"), "{error}");
+    });
+}
+
+/// A row is written as a multiple of what it takes.
+fn wide_rows() {
+    let len = MIB;
+    let raw = vector_block(2, 0, &[1, len as i32], &[-1, -1], 0, &[], &vec![0; len + 1]);
+    let column = Column::new("v", Codec::vector(&Codec::plain("Byte"), &[0]), DEFLATE, 2).block(raw);
+    let reader = open_with(Forge::new(6, 2).column(column).bytes(), small()).unwrap();
+    let mut rows = reader.rows(&scan(1)).unwrap();
+    assert!(rows.try_next().unwrap().is_some());
+    let error = rows.try_next().map(|_| ()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "idv: bytes of a row 2097152 exceeds the limit 838860 (row 1, column \"v\")"
+    );
+    assert!(rows.try_next().unwrap().is_none());
+}
+
+fn recovery() {
+    let rows = MIB / 8;
+    let file = sharing(50, &Codec::plain("Int64"), rows as i64, &vec![0; MIB]);
+    let limits = idv::Options::default().with_limits(small());
+    let mut options = idv::RecoverOptions::default().with_threads(1);
+    options.open = limits;
+    bounded("recovery", 5 * MIB, || {
+        let source = container_core::Source::from(file);
+        let recovery = idv::Recovery::survey(source, &options);
+        let written = recovery.and_then(|recovery| recovery.write(std::io::Cursor::new(Vec::new()), Default::default()));
+        assert!(written.is_err());
+    });
+}
+
+#[cfg(feature = "arrow")]
+mod arrow {
+    use container_core::arrow::BatchScan;
+
+    use super::*;
+
+    pub(super) fn batches() {
+        let rows = MIB / 8;
+        let reader = open_with(sharing(50, &Codec::plain("Int64"), rows as i64, &vec![0; MIB]), small()).unwrap();
+        for threads in [1, 0] {
+            let some = BatchScan::from(scan(threads).with_rows(0..1));
+            bounded("the first row as a batch", 512 * KIB, || {
+                let mut batches = reader.record_batches(&some).unwrap();
+                assert_eq!(batches.next().unwrap().unwrap().num_rows(), 1);
+            });
+            let all = BatchScan::from(scan(threads));
+            bounded("batches of columns that share a block", 3 * MIB, || {
+                let error = reader.record_batches(&all).unwrap().next().unwrap().unwrap_err();
+                assert!(error.to_string().contains("exceeds the limit 2097152"), "{error}");
+            });
+        }
+        // Sparse vectors of which nothing is stored: many short rows are cut into batches, a long one is refused.
+        for (length, count) in [(10_000, 100), (100_000_000, 1)] {
+            let raw = vector_block(count, length, &[], &vec![0; count as usize], 0, &[], &[]);
+            for (item, empty) in [("Single", Vec::new()), ("Boolean", Vec::new()), ("TextSpan", text_block(0, &[], b""))] {
+                let codec = Codec::vector(&Codec::plain(item), &[length]);
+                let raw = [raw.clone(), empty].concat();
+                let column = Column::new("v", codec, NONE, count as u64).block(raw);
+                let reader = open_with(Forge::new(6, count.into()).column(column).bytes(), small()).unwrap();
+                bounded("sparse vectors with all their slots", 4 * MIB, || {
+                    let mut batches = reader.record_batches(&BatchScan::default()).unwrap();
+                    let found: Result<usize, _> = batches.by_ref().map(|batch| batch.map(|b| b.num_rows())).sum();
+                    if length == 10_000 {
+                        assert_eq!(found.unwrap(), 100);
+                    } else {
+                        let text = found.unwrap_err().to_string();
+                        assert!(text.contains("all slots of its sparse vectors"), "{text}");
+                        assert!(text.contains("exceeds the limit 838860 (row 0, column \"v\")"), "{text}");
+                    }
+                });
+            }
+        }
+    }
 }

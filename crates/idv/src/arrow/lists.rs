@@ -29,8 +29,6 @@ pub(super) struct ListPlan {
     pub(super) item: FieldRef,
     /// They become structs of what is not left out.
     pub(super) structs: bool,
-    /// Bytes that one row may take when its slots are filled up.
-    pub(super) most_bytes: u64,
 }
 
 /// Some rows of a column.
@@ -69,6 +67,11 @@ impl Made {
             Self::Array(array) => measure::bytes(array, rows),
             Self::Sparse(sparse) => sparse.bytes(rows),
         }
+    }
+
+    /// Whether rows are made as large as their types say only when they are taken.
+    pub(super) fn is_filled(&self) -> bool {
+        matches!(self, Self::Sparse(_))
     }
 
     /// Some rows as an array.
@@ -187,7 +190,15 @@ impl SparseRows {
     fn bytes(&self, rows: Range<usize>) -> u64 {
         let items = self.end(rows.end) - self.end(rows.start);
         let more = measure::bytes(&self.items, self.stored(&rows));
-        items.saturating_mul(measure::width(self.items.data_type())).div_ceil(8).saturating_add(more)
+        // What is not scattered is taken by the number of its place.
+        let place = if self.is_scattered() { 0 } else { 64 };
+        items.saturating_mul(measure::width(self.items.data_type()) + place).div_ceil(8).saturating_add(more)
+    }
+
+    /// Whether stored items are numbers that are put among zeros.
+    fn is_scattered(&self) -> bool {
+        let numbers = self.items.data_type().is_integer() || matches!(self.items.data_type(), DataType::Float32 | DataType::Float64);
+        numbers && self.items.null_count() == 0
     }
 
     /// The stored items of some rows.
@@ -198,11 +209,6 @@ impl SparseRows {
 
     /// Rows with all their slots.
     fn fill(&self, rows: Range<usize>) -> Result<ArrayRef> {
-        let bytes = self.bytes(rows.clone());
-        if bytes > self.plan.most_bytes {
-            let what = "bytes of a sparse vector with all its slots (--sparse structs leaves them out)";
-            return Err(Error::limit(what, bytes, self.plan.most_bytes));
-        }
         let total = self.end(rows.end) - self.end(rows.start);
         let total =
             usize::try_from(total).map_err(|_| Error::limit("items of sparse vectors", total, usize::MAX as u64))?;

@@ -15,8 +15,9 @@ use super::items::{ItemPlan, zoned_fields};
 use super::lists::ListPlan;
 use super::times::{self, Meaning};
 use crate::FORMAT_NAME;
-use crate::read::{Column, MetadataRoom, Reader};
-use crate::schema::{ColumnSchema, MetadataSchema, Schema as IdvSchema};
+use crate::read::{Budget, Column, Reader};
+use crate::schema::{ColumnSchema, MetadataSchema};
+use crate::schema_json::ColumnJson;
 use crate::value::{Labels, Value};
 use crate::wire::{ItemType, KeyType, Type, Version};
 
@@ -38,7 +39,15 @@ pub(super) struct Plan {
     pub(super) schema: SchemaRef,
     /// Columns and metadata that are left out.
     pub(super) left_out: Vec<Loss>,
+    /// What the labels leave for blocks.
+    pub(super) budget: Budget,
 }
+
+/// The part of an operation's memory for blocks and labels: batches that were given out hold as much.
+const WALK_PART: u64 = 2;
+
+/// The part of it that metadata of all columns may take, which the schema has as JSON: up to eight times that.
+const METADATA_PART: u64 = 16;
 
 impl Plan {
     pub(super) fn new(reader: &Reader, scan: &BatchScan) -> Result<Self> {
@@ -47,7 +56,15 @@ impl Plan {
             return Err(Error::usage(detail).in_format(FORMAT_NAME));
         }
         let (indices, left_out) = reader.chosen(scan.scan.columns.as_deref());
-        let mut maker = Maker { reader, scan, labels: HashMap::new(), room: Some(reader.metadata_room()), left_out };
+        let memory = reader.limits().memory_bytes;
+        let mut maker = Maker {
+            reader,
+            scan,
+            labels: HashMap::new(),
+            budget: Budget::new(memory / WALK_PART),
+            room: Some(Budget::new(memory / METADATA_PART)),
+            left_out,
+        };
         let (mut columns, mut fields) = (Vec::with_capacity(indices.len()), Vec::with_capacity(indices.len()));
         for &index in &indices {
             let column = reader.column_at(index)?;
@@ -57,8 +74,8 @@ impl Plan {
             fields.push(maker.field(column, kind, &plan).map_err(named)?);
             columns.push(plan);
         }
-        let left_out = maker.left_out;
-        Ok(Self { indices, columns, schema: Arc::new(Schema::new(fields)), left_out })
+        let Maker { left_out, budget, .. } = maker;
+        Ok(Self { indices, columns, schema: Arc::new(Schema::new(fields)), left_out, budget })
     }
 }
 
@@ -67,8 +84,9 @@ struct Maker<'a> {
     scan: &'a BatchScan,
     /// The labels of each table of metadata that was looked at: columns may share one.
     labels: HashMap<u64, Option<Arc<Labels>>>,
+    budget: Budget,
     /// What metadata may still take; `None` once they took it all.
-    room: Option<MetadataRoom>,
+    room: Option<Budget>,
     left_out: Vec<Loss>,
 }
 
@@ -85,7 +103,6 @@ impl Maker<'_> {
                 size: i32::try_from(kind.size()).ok().filter(|&size| size > 0),
                 item: Arc::new(Field::new_list_field(item.data_type.clone(), item.nullable)),
                 structs: self.scan.mapping.sparse == Sparse::Structs,
-                most_bytes: self.reader.limits().block_bytes,
             }),
         };
         Ok(ColumnPlan { name: column.unique_name().into(), item, list })
@@ -133,16 +150,19 @@ impl Maker<'_> {
         let labels = match self.labels.get(&table) {
             Some(labels) => labels.clone(),
             None => {
-                let labels = self.reader.labels(column.index())?.map(Arc::new);
+                let labels = self.reader.labels_within(column.index(), &mut self.budget)?.map(Arc::new);
                 self.labels.insert(table, labels.clone());
                 labels
             }
         };
-        let most = self.reader.limits().metadata_bytes;
+        let most = self.reader.limits().metadata_bytes.min(self.budget.left());
         match labels {
             // Those of a sparse vector could be any number.
             Some(labels) if key.count > 0 && labels.count() >= key.count && labels.count() <= most / 8 => {
-                label_array(&labels)
+                let array = label_array(&labels)?;
+                let bytes = array.as_ref().map_or(0, |array| array.get_array_memory_size() as u64);
+                self.budget.take("memory for labels of keys", bytes)?;
+                Ok(array)
             }
             _ => Ok(None),
         }
@@ -166,7 +186,7 @@ impl Maker<'_> {
         schema.metadata = self.metadata(column)?;
         // How a file was compressed is no matter of the next one.
         schema.compression = None;
-        metadata.insert(FORMAT_NAME.to_owned(), as_json(schema)?);
+        metadata.insert(FORMAT_NAME.to_owned(), as_json(&schema)?);
         Ok(Field::new(column.unique_name(), data_type, nullable).with_metadata(metadata))
     }
 
@@ -193,25 +213,25 @@ impl Maker<'_> {
                     continue;
                 }
             };
-            let value = self.reader.metadata_value(column.index(), &item)?;
-            match self.room.as_mut().map(|room| room.take(&value_type, &value)) {
-                Some(Err(error)) if matches!(error.kind(), ErrorKind::Limit { .. }) => {
+            let Some(room) = &mut self.room else { break };
+            match self.reader.metadata_value_within(column.index(), &item, room) {
+                Err(error) if matches!(error.kind(), ErrorKind::Limit { .. }) => {
                     self.left_out.push(lost(format!("metadata {kind:?} left out ({})", error.detail())));
                     self.room = None;
                     break;
                 }
-                Some(Err(error)) => return Err(error),
-                Some(Ok(())) | None => all.push(MetadataSchema { kind: kind.to_owned(), value_type, value }),
+                Err(error) => return Err(error),
+                Ok(value) => all.push(MetadataSchema { kind: kind.to_owned(), value_type, value }),
             }
         }
         Ok(all)
     }
 }
 
-/// The column's own type and metadata, as [`IdvSchema::from_json`] reads them.
-fn as_json(schema: ColumnSchema) -> Result<String> {
-    let json = IdvSchema::new([schema]).to_json()?;
-    Ok(json.get(0).map(ToString::to_string).unwrap_or_default())
+/// The column's own type and metadata, as [`Schema::from_json`](crate::Schema::from_json) reads them.
+fn as_json(schema: &ColumnSchema) -> Result<String> {
+    let json = serde_json::to_string(&ColumnJson(schema));
+    json.map_err(|cause| Error::invalid("metadata has no JSON form").caused_by(cause).in_format(FORMAT_NAME))
 }
 
 /// The narrowest type for so many places.

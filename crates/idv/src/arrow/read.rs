@@ -1,7 +1,7 @@
 //! Blocks of a file as record batches.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -15,7 +15,7 @@ use super::plan::{ColumnPlan, Plan};
 use crate::FORMAT_NAME;
 use crate::codec::SharedBlock;
 use crate::container::IdvContainer;
-use crate::read::{BlockMaker, Place, Reader, Scratch, Walk};
+use crate::read::{BlockMaker, Cost, Place, Reader, Scratches, Walk};
 
 /// Batches of fewer rows than this part of what is asked for are joined, and so are bytes.
 const JOINED: usize = 8;
@@ -32,6 +32,8 @@ pub struct RecordBatches {
     at: u64,
     most_rows: usize,
     most_bytes: u64,
+    /// What a single row may take.
+    row_bytes: u64,
     /// What comes behind the batch that was given.
     failed: Option<Error>,
     /// There is nothing more: behind an error.
@@ -41,7 +43,7 @@ pub struct RecordBatches {
 /// Blocks as arrays.
 struct ArrowMaker {
     columns: Vec<ColumnPlan>,
-    scratches: Mutex<Vec<Scratch>>,
+    scratches: Scratches,
 }
 
 /// Rows of a block as an array, and what was lost.
@@ -57,12 +59,14 @@ impl BlockMaker for ArrowMaker {
     type Block = Block;
     const REUSED: bool = false;
 
+    fn cost(values: Cost) -> Cost {
+        // Arrays of types that Arrow has otherwise are made beside the values.
+        Cost { held: values.held, working: values.working.saturating_add(values.held) }
+    }
+
     fn make(&self, reader: &Reader, place: Place, _: Block) -> Result<Block> {
-        let idle = self.scratches.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut scratch = idle.unwrap_or_default();
-        let shared = reader.shared_block(place.column, place.block, &mut scratch);
-        self.scratches.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-        let (shared, all) = (shared?, reader.block_rows(place.column, place.block)?);
+        let shared = self.scratches.with(reader, |scratch| reader.shared_block(&place, scratch))?;
+        let all = reader.block_rows(place.column, place.block)?;
         let Some(plan) = self.columns.get(place.slot) else { return Ok(Block::default()) };
         plan.make(shared, &place.rows, all.start)
             .map_err(|error| error.in_column(plan.name.to_string()).in_block(place.block).in_format(FORMAT_NAME))
@@ -135,15 +139,17 @@ impl Reader {
     /// As [`batches`](Self::batches), what is wrong with the metadata of a column, and [`Usage`](container_core::ErrorKind::Usage)
     /// for a declared schema, as columns have their types.
     pub fn record_batches(&self, scan: &BatchScan) -> Result<RecordBatches> {
-        let Plan { indices, columns, schema, left_out } = Plan::new(self, scan)?;
+        let Plan { indices, columns, schema, left_out, budget } = Plan::new(self, scan)?;
         let tallies = vec![Tally::default(); columns.len()];
-        let maker = ArrowMaker { columns, scratches: Mutex::default() };
-        let walk = Walk::new(self, indices, &scan.scan, maker)?;
+        let maker = ArrowMaker { columns, scratches: Scratches::default() };
+        let walk = Walk::new(self, indices, &scan.scan, maker, budget)?;
         let at = walk.rows().start;
         // Offsets of texts and lists are 32 bits wide.
-        let most_bytes = (scan.batch_bytes as u64).min(self.limits().block_bytes).min(0x7FFF_FFFF);
+        let most_bytes = (scan.batch_bytes as u64).min(self.row_bytes()).min(0x7FFF_FFFF);
         let most_rows = scan.batch_rows.max(1);
-        Ok(RecordBatches { walk, schema, left_out, tallies, at, most_rows, most_bytes, failed: None, ended: false })
+        let row_bytes = self.row_bytes();
+        let (failed, ended) = (None, false);
+        Ok(RecordBatches { walk, schema, left_out, tallies, at, most_rows, most_bytes, row_bytes, failed, ended })
     }
 
     /// The schema of [`record_batches`](Self::record_batches) of the same scan. Costs the metadata.
@@ -201,6 +207,25 @@ impl RecordBatches {
         (least, self.bytes(least))
     }
 
+    /// Fails when the next row by itself takes more than a row may, naming the column that takes the most.
+    fn check_row(&self) -> Result<()> {
+        let (bytes, most) = (self.bytes(1), self.row_bytes);
+        if bytes <= most {
+            return Ok(());
+        }
+        let columns = self.walk.slots().iter().zip(&self.walk.maker().columns);
+        let largest = columns.max_by_key(|(slot, _)| slot.block.made.bytes(self.places(&slot.block, 1)));
+        let what = match largest {
+            Some((slot, _)) if slot.block.made.is_filled() => "bytes of a row, all slots of its sparse vectors among them",
+            _ => "bytes of a row",
+        };
+        let error = Error::limit(what, bytes, most).in_row(self.at).in_format(FORMAT_NAME);
+        Err(match largest {
+            Some((_, plan)) => error.in_column(plan.name.to_string()),
+            None => error,
+        })
+    }
+
     /// The next rows as a batch.
     fn take(&mut self, rows: usize) -> Result<RecordBatch> {
         let slots = self.walk.slots().iter().zip(&self.walk.maker().columns);
@@ -234,7 +259,8 @@ impl RecordBatches {
                 // What is large enough by itself is not copied.
                 break Ok(());
             }
-            match self.take(fit.max(1)) {
+            let taken = if fit == 0 { self.check_row() } else { Ok(()) };
+            match taken.and_then(|()| self.take(fit.max(1))) {
                 Ok(part) => parts.push(part),
                 Err(error) => break Err(error),
             }

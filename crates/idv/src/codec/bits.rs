@@ -4,7 +4,7 @@ use container_core::{Cursor, Error, Result};
 pub(crate) fn decode_bools(cursor: &mut Cursor<'_>, n: usize, out: &mut Vec<bool>) -> Result<()> {
     let bytes = cursor.take(n.div_ceil(8), "bits")?;
     out.clear();
-    out.reserve(bytes.len().saturating_mul(8));
+    out.reserve_exact(bytes.len().saturating_mul(8));
     for &byte in bytes {
         out.extend_from_slice(&[0, 1, 2, 3, 4, 5, 6, 7].map(|bit| byte >> bit & 1 != 0));
     }
@@ -18,7 +18,7 @@ pub(crate) fn decode_dv_bools(cursor: &mut Cursor<'_>, n: usize, out: &mut Vec<O
     let len = n.div_ceil(16).checked_mul(4);
     let bytes = cursor.take_u64(len.map_or(u64::MAX, |len| len as u64), "two-bit values")?;
     out.clear();
-    out.reserve(n);
+    out.reserve_exact(n);
     for index in 0..n {
         // Four values a byte: the order of bytes and the order of bits in them are the same.
         let byte = bytes.get(index / 4).copied().unwrap_or(0);

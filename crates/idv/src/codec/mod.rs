@@ -17,6 +17,8 @@ pub(crate) use numbers::Number;
 #[cfg(feature = "arrow")]
 pub(crate) use shared::{SharedBlock, SharedItems, decode_shared, is_shared};
 
+pub(crate) use text::{MISSING as MISSING_TEXT, len_of_units};
+
 pub use text::Texts;
 pub use vector::{VectorRef, Vectors};
 
@@ -268,6 +270,42 @@ pub(crate) fn least_len(item: ItemType, n: u64) -> Option<u64> {
         },
     };
     n.checked_mul(width)
+}
+
+/// The bytes in a block, from its beginning on, that the first `n` items are decoded from; `None` where they are not all that is needed.
+pub(crate) fn prefix_len(item: ItemType, n: u64) -> Option<u64> {
+    match item {
+        // Boundaries of all texts, and offsets of all times, stand before the rest.
+        ItemType::Text | ItemType::DateTimeOffset | ItemType::DvDateTimeZone => None,
+        item => least_len(item, n),
+    }
+}
+
+/// The memory that `n` values take once they are decoded from `raw` bytes, at most.
+pub(crate) fn memory(kind: &Type, n: u64, raw: u64) -> u64 {
+    match kind {
+        Type::Item(item) => items_memory(*item, n, raw),
+        // The items are not known to be fewer than the bytes allow. Each vector has a length, a count, two places and, in Arrow, an end.
+        Type::Vector { item, .. } => {
+            let items = match item {
+                ItemType::Boolean => raw.saturating_mul(8),
+                ItemType::DvBool => raw.saturating_mul(4),
+                ItemType::Text => items_memory(*item, raw / 4, raw),
+                _ => raw,
+            };
+            n.saturating_mul(32).saturating_add(items)
+        }
+    }
+}
+
+fn items_memory(item: ItemType, n: u64, raw: u64) -> u64 {
+    match item {
+        // A byte each, made eight at a time.
+        ItemType::Boolean | ItemType::DvBool => n.saturating_add(7),
+        // The texts, half as much again where pairs of units are divided; boundaries twice while they are counted in bytes, and a flag.
+        ItemType::Text => raw.saturating_add(raw / 2).saturating_add(n.saturating_mul(5)),
+        _ => raw,
+    }
 }
 
 /// A count or length of a block, which must not be negative.

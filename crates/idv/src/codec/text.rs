@@ -12,7 +12,7 @@ use super::check_count;
 use crate::wire::leb;
 
 /// The top bit of a boundary: the text is missing.
-pub(super) const MISSING: u32 = 1 << 31;
+pub(crate) const MISSING: u32 = 1 << 31;
 
 /// Texts of one block: one string that holds them all, and where each ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -142,6 +142,13 @@ impl Texts {
         Ok(())
     }
 
+    /// Takes the texts of a block, in memory of their size.
+    fn set_joined(&mut self, joined: &str) {
+        self.joined.clear();
+        self.joined.reserve_exact(joined.len());
+        self.joined.push_str(joined);
+    }
+
     /// Which texts of a run are missing; `None` when none of all is.
     pub(super) fn missing_flags(&self, range: Range<usize>) -> Option<&[bool]> {
         self.missing.get(range).filter(|_| !self.missing.is_empty())
@@ -187,7 +194,7 @@ pub(crate) fn decode(cursor: &mut Cursor<'_>, n: usize, out: &mut Texts) -> Resu
         if !joined.is_ascii() {
             return Err(mismatch(joined.encode_utf16().count() as u64));
         }
-        out.joined.push_str(joined);
+        out.set_joined(joined);
         return Ok(());
     }
     if !ends_to_bytes(joined, &mut out.ends) {
@@ -198,7 +205,7 @@ pub(crate) fn decode(cursor: &mut Cursor<'_>, n: usize, out: &mut Texts) -> Resu
         rebuild(joined, out);
         return Ok(());
     }
-    out.joined.push_str(joined);
+    out.set_joined(joined);
     Ok(())
 }
 
@@ -216,7 +223,7 @@ fn check_boundaries(out: &mut Texts, ends_at: u64) -> Result<()> {
         return Ok(());
     }
     let mut before = 0;
-    out.missing.reserve(out.ends.len());
+    out.missing.reserve_exact(out.ends.len());
     for (index, end) in out.ends.iter_mut().enumerate() {
         let missing = *end & MISSING != 0;
         *end &= !MISSING;
@@ -261,7 +268,7 @@ fn ends_to_bytes(joined: &str, ends: &mut [u32]) -> bool {
 }
 
 /// The bytes that the first `units` UTF-16 units of `text` take, if they end at a character's end.
-fn len_of_units(text: &str, units: usize) -> Option<usize> {
+pub(crate) fn len_of_units(text: &str, units: usize) -> Option<usize> {
     let mut seen = 0;
     for (at, character) in text.char_indices() {
         if seen >= units {
@@ -276,6 +283,9 @@ fn len_of_units(text: &str, units: usize) -> Option<usize> {
 /// boundaries are known to rise and the last to be the text's end.
 fn rebuild(joined: &str, out: &mut Texts) {
     let ends = std::mem::take(&mut out.ends);
+    out.ends.reserve_exact(ends.len());
+    // Four bytes of a divided pair become six.
+    out.joined.reserve_exact(joined.len() + joined.len() / 2);
     let mut units = joined.encode_utf16();
     let mut start = 0;
     for end in ends {

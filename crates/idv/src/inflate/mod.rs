@@ -43,7 +43,20 @@ impl Inflater {
         self.inflate_with_library(compression, packed, out)
     }
 
-    /// The same with the library: in one go, where it checks best, and if that fails once more to find out why.
+    /// Inflates the first bytes of what `packed` holds into all of `out`. What follows is not looked at.
+    pub(crate) fn inflate_beginning(&mut self, compression: Compression, packed: &[u8], out: &mut [u8]) -> Result<()> {
+        let state = self.state(compression);
+        // In one go, where distances to before the first byte are found.
+        let status = state.decompress(packed, out, FlushDecompress::Finish);
+        status.map_err(|error| Error::invalid("the compressed data are damaged").caused_by(error))?;
+        let (made, wanted) = (state.total_out(), out.len());
+        if made == wanted as u64 {
+            return Ok(());
+        }
+        Err(Error::invalid(format!("the compressed data end after {made} bytes, {wanted} are needed")))
+    }
+
+    /// Inflates all of it with the library: in one go, where it checks best, and if that fails once more to find out why.
     #[cold]
     fn inflate_with_library(&mut self, compression: Compression, packed: &[u8], out: &mut [u8]) -> Result<()> {
         let state = self.state(compression);
@@ -90,40 +103,29 @@ impl Inflater {
         }
     }
 
-    /// Inflates `packed`, whose size is declared nowhere, into `out`; more than `limit` bytes are an error.
-    pub(crate) fn inflate_unsized(
-        &mut self,
-        compression: Compression,
-        packed: &[u8],
-        out: &mut Vec<u8>,
-        limit: u64,
-    ) -> Result<()> {
-        let limit = limit.min(most(packed.len() as u64));
+    /// How many bytes `packed` inflates to, whose size is declared nowhere; more than `limit` are an error.
+    pub(crate) fn measure(&mut self, compression: Compression, packed: &[u8], limit: u64) -> Result<u64> {
+        /// Bytes that are made at a time, and forgotten.
+        const STEP: usize = 32 << 10;
         let state = self.state(compression);
-        out.clear();
+        let mut out = vec![0; STEP];
         loop {
-            let (read, made) = (state.total_in(), out.len() as u64);
-            if out.len() == out.capacity() {
-                let room = (made.max(128)).min(limit.saturating_sub(made).saturating_add(1));
-                out.reserve(usize::try_from(room).unwrap_or(0));
-            }
+            let (read, made) = (state.total_in(), state.total_out());
             let rest = packed.get(usize::try_from(read).unwrap_or(usize::MAX)..).unwrap_or_default();
-            let status = state.decompress_vec(rest, out, FlushDecompress::None);
+            let status = state.decompress(rest, &mut out, FlushDecompress::None);
             let status = status.map_err(|error| Error::invalid("the compressed data are damaged").caused_by(error))?;
-            if out.len() as u64 > limit {
-                return Err(Error::limit("decompressed metadata bytes", out.len() as u64, limit));
+            if state.total_out() > limit {
+                return Err(Error::limit("decompressed metadata bytes", state.total_out(), limit));
             }
-            let moved = state.total_in() > read || out.len() as u64 > made;
+            let moved = state.total_in() > read || state.total_out() > made;
             match status {
-                Status::StreamEnd => break,
+                Status::StreamEnd => return Ok(state.total_out()),
                 Status::Ok | Status::BufError if moved => {}
                 Status::Ok | Status::BufError => {
-                    return Err(Error::invalid(format!("the compressed data end after {} bytes", out.len())));
+                    return Err(Error::invalid(format!("the compressed data end after {} bytes", state.total_out())));
                 }
             }
         }
-        // Step by step, distances to before the first byte can go unnoticed: now that the size is known, once more.
-        self.inflate(compression, packed, out)
     }
 }
 

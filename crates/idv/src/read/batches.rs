@@ -1,17 +1,18 @@
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use container_core::{Result, Scan};
 
+use super::Reader;
+use super::block::Scratches;
+use super::budget::{Budget, Cost};
 use super::walk::{BlockMaker, Place, Slot, Walk};
-use super::{Reader, Scratch};
 use crate::codec::Values;
 
 /// Columns over a range of rows, some rows at a time, in order: the fastest way through a file.
 ///
 /// A batch reaches to the end of the nearest block of any column, so it is a block where all columns have equal blocks
 /// (all files of ML.NET). With feature `parallel` blocks are decoded ahead by the threads of rayon's pool; memory is a few
-/// blocks a thread, whatever the file's size.
+/// blocks a thread, whatever the file's size, and never more than [`Limits::memory_bytes`](container_core::Limits::memory_bytes).
 pub struct Batches {
     walk: Walk<Decoder>,
 }
@@ -19,19 +20,20 @@ pub struct Batches {
 /// Blocks as values.
 #[derive(Default)]
 struct Decoder {
-    scratches: Mutex<Vec<Scratch>>,
+    scratches: Scratches,
 }
 
 impl BlockMaker for Decoder {
     type Block = Values;
     const REUSED: bool = true;
 
+    fn cost(values: Cost) -> Cost {
+        values
+    }
+
     fn make(&self, reader: &Reader, place: Place, mut values: Values) -> Result<Values> {
-        let idle = self.scratches.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut scratch = idle.unwrap_or_default();
-        let outcome = reader.read_block(place.column, place.block, &mut values, &mut scratch);
-        self.scratches.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-        outcome.map(|_| values)
+        self.scratches.with(reader, |scratch| reader.read_part(&place, &mut values, scratch))?;
+        Ok(values)
     }
 }
 
@@ -46,7 +48,7 @@ pub struct Batch<'a> {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ColumnSlice<'a> {
-    /// The values of the block the rows lie in.
+    /// The values of the block the rows lie in, those at its end maybe left out.
     pub values: &'a Values,
     /// Which of them are the batch's.
     pub range: Range<usize>,
@@ -118,13 +120,14 @@ impl Reader {
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) for a column that does not exist and for rows that begin past the end; why a
-    /// column asked for is unreadable.
+    /// column asked for is unreadable. [`Limit`](container_core::ErrorKind::Limit) comes with the batch whose blocks take more than
+    /// [`Limits::memory_bytes`](container_core::Limits::memory_bytes).
     pub fn batches(&self, scan: &Scan) -> Result<Batches> {
         let columns = match &scan.columns {
             Some(columns) => columns.clone(),
             None => self.readable(),
         };
-        Ok(Batches { walk: Walk::new(self, columns, scan, Decoder::default())? })
+        Ok(Batches { walk: Walk::new(self, columns, scan, Decoder::default(), self.memory_budget())? })
     }
 }
 
@@ -140,6 +143,16 @@ impl Batches {
     /// Goes to the next batch; false at the end, and after an error from then on.
     pub(super) fn advance(&mut self) -> Result<bool> {
         self.walk.advance()
+    }
+
+    /// What is charged for all that the walk holds.
+    pub(super) fn budget(&mut self) -> &mut Budget {
+        self.walk.budget()
+    }
+
+    /// What the decoded blocks of the current batch take.
+    pub(super) fn held(&self) -> u64 {
+        self.walk.held()
     }
 
     /// The batch that [`advance`](Self::advance) went to.

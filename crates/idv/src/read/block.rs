@@ -1,10 +1,13 @@
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use container_core::{Bytes, Cursor, Error, Result};
 
 use super::Reader;
+use super::budget::Part;
 use super::open::Column;
+use super::walk::Place;
 use crate::FORMAT_NAME;
 use crate::codec::{self, Values};
 use crate::inflate::{Inflater, most};
@@ -18,17 +21,36 @@ pub struct Scratch {
     raw: Vec<u8>,
 }
 
-impl Scratch {
-    pub(super) fn inflate_unsized(
-        &mut self,
-        compression: Compression,
-        packed: &[u8],
-        out: &mut Vec<u8>,
-        limit: u64,
-    ) -> Result<()> {
-        self.inflater.inflate_unsized(compression, packed, out, limit)
+/// Working memory that is not in use. It is charged to no budget, so its size is limited.
+#[derive(Default)]
+pub(crate) struct Scratches {
+    idle: Mutex<Vec<Scratch>>,
+}
+
+impl Scratches {
+    /// Does something with working memory.
+    pub(crate) fn with<T>(&self, reader: &Reader, work: impl FnOnce(&mut Scratch) -> T) -> T {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut scratch = idle.unwrap_or_default();
+        let done = work(&mut scratch);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept: usize = idle.iter().chain([&scratch]).map(Scratch::len).sum();
+        if kept as u64 > reader.0.options.limits.memory_bytes / IDLE_PART {
+            (scratch.packed, scratch.raw) = (Vec::new(), Vec::new());
+        }
+        idle.push(scratch);
+        done
     }
 }
+
+impl Scratch {
+    fn len(&self) -> usize {
+        self.packed.capacity() + self.raw.capacity()
+    }
+}
+
+/// Which part of the memory of an operation may be kept for blocks to come.
+const IDLE_PART: u64 = 8;
 
 impl Reader {
     /// The rows of a block.
@@ -68,8 +90,19 @@ impl Reader {
             |error: Error| error.in_column(column.unique_name().to_owned()).in_block(block).in_format(FORMAT_NAME);
         let kind = column.kind().map_err(|unreadable| place(unreadable.to_error()))?;
         let rows = rows_of(column, block, self.row_count())?;
-        self.decode_block(column, kind, block, &rows, values, scratch).map_err(place)?;
+        self.decode_block(column, kind, block, &rows, rows.end, values, scratch).map_err(place)?;
         Ok(rows)
+    }
+
+    /// Reads a block as far as its rows are wanted: maybe only the rows up to the last of them.
+    pub(super) fn read_part(&self, place: &Place, values: &mut Values, scratch: &mut Scratch) -> Result<()> {
+        let column = self.column_at(place.column)?;
+        let named = |error: Error| {
+            error.in_column(column.unique_name().to_owned()).in_block(place.block).in_format(FORMAT_NAME)
+        };
+        let kind = column.kind().map_err(|unreadable| named(unreadable.to_error()))?;
+        let rows = rows_of(column, place.block, self.row_count())?;
+        self.decode_block(column, kind, place.block, &rows, place.rows.end, values, scratch).map_err(named)
     }
 
     /// The bytes of a block as its codec wrote them, decompressed. Those of an uncompressed block share the source's
@@ -89,7 +122,10 @@ impl Reader {
                 check_stored(&entry)?;
                 return self.source().read(entry.offset..entry.offset + u64::from(entry.len));
             }
-            self.raw_block(column, &entry, &mut scratch)?;
+            self.check_packed(&entry)?;
+            let part = Part { values: 0, bytes: entry.raw_len.into(), whole: true };
+            self.0.options.limits.check_memory(BLOCK_MEMORY, part.bytes).map_err(|error| error.at(entry.offset))?;
+            self.raw_block(column, &entry, &part, &mut scratch)?;
             Ok(Bytes::from(std::mem::take(&mut scratch.raw)))
         });
         bytes.map_err(place)
@@ -146,45 +182,75 @@ impl Reader {
         Ok(())
     }
 
+    /// Decodes the rows of a block up to `end`, or all of them.
+    #[expect(clippy::too_many_arguments, reason = "a block, what is wanted of it, and two buffers")]
     fn decode_block(
         &self,
         column: &Column,
         kind: &Type,
         block: u64,
         rows: &Range<u64>,
+        end: u64,
         values: &mut Values,
         scratch: &mut Scratch,
     ) -> Result<()> {
         let entry = self.lookup(column, block, &mut scratch.packed)?;
-        // More rows than an i32 counts cannot be in a block of at most 2^31 - 1 bytes, except of one-bit items.
-        let n = usize::try_from(rows.end - rows.start).map_err(|_| too_many(rows).at(entry.offset))?;
-        let limit = self.0.options.limits.block_bytes;
+        let part = self.part(column, kind, rows, end, &entry)?;
+        let cost = self.part_cost(column, kind, &part, &entry);
+        let limits = &self.0.options.limits;
+        limits.check_memory(BLOCK_MEMORY, cost.working).map_err(|error| error.at(entry.offset))?;
+        let n = usize::try_from(part.values).map_err(|_| too_many(rows).at(entry.offset))?;
         if column.compression() == Some(Compression::None) {
-            check_stored(&entry)?;
-            let range = entry.offset..entry.offset + u64::from(entry.len);
-            let bytes = self.source().view(range, &mut scratch.packed)?;
-            return codec::decode(kind, n, Cursor::at(bytes, entry.offset), limit, values);
+            let bytes = self.source().view(entry.offset..entry.offset + part.bytes, &mut scratch.packed)?;
+            return codec::decode(kind, n, Cursor::at(bytes, entry.offset), limits.block_bytes, values);
         }
-        check_least(kind, rows, &entry)?;
-        self.raw_block(column, &entry, scratch)?;
-        let raw = scratch.raw.get(..to_usize(entry.raw_len)).unwrap_or_default();
-        codec::decode(kind, n, Cursor::new(raw), limit, values).map_err(|error| inside(&error, entry.offset))
+        let raw = self.raw_block(column, &entry, &part, scratch)?;
+        codec::decode(kind, n, Cursor::new(raw), limits.block_bytes, values)
+            .map_err(|error| inside(&error, entry.offset))
     }
 
-    /// The values of one block of a column, in the bytes they lie in: those of an uncompressed block share the source's memory.
+    /// What a block declares to inflate to must be possible, and not too much.
+    fn check_packed(&self, entry: &LookupEntry) -> Result<()> {
+        let raw_len = u64::from(entry.raw_len);
+        let limits = &self.0.options.limits;
+        limits.check_block("decompressed block length", raw_len).map_err(|error| error.at(entry.offset))?;
+        if raw_len > most(entry.len.into()) {
+            let detail = format!("{} compressed bytes cannot hold the {raw_len} declared", entry.len);
+            return Err(Error::invalid(detail).at(entry.offset));
+        }
+        Ok(())
+    }
+
+    /// The part of a block that is decoded for its rows up to `end`; checks what can be before any of it is read.
+    pub(super) fn part(&self, column: &Column, kind: &Type, rows: &Range<u64>, end: u64, entry: &LookupEntry) -> Result<Part> {
+        let count = rows.end - rows.start;
+        // More rows than an i32 counts cannot be in a block of at most 2^31 - 1 bytes, except of one-bit items.
+        let _: usize = usize::try_from(count).map_err(|_| too_many(rows).at(entry.offset))?;
+        if column.compression() == Some(Compression::None) {
+            check_stored(entry)?;
+        } else {
+            check_least(kind, rows, entry)?;
+            self.check_packed(entry)?;
+        }
+        Ok(Part::of(kind, count, end.min(rows.end).saturating_sub(rows.start), entry))
+    }
+
+    /// The values of a block as far as its rows are wanted, in the bytes they lie in: those of an uncompressed block share the source's
+    /// memory.
     #[cfg(feature = "arrow")]
-    pub(crate) fn shared_block(&self, column: usize, block: u64, scratch: &mut Scratch) -> Result<codec::SharedBlock> {
-        let column = self.column_at(column)?;
-        let place =
-            |error: Error| error.in_column(column.unique_name().to_owned()).in_block(block).in_format(FORMAT_NAME);
-        let kind = column.kind().map_err(|unreadable| place(unreadable.to_error()))?;
-        let rows = rows_of(column, block, self.row_count())?;
+    pub(crate) fn shared_block(&self, place: &Place, scratch: &mut Scratch) -> Result<codec::SharedBlock> {
+        let column = self.column_at(place.column)?;
+        let named = |error: Error| {
+            error.in_column(column.unique_name().to_owned()).in_block(place.block).in_format(FORMAT_NAME)
+        };
+        let kind = column.kind().map_err(|unreadable| named(unreadable.to_error()))?;
+        let rows = rows_of(column, place.block, self.row_count())?;
         if !codec::is_shared(kind.item()) {
             let mut values = Values::default();
-            self.decode_block(column, kind, block, &rows, &mut values, scratch).map_err(place)?;
+            self.decode_block(column, kind, place.block, &rows, place.rows.end, &mut values, scratch).map_err(named)?;
             return Ok(values.into());
         }
-        self.take_block(column, kind, block, &rows, scratch).map_err(place)
+        self.take_block(column, kind, place, &rows, scratch).map_err(named)
     }
 
     #[cfg(feature = "arrow")]
@@ -192,47 +258,50 @@ impl Reader {
         &self,
         column: &Column,
         kind: &Type,
-        block: u64,
+        place: &Place,
         rows: &Range<u64>,
         scratch: &mut Scratch,
     ) -> Result<codec::SharedBlock> {
-        let entry = self.lookup(column, block, &mut scratch.packed)?;
-        let n = usize::try_from(rows.end - rows.start).map_err(|_| too_many(rows).at(entry.offset))?;
+        let entry = self.lookup(column, place.block, &mut scratch.packed)?;
+        let part = self.part(column, kind, rows, place.rows.end, &entry)?;
+        let n = usize::try_from(part.values).map_err(|_| too_many(rows).at(entry.offset))?;
         if column.compression() == Some(Compression::None) {
-            check_stored(&entry)?;
-            let bytes = self.source().read(entry.offset..entry.offset + u64::from(entry.len))?;
+            let bytes = self.source().read(entry.offset..entry.offset + part.bytes)?;
             return codec::decode_shared(kind, n, &bytes, Cursor::at(&bytes, entry.offset));
         }
-        check_least(kind, rows, &entry)?;
         // The memory goes to whoever gets the values.
         scratch.raw = Vec::new();
-        self.raw_block(column, &entry, scratch)?;
+        self.raw_block(column, &entry, &part, scratch)?;
         let bytes = Bytes::from(std::mem::take(&mut scratch.raw));
         codec::decode_shared(kind, n, &bytes, Cursor::new(&bytes)).map_err(|error| inside(&error, entry.offset))
     }
 
-    /// Inflates a block into the first `raw_len` bytes of `scratch.raw`.
-    fn raw_block(&self, column: &Column, entry: &LookupEntry, scratch: &mut Scratch) -> Result<()> {
+    /// Inflates a part of a block into the first bytes of `scratch.raw`, and gives them.
+    fn raw_block<'s>(
+        &self,
+        column: &Column,
+        entry: &LookupEntry,
+        part: &Part,
+        scratch: &'s mut Scratch,
+    ) -> Result<&'s [u8]> {
         let compression = column.compression().unwrap_or(Compression::None);
-        let raw_len = u64::from(entry.raw_len);
-        self.0
-            .options
-            .limits
-            .check_block("decompressed block length", raw_len)
-            .map_err(|error| error.at(entry.offset))?;
-        if raw_len > most(entry.len.into()) {
-            let detail = format!("{} compressed bytes cannot hold the {raw_len} declared", entry.len);
-            return Err(Error::invalid(detail).at(entry.offset));
-        }
         let range = entry.offset..entry.offset + u64::from(entry.len);
         let packed = self.source().view(range, &mut scratch.packed)?;
-        let len = to_usize(entry.raw_len);
-        // Old content is overwritten; only growth is zeroed.
-        if scratch.raw.len() < len {
+        let len = usize::try_from(part.bytes).unwrap_or(usize::MAX);
+        // Old content is overwritten; only growth is zeroed, in memory that has nothing old to be copied to it.
+        if scratch.raw.capacity() < len {
+            scratch.raw = vec![0; len];
+        } else if scratch.raw.len() < len {
             scratch.raw.resize(len, 0);
         }
         let out = scratch.raw.get_mut(..len).unwrap_or_default();
-        scratch.inflater.inflate(compression, packed, out).map_err(|error| error.at(entry.offset))
+        let inflated = if part.whole {
+            scratch.inflater.inflate(compression, packed, out)
+        } else {
+            scratch.inflater.inflate_beginning(compression, packed, out)
+        };
+        inflated.map_err(|error| error.at(entry.offset))?;
+        Ok(out)
     }
 
     /// The entry of a block in its column's lookup table, which is known to lie inside the file.
@@ -252,6 +321,9 @@ fn rows_of(column: &Column, block: u64, rows: u64) -> Result<Range<u64>> {
     let start = block * column.rows_per_block();
     Ok(start..start.saturating_add(column.rows_per_block()).min(rows))
 }
+
+/// What is charged for a block.
+const BLOCK_MEMORY: &str = "memory for a decoded block";
 
 fn check_stored(entry: &LookupEntry) -> Result<()> {
     if entry.len == entry.raw_len {
@@ -290,14 +362,11 @@ pub(super) fn inside(error: &Error, offset: u64) -> Error {
     Error::new(error.kind(), format!("{} at byte {place} of the decompressed block", error.detail())).at(offset)
 }
 
-/// From a length that came from the file as an `i32`.
-fn to_usize(len: u32) -> usize {
-    usize::try_from(len).unwrap_or(usize::MAX)
-}
-
-/// Does something with each of some blocks, by so many threads as `threads` allows (1: this one; else all of the pool), and gives
-/// the results in order. Each thread has memory of its own to read blocks with.
+/// Does something with each of some blocks of a column, by so many threads as `threads` (1: this one; else all of the pool) and the
+/// memory of an operation allow, and gives the results in order. Each thread has memory of its own to read blocks with.
 pub(crate) fn each_block<T: Send>(
+    reader: &Reader,
+    column: usize,
     blocks: Range<u64>,
     threads: usize,
     work: impl Fn(&mut (Values, Scratch), u64) -> T + Sync + Send,
@@ -305,10 +374,15 @@ pub(crate) fn each_block<T: Send>(
     #[cfg(feature = "parallel")]
     if threads != 1 {
         use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        let blocks: Vec<u64> = blocks.collect();
-        return blocks.into_par_iter().map_init(Default::default, work).collect();
+        let cost = |block| reader.block_cost(&Place::whole(column, block)).working;
+        let most = blocks.clone().map(cost).max().unwrap_or(0);
+        let all = most.saturating_mul(rayon::current_num_threads() as u64);
+        if all <= reader.0.options.limits.memory_bytes {
+            let blocks: Vec<u64> = blocks.collect();
+            return blocks.into_par_iter().map_init(Default::default, work).collect();
+        }
     }
-    let _ = threads;
+    let _ = (reader, column, threads);
     let mut state = Default::default();
     blocks.map(|block| work(&mut state, block)).collect()
 }

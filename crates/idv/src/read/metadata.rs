@@ -1,9 +1,13 @@
 use container_core::{Cursor, Error, Result};
+use flate2::bufread::{DeflateDecoder, ZlibDecoder};
 
+use super::Reader;
+use super::beginning::{Beginning, Long};
+use super::budget::Budget;
 use super::open::{Column, parse_growing};
-use super::{Reader, Scratch};
 use crate::FORMAT_NAME;
 use crate::codec::{self, Texts, Values, Vectors};
+use crate::inflate::Inflater;
 use crate::wire::{
     self, Compression, HEADER_LEN, ItemType, MetadataEntry, SlotNamesPlace, Type, parse_metadata_toc, parse_slot_names,
 };
@@ -106,18 +110,66 @@ impl Reader {
     ///
     /// # Errors
     /// Why the value cannot be read, what is wrong with it, [`Limit`](container_core::ErrorKind::Limit) when it inflates to more than
-    /// [`Limits::metadata_bytes`](container_core::Limits::metadata_bytes).
+    /// [`Limits::metadata_bytes`](container_core::Limits::metadata_bytes) or takes more memory than
+    /// [`Limits::memory_bytes`](container_core::Limits::memory_bytes).
     pub fn metadata_value(&self, column: usize, metadata: &Metadata) -> Result<Values> {
-        let column = self.column_at(column)?;
-        self.value_of(column, metadata).map_err(|error| {
-            let detail_of = |error: Error| error.in_column(column.unique_name().to_owned()).in_format(FORMAT_NAME);
-            detail_of(about(&error, &metadata.kind))
-        })
+        self.metadata_value_within(column, metadata, &mut self.memory_budget())
     }
 
-    fn value_of(&self, column: &Column, metadata: &Metadata) -> Result<Values> {
+    /// The same, charged to a budget.
+    pub(crate) fn metadata_value_within(
+        &self,
+        column: usize,
+        metadata: &Metadata,
+        budget: &mut Budget,
+    ) -> Result<Values> {
+        let column = self.column_at(column)?;
+        self.value_of(column, metadata, budget).map_err(|error| located(column, metadata, &error))
+    }
+
+    fn value_of(&self, column: &Column, metadata: &Metadata, budget: &mut Budget) -> Result<Values> {
         let value_type = metadata.value_type().map_err(super::Unreadable::to_error)?;
         let limits = self.0.options.limits;
+        let mut scratch = Vec::new();
+        let (offset, bytes) = self.stored_value(column, metadata, &mut scratch)?;
+        let mut charge = |raw: u64, inflated: u64| -> Result<()> {
+            let held = codec::memory(value_type, 1, raw);
+            budget.take("memory for metadata", held.saturating_add(inflated)).map_err(|error| error.at(offset))?;
+            budget.release(inflated);
+            Ok(())
+        };
+        let compression = match &metadata.place {
+            Place::SlotNames(place) => {
+                // Each name stands by itself while it is read.
+                charge(bytes.len() as u64, u64::from(place.count).saturating_mul(32).min(8 * bytes.len() as u64))?;
+                return slot_names(column, *place, Cursor::at(bytes, offset));
+            }
+            Place::Block(entry) => Compression::from_byte(entry.compression).unwrap_or(Compression::None),
+        };
+        let mut values = Values::default();
+        if compression == Compression::None {
+            charge(bytes.len() as u64, 0)?;
+            codec::decode(value_type, 1, Cursor::at(bytes, offset), limits.metadata_bytes, &mut values)?;
+            return Ok(values);
+        }
+        let mut inflater = Inflater::default();
+        let at = |error: Error| error.at(offset);
+        let len = inflater.measure(compression, bytes, limits.metadata_bytes).map_err(at)?;
+        charge(len, len)?;
+        let mut raw = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
+        inflater.inflate(compression, bytes, &mut raw).map_err(at)?;
+        codec::decode(value_type, 1, Cursor::new(&raw), limits.metadata_bytes, &mut values)
+            .map_err(|error| super::block::inside(&error, offset))?;
+        Ok(values)
+    }
+
+    /// Where a value lies, and its bytes in the file.
+    fn stored_value<'a>(
+        &'a self,
+        column: &Column,
+        metadata: &Metadata,
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<(u64, &'a [u8])> {
         let (offset, len) = metadata.place();
         let end = self.header().tail_offset;
         if offset < HEADER_LEN || offset.checked_add(len).is_none_or(|stop| stop > end) {
@@ -130,30 +182,35 @@ impl Reader {
             };
             return Err(Error::invalid(detail).at(at));
         }
-        limits.check_metadata("metadata bytes", len).map_err(|error| error.at(offset))?;
-        let mut scratch = Vec::new();
-        let bytes = self.source().view(offset..offset + len, &mut scratch)?;
-        let entry = match &metadata.place {
-            Place::SlotNames(place) => return slot_names(column, *place, Cursor::at(bytes, offset)),
-            Place::Block(entry) => entry,
-        };
-        let mut values = Values::default();
-        match Compression::from_byte(entry.compression) {
-            None | Some(Compression::None) => {
-                codec::decode(value_type, 1, Cursor::at(bytes, offset), limits.metadata_bytes, &mut values)?;
-            }
-            Some(compression) => {
-                let mut raw = Vec::new();
-                let mut inflater = Scratch::default();
-                inflater
-                    .inflate_unsized(compression, bytes, &mut raw, limits.metadata_bytes)
-                    .map_err(|error| error.at(offset))?;
-                codec::decode(value_type, 1, Cursor::new(&raw), limits.metadata_bytes, &mut values)
-                    .map_err(|error| super::block::inside(&error, offset))?;
-            }
-        }
-        Ok(values)
+        self.0.options.limits.check_metadata("metadata bytes", len).map_err(|error| error.at(offset))?;
+        Ok((offset, self.source().view(offset..offset + len, scratch)?))
     }
+
+    /// The beginning of a value that is long; `None` for one that is not. Memory does not grow with the value.
+    ///
+    /// # Errors
+    /// As [`metadata_value`](Self::metadata_value), but for what lies behind the beginning.
+    pub(crate) fn long_value(&self, column: usize, metadata: &Metadata) -> Result<Option<Beginning>> {
+        let column = self.column_at(column)?;
+        self.beginning_of(column, metadata).map_err(|error| located(column, metadata, &error))
+    }
+
+    fn beginning_of(&self, column: &Column, metadata: &Metadata) -> Result<Option<Beginning>> {
+        let (Ok(value_type), Place::Block(entry)) = (metadata.value_type(), &metadata.place) else { return Ok(None) };
+        let mut scratch = Vec::new();
+        let (offset, bytes) = self.stored_value(column, metadata, &mut scratch)?;
+        let long = Long::new(&self.0.options.limits);
+        let found = match Compression::from_byte(entry.compression) {
+            None | Some(Compression::None) => long.beginning(value_type, bytes),
+            Some(Compression::Deflate) => long.beginning(value_type, DeflateDecoder::new(bytes)),
+            Some(Compression::Zlib) => long.beginning(value_type, ZlibDecoder::new(bytes)),
+        };
+        found.map_err(|error| error.at(offset))
+    }
+}
+
+fn located(column: &Column, metadata: &Metadata, error: &Error) -> Error {
+    about(error, &metadata.kind).in_column(column.unique_name().to_owned()).in_format(FORMAT_NAME)
 }
 
 /// The same error, saying which metadata it is about.

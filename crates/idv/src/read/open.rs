@@ -187,10 +187,16 @@ impl Reader {
         &self.0.source
     }
 
-    /// What is believed of the file.
-    #[cfg(feature = "arrow")]
+    /// What may be spent on the file.
     pub(crate) fn limits(&self) -> container_core::Limits {
         self.0.options.limits
+    }
+
+    /// What a single row may take: what it is written as can take a multiple.
+    pub(crate) fn row_bytes(&self) -> u64 {
+        /// The part of an operation's memory.
+        const ROW_PART: u64 = 5;
+        self.0.options.limits.memory_bytes / ROW_PART
     }
 
     /// The columns that can be read.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use container_core::{Error, Loss, Position, Result, Scan};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use super::budget::Budget;
 use super::{Batches, Reader};
 use crate::FORMAT_NAME;
 use crate::codec::Values;
@@ -21,6 +22,11 @@ pub struct Rows {
     batch_end: u64,
     batch_start: u64,
     started: bool,
+    /// What a single row may take,
+    row_limit: u64,
+    /// and the same where the current batch takes more, so that each row is looked at.
+    row_bytes: Option<u64>,
+    failed: bool,
     left_out: Vec<Loss>,
 }
 
@@ -54,13 +60,25 @@ impl Reader {
     /// # Errors
     /// As [`batches`](Self::batches), and what is wrong with the labels of a key column.
     pub fn rows(&self, scan: &Scan) -> Result<Rows> {
-        let batches = self.batches(scan)?;
+        let mut batches = self.batches(scan)?;
         let (indices, left_out) = self.chosen(scan.columns.as_deref());
         let mut known = HashMap::new();
-        let columns = indices.iter().map(|&index| self.row_column(index, scan.missing_as_null, &mut known));
+        let columns =
+            indices.iter().map(|&index| self.row_column(index, scan.missing_as_null, &mut known, batches.budget()));
         let columns = columns.collect::<Result<_>>()?;
         let index = scan.rows.start;
-        Ok(Rows { batches, columns, index, batch_end: index, batch_start: index, started: false, left_out })
+        Ok(Rows {
+            batches,
+            columns,
+            index,
+            batch_end: index,
+            batch_start: index,
+            started: false,
+            row_limit: self.row_bytes(),
+            row_bytes: None,
+            failed: false,
+            left_out,
+        })
     }
 
     /// The columns of a scan, and of a walk over all readable ones those that it leaves out.
@@ -84,7 +102,13 @@ impl Reader {
     }
 
     /// `known` has the labels of each table of metadata that was looked at: columns may share one.
-    fn row_column(&self, index: usize, missing_as_null: bool, known: &mut KnownLabels) -> Result<RowColumn> {
+    fn row_column(
+        &self,
+        index: usize,
+        missing_as_null: bool,
+        known: &mut KnownLabels,
+        budget: &mut Budget,
+    ) -> Result<RowColumn> {
         let column = self.column_at(index)?;
         let item = column.kind().map_err(super::Unreadable::to_error)?.item();
         let mut labels = None;
@@ -92,7 +116,7 @@ impl Reader {
             labels = match known.get(&table) {
                 Some(labels) => labels.clone(),
                 None => {
-                    let labels = self.labels(index)?.map(Arc::new);
+                    let labels = self.labels_within(index, budget)?.map(Arc::new);
                     known.insert(table, labels.clone());
                     labels
                 }
@@ -119,11 +143,16 @@ impl Reader {
     /// # Errors
     /// As [`metadata_value`](Self::metadata_value).
     pub fn labels(&self, column: usize) -> Result<Option<Labels>> {
+        self.labels_within(column, &mut self.memory_budget())
+    }
+
+    /// The same, charged to a budget.
+    pub(crate) fn labels_within(&self, column: usize, budget: &mut Budget) -> Result<Option<Labels>> {
         let metadata = self.metadata(column)?;
         let Some(found) = metadata.iter().find(|metadata| metadata.kind() == "KeyValues") else { return Ok(None) };
         // What cannot be read is no label; what is damaged is an error.
         let Ok(value_type) = found.value_type() else { return Ok(None) };
-        Ok(Labels::new(self.metadata_value(column, found)?, value_type))
+        Ok(Labels::new(self.metadata_value_within(column, found, budget)?, value_type))
     }
 }
 
@@ -152,12 +181,46 @@ impl Rows {
         if next < self.batch_end {
             self.index = next;
             self.started = true;
+            return self.check_row();
+        }
+        Ok(self.next_batch()? && self.check_row()?)
+    }
+
+    /// Fails, and ends the walk, when the current row takes more than a row may.
+    #[inline]
+    fn check_row(&mut self) -> Result<bool> {
+        match self.row_bytes {
+            None => Ok(true),
+            Some(most) => self.check_row_bytes(most),
+        }
+    }
+
+    #[cold]
+    fn check_row_bytes(&mut self, most: u64) -> Result<bool> {
+        let place = usize::try_from(self.index - self.batch_start).unwrap_or(usize::MAX);
+        let Some(batch) = self.batches.current() else { return Ok(true) };
+        let bytes = |slot: usize| {
+            batch.column(slot).map_or(0, |slice| value_bytes(slice.values, slice.range.start.saturating_add(place)))
+        };
+        let all = (0..batch.column_count()).map(bytes).fold(0, u64::saturating_add);
+        if all <= most {
             return Ok(true);
         }
-        self.next_batch()
+        let largest = (0..batch.column_count()).max_by_key(|slot| bytes(*slot));
+        let name = largest.and_then(|slot| self.columns.get(slot)).map(|column| column.name.clone());
+        let error = Error::limit("bytes of a row", all, most).in_row(self.index).in_format(FORMAT_NAME);
+        self.batch_end = self.batch_start;
+        self.failed = true;
+        Err(match name {
+            Some(name) => error.in_column(name),
+            None => error,
+        })
     }
 
     fn next_batch(&mut self) -> Result<bool> {
+        if self.failed {
+            return Ok(false);
+        }
         let advanced = self.batches.advance();
         let Some(batch) = self.batches.current().filter(|_| matches!(advanced, Ok(true))) else {
             self.batch_end = self.batch_start;
@@ -169,6 +232,7 @@ impl Rows {
             }
         }
         let rows = batch.rows();
+        self.row_bytes = Some(self.row_limit).filter(|&most| self.batches.held() > most);
         (self.batch_start, self.batch_end, self.index, self.started) = (rows.start, rows.end, rows.start, true);
         Ok(true)
     }
@@ -314,6 +378,20 @@ impl Serialize for Rows {
             Some(row) => row.serialize(serializer),
             None => serializer.serialize_map(Some(0))?.end(),
         }
+    }
+}
+
+/// The memory of a value, about.
+fn value_bytes(values: &Values, place: usize) -> u64 {
+    match values {
+        Values::Text(texts) => texts.get(place).map_or(0, |text| text.len() as u64),
+        Values::Vector(vectors) => vectors.get(place).map_or(0, |vector| match vector.values {
+            Values::Text(texts) => vector.range.filter_map(|item| texts.get(item)).map(|text| text.len() as u64 + 4).sum(),
+            Values::Byte(_) | Values::SByte(_) | Values::Boolean(_) | Values::DvBool(_) => vector.range.len() as u64 * 2,
+            Values::RowId(_) => vector.range.len() as u64 * 16,
+            _ => vector.range.len() as u64 * 8,
+        }),
+        _ => 16,
     }
 }
 

@@ -1,30 +1,9 @@
-use container_core::{Error, Result};
+use container_core::Result;
 
 use super::Reader;
-use crate::codec::{Values, encoded_len};
+use super::budget::Budget;
 use crate::schema::{ColumnSchema, MetadataSchema, Schema};
 use crate::wire::{ItemType, KeyType, Type, Version};
-
-/// The metadata of all columns together may take so many times what one item may: many small items can have one large block.
-const MOST_ITEMS: u64 = 4;
-
-/// Bytes that metadata which are held together may still take.
-pub(crate) struct MetadataRoom {
-    taken: u64,
-    most: u64,
-}
-
-impl MetadataRoom {
-    /// Makes room for one more value.
-    pub(crate) fn take(&mut self, value_type: &Type, value: &Values) -> Result<()> {
-        let taken = self.taken.saturating_add(encoded_len(value_type, value, 0..value.len()));
-        if taken > self.most {
-            return Err(Error::limit("bytes of all metadata together", taken, self.most));
-        }
-        self.taken = taken;
-        Ok(())
-    }
-}
 
 impl Reader {
     /// The schema to write columns with so that nothing of them is lost: these columns in this order, or all that can be read.
@@ -34,8 +13,8 @@ impl Reader {
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) for a column that does not exist, why a column asked for or a metadata value is
-    /// unreadable; [`Limit`](container_core::ErrorKind::Limit) for more metadata in all than four times
-    /// [`Limits::metadata_bytes`](container_core::Limits::metadata_bytes).
+    /// unreadable; [`Limit`](container_core::ErrorKind::Limit) for more metadata in all than
+    /// [`Limits::memory_bytes`](container_core::Limits::memory_bytes).
     pub fn schema(&self, columns: Option<&[usize]>) -> Result<Schema> {
         let all;
         let columns = match columns {
@@ -45,31 +24,30 @@ impl Reader {
                 &all
             }
         };
-        let mut room = self.metadata_room();
-        let schemas = columns.iter().map(|&index| self.column_schema(index, Some(&mut room)));
+        let mut budget = self.memory_budget();
+        let schemas = columns.iter().map(|&index| self.column_schema(index, Some(&mut budget)));
         Ok(Schema::new(schemas.collect::<Result<Vec<_>>>()?))
     }
 
-    pub(crate) fn metadata_room(&self) -> MetadataRoom {
-        MetadataRoom { taken: 0, most: self.0.options.limits.metadata_bytes.saturating_mul(MOST_ITEMS) }
+    /// What an operation may hold decoded at a time.
+    pub(crate) fn memory_budget(&self) -> Budget {
+        Budget::new(self.0.options.limits.memory_bytes)
     }
 
-    /// The schema of a column, with its metadata as far as there is room, or without.
-    pub(crate) fn column_schema(&self, index: usize, metadata: Option<&mut MetadataRoom>) -> Result<ColumnSchema> {
+    /// The schema of a column, with its metadata, which are charged to a budget, or without.
+    pub(crate) fn column_schema(&self, index: usize, metadata: Option<&mut Budget>) -> Result<ColumnSchema> {
         let column = self.column_at(index)?;
         let kind = column.kind().map_err(|unreadable| {
             unreadable.to_error().in_column(column.unique_name().to_owned()).in_format(crate::FORMAT_NAME)
         })?;
         let mut schema = ColumnSchema::new(column.name(), kind.for_writing(self.header().version));
         schema.compression = column.compression();
-        if let Some(room) = metadata {
+        if let Some(budget) = metadata {
             for item in self.metadata(index)? {
-                let value = self.metadata_value(index, &item)?;
+                let value = self.metadata_value_within(index, &item, budget)?;
                 // A value that was read has a type.
                 let Ok(value_type) = item.value_type() else { continue };
                 let value_type = value_type.for_writing(self.header().version);
-                room.take(&value_type, &value)
-                    .map_err(|error| error.in_column(column.unique_name().to_owned()).in_format(crate::FORMAT_NAME))?;
                 schema.metadata.push(MetadataSchema { kind: item.kind().to_owned(), value_type, value });
             }
         }

@@ -272,7 +272,7 @@ impl Verifier<'_> {
 
 /// All that is wrong with each of some blocks, in order.
 fn check_blocks(reader: &Reader, column: &Column, kind: &Type, blocks: Range<u64>, threads: usize) -> Vec<Vec<Error>> {
-    each_block(blocks, threads, |(values, scratch), block| {
+    each_block(reader, column.index(), blocks, threads, |(values, scratch), block| {
         match reader.read_block(column.index(), block, values, scratch) {
             Err(error) => vec![error],
             Ok(rows) => check_values(kind, values, rows.start)

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use container_core::{Error, Result, Scan};
 
 use super::Reader;
+use super::budget::{Budget, Cost};
 use crate::FORMAT_NAME;
 #[cfg(feature = "parallel")]
 use crate::job::{Job, Worker};
@@ -23,6 +24,9 @@ const AHEAD_BYTES: u64 = 64 << 20;
 /// Rows that are walked over when there is nothing to read in them: a header alone can declare any number.
 const MOST_ROWS_WITHOUT_COLUMNS: u64 = 1 << 24;
 
+/// What is charged for the blocks that are held together.
+pub(crate) const SAME_ROWS: &str = "memory for the decoded blocks of the same rows";
+
 /// Rows of a step when no column says how long it is.
 const ROWS_WITHOUT_COLUMNS: u64 = 8192;
 
@@ -33,7 +37,10 @@ pub(crate) trait BlockMaker: Send + Sync + 'static {
     /// Whether the memory of a block that was passed serves another one.
     const REUSED: bool;
 
-    /// Makes a block of a column; `old` is one whose memory may be used again. `rows` are all rows of the block.
+    /// What a block takes that takes so much as [`Values`](crate::Values).
+    fn cost(values: Cost) -> Cost;
+
+    /// Makes a block of a column, at least its wanted rows; `old` is one whose memory may be used again.
     fn make(&self, reader: &Reader, place: Place, old: Self::Block) -> Result<Self::Block>;
 }
 
@@ -49,8 +56,14 @@ pub(crate) struct Place {
     pub(crate) column: usize,
     pub(crate) block: u64,
     /// The block's rows that are wanted.
-    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "for makers that leave out the other ones"))]
     pub(crate) rows: Range<u64>,
+}
+
+impl Place {
+    /// All rows of a block.
+    pub(crate) const fn whole(column: usize, block: u64) -> Self {
+        Self { slot: 0, column, block, rows: 0..u64::MAX }
+    }
 }
 
 /// A walk over blocks of columns: each step reaches to the end of the nearest block of any column.
@@ -59,6 +72,8 @@ pub(crate) struct Walk<M: BlockMaker> {
     slots: Vec<Slot<M::Block>>,
     /// What is to be made next: first row wanted, slot, block.
     plan: BinaryHeap<Reverse<(u64, usize, u64)>>,
+    /// What all blocks take that are held, being made or kept for their memory.
+    budget: Budget,
     #[cfg(feature = "parallel")]
     ahead: Ahead<M>,
     /// Rows of the current step.
@@ -80,8 +95,19 @@ pub(crate) struct Slot<B> {
     pub(crate) block: B,
     /// The rows of the block.
     pub(crate) rows: Range<u64>,
-    /// Memory to use again.
-    free: Vec<B>,
+    /// What the block takes.
+    held: u64,
+    /// Memory to use again, and how much it is.
+    free: Vec<(B, u64)>,
+}
+
+/// A block that is to be made.
+struct Planned {
+    slot: usize,
+    place: Place,
+    /// All rows of the block.
+    rows: Range<u64>,
+    cost: Cost,
 }
 
 impl<M: BlockMaker> Decoder<M> {
@@ -102,11 +128,11 @@ impl<M: BlockMaker> Worker for Decoder<M> {
 }
 
 impl<M: BlockMaker> Walk<M> {
-    /// A walk over these columns and the scan's rows, by as many threads as it says.
+    /// A walk over these columns and the scan's rows, by as many threads as it says, within a budget.
     ///
     /// # Errors
     /// As [`Reader::batches`].
-    pub(crate) fn new(reader: &Reader, columns: Vec<usize>, scan: &Scan, maker: M) -> Result<Self> {
+    pub(crate) fn new(reader: &Reader, columns: Vec<usize>, scan: &Scan, maker: M, budget: Budget) -> Result<Self> {
         let total = reader.row_count();
         let (start, end) = (scan.rows.start, scan.rows.end.min(total));
         if start > total || scan.rows.end < start {
@@ -129,13 +155,14 @@ impl<M: BlockMaker> Walk<M> {
                 plan.push(Reverse((start, slot, reader.block_of_row(index, start)?)));
             }
         }
-        let slot = || Slot { block: M::Block::default(), rows: 0..0, free: Vec::new() };
+        let slot = || Slot { block: M::Block::default(), rows: 0..0, held: 0, free: Vec::new() };
         let slots = std::iter::repeat_with(slot).take(columns.len()).collect();
         let decoder = Decoder { reader: reader.clone(), columns, maker };
         Ok(Self {
             decoder: Arc::new(decoder),
             slots,
             plan,
+            budget,
             #[cfg(feature = "parallel")]
             ahead: Ahead::new(scan.threads),
             current: start..start,
@@ -153,6 +180,16 @@ impl<M: BlockMaker> Walk<M> {
     #[cfg(feature = "arrow")]
     pub(crate) fn slots_mut(&mut self) -> &mut [Slot<M::Block>] {
         &mut self.slots
+    }
+
+    /// What all blocks take.
+    pub(crate) fn budget(&mut self) -> &mut Budget {
+        &mut self.budget
+    }
+
+    /// What the blocks of the current step take.
+    pub(crate) fn held(&self) -> u64 {
+        self.slots.iter().map(|slot| slot.held).fold(0, u64::saturating_add)
     }
 
     /// What makes the blocks.
@@ -179,6 +216,14 @@ impl<M: BlockMaker> Walk<M> {
         if self.slots.is_empty() {
             end = end.min(start + ROWS_WITHOUT_COLUMNS);
         }
+        for slot in self.slots.iter_mut().filter(|slot| slot.rows.end <= start) {
+            let (used, held) = (std::mem::take(&mut slot.block), std::mem::take(&mut slot.held));
+            if M::REUSED {
+                slot.free.push((used, held));
+            } else {
+                self.budget.release(held);
+            }
+        }
         for slot in 0..self.slots.len() {
             let exhausted = self.slots.get(slot).is_some_and(|slot| slot.rows.end <= start);
             if exhausted {
@@ -193,62 +238,87 @@ impl<M: BlockMaker> Walk<M> {
 
     /// Brings the next block of a slot. Blocks come in the order of the plan, so it is the next one there.
     fn next_block(&mut self, slot: usize) -> Result<()> {
-        if let Some(slot) = self.slots.get_mut(slot) {
-            let used = std::mem::take(&mut slot.block);
-            if M::REUSED {
-                slot.free.push(used);
-            }
-        }
         #[cfg(feature = "parallel")]
-        let (made, rows) = {
+        let (made, rows, cost) = {
             self.look_ahead();
             match self.ahead.queue.pop_front() {
-                Some(Next { work, rows, bytes }) => {
+                Some(Next { work, rows, cost, bytes }) => {
                     self.ahead.bytes -= bytes;
-                    let made = match work {
-                        Work::Job(job) => job.take(&self.decoder)?,
+                    match work {
+                        Work::Job(job) => (job.take(&self.decoder)?, rows, cost),
                         Work::Here(place) => {
-                            let old = self.buffer(slot);
-                            self.decoder.maker.make(&self.decoder.reader, place, old)?
+                            let (old, cost) = self.buffer(slot, cost);
+                            (self.decoder.maker.make(&self.decoder.reader, place, old)?, rows, cost)
                         }
-                    };
-                    (made, rows)
+                    }
                 }
                 None => self.make_here()?,
             }
         };
         #[cfg(not(feature = "parallel"))]
-        let (made, rows) = self.make_here()?;
+        let (made, rows, cost) = self.make_here()?;
+        self.budget.release(cost.working - cost.held);
         if let Some(slot) = self.slots.get_mut(slot) {
             slot.block = made;
             slot.rows = rows;
+            slot.held = cost.held;
         }
         Ok(())
     }
 
     /// Makes the next block of the plan on this thread.
-    fn make_here(&mut self) -> Result<(M::Block, Range<u64>)> {
-        let (slot, place, rows) = self.take_planned()?;
-        let old = self.buffer(slot);
-        Ok((self.decoder.maker.make(&self.decoder.reader, place, old)?, rows))
+    fn make_here(&mut self) -> Result<(M::Block, Range<u64>, Cost)> {
+        let planned = self.planned()?;
+        if !self.reserve(planned.cost) {
+            let name = self.decoder.reader.column_at(planned.place.column)?.unique_name().to_owned();
+            let refused = self.budget.take(SAME_ROWS, planned.cost.working);
+            let located = |error: Error| error.in_column(name).in_block(planned.place.block).in_format(FORMAT_NAME);
+            return refused.map_err(located).and_then(|()| Err(Error::usage("a block that fits was refused")));
+        }
+        self.take_planned(&planned);
+        let (old, cost) = self.buffer(planned.slot, planned.cost);
+        Ok((self.decoder.maker.make(&self.decoder.reader, planned.place, old)?, planned.rows, cost))
     }
 
-    fn buffer(&mut self, slot: usize) -> M::Block {
-        self.slots.get_mut(slot).and_then(|slot| slot.free.pop()).unwrap_or_default()
+    /// Charges a block, if need be at the expense of memory that was kept. False when the budget does not allow it.
+    fn reserve(&mut self, cost: Cost) -> bool {
+        if self.budget.try_take(cost.working) {
+            return true;
+        }
+        for slot in &mut self.slots {
+            for (_, held) in slot.free.drain(..) {
+                self.budget.release(held);
+            }
+        }
+        self.budget.try_take(cost.working)
     }
 
-    /// Takes the next block off the plan and puts the one after it on. Gives its slot and all its rows, too.
-    fn take_planned(&mut self) -> Result<(usize, Place, Range<u64>)> {
-        let Some(Reverse((_, slot, block))) = self.plan.pop() else {
+    /// Memory to make a block in that is charged already, and what it takes there: both were charged, the greater stays.
+    fn buffer(&mut self, slot: usize, cost: Cost) -> (M::Block, Cost) {
+        let (block, had) = self.slots.get_mut(slot).and_then(|slot| slot.free.pop()).unwrap_or_default();
+        self.budget.release(had.min(cost.held));
+        (block, cost.in_buffer(had))
+    }
+
+    /// The next block of the plan.
+    fn planned(&self) -> Result<Planned> {
+        let Some(&Reverse((_, slot, block))) = self.plan.peek() else {
             return Err(Error::usage("a walk past its end").in_format(FORMAT_NAME));
         };
         let column = self.decoder.column(slot);
         let rows = self.decoder.reader.block_rows(column, block)?;
-        if rows.end < self.wanted.end {
-            self.plan.push(Reverse((rows.end, slot, block + 1)));
-        }
         let wanted = rows.start.max(self.wanted.start)..rows.end.min(self.wanted.end);
-        Ok((slot, Place { slot, column, block, rows: wanted }, rows))
+        let place = Place { slot, column, block, rows: wanted };
+        let cost = M::cost(self.decoder.reader.block_cost(&place));
+        Ok(Planned { slot, place, rows, cost })
+    }
+
+    /// Takes the next block off the plan and puts the one after it on.
+    fn take_planned(&mut self, planned: &Planned) {
+        self.plan.pop();
+        if planned.rows.end < self.wanted.end {
+            self.plan.push(Reverse((planned.rows.end, planned.slot, planned.place.block + 1)));
+        }
     }
 }
 
@@ -266,6 +336,8 @@ struct Ahead<M: BlockMaker> {
 struct Next<M: BlockMaker> {
     work: Work<M>,
     rows: Range<u64>,
+    cost: Cost,
+    /// What it adds to the decoded bytes in the queue.
     bytes: u64,
 }
 
@@ -302,16 +374,21 @@ impl<M: BlockMaker> Walk<M> {
             if self.plan.is_empty() || (!few && self.ahead.bytes >= AHEAD_BYTES) {
                 return;
             }
-            let Ok((slot, place, rows)) = self.take_planned() else { return };
+            let Ok(planned) = self.planned() else { return };
+            // What is not needed yet waits until there is room for it.
+            if !self.reserve(planned.cost) {
+                return;
+            }
+            self.take_planned(&planned);
+            let Planned { slot, place, rows, cost } = planned;
             if self.decoder.is_copy(slot) {
-                self.ahead.queue.push_back(Next { work: Work::Here(place), rows, bytes: 0 });
+                self.ahead.queue.push_back(Next { work: Work::Here(place), rows, cost, bytes: 0 });
                 continue;
             }
-            let old = self.buffer(slot);
-            let bytes = self.decoder.size_of(slot, place.block);
-            self.ahead.bytes += bytes;
+            let (old, cost) = self.buffer(slot, cost);
+            self.ahead.bytes += cost.held;
             let work = Work::Job(Job::spawn(&self.decoder, (place, old)));
-            self.ahead.queue.push_back(Next { work, rows, bytes });
+            self.ahead.queue.push_back(Next { work, rows, cost, bytes: cost.held });
         }
     }
 }
@@ -325,13 +402,6 @@ impl<M: BlockMaker> Decoder<M> {
             let plain = column.compression() == Some(Compression::None);
             plain && matches!(column.kind(), Ok(Type::Item(item)) if *item != ItemType::Text)
         })
-    }
-
-    /// The decompressed size of a block; what is wrong with its entry is found when it is decoded.
-    fn size_of(&self, slot: usize, block: u64) -> u64 {
-        let column = self.reader.columns().get(self.column(slot));
-        let entry = column.map(|column| self.reader.lookup(column, block, &mut Vec::new()));
-        entry.and_then(Result::ok).map_or(0, |entry| entry.raw_len.into())
     }
 }
 

@@ -302,7 +302,7 @@ impl Recovery {
     /// The schema of the chosen columns, with all metadata that can be read.
     fn schema(&self, losses: &mut Vec<Loss>) -> Result<Schema> {
         let mut schema = Schema::default();
-        let mut room = self.reader.metadata_room();
+        let mut budget = self.reader.memory_budget();
         for &index in &self.chosen {
             let mut column = self.reader.column_schema(index, None)?;
             if let Some(given) = self.given.as_ref().and_then(|given| given.columns.get(index)) {
@@ -325,11 +325,7 @@ impl Recovery {
                     let mut kinds: HashSet<String> = column.metadata.iter().map(|one| one.kind.clone()).collect();
                     for item in all {
                         let twice = kinds.contains(item.kind());
-                        let value = self.reader.metadata_value(index, &item).and_then(|value| {
-                            // A value that was read has a type.
-                            item.value_type().map_or(Ok(()), |value_type| room.take(value_type, &value))?;
-                            Ok(value)
-                        });
+                        let value = self.reader.metadata_value_within(index, &item, &mut budget);
                         match (value, item.value_type()) {
                             (Ok(value), Ok(value_type)) if !is_sound(value_type, &value) => {
                                 lose(format!("metadata {:?} lost: it means nothing", item.kind()));

@@ -7,8 +7,9 @@ use container_core::{Result, Scan};
 
 use super::Recovery;
 use super::repair::Repaired;
+use crate::FORMAT_NAME;
 use crate::codec::Values;
-use crate::read::{ColumnSlice, Scratch};
+use crate::read::{ColumnSlice, Place, SAME_ROWS, Scratch};
 use crate::wire::Type;
 use crate::write::Writer;
 
@@ -42,6 +43,8 @@ struct Held {
     column: usize,
     values: Values,
     rows: Range<u64>,
+    /// What it takes.
+    bytes: u64,
 }
 
 fn copy_in_turn<W: Write + Seek>(
@@ -51,9 +54,10 @@ fn copy_in_turn<W: Write + Seek>(
     repaired: &mut [Repaired],
 ) -> Result<()> {
     let reader = &recovery.reader;
-    let nothing = |&column: &usize| Held { column, values: Values::default(), rows: 0..0 };
+    let nothing = |&column: &usize| Held { column, values: Values::default(), rows: 0..0, bytes: 0 };
     let mut all: Vec<Held> = recovery.chosen.iter().map(nothing).collect();
     let mut scratch = Scratch::default();
+    let mut budget = reader.memory_budget();
     for rows in &recovery.rows {
         let mut start = rows.start;
         while start < rows.end {
@@ -61,6 +65,15 @@ fn copy_in_turn<W: Write + Seek>(
             for held in &mut all {
                 if held.rows.end <= start {
                     let block = reader.block_of_row(held.column, start)?;
+                    let bytes = reader.block_cost(&Place::whole(held.column, block)).held;
+                    budget.release(held.bytes);
+                    held.bytes = bytes.max(held.bytes);
+                    if !budget.try_take(held.bytes) {
+                        (held.values, held.bytes) = (Values::default(), bytes);
+                        let name = reader.column_at(held.column)?.unique_name().to_owned();
+                        let charged = budget.take(SAME_ROWS, bytes);
+                        charged.map_err(|error| error.in_column(name).in_block(block).in_format(FORMAT_NAME))?;
+                    }
                     held.rows = reader.read_block(held.column, block, &mut held.values, &mut scratch)?;
                 }
                 end = end.min(held.rows.end);

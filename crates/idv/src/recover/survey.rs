@@ -102,5 +102,7 @@ fn survey_column(reader: &Reader, index: usize, options: &RecoverOptions, left: 
 
 /// What is wrong with each of some blocks.
 fn try_blocks(reader: &Reader, column: usize, blocks: Range<u64>, threads: usize) -> Vec<Option<Error>> {
-    each_block(blocks, threads, |(values, scratch), block| reader.read_block(column, block, values, scratch).err())
+    each_block(reader, column, blocks, threads, |(values, scratch), block| {
+        reader.read_block(column, block, values, scratch).err()
+    })
 }

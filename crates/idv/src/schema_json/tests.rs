@@ -48,7 +48,7 @@ fn same(mut found: Schema, expected: &Schema, path: &Path) {
     for (found, expected) in found.columns.iter_mut().zip(&expected.columns) {
         for (found, expected) in found.metadata.iter_mut().zip(&expected.metadata) {
             let json = |item: &MetadataSchema| {
-                let mut json = MetadataJson::new();
+                let mut json = MetadataJson::default();
                 json.push(&item.kind, &item.value_type, &item.value).unwrap();
                 Value::Object(json.values).to_string()
             };

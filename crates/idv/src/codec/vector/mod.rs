@@ -227,6 +227,8 @@ fn layout(out: &mut Vectors, counts_at: u64) -> Result<(usize, usize)> {
         let total = usize::try_from(length).ok().and_then(|length| length.checked_mul(out.rows));
         return total.map(|total| (total, 0)).ok_or_else(overflow);
     }
+    out.value_starts.reserve_exact(out.counts.len());
+    out.index_starts.reserve_exact(out.counts.len());
     let (mut values, mut indices) = (0usize, 0usize);
     for (row, &count) in out.counts.iter().enumerate() {
         let length = match out.length {

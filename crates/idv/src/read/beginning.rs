@@ -1,0 +1,185 @@
+//! The first items of long metadata: enough to show what it is, without the memory that all of it would take.
+
+use std::io::{self, Read};
+
+use container_core::{Cursor, Error, Limits, Result};
+
+use crate::codec::{self, Texts, Values, Vectors};
+use crate::wire::{ItemType, Type};
+
+/// Items that are shown of a long value.
+const SHOWN: u64 = 16;
+
+/// Bytes of text that are shown of a long value.
+const SHOWN_BYTES: u64 = 4096;
+
+/// What makes a value long.
+pub(super) struct Long {
+    items: u64,
+    bytes: u64,
+}
+
+/// The beginning of a long value.
+pub(crate) struct Beginning {
+    /// One value of the same type with the first items, or the first characters of a text.
+    pub(crate) values: Values,
+    /// How many items it has in all, or a text bytes.
+    pub(crate) count: u64,
+}
+
+impl Long {
+    /// With the default limits: 1,048,576 items or 16 MiB.
+    pub(super) const fn new(limits: &Limits) -> Self {
+        Self { items: limits.memory_bytes / 384, bytes: limits.memory_bytes / 24 }
+    }
+
+    /// The beginning of a value, if it is long.
+    pub(super) fn beginning(&self, value_type: &Type, source: impl Read) -> Result<Option<Beginning>> {
+        let mut stream = Stream(source);
+        match value_type {
+            Type::Vector { item, .. } => self.vector(*item, &mut stream),
+            Type::Item(ItemType::Text) => {
+                let Some((texts, bytes)) = stream.texts(1)? else { return Ok(None) };
+                let long = bytes > self.bytes;
+                Ok(long.then_some(Beginning { values: Values::Text(texts), count: bytes }))
+            }
+            Type::Item(_) => Ok(None),
+        }
+    }
+
+    fn vector(&self, item: ItemType, stream: &mut Stream<impl Read>) -> Result<Option<Beginning>> {
+        stream.count()?; // of vectors, which is checked where the whole value is decoded
+        let length = match stream.count()? {
+            0 => stream.count()?,
+            length => length,
+        };
+        let stored = i32::from_le_bytes(stream.array()?);
+        stream.count()?;
+        let indices = match u64::try_from(stored) {
+            Err(_) => None,
+            Ok(stored) => {
+                let shown = stored.min(SHOWN);
+                let indices = (0..shown).map(|_| Ok(u32::from_le_bytes(stream.array()?))).collect::<Result<Vec<_>>>()?;
+                stream.skip(4 * (stored - shown))?;
+                Some(indices)
+            }
+        };
+        let count = u64::try_from(stored).unwrap_or(length);
+        let (values, bytes) = match item {
+            ItemType::Text => match stream.texts(count)? {
+                Some((texts, bytes)) => (Values::Text(texts), bytes),
+                None => return Ok(None),
+            },
+            item => (stream.items(item, count)?, 0),
+        };
+        if count <= self.items && bytes <= self.bytes {
+            return Ok(None);
+        }
+        let mut vectors = Vectors::of(item);
+        let shown = values.len();
+        *vectors.items_mut() = values;
+        match indices {
+            None => vectors.close_dense()?,
+            Some(indices) => {
+                let length = u32::try_from(length).unwrap_or(u32::MAX);
+                vectors.close_sparse(length, indices.get(..shown).unwrap_or_default())?;
+            }
+        }
+        Ok(Some(Beginning { values: Values::Vector(Box::new(vectors)), count }))
+    }
+}
+
+/// The decompressed bytes of a value, one after the other.
+struct Stream<R>(R);
+
+impl<R: Read> Stream<R> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.0.read_exact(&mut bytes).map_err(damaged)?;
+        Ok(bytes)
+    }
+
+    /// A count or length that must not be negative.
+    fn count(&mut self) -> Result<u64> {
+        let count = i32::from_le_bytes(self.array()?);
+        u64::try_from(count).map_err(|_| Error::invalid(format!("a count of {count} is negative")))
+    }
+
+    fn skip(&mut self, len: u64) -> Result<()> {
+        let skipped = io::copy(&mut self.0.by_ref().take(len), &mut io::sink()).map_err(damaged)?;
+        if skipped == len { Ok(()) } else { Err(Error::truncated("the value", len, skipped)) }
+    }
+
+    /// The next bytes, which are few.
+    fn bytes(&mut self, len: u64) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.0.by_ref().take(len).read_to_end(&mut bytes).map_err(damaged)?;
+        let found = bytes.len() as u64;
+        if found == len { Ok(bytes) } else { Err(Error::truncated("the value", len, found)) }
+    }
+
+    /// The first of `count` items of a fixed width.
+    fn items(&mut self, item: ItemType, count: u64) -> Result<Values> {
+        let shown = count.min(SHOWN);
+        let mut bytes = Vec::new();
+        if matches!(item, ItemType::DateTimeOffset | ItemType::DvDateTimeZone) {
+            // All offsets stand before the times.
+            bytes = self.bytes(2 * shown)?;
+            self.skip(2 * (count - shown))?;
+            bytes.extend(self.bytes(8 * shown)?);
+        } else {
+            bytes.extend(self.bytes(codec::least_len(item, shown).unwrap_or(0))?);
+        }
+        let mut values = Values::of_item(item);
+        codec::decode_items(item, usize::try_from(shown).unwrap_or(0), &mut Cursor::new(&bytes), &mut values)?;
+        Ok(values)
+    }
+
+    /// The first of `count` texts, as far as they are short, and the bytes of all; `None` where the value is damaged, which is found when it
+    /// is decoded.
+    fn texts(&mut self, count: u64) -> Result<Option<(Texts, u64)>> {
+        if self.count()? != count {
+            return Ok(None);
+        }
+        let shown = count.min(SHOWN);
+        let ends = (0..shown).map(|_| Ok(u32::from_le_bytes(self.array()?))).collect::<Result<Vec<_>>>()?;
+        self.skip(4 * (count - shown))?;
+        let len = self.leb()?;
+        let bytes = self.bytes(len.min(SHOWN_BYTES))?;
+        let whole = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        let (mut texts, mut rest, mut start) = (Texts::default(), whole, 0);
+        for end in ends {
+            let units = usize::try_from((end & !codec::MISSING_TEXT).saturating_sub(start)).unwrap_or(usize::MAX);
+            start = end & !codec::MISSING_TEXT;
+            if end & codec::MISSING_TEXT != 0 {
+                texts.push_missing();
+                continue;
+            }
+            match codec::len_of_units(rest, units) {
+                Some(len) => texts.push(rest.get(..len).unwrap_or_default())?,
+                // Of one long text, what there is.
+                None if count == 1 => texts.push(rest)?,
+                None => break,
+            }
+            // What was taken is what was joined.
+            rest = whole.get(texts.parts().0.len()..).unwrap_or_default();
+        }
+        Ok(Some((texts, len)))
+    }
+
+    fn leb(&mut self) -> Result<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let [byte] = self.array()?;
+            value |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(Error::invalid("the length of the joined text has more than 64 bits"))
+    }
+}
+
+fn damaged(cause: io::Error) -> Error {
+    Error::invalid("the metadata end too early, or their compressed data are damaged").caused_by(cause)
+}
