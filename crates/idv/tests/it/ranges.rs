@@ -99,7 +99,13 @@ fn rows_and_columns_that_are_not_asked_for_cost_nothing() {
                 let end = rows.end.min(95);
                 table.check_rows(&reader, &scan, &columns, rows.start as usize..end as usize);
                 let expected = columns.iter().flat_map(|&c| needed(&file, c, per_block[c], rows.start..end)).collect();
-                assert_eq!(sorted(log.take()), sorted(expected), "{columns:?} {rows:?} {threads} threads");
+                let (found, expected) = (sorted(log.take()), sorted(expected));
+                let starts = |ranges: &[Range<u64>]| ranges.iter().map(|range| range.start).collect::<Vec<_>>();
+                assert_eq!(starts(&found), starts(&expected), "{columns:?} {rows:?} {threads} threads");
+                // Of the last block of an uncompressed column, what is behind the wanted rows may be left out.
+                let shorter = found.iter().zip(&expected).filter(|(found, expected)| found.end < expected.end).count();
+                assert!(shorter <= usize::from(columns.contains(&1)), "{found:?}, {expected:?}");
+                assert!(found.iter().zip(&expected).all(|(found, expected)| found.end <= expected.end));
             }
         }
     }

@@ -144,17 +144,20 @@ fn metadata_are_bounded_together() {
         column.meta(Meta::new(&kind.to_string(), text.clone(), DEFLATE, raw.clone()))
     });
     let bytes = Forge::new(6, 3).column(all).bytes();
-    let limits = container_core::Limits::default().with_metadata_bytes(12_000);
+    let limits = container_core::Limits::default().with_memory_bytes(72_000);
     let options = Options::default().with_limits(limits);
     let reader = Reader::from_source(Source::from(bytes.clone()), options).unwrap();
     let error = reader.schema(None).unwrap_err().to_string();
-    assert_eq!(error, "idv: bytes of all metadata together 50050 exceeds the limit 48000 (column \"n\")");
+    assert!(
+        error.starts_with("idv: metadata \"4\": memory for metadata 85110 exceeds the limit 72000 (byte "),
+        "{error}"
+    );
     let mut options = RecoverOptions::default();
     options.open = options.open.with_limits(limits);
     let recovery = Recovery::survey(Source::from(bytes), &options).unwrap();
     let (reader, losses) = written(&recovery);
     assert_eq!((reader.metadata(0).unwrap().len(), losses.len()), (4, 6), "{losses:?}");
-    assert!(losses[0].contains("metadata lost (bytes of all metadata together"), "{losses:?}");
+    assert!(losses[0].contains("metadata lost (metadata \"4\": memory for metadata"), "{losses:?}");
 }
 
 /// Without a table of contents the file is still read about once, however small its blocks are.

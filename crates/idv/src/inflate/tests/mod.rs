@@ -62,14 +62,36 @@ fn the_state_survives_damage() {
 #[test]
 fn without_a_declared_size_the_limit_holds() {
     let packed = deflate(&[7; 100_000], 9);
-    let (mut inflater, mut out) = (Inflater::default(), Vec::new());
-    inflater.inflate_unsized(Compression::Deflate, &packed, &mut out, 100_000).unwrap();
-    assert_eq!(out, [7; 100_000]);
-    let error = inflater.inflate_unsized(Compression::Deflate, &packed, &mut Vec::new(), 99_999).unwrap_err();
+    let mut inflater = Inflater::default();
+    assert_eq!(inflater.measure(Compression::Deflate, &packed, 100_000).unwrap(), 100_000);
+    let error = inflater.measure(Compression::Deflate, &packed, 99_999).unwrap_err();
     assert!(error.to_string().contains("exceeds the limit 99999"), "{error}");
     let cut = &packed[..packed.len() - 3];
-    let error = inflater.inflate_unsized(Compression::Deflate, cut, &mut out, 100_000).unwrap_err();
+    let error = inflater.measure(Compression::Deflate, cut, 100_000).unwrap_err();
     assert!(error.to_string().starts_with("the compressed data end after"), "{error}");
+}
+
+#[test]
+fn the_beginning_alone() {
+    let raw: Vec<u8> = (0..100_000u32).flat_map(|i| (i / 3).to_le_bytes()).collect();
+    let packed = deflate(&raw, 6);
+    let mut inflater = Inflater::default();
+    for len in [0, 1, 3, 32_768, 32_769, 70_000, raw.len() - 1, raw.len()] {
+        let mut out = vec![1; len];
+        inflater.inflate_beginning(Compression::Deflate, &packed, &mut out).unwrap();
+        assert!(out == raw[..len], "{len} bytes");
+    }
+    // What is needed of the stream has to be there, what follows has not.
+    let half = &packed[..packed.len() / 2];
+    inflater.inflate_beginning(Compression::Deflate, half, &mut [0; 1000]).unwrap();
+    let error = inflater.inflate_beginning(Compression::Deflate, half, &mut vec![0; raw.len() - 1]).unwrap_err();
+    assert!(error.to_string().starts_with("the compressed data end after"), "{error}");
+    let error = inflater.inflate_beginning(Compression::Deflate, &packed, &mut vec![0; raw.len() + 1]).unwrap_err();
+    assert!(error.to_string().starts_with("the compressed data end after 400000 bytes"), "{error}");
+    let codes = Codes::fixed();
+    let bad = Pack::default().fixed(true).literals(&codes, b"x").match_of(&codes, 3, 2).symbol(&codes.litlens, END).done();
+    let error = inflater.inflate_beginning(Compression::Deflate, &bad, &mut [0; 3]).unwrap_err();
+    assert!(error.to_string().starts_with("the compressed data are damaged"), "{error}");
 }
 
 #[test]
