@@ -22,7 +22,8 @@ pub struct Reader {
     attributes: Vec<Attribute>,
     variables: Vec<Variable>,
     losses: Vec<Loss>,
-    hdf5: Option<hdf5_reader::Hdf5File>,
+    /// The datasets of a NetCDF-4 file.
+    datasets: Option<hdf5::Datasets>,
 }
 
 /// How values are read.
@@ -111,7 +112,7 @@ impl Reader {
                 attributes: header.attributes,
                 variables: header.variables,
                 losses: Vec::new(),
-                hdf5: None,
+                datasets: None,
             }
         } else if hdf5::is_hdf5(&source) {
             let opened = hdf5::open(&source, &limits)?;
@@ -123,7 +124,7 @@ impl Reader {
                 attributes: opened.attributes,
                 variables: opened.variables,
                 losses: opened.losses,
-                hdf5: Some(opened.file),
+                datasets: Some(opened.datasets),
             }
         } else {
             return Err(Error::invalid("it begins neither with \"CDF\" nor as an HDF5 file").at(0));
@@ -234,8 +235,8 @@ impl Reader {
         if let Some(first) = shape.first_mut() {
             *first = rows.end - rows.start;
         }
-        let values = match &self.hdf5 {
-            Some(file) => hdf5::read(file, variable, rows, &self.limits)?,
+        let values = match &self.datasets {
+            Some(datasets) => hdf5::read(datasets, variable, rows, &self.limits)?,
             None => classic::read(&self.source, variable, rows)?,
         };
         if let (Values::Str(characters), true) = (&values, joined(variable, options)) {
@@ -277,7 +278,7 @@ impl Reader {
         let wanted = (bytes / row).max(1);
         let step = match variable.nc_type {
             // Each read of these reads all.
-            NcType::String | NcType::Char | NcType::Enum { .. } if self.hdf5.is_some() => whole,
+            NcType::String | NcType::Char | NcType::Enum { .. } if self.datasets.is_some() => whole,
             // Pieces that are too large to be read at once are kept, whole, by the cache below.
             _ if chunk.saturating_mul(row) > self.limits.block_bytes / 4 => wanted,
             _ => wanted.next_multiple_of(chunk),

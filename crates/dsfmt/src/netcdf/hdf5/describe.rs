@@ -1,22 +1,29 @@
 //! What a NetCDF-4 file holds: dimensions, attributes and variables, out of what `netcdf-reader` finds.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use container_core::{Limits, Loss, Position, Result};
+use hdf5_reader::group::Group;
 use hdf5_reader::messages::datatype::Datatype;
-use hdf5_reader::{ByteOrder, Hdf5File};
-use netcdf_reader::{NcAttrValue, NcGroup, NcVariable};
+use hdf5_reader::{ByteOrder, Dataset, Hdf5File};
+use netcdf_reader::{NcAttrValue, NcFile, NcVariable};
 
 use super::order::Order;
-use super::{Opened, library};
+use super::storage::BoundedStorage;
+use super::walk::Findings;
+use super::{Datasets, Opened, library};
 use crate::netcdf::model::{Attribute, AttributeValue, Dimension, NcType, Place, Variable, product};
 use crate::types::DataType;
 
 /// netCDF's prefix of a dataset that has the name of a dimension and is not its axis.
 pub(crate) const NOT_AN_AXIS: &str = "_nc4_non_coord_";
 
+/// How netCDF begins the attribute `NAME` of a dimension that has no variable.
+const SCALE_ONLY: &str = "This is a netCDF dimension but not a netCDF variable";
+
 /// Attributes in which netCDF keeps its own affairs.
-const INTERNAL: [&str; 8] = [
+pub(super) const INTERNAL: [&str; 8] = [
     "_NCProperties",
     "_Netcdf4Dimid",
     "_Netcdf4Coordinates",
@@ -27,75 +34,134 @@ const INTERNAL: [&str; 8] = [
     "NAME",
 ];
 
-pub(super) fn converted(file: Hdf5File, group: &NcGroup, limits: &Limits) -> Result<Opened> {
+pub(super) fn converted(
+    file: &Hdf5File,
+    storage: Arc<BoundedStorage>,
+    nc: &NcFile,
+    findings: &Findings,
+    limits: &Limits,
+) -> Result<Opened> {
     let mut losses = Vec::new();
-    let mut attributes = attributes(&group.attributes, None, &mut losses);
+    let found = nc.global_attributes().map_err(library)?;
+    let mut attributes = attributes(found, None, &mut losses);
     let root = file.root_group().map_err(library)?;
+    hidden(root.address(), None, findings, &mut losses);
     let mut order = Order::new(file.storage());
     order.sort(&mut attributes, root.address());
-    let lost = |what: String| Loss::new(what, 1, Position::default());
-    let kept: HashSet<&str> = group.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+    let kept: HashSet<&str> = found.iter().map(|attribute| attribute.name.as_str()).collect();
     for attribute in root.attributes().map_err(library)? {
         if !kept.contains(attribute.name.as_str()) && !INTERNAL.contains(&attribute.name.as_str()) {
             losses.push(lost(format!("the attribute {:?} cannot be read", attribute.name)));
         }
     }
-    let mut dimensions: Vec<Dimension> = group
-        .dimensions
-        .iter()
+    let dimensions = nc.dimensions().map_err(library)?.iter();
+    let mut dimensions: Vec<Dimension> = dimensions
         .map(|dimension| Dimension {
             name: dimension.name.clone(),
             size: dimension.size,
             unlimited: dimension.is_unlimited,
         })
         .collect();
-    limits.check_columns("the number of variables", group.variables.len() as u64)?;
+    let (groups, all) = root.members().map_err(library)?;
+    let mut datasets = HashMap::with_capacity(all.len());
+    for dataset in &all {
+        // Of links with the same name the first counts.
+        datasets.entry(leaf(dataset.name()).to_owned()).or_insert_with(|| dataset.clone());
+    }
+    let found = nc.variables().map_err(library)?;
+    limits.check_columns("the number of variables", found.len() as u64)?;
     let mut variables = Vec::new();
     let mut known: HashSet<&str> = HashSet::new();
     let mut places = HashMap::with_capacity(dimensions.len());
     for (place, dimension) in dimensions.iter().enumerate() {
         places.entry((dimension.name.clone(), dimension.size)).or_insert(place);
     }
-    for found in &group.variables {
+    for found in found {
         known.insert(&found.name);
-        variables.push(variable(&file, &mut order, found, (&mut dimensions, &mut places), &mut losses));
+        let dataset = datasets.get(&found.name);
+        variables.push(variable(dataset, &mut order, found, (&mut dimensions, &mut places), findings, &mut losses));
     }
     let names: HashSet<&str> = dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
-    for dataset in root.datasets().map_err(library)? {
-        let name = dataset.name().rsplit('/').next().unwrap_or_default().to_owned();
-        let axis_only = dataset.attribute("CLASS").is_ok() && names.contains(name.as_str());
-        if !known.contains(name.as_str()) && !axis_only {
+    for dataset in &all {
+        let name = leaf(dataset.name());
+        let axis_only = dataset.attribute("CLASS").is_ok() && names.contains(name);
+        if !known.contains(name) && !axis_only {
             losses
                 .push(lost(format!("the variable {name:?} is of a kind that NetCDF-4 does not have: it is left out")));
         }
     }
-    for inner in &group.groups {
-        let count = variables_below(inner);
-        losses.push(Loss::new(
-            format!("the group {:?} with {count} variables is left out: ds has no groups", inner.name),
-            1,
-            Position::default(),
-        ));
-    }
-    Ok(Opened { file, dimensions, attributes, variables, losses })
+    losses.extend(groups_below(&root, groups, limits)?);
+    Ok(Opened { datasets: Datasets { by_name: datasets, storage }, dimensions, attributes, variables, losses })
 }
 
-/// Variables in a group and in those in it. The library bounds the depth.
-fn variables_below(group: &NcGroup) -> usize {
-    let mut open = vec![group];
-    let mut count = 0;
-    while let Some(group) = open.pop() {
-        count += group.variables.len();
-        open.extend(&group.groups);
+fn lost(what: String) -> Loss {
+    Loss::new(what, 1, Position::default())
+}
+
+/// The last part of a path.
+fn leaf(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// A loss for each group in the root. A group that several links lead to is counted once: links may go in a circle.
+fn groups_below(root: &Group, groups: Vec<Group>, limits: &Limits) -> Result<Vec<Loss>> {
+    let mut losses = Vec::new();
+    let mut seen = HashMap::from([(root.address(), String::from("/"))]);
+    for group in groups {
+        let name = leaf(group.name()).to_owned();
+        if let Some(first) = seen.get(&group.address()) {
+            losses.push(lost(format!("the group {name:?} is left out: it is the group {first:?} by another name")));
+            continue;
+        }
+        seen.insert(group.address(), name.clone());
+        let (mut open, mut count) = (vec![group], 0);
+        while let Some(group) = open.pop() {
+            let (inner, datasets) = group.members().map_err(library)?;
+            count += datasets.iter().filter(|dataset| is_variable(dataset)).count();
+            for group in inner {
+                if !seen.contains_key(&group.address()) {
+                    seen.insert(group.address(), leaf(group.name()).to_owned());
+                    open.push(group);
+                }
+            }
+            limits.check_columns("the number of groups", seen.len() as u64)?;
+        }
+        losses.push(lost(format!("the group {name:?} with {count} variables is left out: ds has no groups")));
     }
-    count
+    Ok(losses)
+}
+
+/// Is the dataset a variable, not only the scale of a dimension?
+fn is_variable(dataset: &Dataset) -> bool {
+    let text = |name| dataset.attribute(name).and_then(|attribute| attribute.read_string());
+    let is_scale = text("CLASS").is_ok_and(|class| class == "DIMENSION_SCALE");
+    let is_scale_only = is_scale && text("NAME").is_ok_and(|name| name.starts_with(SCALE_ONLY));
+    !is_scale_only && netcdf_reader::nc4::types::hdf5_to_nc_type(dataset.dtype()).is_ok()
+}
+
+/// Losses for the attributes of an object that the library was not shown.
+fn hidden(address: u64, variable: Option<&str>, findings: &Findings, losses: &mut Vec<Loss>) {
+    for name in findings.hidden.get(&address).into_iter().flatten() {
+        losses.push(unread(name, variable));
+    }
+    let of = variable.map(|name| format!(" of variable {name:?}")).unwrap_or_default();
+    match findings.unreadable.get(&address) {
+        None => {}
+        Some(0) => losses.push(lost(format!("the attributes{of} cannot be read: their index is damaged"))),
+        Some(1) => losses.push(lost(format!("an attribute{of} cannot be read: it is left out"))),
+        Some(count) => {
+            let what = format!("{count} attributes{of} cannot be read: they are left out");
+            losses.push(Loss::new(what, *count, Position::default()));
+        }
+    }
 }
 
 fn variable(
-    file: &Hdf5File,
+    dataset: Option<&Dataset>,
     order: &mut Order<'_>,
     found: &NcVariable,
     (dimensions, known): (&mut Vec<Dimension>, &mut HashMap<(String, u64), usize>),
+    findings: &Findings,
     losses: &mut Vec<Loss>,
 ) -> Variable {
     let name = found.name.strip_prefix(NOT_AN_AXIS).unwrap_or(&found.name).to_owned();
@@ -122,12 +188,14 @@ fn variable(
         place: Place::Hdf5(found.name.clone()),
         name,
     };
-    match file.dataset(&found.name) {
-        Ok(dataset) => {
+    match dataset {
+        Some(dataset) => {
             order.sort(&mut variable.attributes, dataset.address());
+            hidden(dataset.address(), Some(&variable.name), findings, losses);
             variable.chunks = dataset.chunks().map(|sizes| sizes.into_iter().map(u64::from).collect());
             variable.big_endian = is_big_endian(dataset.dtype());
             variable.no_fill = dataset.fill_value().is_none_or(|fill| fill.value.is_none());
+            variable.problem = findings.problems.get(&dataset.address()).cloned();
             let kept: HashSet<&str> = found.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
             for attribute in dataset.attributes() {
                 if !kept.contains(attribute.name.as_str()) && !INTERNAL.contains(&attribute.name.as_str()) {
@@ -135,7 +203,7 @@ fn variable(
                 }
             }
         }
-        Err(error) => variable.problem = Some(format!("its dataset cannot be opened: {error}")),
+        None => variable.problem = Some("its dataset cannot be opened".to_owned()),
     }
     if product(&variable.shape).is_none() {
         variable.problem = Some(format!("its sizes {:?} make more than 2^64 elements", variable.shape));

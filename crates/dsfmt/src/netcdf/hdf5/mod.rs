@@ -1,18 +1,25 @@
 //! NetCDF-4: an HDF5 file, read by the crates `netcdf-reader` (what dimensions and variables it holds) and `hdf5-reader` (values).
 
 mod describe;
+mod header;
+mod heap;
 mod order;
+mod storage;
 mod values;
+mod walk;
 
 use std::any::Any;
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use container_core::{Error, Limits, Loss, Result, Source};
-use hdf5_reader::{Hdf5File, Storage, StorageBuffer};
+use hdf5_reader::storage::DynStorage;
+use hdf5_reader::{Dataset, Hdf5File};
 use netcdf_reader::{NcFile, NcMetadataMode, NcOpenOptions};
 
+use self::storage::{Blocks, BoundedStorage};
 use super::model::{Attribute, Dimension, Variable};
 
 pub(crate) use describe::NOT_AN_AXIS;
@@ -34,31 +41,15 @@ pub(crate) fn is_hdf5(source: &Source) -> bool {
     false
 }
 
-/// Our bytes for the library.
-struct Shared(Source);
-
-impl Storage for Shared {
-    fn len(&self) -> u64 {
-        self.0.len()
-    }
-
-    fn read_range(&self, offset: u64, len: usize) -> hdf5_reader::error::Result<StorageBuffer> {
-        let end = offset.checked_add(len as u64).ok_or(hdf5_reader::error::Error::OffsetOutOfBounds(offset))?;
-        let bytes = self.0.read(offset..end).map_err(|error| match error.kind() {
-            container_core::ErrorKind::Io => hdf5_reader::error::Error::Io(std::io::Error::other(error.to_string())),
-            _ => hdf5_reader::error::Error::UnexpectedEof {
-                offset,
-                needed: len as u64,
-                available: self.0.len().saturating_sub(offset),
-            },
-        })?;
-        StorageBuffer::from_shared_owner(Arc::new(bytes), 0, len)
-    }
+/// The datasets of a file, by the names of their links.
+pub(crate) struct Datasets {
+    by_name: HashMap<String, Dataset>,
+    storage: Arc<BoundedStorage>,
 }
 
 /// A file, opened.
 pub(crate) struct Opened {
-    pub(crate) file: Hdf5File,
+    pub(crate) datasets: Datasets,
     pub(crate) dimensions: Vec<Dimension>,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) variables: Vec<Variable>,
@@ -123,6 +114,19 @@ fn place(error: &(dyn std::error::Error + 'static)) -> Option<(String, u64)> {
     Some((name.to_owned(), u64::from_str_radix(address, 16).ok()?))
 }
 
+/// Bytes that one operation may read of a file of this length. The library reads some of them again and again.
+fn read_budget(len: u64) -> u64 {
+    len.saturating_mul(32).saturating_add(1 << 30)
+}
+
+/// Runs the library within the budget for one operation.
+fn within_budget<T>(storage: &BoundedStorage, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    storage.set_budget(read_budget(hdf5_reader::Storage::len(storage)));
+    let done = work();
+    // It leaves out some of what it cannot read, without an error.
+    storage.check_budget().and(done)
+}
+
 pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Opened> {
     guarded("the dimensions, variables and attributes", || {
         let bytes = usize::try_from(limits.block_bytes).unwrap_or(usize::MAX);
@@ -133,17 +137,27 @@ pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Opened> {
             max_read_bytes: bytes,
             ..NcOpenOptions::default()
         };
-        let shared: hdf5_reader::storage::DynStorage = Arc::new(Shared(source.clone()));
-        let file = Hdf5File::from_storage_with_options(shared.clone(), options(NcMetadataMode::Strict).into());
-        let file = file.map_err(library)?;
-        let strict = NcFile::from_storage_with_options(shared.clone(), options(NcMetadataMode::Strict));
-        let strict = strict.and_then(|found| found.root_group().cloned());
-        // What is no NetCDF in one place is no reason to leave the rest.
-        let group = strict.or_else(|_| {
-            let lossy = NcFile::from_storage_with_options(shared, options(NcMetadataMode::Lossy))?;
-            lossy.root_group().cloned()
-        });
-        describe::converted(file, &group.map_err(library)?, limits)
+        let as_stored = Arc::new(BoundedStorage::new(source.clone(), Blocks::new()));
+        let mut findings = within_budget(&as_stored, || {
+            let file = Hdf5File::from_storage_with_options(as_stored.clone(), options(NcMetadataMode::Strict).into());
+            walk::walk(&file.map_err(library)?, limits)
+        })?;
+        let storage = Arc::new(BoundedStorage::new(source.clone(), std::mem::take(&mut findings.blocks)));
+        within_budget(&storage, || {
+            let shared: DynStorage = storage.clone();
+            let file = Hdf5File::from_storage_with_options(shared.clone(), options(NcMetadataMode::Strict).into());
+            let file = file.map_err(library)?;
+            let read = |mode| {
+                let root = NcFile::from_storage_with_options(shared.clone(), options(mode))?;
+                // Not the whole tree of groups, which the library reads without end where it goes in a circle.
+                root.variables()?;
+                Ok(root)
+            };
+            // What is no NetCDF in one place is no reason to leave the rest.
+            let root: netcdf_reader::Result<NcFile> =
+                read(NcMetadataMode::Strict).or_else(|_| read(NcMetadataMode::Lossy));
+            describe::converted(&file, storage.clone(), &root.map_err(library)?, &findings, limits)
+        })
     })
 }
 

@@ -4,41 +4,71 @@ use std::ops::Range;
 
 use container_core::{Error, Limits, Result};
 use hdf5_reader::messages::datatype::{Datatype, StringSize};
-use hdf5_reader::{Hdf5File, SliceInfo, SliceInfoElem};
+use hdf5_reader::{SliceInfo, SliceInfoElem};
 
-use super::{guarded, library};
+use super::{Datasets, guarded, library, within_budget};
 use crate::array::{Strings, Values};
 use crate::netcdf::classic::{characters, decoded};
 use crate::netcdf::model::{NcType, Place, Variable};
 use crate::netcdf::number::{Number, with_number};
 use crate::types::Endian;
 
+/// Chunks that a read may touch, besides those that the file has room for: the library makes a list of them, written or not.
+const FREE_CHUNKS: u64 = 1 << 20;
+
 /// The values of some rows, which were checked to be there; a scalar has one.
-pub(crate) fn read(file: &Hdf5File, variable: &Variable, rows: Range<u64>, limits: &Limits) -> Result<Values<'static>> {
-    let Place::Hdf5(path) = &variable.place else { return Err(Error::invalid("it is no dataset")) };
+pub(crate) fn read(
+    datasets: &Datasets,
+    variable: &Variable,
+    rows: Range<u64>,
+    limits: &Limits,
+) -> Result<Values<'static>> {
+    let Place::Hdf5(name) = &variable.place else { return Err(Error::invalid("it is no dataset")) };
+    let Some(dataset) = datasets.by_name.get(name) else { return Err(Error::invalid("its dataset cannot be opened")) };
     guarded(&format!("rows {} to {}", rows.start, rows.end), || {
-        let dataset = file.dataset(path).map_err(library)?;
-        let dataset = dataset.with_padded_shape(&variable.shape).map_err(library)?;
-        match &variable.nc_type {
-            // The library reads no enumeration as its numbers.
-            NcType::Enum { base, .. } => {
-                let all = dataset.read_raw_bytes().map_err(library)?;
-                let wanted = part(&all, variable, &rows, base.width().unwrap_or(1))?;
-                let order = if variable.big_endian { Endian::Big } else { Endian::Little };
-                decoded(*base, [wanted], order)
+        within_budget(&datasets.storage, || {
+            let dataset = dataset.clone().with_padded_shape(&variable.shape).map_err(library)?;
+            let whole = 0..variable.rows();
+            let touched = if matches!(variable.nc_type, NcType::Number(_)) { &rows } else { &whole };
+            check_chunks(variable, touched, hdf5_reader::Storage::len(&*datasets.storage))?;
+            match &variable.nc_type {
+                // The library reads no enumeration as its numbers.
+                NcType::Enum { base, .. } => {
+                    let all = dataset.read_raw_bytes().map_err(library)?;
+                    let wanted = part(&all, variable, &rows, base.width().unwrap_or(1))?;
+                    let order = if variable.big_endian { Endian::Big } else { Endian::Little };
+                    decoded(*base, [wanted], order)
+                }
+                NcType::Number(number) => {
+                    let none = Err(Error::invalid("it holds no numbers"));
+                    with_number!(*number, T => numbers::<T>(&dataset, variable, rows), none)
+                }
+                NcType::Char => {
+                    let all = dataset.read_raw_bytes().map_err(library)?;
+                    let wanted = part(&all, variable, &rows, 1)?;
+                    Ok(Values::Str(characters(wanted.iter().copied())))
+                }
+                NcType::String => strings(&dataset, variable, &rows, limits).map(Values::Unicode),
+                NcType::Other(words) => Err(Error::unsupported(format!("its elements are {words}"))),
             }
-            NcType::Number(number) => {
-                with_number!(*number, T => numbers::<T>(&dataset, variable, rows), Err(Error::invalid("it holds no numbers")))
-            }
-            NcType::Char => {
-                let all = dataset.read_raw_bytes().map_err(library)?;
-                let wanted = part(&all, variable, &rows, 1)?;
-                Ok(Values::Str(characters(wanted.iter().copied())))
-            }
-            NcType::String => strings(&dataset, variable, &rows, limits).map(Values::Unicode),
-            NcType::Other(words) => Err(Error::unsupported(format!("its elements are {words}"))),
-        }
+        })
     })
+}
+
+/// Refuses rows with more chunks than the file can list.
+fn check_chunks(variable: &Variable, rows: &Range<u64>, len: u64) -> Result<()> {
+    /// The least that an index of chunks takes for each.
+    const INDEX_BYTES: u64 = 8;
+    let Some(chunks) = &variable.chunks else { return Ok(()) };
+    let mut count = 1u64;
+    for (axis, (size, chunk)) in variable.shape.iter().zip(chunks).enumerate() {
+        let end = if axis == 0 { rows.end } else { *size };
+        let start = if axis == 0 { rows.start } else { 0 };
+        let chunk = (*chunk).max(1);
+        count = count.saturating_mul(end.div_ceil(chunk).saturating_sub(start / chunk));
+    }
+    let most = FREE_CHUNKS.saturating_add(len / INDEX_BYTES);
+    if count > most { Err(Error::limit("the number of chunks of the rows", count, most)) } else { Ok(()) }
 }
 
 fn numbers<T: Number + hdf5_reader::H5Type>(

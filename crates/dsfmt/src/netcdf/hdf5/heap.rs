@@ -1,0 +1,181 @@
+//! Objects of a fractal heap: attributes and links where there are many.
+//!
+//! `hdf5-reader` does this, too, but loses its way in heaps of more than 512 KiB, whose table of blocks has tables in it.
+
+use std::collections::HashMap;
+
+use hdf5_reader::fractal_heap::FractalHeap;
+use hdf5_reader::btree_v2::BTreeV2Header;
+use hdf5_reader::checksum::jenkins_lookup3;
+use hdf5_reader::io::Cursor;
+use hdf5_reader::{Storage, StorageBuffer};
+
+use super::header::Sizes;
+
+/// Tables within tables, and rows of one.
+const MAX_DEPTH: usize = 64;
+const MAX_ROWS: u16 = 64;
+
+/// Bytes of blocks that are kept, but for the last.
+const MAX_HELD: u64 = 16 << 20;
+
+/// Records of huge objects that are not compressed.
+const HUGE_RECORDS: u8 = 1;
+
+pub(super) struct Heap<'a> {
+    storage: &'a dyn Storage,
+    sizes: Sizes,
+    heap: FractalHeap,
+    /// Blocks that were verified, and their bytes.
+    blocks: HashMap<u64, Option<StorageBuffer>>,
+    held: u64,
+}
+
+impl<'a> Heap<'a> {
+    /// `None` where it cannot be read.
+    pub(super) fn read(storage: &'a dyn Storage, sizes: Sizes, address: u64) -> Option<Self> {
+        let heap = FractalHeap::parse_at_storage(storage, address, sizes.offset, sizes.length).ok()?;
+        Some(Self { storage, sizes, heap, blocks: HashMap::new(), held: 0 })
+    }
+
+    /// Objects are compressed.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.heap.io_filters_len > 0
+    }
+
+    /// The library reads it as well.
+    pub(super) fn is_flat(&self) -> bool {
+        self.heap.current_rows_in_root_indirect <= self.direct_rows()
+    }
+
+    /// The object of this number; `None` where it cannot be read.
+    pub(super) fn object(&mut self, id: &[u8]) -> Option<Vec<u8>> {
+        match id.first()? >> 4 {
+            0 => self.managed(id),
+            1 => {
+                let index = self.heap.btree_huge_objects_address;
+                let direct = 1 + usize::from(self.sizes.offset) + usize::from(self.sizes.length);
+                if id.len() < direct {
+                    let Sizes { offset, length } = self.sizes;
+                    let header = BTreeV2Header::parse_at_storage(self.storage, index, offset, length).ok()?;
+                    (header.btree_type == HUGE_RECORDS).then_some(())?;
+                }
+                self.heap.get_object_storage(id, self.storage, self.sizes.offset, self.sizes.length).ok()
+            }
+            2 => self.heap.get_object_storage(id, self.storage, self.sizes.offset, self.sizes.length).ok(),
+            _ => None,
+        }
+    }
+
+    fn managed(&mut self, id: &[u8]) -> Option<Vec<u8>> {
+        let mut fields = Cursor::new(id.get(1..)?);
+        let offset = fields.read_uvar(self.offset_len().max(1)).ok()?;
+        let longest = self.heap.max_direct_block_size.min(self.heap.max_managed_object_size);
+        let len = fields.read_uvar(usize::try_from(longest.max(1).ilog2() / 8 + 1).ok()?).ok()?;
+        if len == 0 {
+            return Some(Vec::new());
+        }
+        let (address, block_len, inner) = self.place(offset)?;
+        let block = self.block(address, block_len)?;
+        let start = usize::try_from(inner).ok()?;
+        Some(block.get(start..start.checked_add(usize::try_from(len).ok()?)?)?.to_vec())
+    }
+
+    /// The block in which an offset lies, its length, and the offset in it.
+    fn place(&self, offset: u64) -> Option<(u64, u64, u64)> {
+        let width = u64::from(self.heap.table_width);
+        let (mut address, mut rows, mut inner) = (self.heap.root_block_address, self.heap.current_rows_in_root_indirect, offset);
+        if rows == 0 {
+            return Some((address, self.heap.starting_block_size, inner));
+        }
+        let direct = u64::from(self.direct_rows()) * width;
+        let entry_len = u64::from(self.sizes.offset);
+        for _ in 0..MAX_DEPTH {
+            if rows > MAX_ROWS || &*self.storage.read_range(address, 4).ok()? != b"FHIB" {
+                return None;
+            }
+            let mut found = None;
+            for row in 0..rows {
+                let size = self.block_len(row)?;
+                let row_len = size.checked_mul(width)?;
+                if inner < row_len {
+                    found = Some((u64::from(row) * width + inner.checked_div(size)?, size));
+                    inner %= size;
+                    break;
+                }
+                inner -= row_len;
+            }
+            let (entry, size) = found?;
+            // All entries are addresses: those of blocks, then those of tables.
+            let at = 5 + entry_len + self.offset_len() as u64 + entry * entry_len;
+            let bytes = self.storage.read_range(address.checked_add(at)?, usize::from(self.sizes.offset)).ok()?;
+            address = Cursor::new(&bytes).read_offset(self.sizes.offset).ok()?;
+            if Cursor::is_undefined_offset(address, self.sizes.offset) {
+                return None;
+            }
+            if entry < direct {
+                return Some((address, size, inner));
+            }
+            rows = self.rows_of(size)?;
+        }
+        None
+    }
+
+    fn offset_len(&self) -> usize {
+        usize::from(self.heap.max_heap_size).div_ceil(8)
+    }
+
+    /// The length of the blocks of a row; `None` beyond 2^64.
+    fn block_len(&self, row: u16) -> Option<u64> {
+        let factor = 1u64.checked_shl(u32::from(row.saturating_sub(1)))?;
+        self.heap.starting_block_size.checked_mul(factor)
+    }
+
+    /// Rows of a table that are blocks; the others are tables.
+    fn direct_rows(&self) -> u16 {
+        let is_direct = |row: &u16| self.block_len(*row).is_some_and(|len| len <= self.heap.max_direct_block_size);
+        (0..MAX_ROWS).take_while(is_direct).count().try_into().unwrap_or(MAX_ROWS)
+    }
+
+    /// Rows of a table that spans so many bytes.
+    fn rows_of(&self, span: u64) -> Option<u16> {
+        let (mut rows, mut all) = (0, 0u64);
+        while rows < MAX_ROWS {
+            all = all.checked_add(self.block_len(rows)?.checked_mul(self.heap.table_width.into())?)?;
+            if all > span {
+                break;
+            }
+            rows += 1;
+        }
+        Some(rows)
+    }
+
+    fn block(&mut self, address: u64, len: u64) -> Option<StorageBuffer> {
+        if let Some(known) = self.blocks.get(&address) {
+            return known.clone();
+        }
+        let block = self.verified(address, len);
+        self.held = self.held.saturating_add(len);
+        if self.held > MAX_HELD {
+            self.blocks.clear();
+            self.held = len;
+        }
+        self.blocks.insert(address, block.clone());
+        block
+    }
+
+    fn verified(&self, address: u64, len: u64) -> Option<StorageBuffer> {
+        const CHECKSUMS: u8 = 0b10;
+        let block = self.storage.read_range(address, usize::try_from(len).ok()?).ok()?;
+        (block.get(..5)? == b"FHDB\0").then_some(())?;
+        if self.heap.flags & CHECKSUMS != 0 {
+            let at = 5 + usize::from(self.sizes.offset) + self.offset_len();
+            let mut bytes = block.to_vec();
+            let field = bytes.get_mut(at..at + 4)?;
+            let stored = u32::from_le_bytes((&*field).try_into().ok()?);
+            field.fill(0);
+            (jenkins_lookup3(&bytes) == stored).then_some(())?;
+        }
+        Some(block)
+    }
+}

@@ -1,0 +1,577 @@
+//! A walk over the objects of an HDF5 file before the libraries read it: what would cost them more than the file justifies is an error.
+//!
+//! The libraries bound how deep they go, but not how often they meet the same bytes: groups that many links lead to, headers that share their
+//! parts, attributes that share their values. Here every object is visited once, and what it takes is counted. What only makes the libraries
+//! fail is no error here: they report it.
+//!
+//! Where an object has many attributes or links, they lie in a fractal heap. The libraries are shown messages of the header instead, see
+//! [`BoundedStorage`](super::storage::BoundedStorage). Attributes of lists of lists, which they would read in exponential time and which have
+//! no place in ds, are hidden from them.
+
+use std::collections::HashMap;
+
+use container_core::{Error, Limits, Result};
+use hdf5_reader::btree_v2::{BTreeV2Header, BTreeV2Record, collect_btree_v2_records_storage};
+use hdf5_reader::io::Cursor;
+use hdf5_reader::local_heap::LocalHeap;
+use hdf5_reader::messages::attribute::AttributeMessage;
+use hdf5_reader::messages::datatype::{Datatype, StringSize, VarLenKind};
+use hdf5_reader::messages::layout::{ChunkIndexing, DataLayout};
+use hdf5_reader::messages::link::LinkTarget;
+use hdf5_reader::messages::shared::SharedMessage;
+use hdf5_reader::symbol_table::SymbolTableNode;
+use hdf5_reader::{Hdf5File, Storage, btree_v1, filters, messages};
+
+use super::describe::INTERNAL;
+use super::header::{self, Edit, Header, MAX_BODY, Sizes};
+use super::heap::Heap;
+use super::storage::Blocks;
+
+/// Groups within groups: what the library follows.
+const MAX_DEPTH: u64 = 64;
+
+/// Messages of all headers together. The library takes some 200 bytes for each.
+const MAX_MESSAGES: u64 = 2 << 20;
+
+/// Parts of the paths of all soft links, and what it takes to resolve them.
+const MAX_SOFT_PARTS: u64 = 1 << 20;
+const MAX_SOFT_STEPS: u64 = 100 << 20;
+
+/// Objects of global heaps that are passed to find others.
+const MAX_HEAP_STEPS: u64 = 100 << 20;
+
+/// Bytes of metadata that a file may have, whatever its length.
+const FREE: u64 = 16 << 20;
+
+/// What the walk found.
+#[derive(Default)]
+pub(super) struct Findings {
+    /// What is shown instead of the file's bytes, by position in the file.
+    pub(super) blocks: Blocks,
+    /// Attributes that are hidden, by the address of their object.
+    pub(super) hidden: HashMap<u64, Vec<String>>,
+    /// The number of attributes whose names cannot be read either, by the address of their object; 0 where it is not known.
+    pub(super) unreadable: HashMap<u64, u64>,
+    /// Why the values of a dataset cannot be read, by its address.
+    pub(super) problems: HashMap<u64, String>,
+}
+
+/// A hard link, and where it was found.
+struct Link {
+    parent: usize,
+    name: String,
+    address: u64,
+    depth: u64,
+}
+
+struct SoftLink {
+    name: String,
+    path: String,
+}
+
+/// Lengths of the objects of a global heap.
+#[derive(Default)]
+struct GlobalHeap {
+    lengths: HashMap<u16, u64>,
+    /// Object n is the n-th: the library finds it at once.
+    is_in_order: bool,
+}
+
+struct Walk<'a> {
+    storage: &'a dyn Storage,
+    /// Where the HDF5 file begins in the source: addresses count from there.
+    base: u64,
+    sizes: Sizes,
+    limits: &'a Limits,
+    /// Bytes that each kind of metadata may take.
+    most: u64,
+    header_bytes: u64,
+    messages: u64,
+    value_bytes: u64,
+    name_bytes: u64,
+    heap_steps: u64,
+    heaps: HashMap<u64, GlobalHeap>,
+    /// Hard links, in the order in which they are followed.
+    links: Vec<Link>,
+    soft_links: Vec<SoftLink>,
+    /// Links of the group that has most.
+    widest: u64,
+    /// Bytes of the metadata of each object that was visited.
+    visited: HashMap<u64, u64>,
+    next_block: u64,
+    findings: Findings,
+}
+
+/// Walks a file.
+pub(super) fn walk(file: &Hdf5File, limits: &Limits) -> Result<Findings> {
+    let superblock = file.superblock();
+    let Ok(root) = superblock.root_object_header_address() else { return Ok(Findings::default()) };
+    let len = file.storage().len();
+    let sizes = Sizes { offset: superblock.offset_size, length: superblock.length_size };
+    // Three quarters of all addresses are behind any file, but for those that are not the file's own.
+    let behind = (u64::MAX >> (64 - 8 * u32::from(sizes.offset.clamp(1, 8)))) / 4 * 3;
+    let mut walk = Walk {
+        storage: file.storage(),
+        base: superblock.base_address,
+        sizes,
+        limits,
+        most: limits.metadata_bytes.min(len.saturating_mul(4).saturating_add(FREE)),
+        header_bytes: 0,
+        messages: 0,
+        value_bytes: 0,
+        name_bytes: 0,
+        heap_steps: 0,
+        heaps: HashMap::new(),
+        links: vec![Link { parent: 0, name: String::new(), address: root, depth: 0 }],
+        soft_links: Vec::new(),
+        widest: 0,
+        visited: HashMap::new(),
+        next_block: behind,
+        findings: Findings::default(),
+    };
+    let mut next = 0;
+    while let Some(link) = walk.links.get(next) {
+        let (address, depth) = (link.address, link.depth);
+        if !walk.visited.contains_key(&address) {
+            walk.object(address, depth, next).map_err(|error| error.in_column(walk.path(next)).at(address))?;
+        }
+        next += 1;
+    }
+    walk.check_links()?;
+    if walk.findings.blocks.keys().any(|at| *at < len && *at >= behind) {
+        return Err(Error::unsupported("an HDF5 file that fills its address space"));
+    }
+    Ok(walk.findings)
+}
+
+/// Counts what takes memory or time; more than `most` is an error.
+fn spend(total: &mut u64, amount: u64, most: u64, what: &'static str) -> Result<()> {
+    *total = total.saturating_add(amount);
+    if *total > most { Err(Error::limit(what, *total, most)) } else { Ok(()) }
+}
+
+impl Walk<'_> {
+    /// The path of an object, by the first links that lead to it.
+    fn path(&self, link: usize) -> String {
+        let mut names = Vec::new();
+        let mut at = link;
+        while let Some(link) = self.links.get(at).filter(|link| link.depth > 0) {
+            names.push(link.name.as_str());
+            at = link.parent;
+        }
+        names.reverse();
+        format!("/{}", names.join("/"))
+    }
+
+    fn is_undefined(&self, address: u64) -> bool {
+        Cursor::is_undefined_offset(address, self.sizes.offset)
+    }
+
+    fn object(&mut self, address: u64, depth: u64, link: usize) -> Result<()> {
+        self.visited.insert(address, 0);
+        if depth > MAX_DEPTH {
+            return Err(Error::limit("the nesting of groups", depth, MAX_DEPTH));
+        }
+        self.limits.check_columns("the number of objects", self.visited.len() as u64)?;
+        let Some(header) = self.header(address)? else { return Ok(()) };
+        let before = self.value_bytes;
+        let (mut edits, mut links) = (Vec::new(), Vec::new());
+        for (index, message) in header.messages.iter().enumerate() {
+            let target;
+            let body = if message.shared {
+                target = self.shared(message.kind, header.body(message))?;
+                target.as_slice()
+            } else {
+                header.body(message)
+            };
+            match message.kind {
+                header::ATTRIBUTE => {
+                    if !self.attribute(address, body)? {
+                        edits.push((index, Edit::Hide));
+                    }
+                }
+                header::ATTRIBUTE_INFO => edits.extend(self.attribute_info(address, body)?.map(|edit| (index, edit))),
+                header::LINK_INFO => {
+                    if let Some(all) = self.link_info(body)? {
+                        for link in &all {
+                            links.extend(self.link(link)?);
+                        }
+                        edits.push((index, Edit::Replace(header::LINK, all)));
+                    }
+                }
+                header::LINK => links.extend(self.link(body)?),
+                header::SYMBOL_TABLE => self.symbol_table(body, &mut links)?,
+                header::FILTERS => self.problem(address, self.filters(body)),
+                header::LAYOUT => self.problem(address, self.layout(body)),
+                _ => {}
+            }
+        }
+        header.edit(edits, self.sizes, self.base, &mut self.next_block, &mut self.findings.blocks);
+        self.visited.insert(address, header.len + (self.value_bytes - before));
+        self.widest = self.widest.max(links.len() as u64);
+        for (name, target) in links {
+            match target {
+                LinkTarget::Hard { address } => self.links.push(Link { parent: link, name, address, depth: depth + 1 }),
+                LinkTarget::Soft { path } => self.soft_links.push(SoftLink { name, path }),
+                // No other file is opened.
+                LinkTarget::External { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn problem(&mut self, address: u64, problem: Option<String>) {
+        if let Some(problem) = problem {
+            self.findings.problems.insert(address, problem);
+        }
+    }
+
+    fn header(&mut self, address: u64) -> Result<Option<Header>> {
+        let (bytes, messages, most) = (&mut self.header_bytes, &mut self.messages, self.most);
+        Header::read(self.storage, self.sizes, address, |len, count| {
+            spend(bytes, len, most, "the bytes of object headers")?;
+            spend(messages, count, MAX_MESSAGES, "the number of messages of object headers")
+        })
+    }
+
+    /// The body of a message that lies elsewhere; empty where it cannot be read.
+    fn shared(&mut self, kind: u16, body: &[u8]) -> Result<Vec<u8>> {
+        let found = messages::shared::parse(&mut Cursor::new(body), kind, self.sizes.offset, self.sizes.length, body.len());
+        let address = match found {
+            Ok(SharedMessage::SharedInOhdr { address, .. }) => address,
+            Ok(SharedMessage::SharedInSohm { .. }) => {
+                return Err(Error::unsupported("messages of object headers in a table for the whole file"));
+            }
+            Err(_) => return Ok(Vec::new()),
+        };
+        // The library reads it again for each reference, and so it counts for each. It takes any other message if there is none of the kind.
+        let Some(header) = self.header(address)? else { return Ok(Vec::new()) };
+        let mut own = header.messages.iter().filter(|message| !message.shared);
+        let found = own.clone().find(|message| message.kind == kind);
+        let links = [header::LINK, header::LINK_INFO, header::SYMBOL_TABLE, header::ATTRIBUTE_INFO];
+        if found.is_none() && own.any(|message| links.contains(&message.kind)) || links.contains(&kind) {
+            return Err(Error::invalid("an object header refers to links or attributes of another"));
+        }
+        Ok(found.map(|message| header.body(message).to_vec()).unwrap_or_default())
+    }
+
+    // Attributes
+
+    /// Counts an attribute; false where it must be hidden.
+    fn attribute(&mut self, address: u64, body: &[u8]) -> Result<bool> {
+        let parsed = messages::attribute::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
+        // The library fails on it as well.
+        let Ok(attribute) = parsed else { return Ok(true) };
+        let is_text = is_text(&attribute.datatype);
+        if has_lists(&attribute.datatype) && !is_text && !INTERNAL.contains(&attribute.name.as_str()) {
+            self.findings.hidden.entry(address).or_default().push(attribute.name);
+            return Ok(false);
+        }
+        if has_lists(&attribute.datatype) || is_text {
+            self.lists(&attribute)?;
+        }
+        spend(&mut self.value_bytes, body.len() as u64, self.most, "the bytes of attributes")?;
+        Ok(true)
+    }
+
+    /// Counts the texts or lists that the values of an attribute refer to.
+    fn lists(&mut self, attribute: &AttributeMessage) -> Result<()> {
+        let offset_len = usize::from(self.sizes.offset);
+        for reference in attribute.raw_data.chunks_exact(4 + offset_len + 4) {
+            let mut fields = Cursor::new(reference);
+            let Ok((address, index)) = fields.skip(4).and_then(|()| Ok((fields.read_offset(self.sizes.offset)?, fields.read_u32_le()?)))
+            else {
+                break;
+            };
+            // The library takes the lower half, too.
+            let index = (index & u32::from(u16::MAX)) as u16;
+            if self.is_undefined(address) || index == 0 {
+                continue;
+            }
+            if !self.heaps.contains_key(&address) {
+                let heap = self.global_heap(address).unwrap_or_default();
+                self.heaps.insert(address, heap);
+            }
+            let Some(heap) = self.heaps.get(&address) else { continue };
+            let steps = if heap.is_in_order { 1 } else { heap.lengths.len() as u64 };
+            spend(&mut self.heap_steps, steps, MAX_HEAP_STEPS, "the objects of global heaps that are searched")?;
+            let len = heap.lengths.get(&index).copied().unwrap_or(0);
+            spend(&mut self.value_bytes, len, self.most, "the bytes of attributes")?;
+        }
+        Ok(())
+    }
+
+    fn global_heap(&self, address: u64) -> Option<GlobalHeap> {
+        let head = self.storage.read_range(address, 8 + usize::from(self.sizes.length)).ok()?;
+        let mut fields = Cursor::new(&head);
+        fields.skip(8).ok()?;
+        let len = usize::try_from(fields.read_length(self.sizes.length).ok()?).ok()?;
+        let bytes = self.storage.read_range(address, len).ok()?;
+        let mut fields = Cursor::new(&bytes);
+        fields.skip(8 + usize::from(self.sizes.length)).ok()?;
+        let mut heap = GlobalHeap { is_in_order: true, ..GlobalHeap::default() };
+        while fields.remaining() >= 8 + u64::from(self.sizes.length) {
+            let index = fields.read_u16_le().ok()?;
+            if index == 0 {
+                break;
+            }
+            fields.skip(6).ok()?;
+            let len = fields.read_length(self.sizes.length).ok()?;
+            fields.skip(usize::try_from(len.min(fields.remaining())).ok()?).ok()?;
+            fields.skip(usize::try_from((len.wrapping_neg() % 8).min(fields.remaining())).ok()?).ok()?;
+            heap.is_in_order &= usize::from(index) == heap.lengths.len() + 1;
+            // Of objects with the same number one may be longer.
+            let longest = heap.lengths.entry(index).or_default();
+            *longest = len.max(*longest);
+        }
+        Some(heap)
+    }
+
+    /// Attributes in a heap: messages for them.
+    fn attribute_info(&mut self, address: u64, body: &[u8]) -> Result<Option<Edit>> {
+        let parsed = messages::attribute_info::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
+        let Some(info) = parsed.ok().filter(|info| !self.is_undefined(info.fractal_heap_address)) else { return Ok(None) };
+        let indexes = [info.btree_creation_order_address, Some(info.btree_name_index_address)];
+        let Some((objects, lost, is_flat)) = self.dense(info.fractal_heap_address, indexes, [8, 9])? else {
+            self.findings.unreadable.insert(address, 0);
+            return Ok(Some(Edit::Hide));
+        };
+        let (mut bodies, mut hides, mut lost) = (Vec::new(), false, lost);
+        for object in objects {
+            let (offset, length) = (self.sizes.offset, self.sizes.length);
+            if messages::attribute::parse(&mut Cursor::new(&object), offset, length, object.len()).is_err() {
+                lost += 1;
+            } else if self.attribute(address, &object)? {
+                bodies.push(object);
+            } else {
+                hides = true;
+            }
+        }
+        let has_long = bodies.iter().any(|body| body.len() > MAX_BODY);
+        // Long ones have a place in a heap only; the library reads this one.
+        if has_long && is_flat && lost == 0 && !hides {
+            return Ok(None);
+        }
+        lost += bodies.iter().filter(|body| body.len() > MAX_BODY).count() as u64;
+        if lost > 0 {
+            self.findings.unreadable.insert(address, lost);
+        }
+        Ok(Some(Edit::Replace(header::ATTRIBUTE, bodies)))
+    }
+
+    /// The objects of a heap in the order of the first index that can be read, how many cannot be read, and whether the library reads the
+    /// heap as well; `None` where none can be read.
+    fn dense(&mut self, heap: u64, indexes: [Option<u64>; 2], kinds: [u8; 2]) -> Result<Option<(Vec<Vec<u8>>, u64, bool)>> {
+        /// A number in the heap has eight bytes at least, and a hash or a number stands with it.
+        const MIN_RECORD: u16 = 11;
+        let Some(mut heap) = Heap::read(self.storage, self.sizes, heap) else { return Ok(None) };
+        if heap.is_compressed() {
+            return Err(Error::unsupported("a compressed fractal heap"));
+        }
+        let Sizes { offset, length } = self.sizes;
+        let records = indexes.into_iter().flatten().filter(|index| !self.is_undefined(*index)).find_map(|index| {
+            let header = BTreeV2Header::parse_at_storage(self.storage, index, offset, length).ok()?;
+            let is_known = kinds.contains(&header.btree_type) && header.record_size >= MIN_RECORD;
+            let read = || collect_btree_v2_records_storage(self.storage, &header, offset, length, None, &[], None).ok();
+            is_known.then(read)?
+        });
+        let Some(records) = records else { return Ok(None) };
+        let (mut objects, mut lost) = (Vec::new(), 0);
+        for record in records {
+            let (BTreeV2Record::LinkNameHash { heap_id, .. }
+            | BTreeV2Record::CreationOrder { heap_id, .. }
+            | BTreeV2Record::AttributeNameHash { heap_id, .. }
+            | BTreeV2Record::AttributeCreationOrder { heap_id, .. }) = record
+            else {
+                continue;
+            };
+            match heap.object(&heap_id) {
+                Some(object) => {
+                    // They count as parts of the header that they become.
+                    spend(&mut self.header_bytes, object.len() as u64, self.most, "the bytes of object headers")?;
+                    spend(&mut self.messages, 1, MAX_MESSAGES, "the number of messages of object headers")?;
+                    objects.push(object);
+                }
+                None => lost += 1,
+            }
+        }
+        Ok(Some((objects, lost, heap.is_flat())))
+    }
+
+    // Links
+
+    fn link(&mut self, body: &[u8]) -> Result<Option<(String, LinkTarget)>> {
+        let parsed = messages::link::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
+        let Ok(link) = parsed else { return Ok(None) };
+        spend(&mut self.name_bytes, link.name.len() as u64, self.most, "the bytes of the names of links")?;
+        Ok(Some((link.name, link.target)))
+    }
+
+    /// Links in a heap.
+    fn link_info(&mut self, body: &[u8]) -> Result<Option<Vec<Vec<u8>>>> {
+        let parsed = messages::link_info::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
+        let Some(info) = parsed.ok().filter(|info| !self.is_undefined(info.fractal_heap_address)) else { return Ok(None) };
+        let indexes = [Some(info.btree_name_index_address), None];
+        match self.dense(info.fractal_heap_address, indexes, [5, 6])? {
+            Some((links, 0, _)) if links.iter().all(|link| link.len() <= MAX_BODY) => Ok(Some(links)),
+            _ => Err(Error::invalid("the links of a group cannot be read")),
+        }
+    }
+
+    /// Links of a group of the old kind.
+    fn symbol_table(&mut self, body: &[u8], links: &mut Vec<(String, LinkTarget)>) -> Result<()> {
+        let Sizes { offset, length } = self.sizes;
+        let Ok(table) = messages::symbol_table_msg::parse(&mut Cursor::new(body), offset, length, body.len()) else { return Ok(()) };
+        let Ok(heap) = LocalHeap::parse_at_storage(self.storage, table.heap_address, offset, length) else { return Ok(()) };
+        let leaves = btree_v1::collect_btree_v1_leaves_storage(self.storage, table.btree_address, offset, length, None, &[], None);
+        let Ok(leaves) = leaves else { return Ok(()) };
+        let names = usize::try_from(heap.data_segment_size).ok();
+        let names = names.and_then(|len| self.storage.read_range(heap.data_segment_address, len).ok());
+        let name = |at: u64| {
+            let rest = names.as_ref()?.get(usize::try_from(at).ok()?..)?;
+            let name = rest.get(..rest.iter().position(|byte| *byte == 0)?)?;
+            std::str::from_utf8(name).ok()
+        };
+        for (_, node) in leaves {
+            let Some(node) = self.symbol_table_node(node) else { return Ok(()) };
+            for entry in &node.entries {
+                /// The entry is a soft link, whose path lies in the heap.
+                const SOFT: u32 = 2;
+                let Some(called) = name(entry.link_name_offset) else { return Ok(()) };
+                let [a, b, c, d, ..] = entry.scratch;
+                let target = match entry.cache_type {
+                    SOFT => match name(u32::from_le_bytes([a, b, c, d]).into()) {
+                        Some(path) => LinkTarget::Soft { path: path.to_owned() },
+                        None => return Ok(()),
+                    },
+                    _ => LinkTarget::Hard { address: entry.object_header_address },
+                };
+                let path_len = if let LinkTarget::Soft { path } = &target { path.len() } else { 0 };
+                spend(&mut self.name_bytes, (called.len() + path_len) as u64, self.most, "the bytes of the names of links")?;
+                links.push((called.to_owned(), target));
+            }
+        }
+        Ok(())
+    }
+
+    fn symbol_table_node(&self, address: u64) -> Option<SymbolTableNode> {
+        let entry = 2 * usize::from(self.sizes.offset) + 4 + 4 + 16;
+        let head = self.storage.read_range(address, 8).ok()?;
+        let count = u16::from_le_bytes([*head.get(6)?, *head.get(7)?]);
+        let bytes = self.storage.read_range(address, 8 + usize::from(count) * entry).ok()?;
+        SymbolTableNode::parse(&mut Cursor::new(&bytes), self.sizes.offset, self.sizes.length).ok()
+    }
+
+    /// Checks what following all links costs: an object is read for each link to it, and a soft link may lead by others.
+    fn check_links(&self) -> Result<()> {
+        /// Soft links that lead to one another: what the library follows.
+        const CHAIN: usize = 16;
+        let parts = |path: &str| path.split('/').filter(|part| !part.is_empty()).count() as u64;
+        let (mut linked, mut all_parts, mut bytes_by_name) = (0, 0, HashMap::<&str, u64>::new());
+        let most = self.most.saturating_mul(4);
+        for link in &self.links {
+            let bytes = self.visited.get(&link.address).copied().unwrap_or(0);
+            spend(&mut linked, bytes, most, "the bytes of all objects, for each link to them")?;
+            let heaviest = bytes_by_name.entry(&link.name).or_default();
+            *heaviest = bytes.max(*heaviest);
+        }
+        for link in &self.soft_links {
+            spend(&mut all_parts, parts(&link.path), MAX_SOFT_PARTS, "the parts of the paths of soft links")?;
+        }
+        // By name, whatever the group: steps, and bytes of the object at the end.
+        let mut costs = HashMap::<&str, (u64, u64)>::new();
+        for round in 0..=CHAIN {
+            let mut next = HashMap::<&str, (u64, u64)>::new();
+            for link in &self.soft_links {
+                let cost = next.entry(&link.name).or_default();
+                for part in link.path.split('/').filter(|part| !part.is_empty()) {
+                    let steps = costs.get(part).map_or(0, |cost| cost.0).saturating_add(self.widest);
+                    cost.0 = cost.0.saturating_add(steps);
+                }
+                let last = link.path.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default();
+                let bytes = bytes_by_name.get(last).copied().unwrap_or(0);
+                cost.1 = cost.1.max(bytes).max(costs.get(last).map_or(0, |cost| cost.1));
+            }
+            if next == costs || round == CHAIN {
+                break;
+            }
+            costs = next;
+        }
+        let mut steps = 0;
+        for link in &self.soft_links {
+            let (own, bytes) = costs.get(link.name.as_str()).copied().unwrap_or_default();
+            spend(&mut steps, own, MAX_SOFT_STEPS, "the steps that soft links take")?;
+            spend(&mut linked, bytes, most, "the bytes of all objects, for each link to them")?;
+        }
+        Ok(())
+    }
+
+    // Values
+
+    /// What is wrong with the filters of a dataset: what makes the library take memory that no limit bounds.
+    fn filters(&self, body: &[u8]) -> Option<String> {
+        /// As many as the C library takes.
+        const MAX_FILTERS: usize = 32;
+        let parsed = messages::filter_pipeline::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
+        let all = parsed.ok()?.filters;
+        if all.len() > MAX_FILTERS {
+            return Some(format!("it has {} filters; at most {MAX_FILTERS} are allowed", all.len()));
+        }
+        let is_bounded = |id: u16| {
+            [filters::FILTER_DEFLATE, filters::FILTER_SHUFFLE, filters::FILTER_FLETCHER32, filters::FILTER_NBIT, filters::FILTER_SCALEOFFSET]
+                .contains(&id)
+        };
+        // Each is undone within the bound that those before it state.
+        let unbounded = all.iter().position(|filter| !is_bounded(filter.id)).unwrap_or(all.len());
+        let expands = |id: u16| id != filters::FILTER_SHUFFLE && id != filters::FILTER_FLETCHER32;
+        if let Some(filter) = all.iter().skip(unbounded + 1).find(|filter| expands(filter.id)) {
+            return Some(format!("its filter {} follows another whose length has no bound", filter.id));
+        }
+        let nbit = all.iter().filter(|filter| filter.id == filters::FILTER_NBIT);
+        nbit.filter(|filter| !is_number(&filter.client_data)).map(|_| "its n-bit filter is not for numbers".to_owned()).next()
+    }
+
+    /// What is wrong with the index of a dataset's chunks.
+    fn layout(&self, body: &[u8]) -> Option<String> {
+        let Sizes { offset, length } = self.sizes;
+        let parsed = messages::layout::parse(&mut Cursor::new(body), offset, length, body.len());
+        let DataLayout::Chunked { address, chunk_indexing, .. } = parsed.ok()?.layout else { return None };
+        let is_sound = match chunk_indexing? {
+            // Chunks, or compressed chunks.
+            ChunkIndexing::BTreeV2 => match BTreeV2Header::parse_at_storage(self.storage, address, offset, length) {
+                Ok(header) => matches!(header.btree_type, 10 | 11) && header.record_size >= u16::from(offset),
+                Err(_) => true,
+            },
+            ChunkIndexing::ExtensibleArray { .. } => match self.storage.read_range(address, 8) {
+                Ok(head) => head.get(6).is_some_and(|size| *size >= offset),
+                Err(_) => true,
+            },
+            _ => true,
+        };
+        (!is_sound).then(|| "the index of its chunks has records that are too short".to_owned())
+    }
+}
+
+/// Texts of any length.
+fn is_text(datatype: &Datatype) -> bool {
+    match datatype {
+        Datatype::String { size: StringSize::Variable, .. } => true,
+        Datatype::VarLen { base, kind: VarLenKind::String, .. } => base.is_vlen_string_base(),
+        _ => false,
+    }
+}
+
+fn has_lists(datatype: &Datatype) -> bool {
+    match datatype {
+        Datatype::VarLen { .. } => true,
+        Datatype::Compound { fields, .. } => fields.iter().any(|field| has_lists(&field.datatype)),
+        Datatype::Array { base, .. } | Datatype::Enum { base, .. } => has_lists(base),
+        _ => false,
+    }
+}
+
+/// Does it describe a number of one byte at least? For types within types the library trusts counts, and follows them at any depth.
+fn is_number(nbit_parameters: &[u32]) -> bool {
+    const NUMBER: u32 = 1;
+    matches!(nbit_parameters, [_, _, _, NUMBER, size, ..] if *size > 0)
+}
