@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use container_core::{Progress, Unit};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::human::{grouped, size};
+use super::human::{clean, grouped, size};
 
 /// Work that ends before does not show a line.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -133,7 +133,7 @@ impl Progress for Bar {
             state.due = now + REFRESH;
             let line = state.work.line(done, now.duration_since(state.work.begun));
             let shown = state.shown.get_or_insert_with(bar);
-            shown.set_message(line);
+            shown.set_message(clean(&line).into_owned());
             shown.tick();
         });
     }

@@ -143,9 +143,9 @@ fn run_and_flush(job: &Job<'_>, sink: &mut dyn Sink, opener: &mut Opener<'_>, po
     outcome.and(flushed)
 }
 
-/// Tells what was lost and how it ended.
+/// Reports what was lost, and how it ended. Nobody who closed the pipe asks for that.
 pub(crate) fn finish(outcome: Result<(), Error>, poured: &Poured, env: &mut Env<'_>) -> Result<Outcome> {
-    if env.stdout.closed {
+    if outcome.as_ref().is_err_and(|error| env.stdout.is_closed(error)) {
         return Ok(Outcome::Done);
     }
     for lost in &poured.lost {

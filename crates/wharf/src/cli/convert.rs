@@ -25,7 +25,7 @@ mod unpack;
 mod zds;
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use container_core::{Error, ErrorKind, Output, Result};
@@ -171,6 +171,26 @@ impl Arguments {
     fn output(&self) -> &OsStr {
         self.names.last().map_or(OsStr::new(""), OsString::as_os_str)
     }
+
+    /// Files that are read besides the inputs.
+    fn read_besides(&self) -> Vec<inputs::Place> {
+        let mut paths = Vec::new();
+        #[cfg(any(feature = "idv", feature = "arrow"))]
+        paths.extend(&self.text.schema);
+        #[cfg(feature = "datadings")]
+        paths.extend(self.datadings.read_besides());
+        paths.into_iter().map(|path: &PathBuf| inputs::Place::Path(path.clone())).collect()
+    }
+}
+
+/// The files that are written.
+fn outputs(path: &Path, form: Form) -> Vec<PathBuf> {
+    #[cfg(feature = "datadings")]
+    if form == Form::Datadings {
+        return super::dataset::members(path).collect();
+    }
+    let _ = form;
+    vec![path.to_owned()]
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
@@ -190,6 +210,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         None if stdout => Form::Jsonl,
         None => by_extension(Path::new(arguments.output()))?,
     };
+    if !stdout {
+        inputs::refuse_overlap(outputs(Path::new(arguments.output()), form), &arguments.read_besides())?;
+    }
     #[cfg(feature = "ds")]
     if form != Form::Ds {
         arguments.ds.refuse(form)?;

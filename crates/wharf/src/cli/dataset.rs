@@ -226,30 +226,23 @@ pub(crate) fn data_of(path: &Path) -> PathBuf {
     }
 }
 
+/// The data file of the set that a path is part of: where an index stands beside the data, or their name says that they are a dataset.
+pub(crate) fn set_of(path: &Path) -> Option<PathBuf> {
+    let data = data_of(path);
+    let is_named = data.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("msgpack"));
+    (is_named || has_index(&data)).then_some(data)
+}
+
 /// Refuses an output that would take the place of a file of an input, whatever the flags, or without `force` that of any file.
 pub(crate) fn refuse(output: &Path, force: bool, inputs: &[Place]) -> Result<()> {
     if output == Path::new("-") {
         return Err(Error::usage("a datadings dataset is a set of files: standard output cannot take it"));
     }
-    let parts = PARTS.map(|part| member(output, part));
-    for place in inputs {
-        let members: Vec<Place> = match place {
-            Place::Path(path) => {
-                let data = data_of(path);
-                PARTS.iter().map(|&part| Place::Path(member(&data, part))).collect()
-            }
-            Place::Stdin => vec![Place::Stdin],
-        };
-        let taken = parts.iter().find(|part| members.iter().any(|member| member.is_same_file(part)));
-        if let Some(taken) = taken {
-            let detail = format!("the output is the input {}", place.name());
-            return Err(Error::usage(detail).in_file(taken.display().to_string()));
-        }
-    }
+    inputs::refuse_overlap(members(output), inputs)?;
     if output.is_dir() {
         return Err(Error::usage("the output is a directory").in_file(output.display().to_string()));
     }
-    match parts.iter().find(|part| part.symlink_metadata().is_ok()) {
+    match members(output).find(|part| part.symlink_metadata().is_ok()) {
         Some(there) if !force => {
             let detail = "the output exists; --force replaces it, with all files of its set";
             Err(Error::usage(detail).in_file(there.display().to_string()))

@@ -7,6 +7,7 @@ use container_core::{Access, Container, Error, Format, Input, OpenOptions, Resul
 use super::Outcome;
 use super::report::Report;
 use super::said::Said;
+use super::stream::Stream;
 
 /// Streams, formats and global options of a run.
 pub(crate) struct Env<'a> {
@@ -68,12 +69,8 @@ impl Env<'static> {
                 #[cfg(feature = "zds")]
                 view: super::zds::View::default(),
             },
-            stdout: Stdout {
-                out: Box::new(io::stdout()),
-                terminal: terminal.then(|| width.unwrap_or(80)),
-                closed: false,
-            },
-            report: Report { out: Box::new(io::stderr()), terminal: io::stderr().is_terminal(), json: false },
+            stdout: Stdout::new(io::stdout(), terminal.then(|| width.unwrap_or(80))),
+            report: Report::new(io::stderr(), io::stderr().is_terminal()),
         }
     }
 }
@@ -84,20 +81,20 @@ impl Env<'_> {
         self.report.json
     }
 
-    /// Tells an error, unless it is only that nobody reads any more.
+    /// Reports an error. A closed pipe is none: who closed it has seen enough.
     pub(crate) fn fail(&mut self, error: &Error) -> Outcome {
-        if !self.stdout.closed {
-            self.report.error(error);
+        if self.stdout.is_closed(error) {
+            return Outcome::Done;
         }
+        self.report.error(error);
         Outcome::of(error)
     }
 
-    /// What clap has to say: help and version are results, all else is wrong usage.
-    pub(crate) fn answer(&mut self, said: &clap::Error) -> Outcome {
-        let text = said.render();
-        if !said.use_stderr() {
-            let shown = if colour(self.stdout.terminal.is_some()) { text.ansi().to_string() } else { text.to_string() };
-            return match self.stdout.print(&shown) {
+    /// Prints what clap answers: help and version are results, all else is wrong usage.
+    pub(crate) fn answer(&mut self, answer: &clap::Error) -> Outcome {
+        let text = answer.render();
+        if !answer.use_stderr() {
+            return match self.stdout.print_styled(&text) {
                 Ok(()) => Outcome::Done,
                 Err(error) => self.fail(&error),
             };
@@ -109,31 +106,52 @@ impl Env<'_> {
             let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
             self.report.error(&Error::usage(line));
         } else {
-            self.report.plain(&if colour(self.report.terminal) { text.ansi().to_string() } else { text.to_string() });
+            self.report.styled(&text);
         }
         Outcome::Usage
     }
 }
 
-/// Colours are for terminals whose owner has nothing against them (<https://no-color.org>).
-fn colour(terminal: bool) -> bool {
-    terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
 /// Standard output: it remembers when the other end of the pipe is gone.
 pub(crate) struct Stdout<'a> {
-    pub(crate) out: Box<dyn Write + Send + 'a>,
+    out: Stream<'a>,
     /// The width, when it is a terminal.
     pub(crate) terminal: Option<u16>,
     /// The reader is gone.
     pub(crate) closed: bool,
 }
 
-impl Stdout<'_> {
-    /// Writes a whole text and flushes.
+impl<'a> Stdout<'a> {
+    pub(crate) fn new(out: impl Write + Send + 'a, terminal: Option<u16>) -> Self {
+        Self { out: Stream::new(out, terminal.is_some()), terminal, closed: false }
+    }
+
+    /// Writes a whole text and flushes. A reader who is gone does not end the work that the text reports: where there is nothing to do
+    /// but to print, look at [`closed`](Self::closed), or write.
     pub(crate) fn print(&mut self, text: &str) -> Result<()> {
         let written = self.write_all(text.as_bytes()).and_then(|()| self.flush());
-        written.map_err(|cause| Error::io("cannot write to standard output", cause))
+        self.unless_closed(written)
+    }
+
+    fn print_styled(&mut self, text: &clap::builder::StyledStr) -> Result<()> {
+        let written = self.out.write_styled(text);
+        let written = self.watch(written);
+        self.unless_closed(written)
+    }
+
+    /// The outcome of writing, for work that goes on when nobody reads.
+    pub(crate) fn unless_closed(&self, written: io::Result<()>) -> Result<()> {
+        match written {
+            Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe && self.closed => Ok(()),
+            other => other.map_err(|cause| Error::io("cannot write to standard output", cause)),
+        }
+    }
+
+    /// Is the error only that the reader is gone?
+    pub(crate) fn is_closed(&self, error: &Error) -> bool {
+        let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+        let is_broken = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+        self.closed && causes.any(|cause| cause.downcast_ref().is_some_and(is_broken))
     }
 
     fn watch<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {

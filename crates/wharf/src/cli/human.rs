@@ -94,27 +94,47 @@ pub(crate) fn is_number(cell: &Cell<'_>) -> bool {
     }
 }
 
-/// The text with control characters, and characters that change the direction of writing, shown as escapes: what is in a
-/// file must not steer the terminal.
+/// The text on one line, and [`harmless`].
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    let steers = |character: char| {
-        character.is_control()
-            || matches!(character, '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
-    };
-    if !text.contains(steers) {
+    escaped(text, steers)
+}
+
+/// The text with escapes for characters that would steer a terminal or deceive its reader. Line feeds and tabs stay.
+///
+/// The escapes are those of JSON, in whose syntax the characters can only stand in a string: JSON stays valid and keeps its meaning.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    escaped(text, |character| !matches!(character, '\n' | '\t') && steers(character))
+}
+
+/// Control characters, characters that change the direction of writing, and invisible ones. Two invisible ones are left alone, U+200C
+/// and U+200D: Persian, the languages of India and emoji are not written without them.
+fn steers(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180E}' | '\u{200B}' | '\u{200E}'
+            | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}'
+            | '\u{FFF9}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E007F}')
+}
+
+fn escaped(text: &str, is_escaped: fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
     }
-    let mut clean = String::with_capacity(text.len() + 8);
+    let mut escaped = String::with_capacity(text.len() + 8);
     for character in text.chars() {
         match character {
-            '\n' => clean.push_str("\\n"),
-            '\r' => clean.push_str("\\r"),
-            '\t' => clean.push_str("\\t"),
-            other if steers(other) => clean.extend(other.escape_unicode()),
-            other => clean.push(other),
+            other if !is_escaped(other) => escaped.push(other),
+            '\n' => escaped.push_str("\\n"),
+            '\r' => escaped.push_str("\\r"),
+            '\t' => escaped.push_str("\\t"),
+            other => {
+                for unit in other.encode_utf16(&mut [0; 2]) {
+                    escaped.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
         }
     }
-    Cow::Owned(clean)
+    Cow::Owned(escaped)
 }
 
 /// At most so many characters, the last an ellipsis when there are more.
@@ -169,7 +189,10 @@ mod tests {
     #[test]
     fn nothing_steers_the_terminal() {
         assert_eq!(clean("plain ü"), "plain ü");
-        assert_eq!(clean("a\u{1b}[31m\n\tb\u{202e}\u{9b}"), "a\\u{1b}[31m\\n\\tb\\u{202e}\\u{9b}");
+        assert_eq!(clean("a\u{1b}[31m\n\tb\u{202e}\u{9b}"), "a\\u001b[31m\\n\\tb\\u202e\\u009b");
+        assert_eq!(clean("\u{61c}\u{200b}\u{ad}\u{e0041}"), "\\u061c\\u200b\\u00ad\\udb40\\udc41");
+        assert_eq!(clean("\u{200d}👩\u{200d}🚀"), "\u{200d}👩\u{200d}🚀");
+        assert_eq!(harmless("a\r\n\tb\u{85}"), "a\\r\n\tb\\u0085");
     }
 
     #[test]

@@ -40,6 +40,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let several = places.len() > 1;
     let mut outcome = Outcome::Done;
     for (number, place) in places.iter().enumerate() {
+        if env.stdout.closed {
+            break;
+        }
         let input = place.input(&mut env.opener).map_err(|error| error.in_file(place.name()))?;
         #[cfg(feature = "netcdf")]
         if let Some(reader) = super::netcdf::reader(&input, &env.opener).map_err(|error| error.in_file(place.name()))? {
@@ -94,7 +97,8 @@ fn print_json(info: &Info<'_>, env: &mut Env<'_>) -> Result<()> {
     let written =
         if pretty { serde_json::to_writer_pretty(&mut out, info) } else { serde_json::to_writer(&mut out, info) };
     let written = written.map_err(std::io::Error::from).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
-    written.map_err(|cause| Error::io("cannot write to standard output", cause))
+    drop(out);
+    env.stdout.unless_closed(written)
 }
 
 /// A container's description, made while it is printed: memory grows with one column's metadata.

@@ -54,12 +54,24 @@ impl Place {
         not_netcdf(input).and_then(|()| open(input)).map_err(|error| error.in_file(self.name()))
     }
 
-    /// True when writing to `output` would write to this input.
-    pub(crate) fn is_same_file(&self, output: &Path) -> bool {
-        match self {
-            Self::Path(path) => same_file(path, output),
-            Self::Stdin => stdin_is(output),
+    /// The files of this input: of a dataset all files of its set, of a folder the folder alone.
+    fn files(&self) -> Vec<File> {
+        let Self::Path(path) = self else { return stdin_file().into_iter().collect() };
+        #[cfg(feature = "datadings")]
+        if let Some(data) = super::dataset::set_of(path) {
+            return super::dataset::members(&data).chain([path.clone()]).map(|path| File::of(&path)).collect();
         }
+        vec![File::of(path)]
+    }
+
+    /// True for a store that is a folder.
+    fn is_store(&self) -> bool {
+        #[cfg(feature = "zds")]
+        if let Self::Path(path) = self {
+            use container_core::{Probe, Recognition};
+            return path.is_dir() && zdx::FORMAT.recognize(&Probe::directory(path)) == Recognition::Content;
+        }
+        false
     }
 }
 
@@ -132,36 +144,116 @@ pub(crate) fn expand_one(argument: &OsStr) -> Result<Vec<Place>> {
     Ok(places)
 }
 
-fn same_file(one: &Path, other: &Path) -> bool {
-    #[cfg(unix)]
-    if let (Ok(one), Ok(other)) = (fs::metadata(one), fs::metadata(other)) {
-        return identity(&one) == identity(&other);
+/// Refuses to write where an input is: each of `outputs` is a file that is written or removed, or a folder that is replaced.
+///
+/// An output is refused that is a file of an input, by whatever name (a link, a hard link), or would become one: `m.msgpack.keys` is part of
+/// the dataset `m.msgpack` even if that file is missing. So is a folder that an input is in, and what is in the folder of a store.
+pub(crate) fn refuse_overlap(outputs: impl IntoIterator<Item = PathBuf>, inputs: &[Place]) -> Result<()> {
+    let outputs: Vec<(PathBuf, File)> = outputs
+        .into_iter()
+        .map(|path| {
+            let file = File::of(&path);
+            (path, file)
+        })
+        .collect();
+    for input in inputs {
+        let files = input.files();
+        let is_store = input.is_store();
+        for (path, output) in &outputs {
+            let is_inside = |folder: &Path| output.path.starts_with(folder) || (output.has_links && is_in(output, folder));
+            let relation = if files.iter().any(|file| file.is(output)) {
+                "is the input"
+            } else if files.iter().any(|file| file.path.starts_with(&output.path)) {
+                "is a folder with the input in it:"
+            } else if is_store && files.iter().any(|file| is_inside(&file.path)) {
+                "is in the store"
+            } else {
+                continue;
+            };
+            let detail = format!("the output {relation} {}", input.name());
+            return Err(Error::usage(detail).in_file(path.display().to_string()));
+        }
     }
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
+    Ok(())
+}
+
+/// Which file a path leads to, whether it is there or not.
+struct File {
+    /// Without links, as far as it is there.
+    path: PathBuf,
+    identity: Option<Identity>,
+    /// The file has other names.
+    has_links: bool,
+}
+
+/// Device and inode, where the system has them.
+type Identity = (u64, u64);
+
+impl File {
+    fn of(path: &Path) -> Self {
+        let metadata = fs::metadata(path).ok();
+        let real = path.canonicalize().unwrap_or_else(|_| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+            folder.join(path.file_name().unwrap_or_default())
+        });
+        let has_links = metadata.as_ref().is_some_and(has_links);
+        Self { path: real, identity: metadata.as_ref().and_then(identity), has_links }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.path == other.path || (self.identity.is_some() && self.identity == other.identity)
     }
 }
 
+/// Is one of the files below a folder this file, by another name?
+fn is_in(file: &File, folder: &Path) -> bool {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => folders.push(entry.path()),
+                Ok(metadata) if identity(&metadata).is_some() && identity(&metadata) == file.identity => return true,
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
 #[cfg(unix)]
-fn identity(metadata: &fs::Metadata) -> (u64, u64) {
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+fn identity(metadata: &fs::Metadata) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
-    (metadata.dev(), metadata.ino())
+    Some((metadata.dev(), metadata.ino()))
 }
 
 #[cfg(unix)]
-fn stdin_is(output: &Path) -> bool {
-    use std::os::fd::AsFd;
-    let input = io::stdin().as_fd().try_clone_to_owned().map(fs::File::from).and_then(|file| file.metadata());
-    match (input, fs::metadata(output)) {
-        (Ok(input), Ok(output)) => input.is_file() && identity(&input) == identity(&output),
-        _ => false,
-    }
+fn has_links(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(metadata) > 1
 }
 
 #[cfg(not(unix))]
-fn stdin_is(_: &Path) -> bool {
+fn identity(_: &fs::Metadata) -> Option<Identity> {
+    None
+}
+
+#[cfg(not(unix))]
+fn has_links(_: &fs::Metadata) -> bool {
     false
+}
+
+/// The file that standard input is, if it is one.
+fn stdin_file() -> Option<File> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let input = io::stdin().as_fd().try_clone_to_owned().map(fs::File::from).and_then(|file| file.metadata()).ok();
+        let identity = input.filter(fs::Metadata::is_file).as_ref().and_then(identity);
+        identity.map(|identity| File { path: PathBuf::new(), identity: Some(identity), has_links: false })
+    }
+    #[cfg(not(unix))]
+    None
 }
 
 #[cfg(test)]
@@ -210,10 +302,11 @@ mod tests {
         fs::hard_link(path("a"), path("hard")).unwrap();
         std::os::unix::fs::symlink(path("a"), path("soft")).unwrap();
         let place = Place::Path(path("a"));
-        for other in ["a", "hard", "soft", "../{}/a"] {
+        let is_refused = |other: &str| refuse_overlap([path(other)], std::slice::from_ref(&place)).is_err();
+        for other in ["a", "hard", "soft", "../{}/a", "../{}"] {
             let other = other.replace("{}", folder.path().file_name().unwrap().to_str().unwrap());
-            assert!(place.is_same_file(&path(&other)), "{other}");
+            assert!(is_refused(&other), "{other}");
         }
-        assert!(!place.is_same_file(&path("b")) && !place.is_same_file(&path("none")));
+        assert!(!is_refused("b") && !is_refused("none") && !is_refused("a.keys"));
     }
 }

@@ -52,6 +52,7 @@ mod split;
 mod staged;
 #[cfg(feature = "ds")]
 mod stats;
+mod stream;
 mod verify;
 #[cfg(feature = "idv")]
 mod writing;
@@ -217,15 +218,17 @@ fn tidy_up_at_the_end() {
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, env: &mut Env<'_>) -> Outcome {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     env.report.json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
-    let outcome = match Command::try_parse_from(arguments) {
+    match Command::try_parse_from(&arguments) {
         Ok(command) => {
             env.opener.access = command.global.access.into();
             dispatch(&command, env).unwrap_or_else(|error| env.fail(&error))
         }
-        Err(error) => env.answer(&error),
-    };
-    // Whoever closed the pipe has seen enough: nothing failed.
-    if env.stdout.closed { Outcome::Done } else { outcome }
+        Err(error) => {
+            // clap repeats arguments as they are: it is asked again, about arguments that are harmless.
+            let escaped = arguments.iter().map(|argument| human::clean(&argument.to_string_lossy()).into_owned());
+            env.answer(&Command::try_parse_from(escaped).err().unwrap_or(error))
+        }
+    }
 }
 
 fn dispatch(command: &Command, env: &mut Env<'_>) -> Result<Outcome> {

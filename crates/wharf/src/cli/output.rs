@@ -6,19 +6,16 @@ use std::path::PathBuf;
 
 use container_core::{Error, Output, OutputOptions, Overwrite, Result};
 
-use super::inputs::Place;
+use super::inputs::{self, Place};
 
-/// Begins the output; one that is an input is refused whatever the flags.
+/// Begins the output; one that is a file of an input is refused whatever the flags.
 pub(crate) fn create(path: &Path, force: bool, places: &[Place]) -> Result<Output> {
     Output::create(path, options(path, force, places)?)
 }
 
-/// How the output is written; one that is an input is refused whatever the flags.
+/// How the output is written; one that is a file of an input is refused whatever the flags.
 pub(crate) fn options(path: &Path, force: bool, places: &[Place]) -> Result<OutputOptions> {
-    if let Some(place) = places.iter().find(|place| place.is_same_file(path)) {
-        let detail = format!("the output is the input {}", place.name());
-        return Err(Error::usage(detail).in_file(path.display().to_string()));
-    }
+    inputs::refuse_overlap([path.to_owned()], places)?;
     if !force && path.is_file() {
         return Err(Error::usage("the output exists; --force replaces it").in_file(path.display().to_string()));
     }

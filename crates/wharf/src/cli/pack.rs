@@ -156,6 +156,7 @@ pub(crate) fn unpack(arguments: &UnpackArguments, env: &mut Env<'_>) -> Result<O
     if target == Path::new("-") {
         return Err(Error::usage("a folder is written, which standard output is not: give a path"));
     }
+    inputs::refuse_overlap([target.clone()], std::slice::from_ref(&place))?;
     let bar = Arc::new(Bar::new(env.report.terminal));
     bar.name(place.name());
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };

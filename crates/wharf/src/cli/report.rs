@@ -3,14 +3,16 @@
 use std::fmt::Display;
 use std::io::Write;
 
+use clap::builder::StyledStr;
 use container_core::{Error, ErrorKind, Loss, Position};
 use serde_json::{Map, Value, json};
 
 use super::human::clean;
+use super::stream::Stream;
 
 /// Where errors and warnings go: lines for people, or one JSON object per line.
 pub(crate) struct Report<'a> {
-    pub(crate) out: Box<dyn Write + 'a>,
+    out: Stream<'a>,
     pub(crate) terminal: bool,
     pub(crate) json: bool,
 }
@@ -23,12 +25,16 @@ pub(crate) struct Lost {
     pub(crate) loss: Loss,
 }
 
-impl Report<'_> {
+impl<'a> Report<'a> {
+    pub(crate) fn new(out: impl Write + Send + 'a, terminal: bool) -> Self {
+        Self { out: Stream::new(out, terminal), terminal, json: false }
+    }
+
     pub(crate) fn error(&mut self, error: &Error) {
         if self.json {
             self.line(&json!({"error": error_object(error)}).to_string());
         } else {
-            self.line(&format!("error: {}", clean(&error.to_string())));
+            self.message(format_args!("error: {error}"));
         }
     }
 
@@ -48,26 +54,32 @@ impl Report<'_> {
             self.line(&json!({"warning": object}).to_string());
         } else {
             let file = file.as_ref().map(|file| format!("{file}: ")).unwrap_or_default();
-            self.line(&format!("warning: {}{}", clean(&file), clean(&message)));
+            self.message(format_args!("warning: {file}{message}"));
         }
     }
 
-    /// A word to people, when there are any.
+    /// A line for people on a terminal.
     pub(crate) fn note(&mut self, text: impl Display) {
-        if self.terminal && !self.json {
-            self.line(&format!("note: {text}"));
+        if self.terminal {
+            self.message(format_args!("note: {text}"));
         }
     }
 
-    /// A text as it is.
-    pub(crate) fn plain(&mut self, text: &str) {
+    /// A line for people, in a log, too.
+    pub(crate) fn message(&mut self, text: impl Display) {
+        if !self.json {
+            self.line(&clean(&text.to_string()));
+        }
+    }
+
+    /// An answer of clap, with its colors.
+    pub(crate) fn styled(&mut self, text: &StyledStr) {
         // When standard error is gone, there is nobody left to tell.
-        let _ = self.out.write_all(text.as_bytes());
-        let _ = self.out.flush();
+        let _ = self.out.write_styled(text);
     }
 
     fn line(&mut self, line: &str) {
-        self.plain(&format!("{line}\n"));
+        let _ = self.out.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.out.flush()); // as above
     }
 }
 

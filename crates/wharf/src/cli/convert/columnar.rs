@@ -178,7 +178,10 @@ pub(super) fn run(arguments: &Arguments, form: Form, places: &[Place], env: &mut
             let written = writer.and_then(|writer| write(arguments, writer, &joined, &bar, &mut poured));
             written.map(drop).map_err(|error| match error.kind() {
                 ErrorKind::Io if poured.sink_failed => {
-                    let cause = std::io::Error::other(error.to_string());
+                    // The writer of Parquet keeps of a cause nothing but its text.
+                    let kind =
+                        if env.stdout.closed { std::io::ErrorKind::BrokenPipe } else { std::io::ErrorKind::Other };
+                    let cause = std::io::Error::new(kind, error.to_string());
                     Error::io("cannot write to standard output", cause)
                 }
                 _ => error,

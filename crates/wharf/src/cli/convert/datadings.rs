@@ -14,7 +14,7 @@ use super::super::cat;
 use super::super::dataset;
 use super::super::env::Env;
 use super::super::human::{clean, counted};
-use super::super::inputs::Place;
+use super::super::inputs::{self, Place};
 use super::super::pour::{self, Poured};
 use super::super::report::Lost;
 use super::super::select;
@@ -119,6 +119,11 @@ impl Options {
         ];
         let given = self.files.given().map(|(option, given)| (option, given && !files));
         does_not_go(&rest.into_iter().chain(given).collect::<Vec<_>>(), kind)
+    }
+
+    /// Files that are read besides the inputs.
+    pub(super) fn read_besides(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files.list.iter().chain(&self.files.label_names)
     }
 
     fn keys(&self) -> Keys {
@@ -393,13 +398,13 @@ fn datasets(
 fn files(
     arguments: &Arguments,
     kind: Kind,
-    inputs: &[Opened],
+    opened: &[Opened],
     writer: &mut Writer,
     bar: &Arc<Bar>,
     done: &mut Done,
 ) -> Result<()> {
     let mut table = FileTable::new(arguments.datadings.files.options()?);
-    for input in inputs {
+    for input in opened {
         match (kind, input.input.path()) {
             (Kind::Folder, Some(path)) => table.push_folder(path)?,
             _ => table.push_archive(input.name.clone(), input.source()?)?,
@@ -410,18 +415,13 @@ fn files(
         Lost { file, loss }
     }));
     if table.is_empty() {
-        let file = inputs.first().map(|input| input.name.clone()).unwrap_or_default();
+        let file = opened.first().map(|input| input.name.clone()).unwrap_or_default();
         let detail = "there is no file that matches: --pattern, --list, --include and --exclude say which do";
         return Err(Error::usage(detail).in_file(file));
     }
-    let output = Path::new(arguments.output());
-    for path in table.paths() {
-        let member = dataset::members(output)
-            .find(|member| member.file_name() == path.file_name() && Place::Path(path.clone()).is_same_file(member));
-        if let Some(member) = member {
-            let detail = format!("the output is the input {}", path.display());
-            return Err(Error::usage(detail).in_file(member.display().to_string()));
-        }
+    let there: Vec<PathBuf> = dataset::members(Path::new(arguments.output())).filter(|member| member.exists()).collect();
+    if !there.is_empty() {
+        inputs::refuse_overlap(there, &table.paths().map(Place::Path).collect::<Vec<_>>())?;
     }
     done.labels = Some(table.label_names()?).filter(|labels| !labels.is_empty());
     let threads = arguments.selection.reading.threads;

@@ -240,7 +240,7 @@ fn texts<W: Write + Seek>(
             let columns = inferred.columns(chosen.as_deref())?;
             if !env.json() {
                 let lines = shown(&columns);
-                bar.aside(|| lines.iter().for_each(|line| env.report.plain(&format!("note: {name}: {line}\n"))));
+                bar.aside(|| lines.iter().for_each(|line| env.report.message(format!("note: {name}: {line}"))));
             }
             let schema = inferred.schema(chosen.as_deref())?;
             done.inferred = Some(schema.to_json()?);

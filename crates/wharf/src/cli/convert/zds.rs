@@ -124,7 +124,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
         env.report.note(format!("{}: {}", path.display(), counted(written.documents, "document")));
         if ids.numbered() > 0 {
             let rows = counted(ids.numbered(), "document");
-            env.report.plain(&format!("note: {rows} had no _id: their numbers became it (--id takes a member)\n"));
+            env.report.message(format!("note: {rows} had no _id: their numbers became it (--id takes a member)"));
         }
     }
     Ok(outcome)

@@ -115,7 +115,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
         let (samples, from) = (counted(written.samples, "sample"), counted(inputs.len(), "dataset"));
         env.report.note(format!("{}: {samples} of {from}", path.display()));
         if let (Some(seed), None) = (seed, options.seed) {
-            env.report.plain(&format!("note: {}: seed {seed}\n", path.display()));
+            env.report.message(format!("note: {}: seed {seed}", path.display()));
         }
     }
     Ok(Outcome::after(&lost))

@@ -11,7 +11,7 @@ use super::super::Outcome;
 use super::super::bar::Bar;
 use super::super::dataset;
 use super::super::env::Env;
-use super::super::human::{clean, counted, size};
+use super::super::human::{counted, size};
 use super::super::inputs::Place;
 use super::super::report::{Lost, error_object};
 use super::super::staged::Staged;
@@ -86,9 +86,7 @@ pub(super) fn run(
     bar.clear();
 
     for finding in recovery.findings() {
-        if !env.json() {
-            env.report.plain(&format!("warning: {}: {}\n", clean(&place.name()), clean(&finding.to_string())));
-        }
+        env.report.message(format!("warning: {}: {finding}", place.name()));
     }
     for loss in &losses {
         env.report.lost(&Lost { file: Some(place.name()), loss: loss.clone() });
@@ -112,7 +110,7 @@ pub(super) fn run(
         // The first is told as a loss.
         for (row, key) in lost_rows.iter().zip(&lost_keys).skip(1).take(SHOWN) {
             let key = key.map(|key| format!(", key {key:?}")).unwrap_or_default();
-            env.report.plain(&format!("warning: {}: sample lost (row {row}{})\n", clean(&place.name()), clean(&key)));
+            env.report.message(format!("warning: {}: sample lost (row {row}{key})", place.name()));
         }
         let of = match declared {
             Some(declared) if declared != written.samples => format!(" of {declared}"),

@@ -26,7 +26,9 @@ pub(super) fn run(
     env: &mut Env<'_>,
 ) -> Result<Outcome> {
     let named = |error: Error| error.in_file(place.name());
-    let output = output::create(out, arguments.force, std::slice::from_ref(place))?;
+    let mut inputs = vec![place.clone()];
+    inputs.extend(arguments.schema.clone().map(Place::Path));
+    let output = output::create(out, arguments.force, &inputs)?;
     let name = output.path().display().to_string();
     let source = input.source().ok_or_else(|| named(Error::usage("a directory is no IDV file")))?;
 
@@ -84,10 +86,7 @@ pub(super) fn run(
 
 /// What is wrong with the file and cost nothing by itself.
 fn tell(finding: &Error, file: &str, env: &mut Env<'_>) {
-    if !env.json() {
-        let text = finding.to_string();
-        env.report.plain(&format!("warning: {}: {}\n", clean(file), clean(&text)));
-    }
+    env.report.message(format!("warning: {file}: {finding}"));
 }
 
 /// Opens what was written and verifies it, before it gets its name.

@@ -97,7 +97,7 @@ fn pages_repeat_the_header_and_lose_no_row() {
 fn a_text_in_a_file_does_not_steer_the_terminal() {
     let place = Place::new().with("evil", &["a\u{1b}]0;b"], &json!([["\u{1b}[2J\nnext"]])).on_terminal(80);
     let out = place.wharf(&["cat", "@evil"]).ok();
-    assert!(out.contains("\\u{1b}[2J\\nnext") && out.contains("a\\u{1b}]0;b") && !out.contains('\u{1b}'), "{out}");
+    assert!(out.contains("\\u001b[2J\\nnext") && out.contains("a\\u001b]0;b") && !out.contains('\u{1b}'), "{out}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod convert;
 mod info;
 #[cfg(feature = "datadings")]
 mod raw;
+mod terminal;
 mod text;
 mod usage;
 mod verify;
@@ -132,8 +133,8 @@ impl Place {
                 #[cfg(feature = "zds")]
                 view: crate::cli::zds::View::default(),
             },
-            stdout: Stdout { out: Box::new(out.clone()), terminal: self.terminal, closed: false },
-            report: Report { out: Box::new(err.clone()), terminal: self.terminal.is_some(), json: false },
+            stdout: Stdout::new(out.clone(), self.terminal),
+            report: Report::new(err.clone(), self.terminal.is_some()),
         };
         let full = arguments.iter().map(|argument| OsString::from(argument.replace('@', &folder)));
         let outcome = run(std::iter::once("wharf".into()).chain(full), &mut env);

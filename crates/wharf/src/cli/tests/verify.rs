@@ -61,3 +61,21 @@ fn a_full_disk_is_said() {
     assert_eq!((ran.code, ran.out.as_str()), (1, "error: mock: @bad: bad sum (byte 7)\n"));
     assert!(ran.err.contains("cannot write to standard output"), "{}", ran.err);
 }
+
+#[test]
+fn a_closed_pipe_does_not_hide_what_is_wrong() {
+    for form in [&[][..], &["--json"]] {
+        for writes in 0..5 {
+            let verify = |files: &[&str]| {
+                let place = self::files().with_pipe(writes, io::ErrorKind::BrokenPipe);
+                let ran = place.wharf(&[&["verify"], files, form].concat());
+                assert_eq!(ran.err, "", "{files:?} {form:?}");
+                ran.code
+            };
+            assert_eq!(verify(&["@good", "@warned"]), 0, "{form:?}, {writes} writes");
+            assert_eq!(verify(&["@bad"]), 1, "{form:?}, {writes} writes");
+            assert_eq!(verify(&["@good", "@warned", "@bad"]), 1, "the files after the pipe closed are checked, too");
+            assert_eq!(verify(&["@good", "@none"]), 1, "{form:?}, {writes} writes");
+        }
+    }
+}

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use zdx::archive::{PackOptions, pack};
 use zdx::{CollectionWriter, Durability, NewStore, StoreWriter, WriterOptions};
 
-use super::super::inputs::Place;
+use super::super::inputs::{self, Place};
 use super::NAME;
 
 /// A store that is being made, and appears whole or not at all.
@@ -118,15 +118,7 @@ pub(crate) fn refuse(path: &Path, force: bool, inputs: &[Place]) -> Result<()> {
         ));
     }
     let named = |error: Error| error.in_file(path.display().to_string());
-    if let Ok(output) = path.canonicalize() {
-        for place in inputs {
-            if let Place::Path(input) = place
-                && input.canonicalize().is_ok_and(|input| input.starts_with(&output) || output.starts_with(&input))
-            {
-                return Err(named(Error::usage(format!("the output is the input {}", place.name()))));
-            }
-        }
-    }
+    inputs::refuse_overlap([path.to_owned()], inputs)?;
     if is_archive(path) && path.is_dir() {
         return Err(named(Error::usage("the output is a directory, and a name in .zds is an archive's")));
     }
