@@ -7,7 +7,7 @@
 //! | read ranges of a file, of memory, of anything | [`Source`] |
 //! | parse bytes and say where they are wrong | [`Cursor`], [`Error`], [`Position`] |
 //! | bound what a file can make you spend | [`Limits`] |
-//! | write a file whole or not at all | [`Output`] |
+//! | write a file or a folder whole or not at all | [`Output`], [`OutputFolder`] |
 //! | treat containers of all formats alike | [`Container`], [`Table`], [`Rows`], [`Format`] |
 //! | test a format against damage | `testkit` (feature) |
 //!
@@ -54,13 +54,15 @@ mod map;
 #[cfg(feature = "std")]
 mod output;
 #[cfg(feature = "std")]
+mod output_folder;
+#[cfg(feature = "std")]
 mod pages;
 #[cfg(feature = "std")]
 mod progress;
 #[cfg(feature = "std")]
 mod source;
 #[cfg(feature = "std")]
-mod unfinished;
+mod temporary;
 
 #[cfg(feature = "arrow")]
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
@@ -88,10 +90,12 @@ pub use map::{keep_freed_memory, mapped_bytes, release_freed_memory, release_map
 #[cfg(feature = "std")]
 pub use output::{Output, OutputOptions, Overwrite, Sync, sync_directory_of};
 #[cfg(feature = "std")]
+pub use output_folder::OutputFolder;
+#[cfg(feature = "std")]
 pub use pages::{Pages, zeroed_vec};
 #[cfg(feature = "std")]
 pub use progress::{Progress, Unit};
 #[cfg(feature = "std")]
 pub use source::{Access, ReadAt, Source};
 #[cfg(feature = "std")]
-pub use unfinished::{Unfinished, remove_unfinished};
+pub use temporary::{Ended, TemporaryFolder, Unfinished, remove_stale_temporaries, remove_temporaries, uninterrupted};

@@ -2,11 +2,9 @@ use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::error::{Error, Result};
 use crate::source::Access;
-use crate::unfinished::Unfinished;
+use crate::temporary::{Temporary, rename_new, uninterrupted};
 
 /// What happens when the output already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -58,6 +56,9 @@ impl OutputOptions {
 ///
 /// Dropped without `finish`, it leaves what was there before, and no temporary file. Writes are not buffered.
 ///
+/// A process that is killed leaves its temporary file, `.wharf-HHHHHHHH-RRRRRRRRRRRRRRRR.tmp` with hexadecimal digits. The next process that
+/// makes an output in the folder removes it. It never removes that of a process that lives.
+///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use std::io::Write;
@@ -75,7 +76,8 @@ impl OutputOptions {
 #[must_use = "without finish() the file does not appear"]
 #[derive(Debug)]
 pub struct Output {
-    temporary: NamedTempFile,
+    temporary: Temporary,
+    file: File,
     /// The file as it was named, and the one that this leads to.
     named: PathBuf,
     target: PathBuf,
@@ -83,7 +85,6 @@ pub struct Output {
     /// The mode of the file that is replaced.
     replaced: Option<u32>,
     failed: bool,
-    unfinished: Unfinished,
 }
 
 impl Output {
@@ -122,20 +123,12 @@ impl Output {
             use std::os::unix::fs::PermissionsExt;
             there.filter(fs::Metadata::is_file).map(|there| there.permissions().mode() & 0o777)
         };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".wharf-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // What a plain create gives: the process's mask takes its part. A replaced file keeps its mode; until then it is ours
-            // to be read back, even where nobody may write the old one.
-            builder.permissions(fs::Permissions::from_mode(replaced.map_or(0o666, |mode| mode | 0o600)));
-        }
-        let temporary = builder.tempfile_in(directory(&target)).map_err(|cause| {
-            Error::io("cannot create the output", plain(cause, directory(&target))).in_file(named.display().to_string())
-        })?;
-        let unfinished = Unfinished::new(temporary.path());
-        Ok(Self { temporary, named, target, options, replaced, failed: false, unfinished })
+        // What a plain creation gives: the process's mask takes its part. A replaced file keeps its mode; until then it is ours
+        // to be read back, even where nobody may write the old one.
+        let mode = replaced.map_or(0o666, |mode: u32| mode | 0o600);
+        let (temporary, file) = Temporary::file(directory(&target), mode)
+            .map_err(|cause| Error::io("cannot create the output", cause).in_file(named.display().to_string()))?;
+        Ok(Self { temporary, file, named, target, options, replaced, failed: false })
     }
 
     /// Where the file will appear, as it was named.
@@ -147,7 +140,12 @@ impl Output {
     /// The temporary file, for reading back what was written.
     #[must_use]
     pub fn file(&self) -> &File {
-        self.temporary.as_file()
+        &self.file
+    }
+
+    #[cfg(test)]
+    pub(crate) fn temporary_path(&self) -> &Path {
+        self.temporary.path()
     }
 
     /// What has been written so far, to be checked before it gets its name. Later writes may be seen.
@@ -164,7 +162,7 @@ impl Output {
     /// [`Io`](crate::ErrorKind::Io).
     pub fn read_back_with(&self, access: Access) -> Result<crate::Source> {
         let failed = |cause| Error::io("cannot read back what was written", cause);
-        let file = self.temporary.reopen().map_err(failed)?;
+        let file = File::open(self.temporary.path()).map_err(failed)?;
         crate::Source::from_file_with(file, access).map_err(|error| error.in_file(self.named.display().to_string()))
     }
 
@@ -174,7 +172,7 @@ impl Output {
     /// [`Io`](crate::ErrorKind::Io), and [`Usage`](crate::ErrorKind::Usage) when a write failed before or when the target has
     /// come into being meanwhile and may not be replaced. After an error the old file is as it was.
     pub fn finish(self) -> Result<()> {
-        let Self { temporary, named, target, options, replaced, failed, unfinished: _unfinished } = self;
+        let Self { mut temporary, file, named, target, options, replaced, failed } = self;
         let name = || named.display().to_string();
         if failed {
             return Err(Error::usage("the output is not whole: a write to it failed before").in_file(name()));
@@ -184,7 +182,6 @@ impl Output {
             use std::os::unix::fs::PermissionsExt;
             // The mask of the process may have taken something, and our own right to read may be too much: mostly neither, and asking
             // costs less than setting. Some file systems have no such modes: what is written is whole all the same.
-            let file = temporary.as_file();
             if !file.metadata().is_ok_and(|now| now.permissions().mode() & 0o777 == mode) {
                 let _ = file.set_permissions(fs::Permissions::from_mode(mode));
             }
@@ -192,19 +189,20 @@ impl Output {
         #[cfg(not(unix))]
         let _: Option<u32> = replaced;
         if options.sync == Sync::Disk {
-            temporary
-                .as_file()
-                .sync_all()
-                .map_err(|cause| Error::io("cannot sync the output", cause).in_file(name()))?;
+            file.sync_all().map_err(|cause| Error::io("cannot sync the output", cause).in_file(name()))?;
         }
-        let placed = match options.overwrite {
-            Overwrite::Replace => temporary.persist(&target),
-            Overwrite::Refuse => temporary.persist_noclobber(&target),
-        };
+        let placed = uninterrupted(|| {
+            match options.overwrite {
+                Overwrite::Replace => fs::rename(temporary.path(), &target)?,
+                Overwrite::Refuse => rename_new(temporary.path(), &target)?,
+            }
+            temporary.release();
+            Ok(())
+        });
         match placed {
-            Ok(_) => {}
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => return Err(exists(&named)),
-            Err(error) => return Err(Error::io("cannot put the output in place", error.error).in_file(name())),
+            Ok(()) => {}
+            Err(cause) if io::Error::kind(&cause) == io::ErrorKind::AlreadyExists => return Err(exists(&named)),
+            Err(cause) => return Err(Error::io("cannot put the output in place", cause).in_file(name())),
         }
         if options.sync == Sync::Disk {
             sync_directory(directory(&target));
@@ -215,7 +213,7 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.temporary.as_file_mut().write(bytes);
+        let written = self.file.write(bytes);
         if written.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
             self.failed = true;
         }
@@ -223,33 +221,24 @@ impl Write for Output {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.temporary.as_file_mut().flush()
+        self.file.flush()
     }
 }
 
 /// For formats whose beginning is known last.
 impl Seek for Output {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let moved = self.temporary.as_file_mut().seek(to);
+        let moved = self.file.seek(to);
         self.failed |= moved.is_err();
         moved
     }
 }
 
-/// Why no temporary file can be made, without its name, which means nothing to anybody.
-fn plain(cause: io::Error, folder: &Path) -> io::Error {
-    match (fs::metadata(folder), cause.kind()) {
-        (Err(missing), _) => missing,
-        (Ok(_), io::ErrorKind::Other) => cause,
-        (Ok(_), kind) => io::Error::from(kind),
-    }
-}
-
-fn exists(target: &Path) -> Error {
+pub(crate) fn exists(target: &Path) -> Error {
     Error::usage("the output exists").in_file(target.display().to_string())
 }
 
-fn directory(target: &Path) -> &Path {
+pub(crate) fn directory(target: &Path) -> &Path {
     target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -261,7 +250,7 @@ pub fn sync_directory_of(file: &Path) {
 }
 
 /// The rename is durable once the directory is. Some file systems cannot sync one; the rename itself has happened.
-fn sync_directory(directory: &Path) {
+pub(crate) fn sync_directory(directory: &Path) {
     if cfg!(unix) {
         let _ = File::open(directory).and_then(|directory| directory.sync_all());
     }

@@ -1,15 +1,20 @@
-//! A store that appears whole or not at all.
+//! A store that appears whole or not at all. What a kill leaves at each point: see the documentation of [`OutputFolder`].
+//!
+//! A store that is replaced stays locked from the beginning to the exchange. So nobody writes documents into it that would be lost, and a
+//! writer that waits for its lock finds that the lock is not the one of the folder at that path, and takes the one of the new store.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use container_core::{Error, Overwrite, Result, Sync, Unfinished, sync_directory_of};
-use tempfile::TempDir;
+use container_core::{Error, OutputFolder, Overwrite, Result, Sync, remove_stale_temporaries};
 
 use crate::FORMAT_NAME;
+use crate::layout::{COLLECTIONS, LOCK_FOLDER, STORE_METADATA};
+use crate::write::Lock;
 
-/// A folder beside its place, in which a store is made; [`commit`](Self::commit) gives it the place. Dropped before, nothing of it is left.
+/// A folder beside its place, in which a store is made; [`commit`](Self::commit) moves it into place. Dropped before that, it is gone.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -22,113 +27,97 @@ use crate::FORMAT_NAME;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
+#[must_use = "without commit() the store does not appear"]
 pub struct NewStore {
     target: PathBuf,
-    store: PathBuf,
-    old: Old,
-    temporary: TempDir,
-    _unfinished: Unfinished,
-}
-
-/// What stands where the store is to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Old {
-    Nothing,
-    Empty,
-    Store,
+    folder: OutputFolder,
+    /// That of the store that is replaced.
+    lock: Option<Lock>,
 }
 
 impl NewStore {
-    /// Makes an empty folder beside `target`, under the same name. A target that exists is replaced where that is allowed, and only if it
-    /// holds nothing but a store.
+    /// Makes an empty folder beside `target`, under the same name. A store that exists is locked, and replaced in the end, if that is allowed
+    /// and it holds nothing but a store.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) where the target exists and is no empty folder, and may not be replaced;
-    /// [`Io`](container_core::ErrorKind::Io).
+    /// [`Usage`](container_core::ErrorKind::Usage) if the target exists, is not an empty folder, and may not be replaced;
+    /// [`Io`](container_core::ErrorKind::Io), also if another writer has the store at the target locked: the error says who.
     pub fn create(target: impl AsRef<Path>, overwrite: Overwrite) -> Result<Self> {
-        let target = target.as_ref();
-        let failed = |cause| named("cannot create the output", cause, target);
-        let old = look(target, overwrite).map_err(|error| error.in_format(FORMAT_NAME))?;
-        let beside = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".wharf-").suffix(".tmp");
-        let temporary = builder.tempdir_in(beside).map_err(failed)?;
-        let unfinished = Unfinished::new(temporary.path());
-        // The store is a folder in it, with the mode that any new folder has.
-        let store = temporary.path().join("new").join(target.file_name().unwrap_or("store".as_ref()));
-        fs::create_dir_all(&store).map_err(failed)?;
-        Ok(Self { target: target.to_owned(), store, old, temporary, _unfinished: unfinished })
+        Self::create_in(target.as_ref(), overwrite).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    fn create_in(target: &Path, overwrite: Overwrite) -> Result<Self> {
+        // A replacement that was broken off is put right first.
+        remove_stale_temporaries(beside(target));
+        let lock = match is_store(target, overwrite)? {
+            true => Some(Lock::take(target, SystemTime::now())?),
+            false => None,
+        };
+        Ok(Self { target: target.to_owned(), folder: OutputFolder::create(target)?, lock })
     }
 
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.store
+        self.folder.path()
     }
 
-    /// Gives it its place. What is in it has to be on the disk already, where that matters.
+    /// Moves it into place. What is in it has to be on the disk already, where that matters.
     ///
     /// # Errors
-    /// [`Io`](container_core::ErrorKind::Io).
+    /// [`Usage`](container_core::ErrorKind::Usage) if something else is at its place by now; [`Io`](container_core::ErrorKind::Io).
     pub fn commit(self, sync: Sync) -> Result<()> {
-        let aside = self.temporary.path().join("old");
-        place(&self.store, &self.target, self.old, &aside)
-            .map_err(|cause| named("cannot put the output in place", cause, &self.target))?;
-        if sync == Sync::Disk {
-            sync_directory_of(&self.target);
+        self.commit_in(sync).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    fn commit_in(self, sync: Sync) -> Result<()> {
+        let Self { target, folder, mut lock } = self;
+        let overwrite = match &mut lock {
+            None => Overwrite::Refuse,
+            Some(lock) => {
+                // Our lock says nothing about files that other programs have put there.
+                is_store(&target, Overwrite::Replace)?;
+                lock.renew(&target, SystemTime::now())?;
+                Overwrite::Replace
+            }
+        };
+        if !cfg!(unix) {
+            lock = None; // a folder with an open file cannot be renamed there
         }
+        folder.commit(overwrite, sync)?;
+        drop(lock);
         Ok(())
     }
 }
 
-fn look(target: &Path, overwrite: Overwrite) -> Result<Old> {
+/// Is there a store that may be replaced? If not, nothing is there, or an empty folder.
+fn is_store(target: &Path, overwrite: Overwrite) -> Result<bool> {
     let refuse = |detail: &'static str| Err(Error::usage(detail).in_file(target.display().to_string()));
-    let failed = |cause| named("cannot look at the output", cause, target);
+    let failed = |cause| Error::io("cannot look at the output", cause).in_file(target.display().to_string());
     match fs::symlink_metadata(target) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Old::Nothing),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(cause) => return Err(failed(cause)),
-        Ok(there) if !there.is_dir() => return refuse("the output exists and is no folder"),
+        Ok(found) if !found.is_dir() => return refuse("the output exists and is not a folder"),
         Ok(_) => {}
     }
     let mut members = fs::read_dir(target).map_err(failed)?.peekable();
     if members.peek().is_none() {
-        return Ok(Old::Empty);
+        return Ok(false);
     }
     if overwrite == Overwrite::Refuse {
         return refuse("the output exists and is not empty");
     }
     for member in members {
         let name = member.map_err(failed)?.file_name();
-        if !matches!(name.to_str(), Some("zds.json" | "collections" | "metadata" | ".zds")) {
-            let detail = format!("the output is not replaced: it holds {name:?}, which is none of a store's");
+        if !matches!(name.to_str(), Some(STORE_METADATA | COLLECTIONS | "metadata" | LOCK_FOLDER)) {
+            let detail = format!("the output is not replaced: {name:?} in it is not part of a store");
             return Err(Error::usage(detail).in_file(target.display().to_string()));
         }
     }
-    Ok(Old::Store)
+    Ok(true)
 }
 
-/// Moves the new store into its place, and an old one out of it: that goes with the temporary folder.
-fn place(store: &Path, target: &Path, old: Old, aside: &Path) -> io::Result<()> {
-    match old {
-        Old::Nothing => {
-            // Renaming replaces an empty folder, or on some systems a file: what has come meanwhile stays.
-            if fs::symlink_metadata(target).is_ok() {
-                return Err(io::ErrorKind::AlreadyExists.into());
-            }
-        }
-        Old::Empty => fs::remove_dir(target)?,
-        Old::Store => fs::rename(target, aside)?,
-    }
-    fs::rename(store, target).inspect_err(|_| {
-        // As it was before; if this fails, too, there is nothing else to try, and the first error is told.
-        let _ = match old {
-            Old::Nothing => Ok(()),
-            Old::Empty => fs::create_dir(target),
-            Old::Store => fs::rename(aside, target),
-        };
-    })
-}
-
-fn named(doing: &'static str, cause: io::Error, path: &Path) -> Error {
-    Error::io(doing, cause).in_format(FORMAT_NAME).in_file(path.display().to_string())
+/// The folder that a store stands in.
+pub(crate) fn beside(target: &Path) -> &Path {
+    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

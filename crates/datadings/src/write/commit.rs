@@ -1,11 +1,18 @@
 //! Giving all files of a set their names, so that a crash at any point is seen.
 //!
-//! `.offsets` (or `.index`) is what makes a dataset: without it no reader opens one. So it goes first and comes last. Whatever
-//! happens between, there is the old dataset, or the new one, or a data file without an index, from which `recover` makes one.
+//! `.offsets` (or `.index`) is what makes a dataset: without it no reader opens one. So it is removed first and comes last. All new files are
+//! written and synced before the first step, and a signal waits for the last one ([`uninterrupted`]). What a kill or a power cut leaves:
+//!
+//! 1. *Before `.offsets` is removed:* the old dataset, and temporary files that the next writer removes.
+//! 2. *Until the new data have their name:* the old data, whole, without an index. [`rebuild_index`](crate::rebuild_index) makes one.
+//! 3. *Until `.offsets` has its name:* the new data, whole, without an index, or beside files of it that no reader opens. The same helps.
+//! 4. *After that:* the new dataset.
+//!
+//! A dataset that is new begins at 3. Data that grew in place begin at 2: the samples that were appended are part of what is rebuilt.
 
 use std::path::Path;
 
-use container_core::{Error, Result, Source, Sync, sync_directory_of};
+use container_core::{Error, Result, Source, Sync, sync_directory_of, uninterrupted};
 
 use crate::index::KeyList;
 use crate::wire::md5_file::put_md5_line;
@@ -28,7 +35,7 @@ pub(crate) struct IndexFiles {
 /// What becomes of an index of the older form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Older {
-    /// It goes: it may be of other data, or is none.
+    /// It is removed: it may be of other data, or damaged.
     Remove,
     /// It stays beside the new one and is listed with the sums, as Python does when it converts one. It must agree with the new one.
     Keep,
@@ -78,7 +85,11 @@ impl IndexFiles {
     ///
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io). What is in place then is described above.
-    pub(crate) fn commit(self, set: &FileSet, mut data: Option<DataFile>) -> Result<()> {
+    pub(crate) fn commit(self, set: &FileSet, data: Option<DataFile>) -> Result<()> {
+        uninterrupted(|| self.place(set, data))
+    }
+
+    fn place(self, set: &FileSet, mut data: Option<DataFile>) -> Result<()> {
         let mut steps = Steps::new();
         if let Some(data) = &data {
             data.check_name()?;

@@ -46,6 +46,8 @@ mod select;
 mod set;
 #[cfg(feature = "datadings")]
 mod shuffle;
+#[cfg(unix)]
+mod signals;
 #[cfg(feature = "datadings")]
 mod split;
 #[cfg(feature = "datadings")]
@@ -63,6 +65,7 @@ mod zds;
 mod tests;
 
 use std::ffi::OsString;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use container_core::{Access, Error, ErrorKind, Result};
@@ -191,27 +194,23 @@ enum Verb {
     Unpack(pack::UnpackArguments),
 }
 
+/// Held by the thread that ends the process after a signal, and by the main thread once its result is final. So the exit status is the signal,
+/// or the result of work that was done.
+static END: Mutex<()> = Mutex::new(());
+
+fn end() -> MutexGuard<'static, ()> {
+    END.lock().unwrap_or_else(PoisonError::into_inner) // it guards no data
+}
+
 /// Runs the command on this process's arguments and streams.
 pub(crate) fn main() -> Outcome {
     #[cfg(unix)]
-    tidy_up_at_the_end();
+    signals::handle();
     let mut env = Env::of_the_process();
-    run(std::env::args_os(), &mut env)
-}
-
-/// Who ends the command by a signal (a key press, a scheduler) finds no temporary files of it afterwards.
-#[cfg(unix)]
-fn tidy_up_at_the_end() {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    // Where there are no signals to be had, none will come.
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
-    std::thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            container_core::remove_unfinished();
-            // The process ends as if nobody had asked.
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
-        }
-    });
+    let outcome = run(std::env::args_os(), &mut env);
+    // From here on a signal is too late. Files that could not be removed while too many were open can be removed by now.
+    std::mem::forget((end(), container_core::remove_temporaries()));
+    outcome
 }
 
 /// Runs the command: everything it reads, writes and knows is in `env`.
@@ -221,7 +220,10 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>, env: &mut Env<'
     match Command::try_parse_from(&arguments) {
         Ok(command) => {
             env.opener.access = command.global.access.into();
-            dispatch(&command, env).unwrap_or_else(|error| env.fail(&error))
+            dispatch(&command, env).unwrap_or_else(|error| {
+                drop(end()); // an error because files were removed after a signal is not reported
+                env.fail(&error)
+            })
         }
         Err(error) => {
             // clap repeats arguments as they are: it is asked again, about arguments that are harmless.

@@ -1,23 +1,31 @@
-//! Datasets that get their places together.
+//! Datasets that are put in place together.
+//!
+//! They are written into a temporary folder, and all of their files are on the disk before [`Staged::commit`] begins. A signal waits for
+//! its end. What a kill or a power cut in it leaves of each dataset that is replaced, step by step:
+//!
+//! 1. *Its index is removed* (`.offsets`, an older `.index`, then the sums): the old data without an index. No reader opens them, and
+//!    `wharf index` makes an index of all their samples.
+//! 2. *Its data are moved into place:* the new data without an index, whole, from which `wharf index` makes the new dataset.
+//! 3. *The rest of the index is moved, and `.offsets` last of all:* as in 2; with `.offsets` it is the new dataset.
+//!
+//! A dataset that is new begins at 2. So there is at no point an index beside data of another dataset. The next run removes the temporary
+//! folder with what was not moved: index files, and datasets that had no place yet.
 
 use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, Result, Unfinished, sync_directory_of};
+use container_core::{Error, Result, TemporaryFolder, sync_directory_of, uninterrupted};
 use datadings::Part;
-use tempfile::TempDir;
 
 use super::dataset;
 
-/// Datasets written whole into folders of their own beside their places, and not yet in place.
-///
-/// Dropped before [`commit`](Self::commit), nothing of them is left.
+/// Datasets in temporary folders beside their places, each written whole. Dropped before [`commit`](Self::commit), they are gone.
 pub(crate) struct Staged {
     force: bool,
     /// A folder for each one that outputs go to.
-    folders: HashMap<PathBuf, (TempDir, Unfinished)>,
+    folders: HashMap<PathBuf, TemporaryFolder>,
     moves: Vec<(PathBuf, PathBuf)>,
 }
 
@@ -30,34 +38,41 @@ impl Staged {
     pub(crate) fn path(&mut self, path: &Path) -> Result<PathBuf> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !self.folders.contains_key(folder) {
-            let made = tempfile::Builder::new().prefix(".wharf-").suffix(".tmp").tempdir_in(folder);
-            let made = made.map_err(|cause| named("cannot create the output", cause, path))?;
-            let unfinished = Unfinished::new(made.path());
-            self.folders.insert(folder.to_owned(), (made, unfinished));
+            let temporary = TemporaryFolder::beside(path);
+            let temporary = temporary.map_err(|cause| named("cannot create the output", cause, path))?;
+            self.folders.insert(folder.to_owned(), temporary);
         }
         // Outputs of one folder have different names, and folders of different spellings have folders of their own.
-        let staged = self.folders.get(folder).map_or(folder, |(staged, _)| staged.path());
+        let staged = self.folders.get(folder).map_or(folder, TemporaryFolder::path);
         let staged = staged.join(path.file_name().unwrap_or_default());
         self.moves.push((staged.clone(), path.to_owned()));
         Ok(staged)
     }
 
-    /// Gives all of them their places. What can fail has been done: these are renames.
-    ///
-    /// As everywhere the index goes first and comes last: whoever looks meanwhile sees the old dataset, the new one, or none.
+    /// Puts all of them in place. What can fail has been done: these are renames.
     pub(crate) fn commit(self) -> Result<()> {
+        uninterrupted(|| self.place())
+    }
+
+    fn place(&self) -> Result<()> {
         if !self.force {
             for (_, to) in &self.moves {
                 dataset::refuse(to, false, &[])?;
             }
         }
         let failed = |cause, to: &Path| named("cannot put the output in place", cause, to);
+        // Nothing is removed for a dataset that somebody has removed from its temporary folder.
+        for (from, to) in &self.moves {
+            for part in [Part::Data, Part::Offsets] {
+                fs::symlink_metadata(dataset::member(from, part)).map_err(|cause| failed(cause, to))?;
+            }
+        }
         for (_, to) in &self.moves {
             for part in [Part::Offsets, Part::LegacyIndex, Part::Md5] {
                 absent(fs::remove_file(dataset::member(to, part))).map_err(|cause| failed(cause, to))?;
             }
         }
-        // What is gone must be so before other data are there, and those before their index: after a power failure too.
+        // What is gone must be so before other data are there, and those before their index: after a power cut too.
         self.sync();
         let beside = [Part::Data, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5];
         for parts in [&beside[..], &[Part::Offsets]] {
@@ -116,5 +131,20 @@ mod tests {
             let left = fs::read_dir(place.path()).unwrap().count();
             assert_eq!(left, if force { 2 } else { 3 }, "no folder stays");
         }
+    }
+    #[test]
+    fn a_dataset_that_has_lost_its_files_replaces_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let to = place.path().join("d.msgpack");
+        fs::write(&to, "old").unwrap();
+        fs::write(dataset::member(&to, Part::Offsets), "old").unwrap();
+        let mut staged = Staged::new(true);
+        fs::write(staged.path(&to).unwrap(), "new").unwrap();
+        let error = staged.commit().unwrap_err().to_string();
+        assert!(error.contains("d.msgpack: cannot put the output in place: No such file"), "{error}");
+        assert_eq!(
+            [to.clone(), dataset::member(&to, Part::Offsets)].map(|path| fs::read(path).unwrap()),
+            [b"old", b"old"]
+        );
     }
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Overwrite, Progress, Result, Sync, Unit, sync_directory_of};
+use container_core::{Error, Overwrite, Progress, Result, Sync, Unit, sync_directory_of, uninterrupted};
 
 use super::directory::Entry;
 use super::read::Archive;
@@ -147,7 +147,7 @@ impl Folders {
         for part in path.split('/') {
             here.push(part);
             if !self.made.contains(&here) {
-                fs::create_dir(&here).map_err(|cause| {
+                uninterrupted(|| fs::create_dir(&here)).map_err(|cause| {
                     Error::io("cannot create a folder", cause).in_format("zds").in_key(path.to_owned())
                 })?;
                 self.made.insert(here.clone());
@@ -160,8 +160,7 @@ impl Folders {
 
 fn write(archive: &Archive, entry: &Entry, place: &Path, options: &UnpackOptions) -> Result<()> {
     let failed = |cause| Error::io("cannot write the file", cause);
-    let mut file = File::options().write(true).create_new(true).open(place).map_err(failed)?;
-
+    let mut file = uninterrupted(|| File::options().write(true).create_new(true).open(place)).map_err(failed)?;
     archive.pieces(entry, &mut |piece| {
         file.write_all(piece).map_err(failed)?;
         if let Some(progress) = options.progress.as_deref() {

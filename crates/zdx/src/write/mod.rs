@@ -54,6 +54,8 @@ mod store;
 mod tests;
 mod time;
 
+pub(crate) use lock::Lock;
+
 pub use collection::CollectionWriter;
 pub use compact::Compacted;
 pub use options::{Durability, LoadOptions, Loaded, OnDuplicate, WriterOptions};

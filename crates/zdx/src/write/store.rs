@@ -70,6 +70,10 @@ impl StoreWriter {
     /// [`Invalid`](container_core::ErrorKind::Invalid) where its `zds.json` is no JSON object.
     pub fn open(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self> {
         let root = path.as_ref();
+        if !root.is_dir() {
+            // It may be there once a replacement that was broken off is put right.
+            container_core::remove_stale_temporaries(crate::new_store::beside(root));
+        }
         let placed = |error: Error| error.in_file(root.display().to_string()).in_format(FORMAT_NAME);
         let collections = root.join(COLLECTIONS);
         if !collections.is_dir() {

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, OutputOptions, Overwrite, Result, Sync, Unfinished};
+use container_core::{Error, OutputOptions, Overwrite, Result, Sync, TemporaryFolder};
 use serde_json::{Map, Value, json};
-use tempfile::TempDir;
 use zdx::archive::{PackOptions, pack};
 use zdx::{CollectionWriter, Durability, NewStore, StoreWriter, WriterOptions};
 
@@ -22,7 +21,7 @@ pub(crate) struct NewZds {
 enum Staging {
     Folder(NewStore),
     /// An archive, packed in the end.
-    Archive(TempDir, PathBuf, Unfinished),
+    Archive(TemporaryFolder, PathBuf),
 }
 
 /// What was written.
@@ -40,11 +39,9 @@ impl NewZds {
         let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
         let failed = |cause| named(Error::io("cannot create the output", cause));
         let (staging, folder) = if is_archive(path) {
-            let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let made = tempfile::Builder::new().prefix(".wharf-").suffix(".tmp").tempdir_in(beside).map_err(failed)?;
-            let unfinished = Unfinished::new(made.path());
-            let folder = made.path().join(path.file_stem().unwrap_or("store".as_ref()));
-            (Staging::Archive(made, folder.clone(), unfinished), folder)
+            let temporary = TemporaryFolder::beside(path).map_err(failed)?;
+            let folder = temporary.path().join(path.file_stem().unwrap_or("store".as_ref()));
+            (Staging::Archive(temporary, folder.clone()), folder)
         } else {
             let new = NewStore::create(path, overwrite).map_err(named)?;
             let folder = new.path().to_owned();
@@ -85,7 +82,7 @@ impl NewZds {
                 written.bytes = bytes_in(new.path());
                 new.commit(Sync::Disk).map_err(named)?;
             }
-            Staging::Archive(_temporary, folder, _unfinished) => {
+            Staging::Archive(_temporary, folder) => {
                 let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
                 let options = PackOptions::default().with_output(OutputOptions::default().with_overwrite(overwrite));
                 written.bytes = pack(&folder, &path, &options).map_err(named)?.packed;

@@ -1,0 +1,649 @@
+//! Temporary files and folders. [`Output`](crate::Output), [`OutputFolder`](crate::OutputFolder) and whoever writes several files that
+//! belong together make them here. Three things must hold, whenever the process ends:
+//!
+//! * **A signal is no accident.** [`remove_temporaries`] waits for a step that is under way ([`uninterrupted`]: a creation, or a move into
+//!   place), and no step begins after it has. So it sees every temporary file, and never one that is being moved.
+//! * **A killed process leaves only what the next one recognizes.** The name of a temporary file is `.wharf-HHHHHHHH-RRRRRRRRRRRRRRRR.tmp`:
+//!   a hash of the machine's name and a random number, both in lowercase hexadecimal digits. Its creator holds a lock on it (`flock`),
+//!   which the system gives back however the process ends. The next process that writes into the folder removes what has such a name and
+//!   no lock. A process id says less: it is used again, and is another one in every container.
+//! * **Nothing else is removed.** Some network file systems have locks that only one machine sees. There, what another machine made
+//!   stays. Where there are no locks at all the name has no hash (`.wharf-RRRRRRRRRRRRRRRR.tmp`), and such a file is never taken for
+//!   abandoned.
+//!
+//! What a kill leaves, call by call:
+//!
+//! 1. *The file is created, and not locked yet:* an empty file without a lock. The next process removes it. If that process is quicker than
+//!    a creator that lives, the creator finds its lock taken or its file gone, and makes another one.
+//! 2. *It is locked, and written:* a file whose lock went with its owner. The next process removes it.
+//! 3. *It is renamed:* the output is in place, and there is no temporary file. Where the system cannot rename without replacing, the file
+//!    has two names for a moment: the next process removes the temporary one.
+//!
+//! Folders are the same, but for a folder that holds what it replaces: see [`OutputFolder`](crate::OutputFolder).
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs::{self, File, TryLockError};
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
+use std::time::Duration;
+
+/// Shared by whoever creates a temporary file or moves one; exclusive for the removal of all.
+static GATE: RwLock<()> = RwLock::new(());
+
+/// The temporary files of this process.
+static REGISTERED: Mutex<BTreeMap<PathBuf, Kind>> = Mutex::new(BTreeMap::new());
+
+/// Attempts at a name that nobody has. More than one is needed only by bad luck.
+const ATTEMPTS: u32 = 100;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    File,
+    Folder,
+}
+
+fn registered() -> MutexGuard<'static, BTreeMap<PathBuf, Kind>> {
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner) // a map of paths is never half changed
+}
+
+/// Runs a step that [`remove_temporaries`] must not fall into, such as several renames: it waits for the end of this one. A step that would
+/// begin afterwards waits until its guard is dropped. Steps may be nested, but only on one thread: a step must not wait for another thread
+/// that has steps.
+pub fn uninterrupted<R>(step: impl FnOnce() -> R) -> R {
+    struct Leave<'a>(&'a Cell<bool>);
+    impl Drop for Leave<'_> {
+        fn drop(&mut self) {
+            self.0.set(false);
+        }
+    }
+    thread_local! {
+        static INSIDE: Cell<bool> = const { Cell::new(false) };
+    }
+    INSIDE.with(|inside| {
+        if inside.get() {
+            return step();
+        }
+        let _shared = GATE.read().unwrap_or_else(PoisonError::into_inner); // it guards no data
+        inside.set(true);
+        let _leave = Leave(inside);
+        step()
+    })
+}
+
+/// As long as this lives, no temporary file is made and nothing is moved into place: whoever tries waits.
+#[derive(Debug)]
+#[must_use = "dropped, outputs can be made again"]
+pub struct Ended {
+    _exclusive: RwLockWriteGuard<'static, ()>,
+}
+
+/// Removes all temporary files of this process: for a program that a signal tells to end, in which nothing is dropped any more. It waits for
+/// a commit that is under way. Keep what it returns until the process is gone.
+///
+/// Outputs that are under way cannot be finished afterwards.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use container_core::{Output, OutputOptions, remove_temporaries};
+/// # let directory = tempfile::tempdir()?;
+/// let output = Output::create(directory.path().join("numbers.txt"), OutputOptions::default())?;
+/// assert_eq!(std::fs::read_dir(&directory)?.count(), 1);
+/// let ended = remove_temporaries();
+/// assert_eq!(std::fs::read_dir(&directory)?.count(), 0);
+/// drop(ended); // a program that goes on after all
+/// assert!(output.finish().is_err());
+/// # Ok(())
+/// # }
+/// ```
+pub fn remove_temporaries() -> Ended {
+    let exclusive = GATE.write().unwrap_or_else(PoisonError::into_inner); // it guards no data
+    let all = std::mem::take(&mut *registered());
+    for (path, kind) in all {
+        // Nobody can be told of one that stays; the next process removes it.
+        let _ = remove(&path, kind);
+    }
+    Ended { _exclusive: exclusive }
+}
+
+fn remove(path: &Path, kind: Kind) -> io::Result<()> {
+    // Other threads may still be writing into a folder: each can put something into it that was not there a moment ago.
+    for _ in 0..ATTEMPTS {
+        let removed = match kind {
+            Kind::File => fs::remove_file(path),
+            Kind::Folder => fs::remove_dir_all(path),
+        };
+        match removed {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            removed => return removed,
+        }
+    }
+    Err(io::ErrorKind::DirectoryNotEmpty.into())
+}
+
+/// A file or a folder under a temporary name, locked. Dropped, it is gone.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    path: PathBuf,
+    kind: Kind,
+    /// Open, with the lock. A folder on a system that does not open folders has none.
+    handle: Option<File>,
+    /// It is not this value's to remove any more.
+    released: bool,
+}
+
+impl Temporary {
+    /// A new file, open to write and to read. `mode` is what a plain creation would be given, on systems with modes.
+    pub(crate) fn file(folder: &Path, mode: u32) -> io::Result<(Self, File)> {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+        #[cfg(not(unix))]
+        let _ = mode;
+        let mut temporary = Self::new(folder, Kind::File, |path| options.open(path).map(Some))?;
+        let file = temporary.handle.take().ok_or(io::ErrorKind::NotFound)?; // it was opened just now
+        Ok((temporary, file))
+    }
+
+    /// A new folder, for this user alone.
+    pub(crate) fn folder(folder: &Path) -> io::Result<Self> {
+        Self::new(folder, Kind::Folder, |path| {
+            let mut builder = fs::DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(path)?;
+            if cfg!(unix) {
+                let handle = File::open(path).inspect_err(|_| {
+                    let _ = fs::remove_dir(path); // the first error says more
+                });
+                return handle.map(Some);
+            }
+            Ok(None)
+        })
+    }
+
+    fn new(folder: &Path, kind: Kind, create: impl Fn(&Path) -> io::Result<Option<File>>) -> io::Result<Self> {
+        remove_stale_temporaries(folder);
+        let mut can_lock = cfg!(unix);
+        for _ in 0..ATTEMPTS {
+            let path = folder.join(new_name(can_lock));
+            let created = uninterrupted(|| {
+                let handle = create(&path)?;
+                registered().insert(path.clone(), kind);
+                Ok(handle)
+            });
+            let handle = match created {
+                Err(cause) if io::Error::kind(&cause) == io::ErrorKind::AlreadyExists => continue,
+                created => created?,
+            };
+            let temporary = Self { path, kind, handle, released: false };
+            if !can_lock {
+                return Ok(temporary);
+            }
+            match temporary.handle.as_ref().map(File::try_lock) {
+                // Another process may have taken it for abandoned before it was locked.
+                Some(Ok(())) if fs::symlink_metadata(&temporary.path).is_ok() => return Ok(temporary),
+                Some(Ok(()) | Err(TryLockError::WouldBlock)) => {}
+                // A file system without locks.
+                Some(Err(TryLockError::Error(_))) | None => can_lock = false,
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "every temporary name is taken"))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// It has been renamed, or has to stay: nobody removes it. For a step that is [`uninterrupted`].
+    pub(crate) fn release(&mut self) {
+        self.released = true;
+        registered().remove(&self.path);
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if self.released {
+            return;
+        }
+        // One that cannot be removed now (too many files are open) stays registered for the end of the process.
+        if remove(&self.path, self.kind).is_ok() {
+            registered().remove(&self.path);
+        }
+    }
+}
+
+/// A folder with a temporary name, for files on their way to their places beside it. Dropped, it is gone with all that is in it, and so it is
+/// when [`remove_temporaries`] is called.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// let target = directory.path().join("numbers.txt");
+/// let folder = container_core::TemporaryFolder::beside(&target)?;
+/// std::fs::write(folder.path().join("numbers.txt"), "1 2 3\n")?;
+/// container_core::uninterrupted(|| std::fs::rename(folder.path().join("numbers.txt"), &target))?;
+/// drop(folder);
+/// assert_eq!(std::fs::read_dir(&directory)?.count(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct TemporaryFolder(pub(crate) Temporary);
+
+impl TemporaryFolder {
+    /// Makes a folder where a file or folder stands or will stand, and so on the same file system.
+    ///
+    /// # Errors
+    /// That of the system.
+    pub fn beside(path: &Path) -> io::Result<Self> {
+        Temporary::folder(crate::output::directory(path)).map(Self)
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+/// A temporary file that something else made, for as long as this lives: [`remove_temporaries`] removes it.
+#[derive(Debug)]
+#[must_use = "it is known only as long as this lives"]
+pub struct Unfinished(PathBuf);
+
+impl Unfinished {
+    /// The file at this path.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        registered().insert(path.clone(), Kind::File);
+        Self(path)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        registered().remove(&self.0);
+    }
+}
+
+fn new_name(can_lock: bool) -> String {
+    // Every state has keys of its own, which the system's random numbers begin.
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    match can_lock {
+        true => format!(".wharf-{:08x}-{random:016x}.tmp", host()),
+        false => format!(".wharf-{random:016x}.tmp"),
+    }
+}
+
+/// The machine that made a temporary file of this name. Nothing for a name that is not exactly of the pattern.
+fn host_in(name: &OsStr) -> Option<u32> {
+    let (host, random) = name.to_str()?.strip_prefix(".wharf-")?.strip_suffix(".tmp")?.split_once('-')?;
+    let is_hex =
+        |text: &str, len| text.len() == len && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if !is_hex(host, 8) || !is_hex(random, 16) {
+        return None;
+    }
+    u32::from_str_radix(host, 16).ok()
+}
+
+/// This machine: a hash (FNV-1a) of its name.
+fn host() -> u32 {
+    static HOST: OnceLock<u32> = OnceLock::new();
+    *HOST.get_or_init(|| {
+        let name = fs::read("/proc/sys/kernel/hostname").or_else(|_| fs::read("/etc/hostname")).unwrap_or_default();
+        name.trim_ascii().iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+    })
+}
+
+/// Removes what processes that are dead have left in a folder: temporary files and folders that nobody has locked, as the names say that
+/// [`Output`](crate::Output) gives. A folder that a replacement was broken off in is put back first: see
+/// [`OutputFolder`](crate::OutputFolder).
+///
+/// Every output does it by itself, once in a process for each folder. Of a folder with very many files only the first 10,000 are looked at.
+pub fn remove_stale_temporaries(folder: &Path) {
+    /// Folders that are remembered. One that is forgotten is looked at again.
+    const FOLDERS: usize = 1_000;
+    static CLEAN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if !cfg!(unix) {
+        return;
+    }
+    {
+        let mut clean = CLEAN.lock().unwrap_or_else(PoisonError::into_inner); // a set of paths is never half changed
+        if clean.contains(folder) {
+            return;
+        }
+        if clean.len() >= FOLDERS {
+            clean.clear();
+        }
+        clean.insert(folder.to_owned());
+    }
+    #[cfg(unix)]
+    stale::remove_in(folder);
+}
+
+#[cfg(unix)]
+pub(crate) mod stale {
+    use std::fs::{self, File};
+    use std::io;
+    use std::path::Path;
+
+    use rustix::fs::{Mode, OFlags};
+    use rustix::io::Errno;
+
+    use super::Kind;
+
+    /// More entries of a folder than anybody waits for.
+    const ENTRIES: usize = 10_000;
+
+    pub(crate) fn remove_in(folder: &Path) {
+        for entry in fs::read_dir(folder).into_iter().flatten().take(ENTRIES).flatten() {
+            if let Some(host) = super::host_in(&entry.file_name()) {
+                // One that cannot be removed stays.
+                let _ = remove(folder, &entry.path(), host);
+            }
+        }
+    }
+
+    /// Removes a temporary file or folder if its owner is dead.
+    fn remove(folder: &Path, path: &Path, host: u32) -> io::Result<()> {
+        let file = open(path)?;
+        if file.try_lock().is_err() || (host != super::host() && !is_local(&file)) {
+            return Ok(());
+        }
+        let metadata = file.metadata()?;
+        if metadata.is_file() {
+            return super::remove(path, Kind::File);
+        }
+        if metadata.is_dir() && crate::output_folder::put_back(path, folder) {
+            // What has replaced a folder must be on the disk before that folder is removed.
+            crate::output::sync_directory(folder);
+            return super::remove(path, Kind::Folder);
+        }
+        Ok(())
+    }
+
+    /// Opens a file as a lock needs it (some network file systems lock only what may be written), or a folder. A link is not followed.
+    fn open(path: &Path) -> io::Result<File> {
+        let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let opened = match rustix::fs::open(path, flags | OFlags::RDWR, Mode::empty()) {
+            Err(Errno::ISDIR) => rustix::fs::open(path, flags | OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()),
+            opened => opened,
+        };
+        Ok(File::from(opened?))
+    }
+
+    /// Is it on a file system of this machine alone, whatever the machine's name is today or in this container?
+    #[cfg(target_os = "linux")]
+    pub(super) fn is_local(file: &File) -> bool {
+        // ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, bcachefs
+        const LOCAL: [u64; 8] =
+            [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e];
+        let kind = rustix::fs::fstatfs(file).ok().and_then(|found| u64::try_from(found.f_type).ok());
+        kind.is_some_and(|kind| LOCAL.contains(&kind))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn is_local(_file: &File) -> bool {
+        false
+    }
+}
+
+/// Renames a file or folder, and replaces nothing.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Err(cause) if is_missing(cause) => {}
+            renamed => return Ok(renamed?),
+        }
+    }
+    // A second name is not given to a folder, nor on every file system.
+    match fs::hard_link(from, to) {
+        Ok(()) => {
+            let _ = fs::remove_file(from); // the next process removes it
+            return Ok(());
+        }
+        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Err(cause),
+        Err(_) => {}
+    }
+    if fs::symlink_metadata(to).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(from, to)
+}
+
+/// Does this system or file system not have this way to rename?
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+pub(crate) fn is_missing(cause: rustix::io::Errno) -> bool {
+    use rustix::io::Errno;
+    cause == Errno::INVAL || cause == Errno::NOSYS || cause == Errno::NOTSUP || cause == Errno::OPNOTSUPP
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::process::Command;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+    use crate::{Output, OutputFolder, OutputOptions, Overwrite, Sync};
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn only_what_a_dead_process_left_is_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        let living = Output::create(at("living"), OutputOptions::default()).unwrap();
+        let living_folder = TemporaryFolder::beside(&at("living")).unwrap();
+        fs::create_dir(living_folder.path().join("more")).unwrap();
+        let dead = format!(".wharf-{:08x}-0123456789abcdef.tmp", host());
+        let dead_folder = format!(".wharf-{:08x}-f123456789abcdef.tmp", host());
+        fs::write(at(&dead), "half").unwrap();
+        fs::create_dir_all(at(&dead_folder).join("new/x/y")).unwrap();
+        // They look alike.
+        let alike = [
+            ".wharf-0123456789abcdef.tmp",
+            ".wharf-notes.tmp",
+            ".wharf-0123abcd-0123456789abcdef.tmp.bak",
+            ".wharf-0123abcd-0123456789ABCDEF.tmp",
+            ".wharf-0123abcd-0123456789abcde.tmp",
+            ".wharf-+123abcd-0123456789abcdef.tmp",
+            "x.wharf-0123abcd-0123456789abcdef.tmp",
+        ];
+        alike.iter().for_each(|name| fs::write(at(name), "of somebody").unwrap());
+        fs::write(at("file"), "of somebody").unwrap();
+        let link = ".wharf-0123abcd-aaaaaaaaaaaaaaaa.tmp";
+        symlink("file", at(link)).unwrap();
+        stale::remove_in(place.path());
+        let mut expected: Vec<_> = alike.iter().map(ToString::to_string).collect();
+        expected.extend(["file".to_owned(), link.to_owned()]);
+        for living in [living.temporary_path(), living_folder.path()] {
+            expected.push(living.file_name().unwrap().to_str().unwrap().to_owned());
+        }
+        expected.sort();
+        assert_eq!(names(place.path()), expected);
+        living.finish().unwrap();
+        drop(living_folder);
+        assert_eq!(names(place.path()).len(), expected.len() - 1);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn of_another_machine_only_what_is_on_our_disk_is_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let name = place.path().join(format!(".wharf-{:08x}-0123456789abcdef.tmp", !host()));
+        fs::write(&name, "half").unwrap();
+        stale::remove_in(place.path());
+        assert!(!name.exists(), "a container has another name, and the same disk");
+        // Where other machines write, too, only what this one made is removed. /proc is not a disk.
+        assert!(!stale::is_local(&File::open("/proc/self/status").unwrap()));
+    }
+
+    #[test]
+    fn an_output_removes_what_dead_ones_left() {
+        let place = tempfile::tempdir().unwrap();
+        let dead = place.path().join(".wharf-00000000-0123456789abcdef.tmp");
+        fs::write(&dead, "half").unwrap();
+        Output::create(place.path().join("a"), OutputOptions::default()).unwrap().finish().unwrap();
+        assert_eq!(names(place.path()), ["a"]);
+    }
+
+    /// Replaces `old` by `new` up to a point at which the process is killed.
+    fn killed_between(step: u32, place: &Path) {
+        let temporary = place.join(".wharf-00000000-0123456789abcdef.tmp");
+        let (old, new) = (temporary.join("old"), temporary.join("new"));
+        for (path, text) in [(place.join("a"), "old"), (new.join("a"), "new")] {
+            fs::create_dir_all(&path).unwrap();
+            fs::write(path.join("text"), text).unwrap();
+        }
+        let steps: [&dyn Fn() -> io::Result<()>; 3] =
+            [&|| fs::create_dir(&old), &|| fs::rename(place.join("a"), old.join("a")), &|| {
+                fs::rename(new.join("a"), place.join("a"))
+            }];
+        steps.iter().take(step as usize).for_each(|step| step().unwrap());
+    }
+
+    #[test]
+    fn a_replacement_that_was_broken_off_is_put_right() {
+        for (step, text) in [(0, "old"), (1, "old"), (2, "old"), (3, "new")] {
+            let place = tempfile::tempdir().unwrap();
+            killed_between(step, place.path());
+            stale::remove_in(place.path());
+            assert_eq!(fs::read_to_string(place.path().join("a/text")).unwrap(), text, "{step}");
+            assert_eq!(names(place.path()), ["a"], "{step}");
+        }
+        // Somebody else has taken the place: nothing is lost.
+        let place = tempfile::tempdir().unwrap();
+        killed_between(2, place.path());
+        fs::write(place.path().join("a"), "another").unwrap();
+        stale::remove_in(place.path());
+        assert_eq!(names(place.path()).len(), 2);
+        assert_eq!(fs::read_to_string(place.path().join("a")).unwrap(), "another");
+        // What was in place and was removed since does not come back.
+        let place = tempfile::tempdir().unwrap();
+        killed_between(3, place.path());
+        fs::remove_dir_all(place.path().join("a")).unwrap();
+        stale::remove_in(place.path());
+        assert!(names(place.path()).is_empty());
+    }
+
+    const ALONE: &str = "CONTAINER_CORE_ALONE";
+
+    /// Runs a test of this module in a process of its own: the end of a process is that of all its outputs.
+    fn alone(name: &str) {
+        let ran = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &format!("temporary::tests::{name}"), "--nocapture"])
+            .env(ALONE, "1")
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        assert!(String::from_utf8_lossy(&ran.stdout).contains("1 passed"), "it ran");
+    }
+
+    fn is_alone() -> bool {
+        std::env::var_os(ALONE).is_some()
+    }
+
+    #[test]
+    fn nothing_begins_after_the_end() {
+        if !is_alone() {
+            return alone("nothing_begins_after_the_end");
+        }
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        let begun = Output::create(at("begun"), OutputOptions::default()).unwrap();
+        let folder = OutputFolder::create(&at("folder")).unwrap();
+        let went_on = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let ended = remove_temporaries();
+            assert_eq!(names(place.path()), <[&str; 0]>::default());
+            scope.spawn(|| {
+                let made = Output::create(at("late"), OutputOptions::default()).unwrap();
+                went_on.store(true, Ordering::SeqCst);
+                made.finish().unwrap();
+            });
+            scope.spawn(|| {
+                assert!(begun.finish().is_err());
+                assert!(folder.commit(Overwrite::Refuse, Sync::Never).is_err());
+                assert!(went_on.load(Ordering::SeqCst) || names(place.path()).len() < 2);
+            });
+            thread::sleep(Duration::from_millis(30));
+            assert!(!went_on.load(Ordering::SeqCst));
+            assert_eq!(names(place.path()), <[&str; 0]>::default());
+            drop(ended);
+        });
+        assert_eq!(names(place.path()), ["late"]);
+    }
+
+    #[test]
+    fn the_end_waits_for_a_step() {
+        if !is_alone() {
+            return alone("the_end_waits_for_a_step");
+        }
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("a");
+        let stepped = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let (told, hear) = std::sync::mpsc::channel();
+            let (stepped, target) = (&stepped, &target);
+            scope.spawn(move || {
+                uninterrupted(|| {
+                    told.send(()).unwrap();
+                    thread::sleep(Duration::from_millis(30));
+                    // Steps in a step do not wait for the end, which waits for this one.
+                    Output::create(target, OutputOptions::default()).unwrap().finish().unwrap();
+                    stepped.store(true, Ordering::SeqCst);
+                });
+            });
+            hear.recv().unwrap();
+            drop(remove_temporaries());
+            assert!(stepped.load(Ordering::SeqCst));
+        });
+        assert_eq!(names(place.path()), ["a"]);
+    }
+
+    #[test]
+    fn a_folder_that_others_write_into_is_removed() {
+        if !is_alone() {
+            return alone("a_folder_that_others_write_into_is_removed");
+        }
+        let place = tempfile::tempdir().unwrap();
+        for _ in 0..20 {
+            let folder = OutputFolder::create(&place.path().join("a")).unwrap();
+            let (go, path) = (&AtomicBool::new(true), folder.path());
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    for number in 0.. {
+                        let made = uninterrupted(|| File::create(path.join(number.to_string())));
+                        if made.is_err() || !go.load(Ordering::SeqCst) {
+                            break;
+                        }
+                    }
+                });
+                thread::sleep(Duration::from_millis(2));
+                let ended = remove_temporaries();
+                let left = names(place.path());
+                go.store(false, Ordering::SeqCst);
+                drop(ended);
+                assert_eq!(left, <[&str; 0]>::default());
+            });
+        }
+    }
+}
