@@ -114,7 +114,10 @@ fn remove(path: &Path, kind: Kind) -> io::Result<()> {
     for _ in 0..ATTEMPTS {
         let removed = match kind {
             Kind::File => fs::remove_file(path),
-            Kind::Folder => fs::remove_dir_all(path),
+            Kind::Folder => fs::remove_dir_all(path).or_else(|cause| match is_out_of_files(&cause) {
+                true => remove_frugally(path),
+                false => Err(cause),
+            }),
         };
         match removed {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -125,6 +128,30 @@ fn remove(path: &Path, kind: Kind) -> io::Result<()> {
         }
     }
     Err(io::ErrorKind::DirectoryNotEmpty.into())
+}
+
+/// The same with one open file at a time, and not one for each level of folders. Others must not be able to put links into them meanwhile.
+fn remove_frugally(folder: &Path) -> io::Result<()> {
+    let mut members = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        members.push((entry.path(), entry.file_type()?.is_dir()));
+    }
+    for (path, is_folder) in members {
+        if is_folder { remove_frugally(&path) } else { fs::remove_file(&path) }?;
+    }
+    fs::remove_dir(folder)
+}
+
+#[cfg(unix)]
+fn is_out_of_files(cause: &io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(Errno::from_io_error(cause), Some(Errno::MFILE | Errno::NFILE))
+}
+
+#[cfg(not(unix))]
+fn is_out_of_files(_cause: &io::Error) -> bool {
+    false
 }
 
 /// A file or a folder under a temporary name, locked. Dropped, it is gone.
