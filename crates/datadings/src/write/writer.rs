@@ -172,6 +172,36 @@ impl Writer {
         }
     }
 
+    /// Appends a sample that is larger than what should be in memory: `write` gives its `len` bytes, a msgpack message, in pieces. The key must be the
+    /// one in it. Neither is checked.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) when a sample has the key already; [`Limit`](container_core::ErrorKind::Limit) when it is too
+    /// long. Then nothing was written and the writer goes on. It does not after an error of `write`, or when that gives more or fewer bytes.
+    pub fn append_stream(
+        &mut self,
+        key: &str,
+        len: u64,
+        write: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
+        let limits = self.options.limits;
+        let checked = limits.check_block("the length of a key", key.len() as u64);
+        let checked = checked.and_then(|()| limits.check_block("the length of a sample", len));
+        checked.map_err(|error| self.refused(error).in_key(key.to_owned()))?;
+        self.put_with(key, |data| {
+            let end = data.position().saturating_add(len);
+            write(&mut |bytes| data.put(bytes))?;
+            match data.position() {
+                position if position == end => Ok(()),
+                position => {
+                    let found = len.saturating_add(position).saturating_sub(end);
+                    let detail = format!("the sample has {found} bytes where {len} were declared");
+                    Err(Error::usage(detail).in_format(FORMAT_NAME).in_key(key.to_owned()))
+                }
+            }
+        })
+    }
+
     /// The sample that has this key already.
     pub(crate) fn row_of(&self, key: &str) -> Result<Option<u32>> {
         let keys = &self.keys;
@@ -194,6 +224,10 @@ impl Writer {
     }
 
     fn put(&mut self, key: &str, message: &[u8]) -> Result<()> {
+        self.put_with(key, |data| data.put(message))
+    }
+
+    fn put_with(&mut self, key: &str, write: impl FnOnce(&mut DataFile) -> Result<()>) -> Result<()> {
         if self.poisoned {
             return Err(Error::usage("the writer is used after a write that failed").in_format(FORMAT_NAME));
         }
@@ -207,7 +241,7 @@ impl Writer {
             return Err(duplicate(key, first, row));
         }
         self.poisoned = true;
-        self.data.put(message)?;
+        write(&mut self.data)?;
         self.offsets.put(&self.data.position().to_be_bytes())?;
         self.keys.push(key)?;
         self.poisoned = false;

@@ -210,19 +210,15 @@ fn an_output_among_the_files_is_no_input() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_followed_and_what_is_no_file_is_told() {
+fn links_are_files_and_what_is_neither_file_nor_folder_is_left_out() {
     use std::os::unix::fs::symlink;
-    let place = Place::new().with("in/a/1", "x").with("other/2", "y");
-    symlink("../../other", place.path("in/a/folder")).unwrap();
+    let place = Place::new().with("in/a/1", "x");
     symlink("1", place.path("in/a/file")).unwrap();
-    symlink("..", place.path("in/a/loop")).unwrap();
-    place.inside(&["convert", "in", "x.msgpack", "--field", "x", "--text-labels"]).ok();
+    let _socket = std::os::unix::net::UnixListener::bind(place.path("in/a/socket")).unwrap();
+    let ran = place.inside(&["convert", "in", "x.msgpack", "--field", "x", "--text-labels"]);
+    assert_eq!((ran.code(), ran.err()), (3, "warning: in/a/socket: neither a file nor a folder: left out\n"));
     let keys: Vec<_> = place.lines("x.msgpack").iter().map(|line| line.split('"').nth(3).unwrap().to_owned()).collect();
-    assert_eq!(keys, ["a/1", "a/file", "a/folder/2"]);
-    symlink("nowhere", place.path("in/a/dangling")).unwrap();
-    let ran = place.inside(&["convert", "in", "y.msgpack"]);
-    assert_eq!((ran.code(), ran.err()), (3, "warning: in/a/dangling: link that leads nowhere left out\n"));
-    assert_eq!(Reader::open(place.path("y.msgpack")).unwrap().len(), 3);
+    assert_eq!(keys, ["a/1", "a/file"]);
 }
 
 #[cfg(target_os = "linux")]

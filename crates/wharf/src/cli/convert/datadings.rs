@@ -6,7 +6,7 @@ use std::sync::Arc;
 use container_core::{Error, ErrorKind, OpenOptions, OutputOptions, Overwrite, Progress, Result, Unit};
 use datadings::{Reader, Writer, WriterOptions, Written};
 use serde_json::{Map, Value};
-use wharf::convert::import::{FileOptions, FileTable, Keys, SampleOptions, copy_samples, write_rows};
+use wharf::convert::import::{FileOptions, FileTable, Keys, LinkOutside, SampleOptions, copy_samples, write_rows};
 
 use super::super::Outcome;
 use super::super::bar::Bar;
@@ -75,6 +75,10 @@ struct Files {
     /// Not those whose path matches; may be given several times
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
+
+    /// Import what links, and the paths of --list, lead to outside of the folder, too: otherwise that is an error
+    #[arg(long)]
+    follow: bool,
 
     /// Samples are {key, NAME, label}, NAME being the content: image, say. Without: {key, label, path, _additional_info, _label, data}, as
     /// Python's DirectoryReader has them
@@ -156,6 +160,7 @@ impl Files {
             ("--list", self.list.is_some()),
             ("--include", !self.include.is_empty()),
             ("--exclude", !self.exclude.is_empty()),
+            ("--follow", self.follow),
             ("--field", self.field.is_some()),
             ("--text-labels", self.text_labels),
             ("--label-names", self.label_names.is_some()),
@@ -174,6 +179,7 @@ impl Files {
         options.separator = self.separator.clone().unwrap_or_default();
         options.include.clone_from(&self.include);
         options.exclude.clone_from(&self.exclude);
+        options.follow = self.follow;
         options.field.clone_from(&self.field);
         options.text_labels = self.text_labels;
         options.labels = self.label_names.as_deref().map(text_file).transpose()?;
@@ -395,6 +401,17 @@ fn datasets(
     check_rows(arguments, before)
 }
 
+/// An error, with the option that helps.
+fn how_to_follow(error: Error) -> Error {
+    match LinkOutside::behind(&error) {
+        Some(LinkOutside { link, target, .. }) => {
+            let detail = format!("it leads out of the folder, to {}; --follow imports it all the same", target.display());
+            Error::new(error.kind(), detail).in_file(link.display().to_string())
+        }
+        None => error,
+    }
+}
+
 fn files(
     arguments: &Arguments,
     kind: Kind,
@@ -406,7 +423,7 @@ fn files(
     let mut table = FileTable::new(arguments.datadings.files.options()?);
     for input in opened {
         match (kind, input.input.path()) {
-            (Kind::Folder, Some(path)) => table.push_folder(path)?,
+            (Kind::Folder, Some(path)) => table.push_folder(path).map_err(how_to_follow)?,
             _ => table.push_archive(input.name.clone(), input.source()?)?,
         }
     }

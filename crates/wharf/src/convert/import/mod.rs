@@ -124,7 +124,7 @@ use chunk::{Chunk, Input};
 #[cfg(feature = "ds")]
 pub use ds::{DsImported, DsOptions};
 #[cfg(feature = "datadings")]
-pub use files::{FileOptions, FileTable};
+pub use files::{FileOptions, FileTable, LinkOutside};
 #[cfg(feature = "idv")]
 pub use inferred::{Inferred, InferredColumn};
 #[cfg(feature = "datadings")]

@@ -3,9 +3,12 @@
 
 use std::io::{self, Read};
 
-use container_core::{Error, ErrorKind, Limits, Result, Source};
+use container_core::{Error, Limits, Result, Source};
 use flate2::read::DeflateDecoder;
-use rawzip::{CompressionMethod, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
+use rawzip::{CompressionMethod, Crc32, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
+
+use super::content::piece;
+use super::directory::{Directory, Member};
 
 /// A source, for rawzip.
 #[derive(Debug)]
@@ -42,14 +45,8 @@ pub(super) struct Entry {
 }
 
 impl Archive {
-    /// Opens an archive and shows the files of its directory, in its order, to `visit`: their names and what they are. `other` is told
-    /// of links.
-    pub(super) fn open(
-        name: String,
-        source: &Source,
-        mut visit: impl FnMut(&str, Entry) -> Result<()>,
-        mut other: impl FnMut(&str),
-    ) -> Result<Self> {
+    /// Opens an archive, and reads its directory.
+    pub(super) fn open(name: String, source: &Source) -> Result<(Self, Directory)> {
         let named = |error: Error| error.in_format("zip").in_file(name.clone());
         let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
         let found = ZipLocator::new().locate_in_reader(Positional(source.clone()), &mut buffer, source.len());
@@ -57,6 +54,7 @@ impl Archive {
         let mut buffer = vec![0; rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
         let mut entries = zip.entries(&mut buffer);
         let mut count = 0;
+        let mut members = Vec::new();
         // Where files lie: no two of an honest archive share bytes.
         let mut extents = Vec::new();
         loop {
@@ -65,19 +63,20 @@ impl Archive {
             let Some(record) = next.map_err(named)? else { break };
             count += 1;
             let shown = || String::from_utf8_lossy(record.file_path().as_bytes()).into_owned();
-            if record.is_dir() {
-                continue;
-            }
             let path = std::str::from_utf8(record.file_path().as_bytes()).map_err(|_| {
                 named(Error::unsupported("the name of an entry is not UTF-8, which keys are").in_key(shown()))
             })?;
-            if record.mode().is_symlink() {
-                other(path);
-                continue;
+            if path.starts_with(['/', '\\']) || path.split(['/', '\\']).any(|name| name == "..") {
+                return Err(named(Error::invalid("the name of an entry leads out of the archive").in_key(shown())));
             }
             let entry = Entry::new(&record);
+            if record.is_dir() {
+                members.push((path.to_owned(), Member::Folder));
+                continue;
+            }
             extents.push((record.local_header_offset(), entry.packed, entry.offset));
-            visit(path, entry).map_err(named)?;
+            let member = if record.mode().is_symlink() { Member::Link(entry) } else { Member::File(entry) };
+            members.push((path.to_owned(), member));
         }
         let declared = zip.entries_hint();
         if count != declared {
@@ -91,7 +90,7 @@ impl Archive {
         });
         match overlap {
             Some(at) => Err(named(Error::invalid("two entries of the archive share bytes").at(at))),
-            None => Ok(Self { name, source: source.clone(), zip }),
+            None => Ok((Self { name, source: source.clone(), zip }, Directory::new(members))),
         }
     }
 
@@ -100,13 +99,17 @@ impl Archive {
         &self.name
     }
 
-    /// The content of a file: no more than declared, no more than the limits allow, and its CRC-32 is right.
-    pub(super) fn content(&self, path: &str, entry: &Entry, limits: &Limits) -> Result<Vec<u8>> {
-        let content = self.content_of(entry, limits);
-        content.map_err(|error| error.in_format("zip").in_file(self.name.clone()).in_key(path.to_owned()))
+    /// The content of a file, in pieces: no more than declared, no more than the limits allow, and its CRC-32 is right.
+    pub(super) fn content<'a>(&'a self, path: &'a str, entry: &'a Entry, limits: &Limits) -> Result<Content<'a>> {
+        let content = self.content_of(path, entry, limits);
+        content.map_err(|error| self.named(error, path))
     }
 
-    fn content_of(&self, entry: &Entry, limits: &Limits) -> Result<Vec<u8>> {
+    fn named(&self, error: Error, path: &str) -> Error {
+        error.in_format("zip").in_file(self.name.clone()).in_key(path.to_owned())
+    }
+
+    fn content_of<'a>(&'a self, path: &'a str, entry: &'a Entry, limits: &Limits) -> Result<Content<'a>> {
         let at = |error: Error| error.at(entry.offset);
         if entry.encrypted {
             return Err(at(Error::unsupported("the entry is encrypted")));
@@ -116,37 +119,90 @@ impl Archive {
             return Err(at(Error::unsupported(detail)));
         }
         limits.check_block("the entry's size", entry.size).map_err(at)?;
-        limits.check_block("the entry's compressed size", entry.packed).map_err(at)?;
         let found = self.zip.get_entry(entry.way).map_err(|error| at(told(error, "the entry's own header")))?;
         let (start, _) = found.compressed_data_range();
-        let packed =
-            self.source.read(start..start.saturating_add(entry.packed)).map_err(|error| match error.kind() {
-                ErrorKind::Truncated { needed, available } => {
-                    Error::truncated("the entry's data", needed, available).at(start)
-                }
-                _ => error,
-            })?;
-        let mut content = Vec::new();
-        if entry.method == CompressionMethod::STORE {
-            content.extend_from_slice(&packed);
+        let available = self.source.len().saturating_sub(start);
+        if available < entry.packed {
+            return Err(Error::truncated("the entry's data", entry.packed, available).at(start));
+        }
+        let packed = Packed { source: &self.source, at: start, end: start.saturating_add(entry.packed) };
+        let bytes: Box<dyn Read + 'a> = if entry.method == CompressionMethod::STORE {
+            Box::new(packed)
         } else {
-            // One byte more than declared tells that there is more.
-            let mut decoder = DeflateDecoder::new(&packed[..]).take(entry.size.saturating_add(1));
-            let read = decoder.read_to_end(&mut content);
-            read.map_err(|cause| Error::invalid("the entry's compressed data are damaged").caused_by(cause).at(start))?;
+            Box::new(DeflateDecoder::new_with_buf(packed, piece(entry.packed)))
+        };
+        Ok(Content { archive: self, path, entry, start, bytes, piece: piece(entry.size), read: 0, crc: Crc32::new() })
+    }
+}
+
+/// The content of a file in an archive.
+pub(super) struct Content<'a> {
+    archive: &'a Archive,
+    path: &'a str,
+    entry: &'a Entry,
+    start: u64,
+    bytes: Box<dyn Read + 'a>,
+    piece: Vec<u8>,
+    read: u64,
+    crc: Crc32,
+}
+
+impl Content<'_> {
+    /// How many bytes it has, as declared.
+    pub(super) fn len(&self) -> u64 {
+        self.entry.size
+    }
+
+    /// The next piece: none when all was read, and found to be what the directory declares.
+    pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
+        let len = self.read_next().map_err(|error| self.archive.named(error.at(self.start), self.path))?;
+        Ok(self.piece.get(..len).filter(|piece| !piece.is_empty()))
+    }
+
+    fn read_next(&mut self) -> Result<usize> {
+        let len = self.bytes.read(&mut self.piece).map_err(|cause| match cause.downcast::<Error>() {
+            Ok(error) => error,
+            Err(cause) => Error::invalid("the entry's compressed data are damaged").caused_by(cause),
+        })?;
+        let Entry { size, crc, .. } = *self.entry;
+        self.read += len as u64;
+        if self.read > size || (len == 0 && self.read < size) {
+            let more = if self.read > size { "more than " } else { "" };
+            let found = self.read.min(size);
+            return Err(Error::invalid(format!("the entry has {more}{found} bytes, the directory declares {size}")));
         }
-        if content.len() as u64 != entry.size {
-            let more = if content.len() as u64 > entry.size { "more than " } else { "" };
-            let found = (content.len() as u64).min(entry.size);
-            let detail = format!("the entry has {more}{found} bytes, the directory declares {}", entry.size);
-            return Err(Error::invalid(detail).at(start));
+        self.crc.update(self.piece.get(..len).unwrap_or_default());
+        if len == 0 && self.crc.checksum() != crc {
+            let detail = format!("the content's CRC-32 is {:08x}, the directory says {crc:08x}", self.crc.checksum());
+            return Err(Error::invalid(detail));
         }
-        let crc = rawzip::crc32(&content);
-        if crc != entry.crc {
-            let detail = format!("the content's CRC-32 is {crc:08x}, the directory says {:08x}", entry.crc);
-            return Err(Error::invalid(detail).at(start));
+        Ok(len)
+    }
+
+    /// All of it. For what is small: ask the entry for its size.
+    pub(super) fn all(mut self) -> Result<Vec<u8>> {
+        let mut all = Vec::new();
+        while let Some(piece) = self.next()? {
+            all.extend_from_slice(piece);
         }
-        Ok(content)
+        Ok(all)
+    }
+}
+
+/// The bytes of an entry as they are in the archive.
+struct Packed<'a> {
+    source: &'a Source,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Packed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let end = self.at.saturating_add(buffer.len() as u64).min(self.end);
+        let bytes = self.source.read(self.at..end).map_err(io::Error::other)?;
+        buffer.iter_mut().zip(bytes.iter()).for_each(|(to, from)| *to = *from);
+        self.at = end;
+        Ok(bytes.len())
     }
 }
 

@@ -1,105 +1,238 @@
 //! The files of a folder.
 
+use std::cmp::Ordering;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::error::Error as _;
+use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use container_core::{Error, Result};
 
 use super::glob::{Pattern, State};
 
-/// Folders may be nested so deep.
-const MOST_DEPTH: usize = 256;
-
-/// What is found in a folder.
+/// What is found in a folder. Paths are relative to it, with `/` between their components.
 pub(super) trait Found {
-    /// A file whose path matches, with `/` between its components, relative to the folder.
-    fn file(&mut self, path: &str) -> Result<()>;
-    /// Something whose path matches and that is no file and no folder.
-    fn other(&mut self, path: &str, why: &'static str);
+    /// A file whose path matches.
+    fn file(&mut self, path: &str);
+    /// Something whose path matches and that is neither a file nor a folder.
+    fn other(&mut self, path: &str);
+    /// A link to a folder with files that are found by another path.
+    fn again(&mut self, path: &str);
+    /// Is the file wanted?
+    fn is_included(&self, path: &str) -> bool;
+    /// Is nothing wanted of what has this path?
+    fn is_excluded(&self, path: &str) -> bool;
 }
 
-/// Shows the files below `root` whose path matches, names in the order of their bytes. Links are followed, but for one that leads back to a
-/// folder it lies in.
-pub(super) fn walk(root: &Path, pattern: &Pattern, found: &mut dyn Found) -> Result<()> {
-    let mut walk = Walk { root, pattern, found, above: Vec::new() };
-    walk.folder("", &pattern.start())
+/// Why a folder is not imported: a link in it leads out of it. It is the [source](std::error::Error::source) of the error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkOutside {
+    /// The link.
+    pub link: PathBuf,
+    /// Where it leads.
+    pub target: PathBuf,
+}
+
+impl LinkOutside {
+    /// The one behind an error.
+    #[must_use]
+    pub fn behind(error: &Error) -> Option<&Self> {
+        error.source()?.downcast_ref()
+    }
+}
+
+impl fmt::Display for LinkOutside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.target.display().fmt(f)
+    }
+}
+
+impl std::error::Error for LinkOutside {}
+
+/// Shows the files below `root` whose path matches, names in the order of their bytes.
+///
+/// A folder is walked once: by its own path, and only where that does not match by the first link to it. So links cannot multiply files, and
+/// cycles end. A link to a file is one more name of it. A link out of `root` is an error unless links are to be followed there, and one that
+/// leads nowhere is an error.
+pub(super) fn walk(root: &Path, pattern: &Pattern, follow: bool, found: &mut dyn Found) -> Result<()> {
+    let inside = if follow { None } else { Some(real(root)?) };
+    let mut walk = Walk {
+        root,
+        inside,
+        pattern,
+        folders: vec![(String::new(), pattern.start())],
+        links: VecDeque::new(),
+        walked: HashMap::new(),
+        files: Vec::new(),
+        again: Vec::new(),
+    };
+    loop {
+        while let Some((path, state)) = walk.folders.pop() {
+            walk.folder(&path, &state, found)?;
+        }
+        // Links come last: what they lead to has its own path, where that matches.
+        match walk.links.pop_front() {
+            Some(link) => walk.folders.push(link),
+            None => break,
+        }
+    }
+    walk.files.sort_unstable_by(|one, other| by_components(one, other));
+    walk.files.iter().for_each(|path| found.file(path));
+    for (link, walked) in &walk.again {
+        let start = walk.files.partition_point(|file| by_components(file, walked) == Ordering::Less);
+        let is_below = |file: &String| file.strip_prefix(walked).is_some_and(|rest| rest.starts_with('/'));
+        if walk.files.get(start).is_some_and(is_below) {
+            found.again(link);
+        }
+    }
+    Ok(())
+}
+
+fn by_components(one: &str, other: &str) -> Ordering {
+    one.split('/').cmp(other.split('/'))
+}
+
+/// Fails for a path that leads out of a folder, whose real path this is.
+pub(super) fn check_inside(root: &Path, path: &Path) -> Result<()> {
+    let target = path
+        .canonicalize()
+        .map_err(|cause| Error::io("cannot read the file", cause).in_file(path.display().to_string()))?;
+    check_target(root, path, target)
+}
+
+/// The real path of a folder.
+pub(super) fn real(folder: &Path) -> Result<PathBuf> {
+    folder.canonicalize().map_err(|cause| cannot_look(folder, cause))
+}
+
+#[cold]
+fn cannot_look(folder: &Path, cause: io::Error) -> Error {
+    Error::io("cannot look into the folder", cause).in_file(folder.display().to_string())
+}
+
+fn check_target(root: &Path, link: &Path, target: PathBuf) -> Result<()> {
+    if target.starts_with(root) {
+        return Ok(());
+    }
+    let error = Error::invalid("the path leads out of the folder").in_file(link.display().to_string());
+    Err(error.caused_by(LinkOutside { link: link.to_owned(), target }))
+}
+
+#[cfg(unix)]
+type Identity = (u64, u64);
+
+/// What tells folders from each other, by whatever path.
+#[cfg(unix)]
+fn identity(folder: &Path) -> io::Result<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(folder).map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+type Identity = PathBuf;
+
+#[cfg(not(unix))]
+fn identity(folder: &Path) -> io::Result<Identity> {
+    folder.canonicalize()
 }
 
 struct Walk<'a> {
     root: &'a Path,
+    /// The real path of the root, where links must not lead out of it.
+    inside: Option<PathBuf>,
     pattern: &'a Pattern,
-    found: &'a mut dyn Found,
-    /// The folders that the current one lies in, by their real paths.
-    above: Vec<PathBuf>,
+    /// Folders that are to be walked, the next one last.
+    folders: Vec<(String, State)>,
+    /// Links to folders.
+    links: VecDeque<(String, State)>,
+    /// Folders that were walked, by which path. The same folder may be another part of the pattern elsewhere.
+    walked: HashMap<(Identity, Vec<bool>), String>,
+    files: Vec<String>,
+    /// Folders that were found again, and the path by which they were walked.
+    again: Vec<(String, String)>,
 }
 
 impl Walk<'_> {
-    fn folder(&mut self, path: &str, state: &State) -> Result<()> {
+    fn folder(&mut self, path: &str, state: &State, found: &mut dyn Found) -> Result<()> {
         let folder = self.root.join(path);
-        let cannot = |cause| Error::io("cannot look into the folder", cause).in_file(folder.display().to_string());
-        let real = folder.canonicalize().map_err(cannot)?;
-        if self.above.contains(&real) {
-            return Ok(());
-        }
-        if self.above.len() == MOST_DEPTH {
-            let error = Error::limit("nesting of folders", MOST_DEPTH as u64 + 1, MOST_DEPTH as u64);
-            return Err(error.in_file(folder.display().to_string()));
-        }
-        self.above.push(real);
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&folder).map_err(cannot)? {
-            names.push(entry.map_err(cannot)?.file_name());
-        }
-        names.sort_unstable();
-        for name in names {
-            let Some(text) = name.to_str() else {
+        let cannot = |cause| cannot_look(&folder, cause);
+        match self.walked.entry((identity(&folder).map_err(cannot)?, state.ahead().to_vec())) {
+            Entry::Occupied(walked) => {
+                self.again.push((path.to_owned(), walked.get().clone()));
+                return Ok(());
+            }
+            Entry::Vacant(new) => new.insert(path.to_owned()),
+        };
+        let mut entries = fs::read_dir(&folder).map_err(cannot)?.collect::<io::Result<Vec<_>>>().map_err(cannot)?;
+        entries.sort_unstable_by_key(fs::DirEntry::file_name);
+        let first = self.folders.len();
+        for entry in entries {
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else {
                 // Only where it could have mattered.
                 if self.pattern.step(state, &name.to_string_lossy()).matters() {
                     let error = Error::unsupported("the name is not UTF-8, which keys are");
-                    return Err(error.in_file(folder.join(&name).display().to_string()));
+                    return Err(error.in_file(entry.path().display().to_string()));
                 }
                 continue;
             };
-            let next = self.pattern.step(state, text);
-            if next.matters() {
-                let path = if path.is_empty() { text.to_owned() } else { format!("{path}/{text}") };
-                self.entry(&path, &next)?;
+            let state = self.pattern.step(state, name);
+            if state.matters() {
+                let path = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
+                self.entry(&entry, path, state, found)?;
             }
         }
-        self.above.pop();
+        // The next one is the last.
+        if let Some(new) = self.folders.get_mut(first..) {
+            new.reverse();
+        }
         Ok(())
     }
 
-    fn entry(&mut self, path: &str, state: &State) -> Result<()> {
-        let full = self.root.join(path);
-        let whole = state.is_whole();
-        match fs::metadata(&full) {
-            Ok(metadata) if metadata.is_dir() => match state.goes_on() {
-                true => self.folder(path, state),
-                false => Ok(()),
-            },
-            Ok(metadata) if metadata.is_file() => {
-                if whole {
-                    self.found.file(path)
-                } else {
-                    Ok(())
-                }
+    fn entry(&mut self, entry: &fs::DirEntry, path: String, state: State, found: &mut dyn Found) -> Result<()> {
+        let cannot = |cause| Error::io("cannot look at it", cause).in_file(entry.path().display().to_string());
+        let mut kind = entry.file_type().map_err(cannot)?;
+        let is_link = kind.is_symlink();
+        if is_link {
+            if found.is_excluded(&path) {
+                return Ok(());
             }
-            Ok(_) => {
-                if whole {
-                    self.found.other(path, "what is no file left out");
+            kind = match fs::metadata(entry.path()) {
+                Ok(metadata) => metadata.file_type(),
+                Err(_) if !found.is_included(&path) => return Ok(()),
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                    let target = fs::read_link(entry.path()).map_err(cannot)?;
+                    let error = Error::invalid(format!("the link leads nowhere: {} does not exist", target.display()));
+                    return Err(error.in_file(entry.path().display().to_string()));
                 }
-                Ok(())
+                Err(cause) => return Err(cannot(cause)),
+            };
+            let is_wanted = if kind.is_dir() { state.goes_on() } else { state.is_whole() && found.is_included(&path) };
+            if !is_wanted {
+                return Ok(());
             }
-            // A link is there, what it leads to is not.
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound && full.is_symlink() => {
-                if whole {
-                    self.found.other(path, "link that leads nowhere left out");
-                }
-                Ok(())
+            let link = entry.path();
+            let target = link.canonicalize().map_err(cannot)?;
+            // To a folder that it lies in: a cycle, which adds nothing.
+            if kind.is_dir() && link.parent().is_some_and(|folder| real(folder).is_ok_and(|real| real.starts_with(&target))) {
+                return Ok(());
             }
-            Err(cause) => Err(Error::io("cannot look at it", cause).in_file(full.display().to_string())),
+            if let Some(inside) = &self.inside {
+                check_target(inside, &link, target)?;
+            }
         }
+        if kind.is_dir() {
+            if state.goes_on() {
+                if is_link { self.links.push_back((path, state)) } else { self.folders.push((path, state)) }
+            }
+        } else if state.is_whole() {
+            if kind.is_file() { self.files.push(path) } else { found.other(&path) }
+        }
+        Ok(())
     }
 }
 

@@ -105,13 +105,9 @@ impl Pattern {
         }
     }
 
-    /// Whether a path of a file matches, and its label.
-    pub(super) fn find<'p>(&self, path: &'p str) -> Option<Option<&'p str>> {
-        let mut state = self.start();
-        for name in path.split('/') {
-            state = self.step(&state, name);
-        }
-        state.is_whole().then(|| self.label_of(path))
+    /// Behind all components of a path.
+    pub(super) fn reach(&self, path: &str) -> State {
+        path.split('/').fold(self.start(), |state, name| self.step(&state, name))
     }
 
     /// The label of a path that matches.
@@ -138,7 +134,12 @@ impl State {
 
     /// A path that goes on may match.
     pub(super) fn goes_on(&self) -> bool {
-        self.0.iter().rev().skip(1).any(|&there| there)
+        self.ahead().contains(&true)
+    }
+
+    /// What decides whether paths that go on match: equal for two folders, the same paths match below both.
+    pub(super) fn ahead(&self) -> &[bool] {
+        self.0.split_last().map_or(&[], |(_, ahead)| ahead)
     }
 }
 
@@ -266,7 +267,7 @@ mod tests {
             parts in prop::collection::vec("a|b|\\*|\\.\\*|\\*\\*|a\\*|\\.a", 1..5),
             names in prop::collection::vec("a|b|ab|\\.a|\\.b", 1..6),
         ) {
-            let found = Pattern::new(&parts.join("/")).unwrap().find(&names.join("/")).is_some();
+            let found = Pattern::new(&parts.join("/")).unwrap().reach(&names.join("/")).is_whole();
             let parts: Vec<_> = parts.iter().map(String::as_str).collect();
             let names: Vec<_> = names.iter().map(String::as_str).collect();
             prop_assert_eq!(found, naive_path(&parts, &names));
@@ -321,7 +322,10 @@ mod tests {
 
     #[test]
     fn paths() {
-        let find = |pattern: &str, path: &'static str| Pattern::new(pattern).unwrap().find(path);
+        let find = |pattern: &str, path: &'static str| {
+            let pattern = Pattern::new(pattern).unwrap();
+            pattern.reach(path).is_whole().then(|| pattern.label_of(path))
+        };
         assert_eq!(find("{LABEL}/**", "cat/1.jpg"), Some(Some("cat")));
         assert_eq!(find("{LABEL}/**", "cat/x/y/1.jpg"), Some(Some("cat")));
         assert_eq!(find("{LABEL}/**", "1.jpg"), None);

@@ -2,15 +2,15 @@
 
 mod ahead;
 mod archive;
+mod content;
+mod directory;
 mod folder;
 mod glob;
 mod labels;
 mod sample;
 
-use std::fs::File;
-use std::io::Read;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use container_core::{Error, ErrorKind, Limits, Loss, Position, Progress, Result, Source, Unit};
 use datadings::Writer;
@@ -18,9 +18,15 @@ use datadings::ser::to_vec;
 
 use super::samples::of_input;
 use archive::{Archive, Entry};
+use content::Content;
+use directory::{Directory, Member, Target};
+pub use folder::LinkOutside;
 use glob::{Name, Pattern};
 use labels::Labels;
 use sample::Sample;
+
+/// Files up to so many bytes are read ahead and held whole; larger ones pass in pieces.
+const LARGE: u64 = 8 << 20;
 
 /// Which files become samples, and what of them.
 ///
@@ -44,6 +50,8 @@ pub struct FileOptions {
     /// The name of the field with the content: then samples are `{key, <field>, label}`, as the image sets that come with the Python package.
     /// Without, they are what its `DirectoryReader` gives: `{key, label, path, _additional_info, _label, data}`.
     pub field: Option<String>,
+    /// Links, and paths of a list, may lead out of the folder; otherwise that is an error, behind which is [`LinkOutside`].
+    pub follow: bool,
     /// The label is its text and not its number.
     pub text_labels: bool,
     /// Labels in the order of their numbers, one on each line, and the name by which errors call the list; without, all labels there are,
@@ -104,7 +112,7 @@ impl FileTable {
         self.items.is_empty()
     }
 
-    /// What patterns match and cannot be a sample: links that lead nowhere, pipes.
+    /// What patterns match and is no sample: pipes, sockets, further links to the same folder.
     #[must_use]
     pub fn left_out(&self) -> &[Loss] {
         &self.left_out
@@ -118,11 +126,15 @@ impl FileTable {
         })
     }
 
-    /// Looks for files in a folder. Links are followed, but for one that leads back to a folder it lies in.
+    /// Looks for files in a folder.
+    ///
+    /// Each folder is walked once, whatever links lead to it: by its own path, and only where that does not match by the first link to it.
+    /// Other links to it are [left out](Self::left_out). A link to a file is a file, too.
     ///
     /// # Errors
     /// [`Io`](ErrorKind::Io) of looking, [`Unsupported`](ErrorKind::Unsupported) for a name that is not UTF-8,
-    /// [`Usage`](ErrorKind::Usage) for patterns that are none, [`Invalid`](ErrorKind::Invalid) for what is wrong with a list.
+    /// [`Usage`](ErrorKind::Usage) for patterns that are invalid, [`Invalid`](ErrorKind::Invalid) for what is wrong with a list, and for a
+    /// link that leads nowhere or, without [`FileOptions::follow`], out of the folder.
     pub fn push_folder(&mut self, path: impl Into<PathBuf>) -> Result<()> {
         let path: PathBuf = path.into();
         let shown = path.display().to_string();
@@ -132,10 +144,14 @@ impl FileTable {
         let text = text.trim_end_matches('/');
         self.roots.push(Root::Folder(format!("{text}/")));
         if self.options.list.is_some() {
-            return self.take_list(None);
+            return self.take_list(&path, None);
         }
         for pattern in self.patterns()? {
-            folder::walk(&path, &pattern, &mut Collect { table: self, pattern: &pattern })?;
+            let follow = self.options.follow;
+            let mut collect = Collect { table: self, pattern: &pattern, others: None, again: None };
+            folder::walk(&path, &pattern, follow, &mut collect)?;
+            let Collect { others, again, .. } = collect;
+            self.left_out.extend(others.into_iter().chain(again));
         }
         Ok(())
     }
@@ -145,30 +161,46 @@ impl FileTable {
     /// # Errors
     /// As [`push_folder`](Self::push_folder), and [`Invalid`](ErrorKind::Invalid) for what is wrong with the archive.
     pub fn push_archive(&mut self, name: impl Into<String>, source: &Source) -> Result<()> {
-        let mut files = Vec::new();
-        let mut links = Vec::new();
-        let visit = |path: &str, entry: Entry| {
-            files.push((path.to_owned(), entry));
-            Ok(())
-        };
-        let archive = Archive::open(name.into(), source, visit, |path| links.push(path.to_owned()))?;
+        let (archive, directory) = Archive::open(name.into(), source)?;
         self.roots.push(Root::Archive(archive));
         if self.options.list.is_some() {
-            return self.take_list(Some(&files));
+            return self.take_list(Path::new(""), Some(&directory));
         }
         for pattern in self.patterns()? {
-            for (path, entry) in &files {
-                if pattern.find(path).is_some() {
-                    self.add(path, &pattern, Some(entry.clone()));
-                }
-            }
-            for path in links.iter().filter(|path| pattern.find(path).is_some()) {
-                if self.is_included(path) {
-                    self.left_out.push(left_out("link in the archive left out", path));
-                }
-            }
+            self.take_members(&pattern, &directory)?;
         }
         Ok(())
+    }
+
+    fn take_members(&mut self, pattern: &Pattern, directory: &Directory) -> Result<()> {
+        let mut again = None;
+        for (path, member) in directory.members() {
+            let state = pattern.reach(path);
+            let is_file = state.is_whole() && self.is_included(path);
+            let is_link = matches!(member, Member::Link(_));
+            if !is_file && !(is_link && state.goes_on() && !self.is_excluded(path)) {
+                continue;
+            }
+            let target = match member {
+                Member::File(entry) => Some(Target::File(entry.clone())),
+                _ => self.resolve(directory, path)?,
+            };
+            match target {
+                Some(Target::File(entry)) if is_file => self.add(path, pattern, Some(entry)),
+                Some(Target::Folder) if is_link => count(&mut again, "link to a folder in the archive left out", path),
+                _ => {}
+            }
+        }
+        self.left_out.extend(again);
+        Ok(())
+    }
+
+    /// What a path in the archive leads to that was opened last.
+    fn resolve(&self, directory: &Directory, path: &str) -> Result<Option<Target>> {
+        match self.roots.last() {
+            Some(Root::Archive(archive)) => directory.resolve(archive, path),
+            _ => Ok(None),
+        }
     }
 
     fn patterns(&self) -> Result<Vec<Pattern>> {
@@ -188,24 +220,36 @@ impl FileTable {
         self.items.push(Item { root, path: path.to_owned(), key, label, more: Vec::new(), entry });
     }
 
-    /// Whether a path is wanted, by itself or with its folder's name in front.
+    /// Is a file of this path wanted? Names match the path, or the path with that of its folder in front.
     fn is_included(&self, path: &str) -> bool {
-        let full = match self.roots.last() {
-            Some(Root::Folder(folder)) => join(folder, path),
-            _ => path.to_owned(),
-        };
-        let any = |names: &[String]| {
-            names.iter().map(|name| Name::new(name)).any(|name| name.matches(path) || name.matches(&full))
-        };
-        (self.options.include.is_empty() || any(&self.options.include)) && !any(&self.options.exclude)
+        (self.options.include.is_empty() || self.is_any(&self.options.include, path)) && !self.is_excluded(path)
     }
 
-    /// Takes the files of the list; `files` are those of the archive.
-    fn take_list(&mut self, files: Option<&[(String, Entry)]>) -> Result<()> {
+    fn is_excluded(&self, path: &str) -> bool {
+        self.is_any(&self.options.exclude, path)
+    }
+
+    fn is_any(&self, names: &[String], path: &str) -> bool {
+        if names.is_empty() {
+            return false;
+        }
+        let full = self.full(path);
+        names.iter().map(|name| Name::new(name)).any(|name| name.matches(path) || name.matches(&full))
+    }
+
+    /// A path in what was opened last.
+    fn full(&self, path: &str) -> String {
+        match self.roots.last() {
+            Some(Root::Folder(folder)) => join(folder, path),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// Takes the files of the list, of a folder or of the archive that has this directory.
+    fn take_list(&mut self, folder: &Path, directory: Option<&Directory>) -> Result<()> {
         let Some((name, text)) = self.options.list.clone() else { return Ok(()) };
         let separator = if self.options.separator.is_empty() { "\t" } else { &self.options.separator }.to_owned();
-        let files: Option<std::collections::HashMap<&str, &Entry>> =
-            files.map(|files| files.iter().map(|(path, entry)| (path.as_str(), entry)).collect());
+        let inside = if directory.is_some() || self.options.follow { None } else { Some(folder::real(folder)?) };
         let root = self.roots.len() - 1;
         let mut first: Option<bool> = None;
         for (line, text) in text.lines().enumerate().filter(|(_, text)| !text.is_empty()) {
@@ -223,11 +267,14 @@ impl FileTable {
             if !self.is_included(path) {
                 continue;
             }
-            let entry = match &files {
+            if let Some(inside) = &inside {
+                folder::check_inside(inside, Path::new(&self.full(path)))?;
+            }
+            let entry = match directory {
                 None => None,
-                Some(files) => match files.get(path) {
-                    Some(entry) => Some((*entry).clone()),
-                    None => return Err(place(Error::invalid(format!("the archive has no file {path:?}")))),
+                Some(directory) => match self.resolve(directory, path)? {
+                    Some(Target::File(entry)) => Some(entry),
+                    _ => return Err(place(Error::invalid(format!("the archive has no file {path:?}")))),
                 },
             };
             let label = label.map(|label| self.came.add(label));
@@ -263,7 +310,7 @@ impl FileTable {
     }
 
     /// Writes a sample for each file of a range, in order; the next ones are read meanwhile, by `threads` threads (0 for as many as the machine
-    /// has; feature `parallel`). That takes some 100 MB, and a few times the largest file. Returns how many there are.
+    /// has; feature `parallel`). That takes some 100 MB, however large the files are. Returns how many there are.
     ///
     /// # Errors
     /// [`Io`](ErrorKind::Io) of a file that cannot be read, or is gone; what is wrong with an archive;
@@ -291,9 +338,16 @@ impl FileTable {
         let first = rows.start;
         ahead::each(rows, threads, size, load, |index, message| {
             let item = item(index)?;
-            writer.append_message(&message).map_err(|error| match error.kind() {
-                ErrorKind::Io => error,
-                _ => self.refused(error, item, first..first + written),
+            let appended = match message {
+                Some(message) => writer.append_message(&message),
+                None => self.stream(item, &labels, writer),
+            };
+            appended.map_err(|error| {
+                // Errors of files name them already, and so do those of the output.
+                if error.kind() == ErrorKind::Io || error.position().file.is_some() {
+                    return error;
+                }
+                self.refused(error, item, first..first + written)
             })?;
             written += 1;
             if let Some(progress) = progress {
@@ -326,12 +380,13 @@ impl FileTable {
         }
     }
 
-    /// About how large a file is.
+    /// About how many bytes of a file are read ahead.
     fn size(&self, item: &Item) -> u64 {
-        match &item.entry {
+        let size = match &item.entry {
             Some(entry) => entry.size,
             None => std::fs::metadata(self.shown(item)).map_or(0, |metadata| metadata.len()),
-        }
+        };
+        if size > LARGE { 0 } else { size }
     }
 
     /// A file's path, as samples have it.
@@ -342,44 +397,58 @@ impl FileTable {
         }
     }
 
-    fn content(&self, item: &Item) -> Result<Vec<u8>> {
-        let limits = Limits::default();
-        if let (Some(Root::Archive(archive)), Some(entry)) = (self.roots.get(item.root), &item.entry) {
-            return archive.content(&item.path, entry, &limits);
-        }
-        let path = self.shown(item);
-        let read = |path: &str| -> Result<Vec<u8>> {
-            let cannot = |cause| Error::io("cannot read the file", cause);
-            let file = File::open(path).map_err(cannot)?;
-            let metadata = file.metadata().map_err(cannot)?;
-            if !metadata.is_file() {
-                return Err(Error::unsupported("it is no file"));
+    /// The message of a file, where that is not too large to be held.
+    fn message(&self, item: &Item, labels: &Labels) -> Result<Option<Vec<u8>>> {
+        let mut source = self.content(item)?;
+        let mut content = Vec::new();
+        if source.len() <= LARGE {
+            // A file may grow meanwhile.
+            while let Some(piece) = source.next()?.filter(|_| content.len() as u64 <= LARGE) {
+                content.extend_from_slice(piece);
             }
-            let size = metadata.len();
-            limits.check_block("the length of the file", size)?;
-            let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
-            // It may grow meanwhile.
-            file.take(limits.block_bytes.saturating_add(1)).read_to_end(&mut content).map_err(cannot)?;
-            limits.check_block("the length of the file", content.len() as u64)?;
-            Ok(content)
-        };
-        read(&path).map_err(|error| error.in_file(path))
+        }
+        if source.len().max(content.len() as u64) > LARGE {
+            return Ok(None);
+        }
+        to_vec(&self.sample(item, labels, &content)).map(Some).map_err(|error| self.place(error, item))
     }
 
-    fn message(&self, item: &Item, labels: &Labels) -> Result<Vec<u8>> {
-        let content = self.content(item)?;
+    /// Writes a large file, piece by piece.
+    fn stream(&self, item: &Item, labels: &Labels, writer: &mut Writer) -> Result<()> {
+        let mut source = self.content(item)?;
+        let (head, tail) = self.sample(item, labels, &[]).around(source.len()).map_err(|error| self.place(error, item))?;
+        let len = (head.len() + tail.len()) as u64 + source.len();
+        writer.append_stream(key_of(item), len, |put| {
+            put(&head)?;
+            while let Some(piece) = source.next()? {
+                put(piece)?;
+            }
+            put(&tail)
+        })
+    }
+
+    fn sample<'a>(&'a self, item: &'a Item, labels: &Labels, content: &'a [u8]) -> Sample<'a> {
         let label = item.label.map(|label| self.came.name(label));
         let number = label.and_then(|label| labels.get(label));
-        let sample = Sample {
+        Sample {
             key: key_of(item),
-            path: &self.shown(item),
+            path: self.shown(item),
             label,
             number: number.filter(|_| !self.options.text_labels),
             more: &item.more,
-            content: &content,
+            content,
             field: self.options.field.as_deref(),
-        };
-        to_vec(&sample).map_err(|error| self.place(error, item))
+        }
+    }
+
+    fn content<'a>(&'a self, item: &'a Item) -> Result<Content<'a>> {
+        let limits = Limits::default();
+        match (self.roots.get(item.root), &item.entry) {
+            (Some(Root::Archive(archive)), Some(entry)) => {
+                archive.content(&item.path, entry, &limits).map(Content::Entry)
+            }
+            _ => Content::of_file(self.shown(item), &limits),
+        }
     }
 }
 
@@ -392,31 +461,48 @@ fn join(folder: &str, path: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("{folder}{path}") }
 }
 
-fn left_out(what: &'static str, path: &str) -> Loss {
-    let mut first = Position::default();
-    first.file = Some(path.to_owned().into());
-    Loss::new(what, 1, first)
+/// Counts what is left out; the first is named.
+fn count(loss: &mut Option<Loss>, what: &'static str, path: &str) {
+    match loss {
+        Some(loss) => loss.count += 1,
+        None => {
+            let mut first = Position::default();
+            first.file = Some(path.to_owned().into());
+            *loss = Some(Loss::new(what, 1, first));
+        }
+    }
 }
 
 /// Takes what the walk over a folder finds.
 struct Collect<'a> {
     table: &'a mut FileTable,
     pattern: &'a Pattern,
+    others: Option<Loss>,
+    again: Option<Loss>,
 }
 
 impl folder::Found for Collect<'_> {
-    fn file(&mut self, path: &str) -> Result<()> {
+    fn file(&mut self, path: &str) {
         self.table.add(path, self.pattern, None);
-        Ok(())
     }
 
-    fn other(&mut self, path: &str, why: &'static str) {
+    fn other(&mut self, path: &str) {
         if self.table.is_included(path) {
-            let full = match self.table.roots.last() {
-                Some(Root::Folder(folder)) => join(folder, path),
-                _ => path.to_owned(),
-            };
-            self.table.left_out.push(left_out(why, &full));
+            count(&mut self.others, "neither a file nor a folder: left out", &self.table.full(path));
         }
+    }
+
+    fn again(&mut self, path: &str) {
+        if !self.table.is_excluded(path) {
+            count(&mut self.again, "link to a folder that is imported already left out", &self.table.full(path));
+        }
+    }
+
+    fn is_included(&self, path: &str) -> bool {
+        self.table.is_included(path)
+    }
+
+    fn is_excluded(&self, path: &str) -> bool {
+        self.table.is_excluded(path)
     }
 }

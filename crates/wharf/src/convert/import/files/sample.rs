@@ -1,17 +1,40 @@
 //! What a file is as a sample.
 
+use container_core::{Error, Result};
+use datadings::ser::to_vec;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// A file as a sample.
 pub(super) struct Sample<'a> {
     pub(super) key: &'a str,
-    pub(super) path: &'a str,
+    pub(super) path: String,
     pub(super) label: Option<&'a str>,
     /// The label's number, where that is wanted.
     pub(super) number: Option<usize>,
     pub(super) more: &'a [String],
     pub(super) content: &'a [u8],
     pub(super) field: Option<&'a str>,
+}
+
+impl Sample<'_> {
+    /// What stands in the message before and behind a content of `len` bytes. That of this sample must be empty.
+    pub(super) fn around(&self, len: u64) -> Result<(Vec<u8>, Vec<u8>)> {
+        let tail = match (self.field, self.number, self.label) {
+            (Some(_), Some(number), _) => [to_vec("label")?, to_vec(&number)?].concat(),
+            (Some(_), None, Some(label)) => [to_vec("label")?, to_vec(label)?].concat(),
+            _ => Vec::new(),
+        };
+        let mut head = to_vec(self)?;
+        let empty = to_vec(&Bytes(&[]))?;
+        head.truncate(head.len().saturating_sub(empty.len() + tail.len()));
+        match (u8::try_from(len), u16::try_from(len), u32::try_from(len)) {
+            (Ok(len), ..) => head.extend_from_slice(&[0xC4, len]),
+            (_, Ok(len), _) => head.extend(std::iter::once(0xC5).chain(len.to_be_bytes())),
+            (.., Ok(len)) => head.extend(std::iter::once(0xC6).chain(len.to_be_bytes())),
+            _ => return Err(Error::limit("the length of the file", len, u32::MAX.into())),
+        }
+        Ok((head, tail))
+    }
 }
 
 impl Serialize for Sample<'_> {
@@ -27,7 +50,7 @@ impl Serialize for Sample<'_> {
             (None, None) => {}
         }
         if self.field.is_none() {
-            map.serialize_entry("path", self.path)?;
+            map.serialize_entry("path", &self.path)?;
             map.serialize_entry("_additional_info", self.more)?;
             if let (Some(_), Some(label)) = (self.number, self.label) {
                 map.serialize_entry("_label", label)?;
@@ -43,5 +66,30 @@ struct Bytes<'a>(&'a [u8]);
 impl Serialize for Bytes<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bytes(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_in_pieces_is_the_same_message() {
+        let more = ["x".to_owned(), "y".to_owned()];
+        for (field, label, number) in [
+            (None, None, None),
+            (None, Some("cat"), None),
+            (None, Some("cat"), Some(70_000)),
+            (Some("image"), None, None),
+            (Some("image"), Some("cat"), None),
+            (Some("image"), Some("cat"), Some(3)),
+        ] {
+            for len in [0, 1, 255, 256, 65_535, 65_536, 70_000] {
+                let content = vec![7; len];
+                let sample = |content| Sample { key: "k/\u{fc}", path: "p".to_owned(), label, number, more: &more, content, field };
+                let (head, tail) = sample(&[]).around(len as u64).unwrap();
+                assert_eq!([head, content.clone(), tail].concat(), to_vec(&sample(&content)).unwrap(), "{field:?} {label:?} {len}");
+            }
+        }
     }
 }

@@ -1,0 +1,74 @@
+//! The content of a file, piece by piece: of one in a folder, or in an archive.
+
+use std::fs::File;
+use std::io::Read;
+
+use container_core::{Error, Limits, Result};
+
+use super::archive;
+
+/// Bytes of a piece at most.
+pub(super) const PIECE: u64 = 256 << 10;
+
+pub(super) enum Content<'a> {
+    Entry(archive::Content<'a>),
+    File(Opened),
+}
+
+/// A file of a folder.
+pub(super) struct Opened {
+    file: File,
+    name: String,
+    /// Bytes of the file when it was opened.
+    len: u64,
+    left: u64,
+    piece: Vec<u8>,
+}
+
+impl Content<'_> {
+    /// Opens a file.
+    pub(super) fn of_file(name: String, limits: &Limits) -> Result<Self> {
+        let named = |error: Error| error.in_file(name.clone());
+        let cannot = |cause| named(Error::io("cannot read the file", cause));
+        let file = File::open(&name).map_err(cannot)?;
+        let metadata = file.metadata().map_err(cannot)?;
+        if !metadata.is_file() {
+            return Err(named(Error::unsupported("it is not a file")));
+        }
+        let len = metadata.len();
+        limits.check_block("the length of the file", len).map_err(named)?;
+        let left = limits.block_bytes.saturating_add(1);
+        Ok(Self::File(Opened { file, name, len, left, piece: piece(len) }))
+    }
+
+    /// How many bytes it should have.
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Self::Entry(content) => content.len(),
+            Self::File(opened) => opened.len,
+        }
+    }
+
+    /// The next piece: none at the end.
+    pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
+        match self {
+            Self::Entry(content) => content.next(),
+            Self::File(opened) => opened.next(),
+        }
+    }
+}
+
+impl Opened {
+    fn next(&mut self) -> Result<Option<&[u8]>> {
+        let read = (&self.file).take(self.left).read(&mut self.piece);
+        let len = read.map_err(|cause| Error::io("cannot read the file", cause).in_file(self.name.clone()))?;
+        self.left -= len as u64;
+        Ok(self.piece.get(..len).filter(|piece| !piece.is_empty()))
+    }
+}
+
+/// Room for a piece of a file of this length; one byte more tells that it is not longer.
+pub(super) fn piece(len: u64) -> Vec<u8> {
+    let bytes = len.saturating_add(1).min(PIECE);
+    vec![0; usize::try_from(bytes).unwrap_or(0)] // it is at most PIECE
+}
