@@ -160,7 +160,8 @@ pub(crate) fn refuse_overlap(outputs: impl IntoIterator<Item = PathBuf>, inputs:
         let files = input.files();
         let is_store = input.is_store();
         for (path, output) in &outputs {
-            let is_inside = |folder: &Path| output.path.starts_with(folder) || (output.has_links && is_in(output, folder));
+            let is_inside =
+                |folder: &Path| output.path.starts_with(folder) || (output.has_links && is_in(output, folder));
             let relation = if files.iter().any(|file| file.is(output)) {
                 "is the input"
             } else if files.iter().any(|file| file.path.starts_with(&output.path)) {

@@ -90,7 +90,10 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_replaced() {
         // A terminal that takes bytes for Latin-1 finds no control among them.
-        assert_eq!(written(true, &[b"a\x9b31m", b"\xe2\x80", b"x\xe2\x80"]), "a\u{fffd}31m\u{fffd}x\u{fffd}".as_bytes());
+        assert_eq!(
+            written(true, &[b"a\x9b31m", b"\xe2\x80", b"x\xe2\x80"]),
+            "a\u{fffd}31m\u{fffd}x\u{fffd}".as_bytes()
+        );
         assert_eq!(written(false, &[b"a\x9b\xe2"]), b"a\x9b\xe2");
     }
 }

@@ -48,12 +48,16 @@ mod ds_verbs;
 mod ds_zeros;
 #[cfg(feature = "idv")]
 mod golden;
+#[cfg(all(unix, feature = "datadings"))]
+mod hostile_files;
 #[cfg(feature = "idv")]
 mod interface;
 #[cfg(feature = "idv")]
 mod merge_recover;
 #[cfg(feature = "idv")]
 mod model;
+#[cfg(all(unix, feature = "idv", feature = "datadings", feature = "ds", feature = "zds", feature = "parquet"))]
+mod overlap;
 #[cfg(all(feature = "parquet", feature = "idv"))]
 mod parquet;
 #[cfg(feature = "zds")]

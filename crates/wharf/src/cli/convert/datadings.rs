@@ -405,7 +405,8 @@ fn datasets(
 fn how_to_follow(error: Error) -> Error {
     match LinkOutside::behind(&error) {
         Some(LinkOutside { link, target, .. }) => {
-            let detail = format!("it leads out of the folder, to {}; --follow imports it all the same", target.display());
+            let detail =
+                format!("it leads out of the folder, to {}; --follow imports it all the same", target.display());
             Error::new(error.kind(), detail).in_file(link.display().to_string())
         }
         None => error,
@@ -436,7 +437,8 @@ fn files(
         let detail = "there is no file that matches: --pattern, --list, --include and --exclude say which do";
         return Err(Error::usage(detail).in_file(file));
     }
-    let there: Vec<PathBuf> = dataset::members(Path::new(arguments.output())).filter(|member| member.exists()).collect();
+    let there: Vec<PathBuf> =
+        dataset::members(Path::new(arguments.output())).filter(|member| member.exists()).collect();
     if !there.is_empty() {
         inputs::refuse_overlap(there, &table.paths().map(Place::Path).collect::<Vec<_>>())?;
     }

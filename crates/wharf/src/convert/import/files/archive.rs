@@ -5,7 +5,9 @@ use std::io::{self, Read};
 
 use container_core::{Error, Limits, Result, Source};
 use flate2::read::DeflateDecoder;
-use rawzip::{CompressionMethod, Crc32, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
+use rawzip::{
+    CompressionMethod, Crc32, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator,
+};
 
 use super::content::piece;
 use super::directory::{Directory, Member};

@@ -101,7 +101,9 @@ impl Directory {
         match self.get(&at) {
             Some(Member::File(entry)) => Ok(Some(Target::File(entry.clone()))),
             _ if self.is_folder(&at) => Ok(Some(Target::Folder)),
-            _ if links > 0 => Err(named(Error::invalid(format!("the link leads nowhere: {last} is not in the archive")))),
+            _ if links > 0 => {
+                Err(named(Error::invalid(format!("the link leads nowhere: {last} is not in the archive"))))
+            }
             _ => Ok(None),
         }
     }

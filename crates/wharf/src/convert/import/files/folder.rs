@@ -218,7 +218,9 @@ impl Walk<'_> {
             let link = entry.path();
             let target = link.canonicalize().map_err(cannot)?;
             // To a folder that it lies in: a cycle, which adds nothing.
-            if kind.is_dir() && link.parent().is_some_and(|folder| real(folder).is_ok_and(|real| real.starts_with(&target))) {
+            if kind.is_dir()
+                && link.parent().is_some_and(|folder| real(folder).is_ok_and(|real| real.starts_with(&target)))
+            {
                 return Ok(());
             }
             if let Some(inside) = &self.inside {

@@ -416,7 +416,8 @@ impl FileTable {
     /// Writes a large file, piece by piece.
     fn stream(&self, item: &Item, labels: &Labels, writer: &mut Writer) -> Result<()> {
         let mut source = self.content(item)?;
-        let (head, tail) = self.sample(item, labels, &[]).around(source.len()).map_err(|error| self.place(error, item))?;
+        let (head, tail) =
+            self.sample(item, labels, &[]).around(source.len()).map_err(|error| self.place(error, item))?;
         let len = (head.len() + tail.len()) as u64 + source.len();
         writer.append_stream(key_of(item), len, |put| {
             put(&head)?;

@@ -86,9 +86,21 @@ mod tests {
         ] {
             for len in [0, 1, 255, 256, 65_535, 65_536, 70_000] {
                 let content = vec![7; len];
-                let sample = |content| Sample { key: "k/\u{fc}", path: "p".to_owned(), label, number, more: &more, content, field };
+                let sample = |content| Sample {
+                    key: "k/\u{fc}",
+                    path: "p".to_owned(),
+                    label,
+                    number,
+                    more: &more,
+                    content,
+                    field,
+                };
                 let (head, tail) = sample(&[]).around(len as u64).unwrap();
-                assert_eq!([head, content.clone(), tail].concat(), to_vec(&sample(&content)).unwrap(), "{field:?} {label:?} {len}");
+                assert_eq!(
+                    [head, content.clone(), tail].concat(),
+                    to_vec(&sample(&content)).unwrap(),
+                    "{field:?} {label:?} {len}"
+                );
             }
         }
     }

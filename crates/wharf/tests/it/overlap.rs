@@ -1,9 +1,4 @@
 //! No output takes the place of a file of an input, whatever the verb and the flags; a closed pipe hides no failure.
-#![cfg(all(unix, feature = "cli", feature = "idv", feature = "datadings", feature = "ds", feature = "zds"))]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test reports by panicking")]
-
-mod common;
-mod datadings_place;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,8 +6,8 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use common::wharf;
-use datadings_place::{Place, SUFFIXES};
+use crate::common::wharf;
+use crate::datadings_place::{Place, SUFFIXES};
 
 /// Every format, links and hard links to files of them, and a file that is read besides the inputs.
 fn place() -> Place {
@@ -23,7 +18,9 @@ fn place() -> Place {
         .with("list.txt", "cat/1.jpg\n")
         .with("photos/cat/1.jpg", "one")
         .with("photos/cat/2.jpg", "two");
-    for (from, to) in [("a", "m.msgpack"), ("b", "n.msgpack"), ("a", "a.idv"), ("b", "b.idv"), ("a", "a.csv"), ("a", "s.zds")] {
+    for (from, to) in
+        [("a", "m.msgpack"), ("b", "n.msgpack"), ("a", "a.idv"), ("b", "b.idv"), ("a", "a.csv"), ("a", "s.zds")]
+    {
         assert_eq!(place.run(&["convert", &format!("@{from}.jsonl"), &format!("@{to}")]).code(), 0);
     }
     assert_eq!(place.run(&["convert", "@a.jsonl", "@a.ds", "--dim", "row"]).code(), 0);

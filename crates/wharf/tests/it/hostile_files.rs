@@ -1,18 +1,13 @@
 //! Folders and archives made to harm: links, names, sizes.
-#![cfg(all(unix, feature = "cli", feature = "datadings"))]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test reports by panicking")]
-
-mod common;
-mod datadings_place;
 
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use common::{Ran, wharf};
+use crate::common::{Ran, wharf};
+use crate::datadings_place::Place;
 use datadings::Reader;
-use datadings_place::Place;
 
 fn inside(place: &Place, arguments: &[&str]) -> (i32, String) {
     let ran = Ran(wharf(arguments).current_dir(place.0.path()).output().unwrap());
@@ -77,7 +72,12 @@ fn links_stay_in_the_folder() {
     let run = |options: &[&str]| inside(&place, &[&["convert", "in", "y.msgpack"], options].concat());
     symlink("../../out/b", place.path("in/a/folder")).unwrap();
     let refused = |link: &str, target: &str| {
-        (1, format!("error: in/{link}: it leads out of the folder, to HERE/{target}; --follow imports it all the same\n"))
+        (
+            1,
+            format!(
+                "error: in/{link}: it leads out of the folder, to HERE/{target}; --follow imports it all the same\n"
+            ),
+        )
     };
     assert_eq!(run(&[]), refused("a/folder", "out/b"));
     assert_eq!(keys(&place, &["--exclude", "a/folder"], (0, "")), ["a/1"]);
@@ -154,7 +154,8 @@ fn links_in_archives_stay_in_them() {
         let mut members = vec![("a/1", "one", false), ("a/b/2", "two", false), (".x/3", "three", false)];
         members.extend(links.iter().map(|(name, target)| (*name, *target, true)));
         fs::write(place.path("x.zip"), archive(&members)).unwrap();
-        let arguments = [&["convert", "x.zip", "x.msgpack", "--force", "--field", "f", "--text-labels"], options].concat();
+        let arguments =
+            [&["convert", "x.zip", "x.msgpack", "--force", "--field", "f", "--text-labels"], options].concat();
         inside(&place, &arguments)
     };
     let contents = || {
@@ -181,7 +182,10 @@ fn links_in_archives_stay_in_them() {
         let (code, err) = run(links, &[]);
         let name = links[0].0;
         assert!(code == 1 && err.starts_with("error: zip: x.zip: "), "{err}");
-        assert!(err.contains(error.trim_start_matches(&format!("{name}\"): "))) && err.contains(&format!("{name}\"")), "{err}");
+        assert!(
+            err.contains(error.trim_start_matches(&format!("{name}\"): "))) && err.contains(&format!("{name}\"")),
+            "{err}"
+        );
         assert_eq!(run(&[links[0]], &["--exclude", "a/*"]).0, 2, "nothing is left, and nothing is wrong");
     }
     // Names that lead out of it.
@@ -255,7 +259,18 @@ fn large_files_do_not_go_through_memory() {
         let (code, err) = run("x.zip", 150_000);
         assert!(code == 1 && err.starts_with("error: zip: x.zip: "), "{err}");
         assert!(err.contains(&error) && err.contains("key \"a/zeros\""), "{err}");
-        assert_eq!(place.files(), ["in", "x.msgpack", "x.msgpack.filter", "x.msgpack.key_hashes", "x.msgpack.keys", "x.msgpack.offsets", "x.zip"]);
+        assert_eq!(
+            place.files(),
+            [
+                "in",
+                "x.msgpack",
+                "x.msgpack.filter",
+                "x.msgpack.key_hashes",
+                "x.msgpack.keys",
+                "x.msgpack.offsets",
+                "x.zip"
+            ]
+        );
     }
     assert!(!before);
 }
