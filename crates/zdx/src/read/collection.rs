@@ -1,6 +1,7 @@
 //! A collection: documents by id, by number, in their order.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,6 +9,7 @@ use container_core::{Error, OpenOptions, Result, Source};
 use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;
+use crate::journal::{Journal, Meaning};
 use crate::layout::{DATA, INDEX, JOURNAL, MANIFEST, META};
 use crate::read::condition::Condition;
 use crate::read::document::{Document, Id};
@@ -93,14 +95,27 @@ impl Collection {
                 break (journal, index, is_older, data);
             }
         };
+        // Of an index without data it has to be told that what it names is gone.
+        let data = data.map(|(source, _)| source).or_else(|| index.as_ref().map(|_| Source::from(Vec::new())));
+        let data_len = data.as_ref().map_or(0, Source::len);
+        let mut found = Found { index, is_older, journal: None, removed: HashSet::new() };
+        let mut counted = data_len;
+        match journal.map_or(Meaning::Nothing, |bytes| Journal::beside(&bytes, data_len, found.index.as_deref())) {
+            Meaning::Nothing => {}
+            Meaning::Published(removed) => found.removed = removed.into_iter().collect(),
+            Meaning::Current(journal) => {
+                counted = journal.counted(data_len);
+                found.journal = Some(journal);
+            }
+        }
         Ok(Self {
             has_files: home.has_documents(),
             name,
             home,
             options,
-            // Of an index without data it has to be told that what it names is gone.
-            data: data.map(|(source, _)| source).or_else(|| index.as_ref().map(|_| Source::from(Vec::new()))),
-            found: Found { index, is_older, journal },
+            // Behind this end a transaction is going on: nothing there is ever looked at, as it may be cut off.
+            data: data.map(|data| if counted < data_len { data.slice(0..counted) } else { Ok(data) }).transpose()?,
+            found,
             looked: AtomicU32::new(0),
             resolved: Once::default(),
             places: Once::default(),
@@ -175,7 +190,7 @@ impl Collection {
         if self.find(id)?.is_some() {
             return Ok(true);
         }
-        Ok(self.has_files && self.home.document(id, &self.options).map_err(in_format)?.is_some())
+        Ok(self.document_in_file(id)?.is_some())
     }
 
     /// The document of this id; `None` where there is none.
@@ -255,7 +270,7 @@ impl Collection {
     }
 
     fn document_in_file(&self, id: &str) -> Result<Option<Document<'_>>> {
-        if !self.has_files {
+        if !self.has_files || self.found.removed.contains(id) {
             return Ok(None);
         }
         let bytes = self.home.document(id, &self.options).map_err(in_format)?;
@@ -414,7 +429,7 @@ impl Collection {
             }
             let table = self.table()?;
             let has_line = |id: &str| table.is_some_and(|table| table.find(id.as_bytes()).is_some());
-            files(&self.home, &self.options, has_line).map_err(in_format)
+            files(&self.home, &self.options, &self.found.removed, has_line).map_err(in_format)
         })
     }
 }

@@ -1,5 +1,7 @@
 //! Documents that have a file each, and the order they come in.
 
+use std::collections::HashSet;
+
 use container_core::{OpenOptions, Result};
 
 use crate::layout::{META, ORDER};
@@ -16,16 +18,22 @@ pub(crate) struct Files {
     pub(crate) without_file: u64,
 }
 
-/// Finds them; `has_line` says of an id whether it has one.
+/// Finds them, but for those that are about to be removed; `has_line` says of an id whether it has one.
 ///
 /// # Errors
 /// [`Io`](container_core::ErrorKind::Io) of the folder or of `order.ids`, which is no file of a limited size either way.
-pub(crate) fn files(home: &Home, options: &OpenOptions, has_line: impl Fn(&str) -> bool) -> Result<Files> {
+pub(crate) fn files(
+    home: &Home,
+    options: &OpenOptions,
+    removed: &HashSet<String>,
+    has_line: impl Fn(&str) -> bool,
+) -> Result<Files> {
     let mut found = Files::default();
     if !home.has_documents() {
         return Ok(found);
     }
-    let names = home.documents()?;
+    let mut names = home.documents()?;
+    names.retain(|id| !removed.contains(id));
     let mut is_taken = vec![false; names.len()];
     if let Some((order, _)) = home.meta(ORDER, options)? {
         options.limits.check_block("the length of order.ids", order.len())?;
@@ -38,7 +46,7 @@ pub(crate) fn files(home: &Home, options: &OpenOptions, has_line: impl Fn(&str) 
                         found.add(id, &has_line);
                     }
                 }
-                Err(_) => found.without_file += u64::from(!has_line(id)),
+                Err(_) => found.without_file += u64::from(!has_line(id) && !removed.contains(id)),
             }
         }
     }

@@ -1,10 +1,11 @@
 //! Which documents there are: the index where it holds, and what the data and the journal say where it does not.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use container_core::{Bytes, Error, Limits, Result, Source};
 
-use crate::journal::{IndexMark, Journal};
+use crate::journal::Journal;
 use crate::read::condition::{Condition, IndexState};
 use crate::read::rebuild::walk;
 use crate::read::table::Table;
@@ -18,8 +19,10 @@ pub(crate) struct Found {
     pub(crate) index: Option<Bytes>,
     /// Were the data written after the index?
     pub(crate) is_older: bool,
-    /// `wharf.journal`, whole.
-    pub(crate) journal: Option<Bytes>,
+    /// What the journal says, where it belongs to this index.
+    pub(crate) journal: Option<Journal>,
+    /// Documents whose own files are about to be removed: they do not count any more.
+    pub(crate) removed: HashSet<String>,
 }
 
 impl Found {
@@ -61,27 +64,26 @@ impl Entries {
 /// walked over instead.
 pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limits) -> Result<(Table, Condition)> {
     let mut condition = Condition::default();
-    let journal = found.journal.as_deref().and_then(|bytes| Journal::parse(bytes, data.len()).ok().flatten());
-    let (table, mark) = match found.index.as_ref().map(|bytes| (bytes, read_index(bytes, data.len(), threads))) {
-        Some((bytes, Ok((table, state)))) => {
+    let table = match found.index.as_ref().map(|bytes| read_index(bytes, data.len(), threads)) {
+        Some(Ok((table, state))) => {
             condition.index = state;
-            (Some(table), journal.as_ref().map(|_| IndexMark::of(bytes)))
+            Some(table)
         }
         // Nothing is missed.
         _ if data.is_empty() => return Ok((Table::build(Entries::new(0).finish(), 1)?, condition)),
-        Some((_, Err(error))) => {
+        Some(Err(error)) => {
             condition.index = IndexState::Damaged(Arc::new(error.in_file(crate::layout::INDEX)));
-            (None, None)
+            None
         }
         None => {
             condition.index = IndexState::Missing;
-            (None, None)
+            None
         }
     };
-    // A journal beside another index than its own means nothing; and beside none, if it had one.
-    let journal = journal.filter(|journal| journal.head.index == mark && (mark.is_some() || found.index.is_none()));
+    // A damaged index is not the one that a journal belongs to.
+    let journal = found.journal.as_ref().filter(|_| table.is_some() || found.index.is_none());
     // Compacted data are all of documents, and the index that is still there is about others.
-    let was_compacted = journal.as_ref().is_some_and(|journal| journal.was_compacted(data.len()));
+    let was_compacted = journal.is_some_and(|journal| journal.was_compacted(data.len()));
     let table = table.filter(|_| !was_compacted);
     let from = match (&table, &journal) {
         (Some(table), Some(journal)) => journal.head.data_bytes.max(table.seen.covered.min(data.len())),
@@ -117,7 +119,7 @@ pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limi
     let base = table.as_ref().map_or(0, |table| table.bytes().len());
     let mut all = Entries::new(base + walked.index_bytes());
     let is_deleted =
-        |entry: &Entry<'_>| journal.as_ref().is_some_and(|journal| journal.is_deleted(entry.id, entry.offset));
+        |entry: &Entry<'_>| journal.is_some_and(|journal| journal.is_deleted(entry.id, entry.offset));
     for (_, entry) in table.iter().flat_map(Table::entries).filter(|(_, entry)| !is_deleted(entry)) {
         all.push(&entry)?;
     }

@@ -7,7 +7,7 @@ use container_core::{Access, OpenOptions};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::journal::{self, Deletion, Head, IndexMark};
+use crate::journal::{self, Head, IndexMark, Record};
 use crate::wire::index::{Entry, head, put};
 
 /// A store of one collection, `c`, made by hand.
@@ -197,7 +197,7 @@ fn a_journal_says_what_was_appended_and_deleted() {
         let head = Head { version: journal::VERSION, index: mark, data_bytes: 54, compacts: false };
         let mut bytes = journal::line(&head).unwrap();
         for (id, data_bytes) in deleted {
-            bytes.extend(journal::line(&Deletion { delete: (*id).to_owned(), data_bytes: *data_bytes }).unwrap());
+            bytes.extend(journal::line(&Record::Delete { delete: (*id).to_owned(), data_bytes: *data_bytes }).unwrap());
         }
         fs::write(made.meta().join("wharf.journal"), bytes).unwrap();
     };
@@ -464,7 +464,7 @@ fn a_store_is_read_in_its_archive_as_in_its_folder() {
     let index = made.index(&[("c", 36, 18), ("b", 18, 18)], false);
     check(&["b", "c", "\u{e9}"], false);
     let head = Head { version: journal::VERSION, index: Some(IndexMark::of(&index)), data_bytes: 54, compacts: false };
-    let deletion = Deletion { delete: "b".to_owned(), data_bytes: 54 };
+    let deletion = Record::Delete { delete: "b".to_owned(), data_bytes: 54 };
     let lines = [journal::line(&head).unwrap(), journal::line(&deletion).unwrap()].concat();
     fs::write(made.meta().join("wharf.journal"), lines).unwrap();
     check(&["c", "d", "\u{e9}"], true);

@@ -1,6 +1,6 @@
 //! The lines of documents that are no more, left out.
 
-use container_core::{Error, Result, Source};
+use container_core::{Error, Result};
 
 use crate::FORMAT_NAME;
 use crate::journal::IndexMark;
@@ -45,7 +45,7 @@ impl CollectionWriter {
 
     /// Goes through all lines; says how many bytes they have, each with a line feed.
     fn check_lines(&mut self) -> Result<u64> {
-        self.source = Source::open(self.meta(DATA))?;
+        self.source = self.read_file(DATA)?;
         let mut bytes = 0;
         self.ids.each(|entry| {
             bytes += self.checked_line(&entry)?.len() as u64 + 1;
@@ -77,10 +77,10 @@ impl CollectionWriter {
 
     fn compact_all(&mut self, wanted: u64) -> Result<()> {
         // From here on the index is only of these data, and not of shorter ones.
-        self.begin_journal(true)?;
+        self.before_change(true)?;
         let mut index = head(self.ids.len()).to_vec();
         let mut end = 0u64;
-        self.disk.replace("data", &self.meta(DATA), |write| {
+        self.disk.replace("data", self.meta()?, DATA, |write| {
             let mut piece = Vec::with_capacity(PIECE + 4096);
             self.ids.each(|entry| {
                 let bytes = self.checked_line(&entry)?;
@@ -101,9 +101,9 @@ impl CollectionWriter {
                 false => Err(Error::invalid("the data changed while they were read")),
             }
         })?;
-        self.disk.replace("index", &self.meta(crate::layout::INDEX), |write| write(&index))?;
+        self.disk.replace("index", self.meta()?, crate::layout::INDEX, |write| write(&index))?;
         let mark = IndexMark::of(&index);
-        self.disk.remove("journal", &self.meta(JOURNAL))?;
+        self.disk.remove("journal", self.meta()?, JOURNAL)?;
         self.journal = None;
         self.reopen_data()?;
         (self.covered, self.is_tail_alive, self.needs_feed) = (end, true, false);

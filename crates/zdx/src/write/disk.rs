@@ -3,10 +3,12 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Output, OutputOptions, Overwrite, Result, Sync};
+use container_core::{Error, Result, Sync};
+
+use crate::write::folder::Folder;
 
 /// Is asked in front of each step, by its name and the number of its bytes, and says how many of the bytes get through: fewer end in an
 /// error behind them.
@@ -70,34 +72,32 @@ impl Disk {
     pub(crate) fn replace(
         &self,
         step: &'static str,
-        path: &Path,
+        folder: &Folder,
+        name: &str,
         fill: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
-        let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(self.sync);
         let failed = |cause| Error::io(format!("cannot write the {step}"), cause);
         self.hook.ask(step, 0).map_err(failed)?;
-        let mut output = Output::create(path, options)?;
-        fill(&mut |bytes| {
-            let through = self.hook.ask(step, bytes.len()).map_err(failed)?;
-            output.write_all(bytes.get(..through).unwrap_or(bytes)).map_err(failed)?;
-            match through < bytes.len() {
-                true => Err(failed(io::Error::from(io::ErrorKind::StorageFull))),
-                false => Ok(()),
-            }
-        })?;
-        self.hook.ask(step, 0).map_err(failed)?;
-        output.finish()
+        folder.replace(name, self.sync, |file| {
+            fill(&mut |bytes| self.append(step, file, bytes))?;
+            self.hook.ask(step, 0).map(drop).map_err(failed)
+        })
     }
 
-    /// Removes a file; that there is none is as well.
-    pub(crate) fn remove(&self, step: &'static str, path: &Path) -> Result<()> {
-        let removed = self.hook.ask(step, 0).and_then(|_| fs::remove_file(path));
-        match removed {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed.map_err(|cause| {
-                Error::io(format!("cannot remove the {step}"), cause).in_file(path.display().to_string())
-            }),
+    /// Removes a file; a missing one is no error.
+    pub(crate) fn remove(&self, step: &'static str, folder: &Folder, name: &str) -> Result<()> {
+        self.hook.ask(step, 0).map_err(|cause| Error::io(format!("cannot remove the {step}"), cause))?;
+        folder.remove(name)
+    }
+
+    /// Gives a file or a folder another name.
+    pub(crate) fn rename(&self, step: &'static str, from: (&Folder, &str), to: (&Folder, &str)) -> Result<()> {
+        self.hook.ask(step, 0).map_err(|cause| Error::io(format!("cannot put the {step} in place"), cause))?;
+        from.0.rename(from.1, to.0, to.1)?;
+        if self.sync == Sync::Disk {
+            to.0.sync();
         }
+        Ok(())
     }
 
     /// Cuts a file off.
@@ -106,22 +106,28 @@ impl Disk {
         cut.map_err(|cause| Error::io(format!("cannot cut off the {step}"), cause))
     }
 
-    /// Makes a folder and those it stands in.
-    pub(crate) fn folder(&self, path: &Path) -> Result<()> {
-        if path.is_dir() {
-            return Ok(());
+    /// Makes a folder in another where it is missing.
+    pub(crate) fn folder(&self, parent: &Folder, name: &str) -> Result<Folder> {
+        self.hook.ask("folder", 0).map_err(|cause| Error::io("cannot make the folder", cause))?;
+        let folder = parent.make_folder(name)?;
+        if self.sync == Sync::Disk {
+            parent.sync();
         }
-        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            self.folder(parent)?;
+        Ok(folder)
+    }
+
+    /// Makes a folder that a user named, and those it stands in; says which were made, the outermost first.
+    pub(crate) fn root(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        if path.is_dir() || path.as_os_str().is_empty() {
+            return Ok(Vec::new());
         }
-        let made = self.hook.ask("folder", 0).and_then(|_| match fs::create_dir(path) {
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            made => made,
-        });
-        made.map_err(|cause| Error::io("cannot make the folder", cause).in_file(path.display().to_string()))?;
+        let mut made = path.parent().map(|parent| self.root(parent)).transpose()?.unwrap_or_default();
+        let created = self.hook.ask("folder", 0).and_then(|_| fs::create_dir(path));
+        created.map_err(|cause| Error::io("cannot make the folder", cause).in_file(path.display().to_string()))?;
         if self.sync == Sync::Disk {
             container_core::sync_directory_of(path);
         }
-        Ok(())
+        made.push(path.to_owned());
+        Ok(made)
     }
 }

@@ -1,15 +1,17 @@
 //! The index written, and what follows.
 
-use std::fs;
+use std::io::Read;
 
-use container_core::{Error, Result, Source};
+use container_core::{Error, Result};
 use serde_json::Value;
 
 use crate::FORMAT_NAME;
-use crate::journal::IndexMark;
-use crate::layout::{DATA, DOCS, DOCUMENT_LIST, INDEX, JOURNAL, MANIFEST, ORDER};
+use crate::journal::{IndexMark, Record, line};
+use crate::layout::{DATA, DOCS, DOCUMENT_LIST, INDEX, JOURNAL, ORDER};
 use crate::wire::index::{Entry, head, put};
 use crate::write::collection::{CollectionWriter, OnDisk};
+use crate::write::folder::Mode;
+use crate::write::transaction::Transaction;
 
 /// Bytes of an index that are written at once.
 const PIECE: usize = 256 << 10;
@@ -36,36 +38,75 @@ impl CollectionWriter {
     }
 
     pub(crate) fn flush_all(&mut self) -> Result<()> {
+        self.prepare()?;
         self.shared.renew_lock()?;
+        let is_in_transaction = self.transaction.is_some();
         let is_changed = self.is_changed || matches!(self.on_disk, OnDisk::Nothing);
-        if is_changed {
-            self.let_the_last_one_live()?;
-            self.drain()?;
-            self.disk.sync("data", &self.data)?;
-            let mark = self.write_index(self.ids.len(), |put| self.ids.each(put))?;
+        let published = if is_changed { self.publish().map(Some) } else { Ok(None) };
+        let flushed = published.and_then(|published| {
+            self.end_transaction();
+            self.tidy_up(published)
+        });
+        flushed.map_err(|error| match is_in_transaction && self.transaction.is_none() {
+            true => Error::new(error.kind(), "the changes are saved, but what follows them failed").caused_by(error),
+            false => error,
+        })
+    }
+
+    /// Writes the index, from which on all changes count. Gives the documents whose own files are still to be removed.
+    fn publish(&mut self) -> Result<Published> {
+        self.let_the_last_one_live()?;
+        let removed = self.transaction.as_ref().map(|transaction| &transaction.removed[..]).unwrap_or_default();
+        let removed: Vec<String> = removed.iter().map(|(id, _)| id.clone()).collect();
+        if !removed.is_empty() {
+            self.before_change(false)?;
+        }
+        self.drain()?;
+        if let Some(data) = &self.data {
+            self.disk.sync("data", data)?;
+        }
+        self.place_data()?;
+        let mark = self.write_index(self.ids.len(), &removed, |put| self.ids.each(put))?;
+        if self.transaction.as_ref().is_some_and(Transaction::stages_collection) {
+            self.count();
+            self.write_manifest()?;
+            self.place_collection()?;
+        }
+        self.on_disk = OnDisk::Other(mark);
+        Ok(Published { mark, removed })
+    }
+
+    /// What follows a flush.
+    fn tidy_up(&mut self, published: Option<Published>) -> Result<()> {
+        let is_changed = published.is_some();
+        if let Some(Published { mark, removed }) = published {
             if self.ids.len() == 0 && self.written > 0 {
                 self.empty_the_data()?;
             }
-            self.disk.remove("journal", &self.meta(JOURNAL))?;
+            removed.iter().try_for_each(|id| self.remove_document(id))?;
+            self.forget_removed()?;
+            self.disk.remove("journal", self.meta()?, JOURNAL)?;
             self.journal = None;
-            self.on_disk = OnDisk::Other(mark);
             self.is_changed = false;
             if self.ids.is_untidy() {
                 self.read_index(mark)?;
             }
         }
-        self.forget_removed()?;
+        self.count();
+        self.write_manifest()?;
+        self.shared.counted(&self.name, self.len(), is_changed)
+    }
+
+    /// Sets the counts of the manifest.
+    fn count(&mut self) {
         let count = self.len();
         if let Some(manifest) = &mut self.manifest {
             manifest.set(&["doc_count"], &Value::from(count));
-            // Of documents that need not have one schema nobody has counted theirs.
+            // Where documents may have any schema nobody has counted theirs.
             if self.strict.is_some() {
                 manifest.set(&["schema_count"], &Value::from(u64::from(count > 0)));
             }
-            let path = self.folder.join(crate::layout::META).join(MANIFEST);
-            manifest.write(&self.disk, &path)?;
         }
-        self.shared.counted(&self.name, count, is_changed)
     }
 
     /// Where the last line is one that was deleted, the last document is put once more: nobody can take what stands behind it for
@@ -91,8 +132,7 @@ impl CollectionWriter {
 
     /// Where no document is left the lines of those that were are not either: readers that have them mapped keep their file.
     fn empty_the_data(&mut self) -> Result<()> {
-        let path = self.meta(DATA);
-        self.disk.replace("data", &path, |_| Ok(()))?;
+        self.disk.replace("data", self.meta()?, DATA, |_| Ok(()))?;
         self.reopen_data()?;
         (self.covered, self.is_tail_alive, self.needs_feed) = (0, true, false);
         Ok(())
@@ -100,23 +140,22 @@ impl CollectionWriter {
 
     /// The file of the data is another one now.
     pub(crate) fn reopen_data(&mut self) -> Result<()> {
-        let path = self.meta(DATA);
-        let failed = |cause| Error::io("cannot open", cause).in_file(path.display().to_string());
-        self.data = fs::File::options().read(true).append(true).open(&path).map_err(failed)?;
-        self.source = Source::open(&path)?;
+        self.data = self.meta()?.open(DATA, Mode::Append)?;
+        self.source = self.read_file(DATA)?;
         self.written = self.source.len();
         Ok(())
     }
 
-    /// Writes an index of so many entries.
-    pub(crate) fn write_index(
+    /// Writes an index of so many entries. If files of documents are to be removed with it, the journal says so before the index counts.
+    fn write_index(
         &self,
         count: u64,
+        removed: &[String],
         each: impl FnOnce(&mut dyn FnMut(Entry<'_>) -> Result<()>) -> Result<()>,
     ) -> Result<IndexMark> {
         let mut mark = IndexMark { bytes: 0, crc32: 0 };
         let mut sum = crc32fast::Hasher::new();
-        self.disk.replace("index", &self.meta(INDEX), |write| {
+        self.disk.replace("index", self.meta()?, INDEX, |write| {
             let mut write = |bytes: &[u8]| {
                 mark.bytes += bytes.len() as u64;
                 sum.update(bytes);
@@ -132,20 +171,38 @@ impl CollectionWriter {
                 }
                 Ok(())
             })?;
-            write(&piece)
+            write(&piece)?;
+            mark.crc32 = sum.finalize();
+            match &self.journal {
+                Some(journal) if !removed.is_empty() => {
+                    let record = Record::Publish { publish: mark, remove: removed.to_vec() };
+                    let failed = |cause| Error::io("cannot write the journal", cause);
+                    let mut journal = journal.try_clone().map_err(failed)?;
+                    self.disk.append("journal", &mut journal, &line(&record)?)?;
+                    self.disk.sync("journal", &journal)
+                }
+                _ => Ok(()),
+            }
         })?;
-        mark.crc32 = sum.finalize();
         Ok(mark)
     }
 
+    /// The names of documents' own files outlast a power cut from now on.
+    pub(crate) fn sync_documents(&self) -> Result<()> {
+        if self.disk.sync == container_core::Sync::Disk
+            && let Some(docs) = self.folders.as_ref().map(|folders| folders.collection.folder(DOCS)).transpose()?.flatten()
+        {
+            docs.sync();
+        }
+        Ok(())
+    }
+
     /// Takes documents whose files were removed out of the order of such documents, and out of the reference's list of them.
-    fn forget_removed(&mut self) -> Result<()> {
+    pub(crate) fn forget_removed(&mut self) -> Result<()> {
         if self.loose.removed.is_empty() {
             return Ok(());
         }
-        if self.disk.sync == container_core::Sync::Disk {
-            container_core::sync_directory_of(&self.folder.join(DOCS).join("any"));
-        }
+        self.sync_documents()?;
         let removed = &self.loose.removed;
         let named =
             |line: &str| serde_json::from_str::<Listed>(line).is_ok_and(|listed| removed.contains(&*listed.doc_id));
@@ -158,15 +215,25 @@ impl CollectionWriter {
 
     /// Writes a file of lines anew without some of them.
     fn leave_out(&self, step: &'static str, name: &str, is_removed: impl Fn(&str) -> bool) -> Result<()> {
-        let path = self.meta(name);
-        // What is no text is nothing that we could mend.
-        let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+        let meta = self.meta()?;
+        let Some(mut file) = meta.open(name, Mode::Read)? else { return Ok(()) };
+        let mut text = String::new();
+        // What is no text cannot be mended.
+        if file.read_to_string(&mut text).is_err() {
+            return Ok(());
+        }
         let kept: String = text.split_inclusive('\n').filter(|line| !is_removed(line)).collect();
         match kept.len() < text.len() {
-            true => self.disk.replace(step, &path, |write| write(kept.as_bytes())),
+            true => self.disk.replace(step, meta, name, |write| write(kept.as_bytes())),
             false => Ok(()),
         }
     }
+}
+
+/// An index that was written, and documents whose own files are to be removed.
+struct Published {
+    mark: IndexMark,
+    removed: Vec<String>,
 }
 
 /// A line of the reference's list of documents, as far as it matters here.

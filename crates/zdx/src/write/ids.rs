@@ -31,8 +31,8 @@ pub(crate) struct Ids {
     bits: u32,
     used: usize,
     hash: RandomState,
-    /// What is needed to go back, while somebody may want to.
-    undo: Option<Undo>,
+    /// What is needed to go back, the innermost last.
+    undo: Vec<Undo>,
 }
 
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl Ids {
             bits: SMALLEST,
             used: 0,
             hash: RandomState::default(),
-            undo: None,
+            undo: Vec::new(),
         }
     }
 
@@ -234,7 +234,7 @@ impl Ids {
         let line = (entry.offset, entry.length);
         let place = place + AROUND + entry.id.len() - 4;
         self.added.get_mut(place..place + 4)?.fill(0);
-        if let Some(undo) = self.undo.as_mut().filter(|undo| place < undo.added) {
+        if let Some(undo) = self.undo.last_mut().filter(|undo| place < undo.added) {
             undo.killed.push((place, line.1));
         }
         self.living -= 1;
@@ -244,17 +244,20 @@ impl Ids {
     /// Remembers how it was.
     pub(crate) fn begin(&mut self) {
         let (added, dead) = (self.added.len(), self.dead.len());
-        self.undo = Some(Undo { added, dead, living: self.living, killed: Vec::new() });
+        self.undo.push(Undo { added, dead, living: self.living, killed: Vec::new() });
     }
 
-    /// Forgets how it was.
+    /// Forgets how it was, but for who began before.
     pub(crate) fn commit(&mut self) {
-        self.undo = None;
+        let ended = self.undo.pop();
+        if let (Some(ended), Some(outer)) = (ended, self.undo.last_mut()) {
+            outer.killed.extend(ended.killed.into_iter().filter(|(place, _)| *place < outer.added));
+        }
     }
 
     /// Goes back to how it was.
     pub(crate) fn roll_back(&mut self) {
-        let Some(undo) = self.undo.take() else { return };
+        let Some(undo) = self.undo.pop() else { return };
         self.added.truncate(undo.added);
         self.dead.truncate(undo.dead);
         self.living = undo.living;

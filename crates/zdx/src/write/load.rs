@@ -2,8 +2,9 @@
 //!
 //! First all of the input is gone through, in parts and by several threads; only when nothing is wrong with any line the ids are put, and
 //! the lines appended, as they are where nothing has to be changed, straight from the input and in large pieces. So of an input with an
-//! error nothing is put, and nothing has to be taken back. Where an id that is there already is no error either, and no line is left out
-//! for it, the ids are put while another thread appends.
+//! error nothing is put, and nothing has to be taken back. Appending is a transaction: until its end is in the journal none of the lines
+//! counts. Where an id that exists already is no error either, and no line is left out for it, the ids are put while another thread
+//! appends.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -15,7 +16,7 @@ use crate::layout::{DATA, META};
 use crate::read::rebuild::whole_lines;
 use crate::wire::index::{AROUND, Entry};
 use crate::wire::lines::lines_from;
-use crate::write::collection::CollectionWriter;
+use crate::write::collection::{CollectionWriter, unprepared};
 use crate::write::disk::Disk;
 use crate::write::ids::Ids;
 use crate::write::options::Durability;
@@ -42,7 +43,7 @@ impl CollectionWriter {
     /// [`Invalid`](container_core::ErrorKind::Invalid), [`Truncated`](container_core::ErrorKind::Truncated),
     /// [`Limit`](container_core::ErrorKind::Limit) and [`Usage`](container_core::ErrorKind::Usage) for a line, with its number and the byte
     /// of the input: nothing is put then, and the writer goes on. [`Io`](container_core::ErrorKind::Io) of the input: the same; of the
-    /// data: the writer does not go on.
+    /// data: what was appended is taken back, and in a transaction, see [`begin`](Self::begin), all of its changes.
     pub fn load(&mut self, source: &Source, options: &LoadOptions) -> Result<Loaded> {
         self.ready().map_err(|error| error.in_format(FORMAT_NAME))?;
         self.load_all(source, options).map_err(|error| error.in_format(FORMAT_NAME))
@@ -64,30 +65,56 @@ impl CollectionWriter {
             windows.push(Window { at, parts });
             at += bytes.len() as u64;
         }
-        if let Some(strict) = &mut self.strict {
-            strict.schema = rules.schema.clone().or(strict.schema.take());
-        }
         // From here on it goes into files: what was put before goes first.
-        let drained = self.drain();
-        self.guarded(drained)?;
+        let is_part = self.transaction.is_some();
+        if is_part {
+            let drained = self.drain();
+            self.guarded(drained)?;
+        } else {
+            self.begin_transaction(false)?;
+        }
+        let loaded = self.put_and_end(source, &mut windows, &rules, threads, options.on_duplicate, is_part);
+        if loaded.is_err() && !is_part {
+            // Of errors of the files it was done already.
+            self.undo()?;
+        }
+        loaded
+    }
+
+    fn put_and_end(
+        &mut self,
+        source: &Source,
+        windows: &mut [Window],
+        rules: &Rules,
+        threads: usize,
+        on_duplicate: OnDuplicate,
+        is_part: bool,
+    ) -> Result<Loaded> {
         let all = || windows.iter().flat_map(|window| &window.parts);
         let (count, bytes) =
             all().fold((0, 0), |(count, bytes), part| (count + part.documents, bytes + part.entries.len()));
         self.ids.reserve(count, bytes)?;
-        let loaded = match options.on_duplicate {
+        let loaded = match on_duplicate {
             // No line is left out, and none is an error: that was the last one.
             OnDuplicate::Replace if threads != 1 && count > 0 => {
-                let loaded = self.put_and_append(source, &windows, &rules);
+                let loaded = self.put_and_append(source, windows, rules);
                 self.guarded(loaded)?
             }
             _ => {
-                let loaded = self.put_parts(source, &mut windows, options.on_duplicate)?;
-                let appended = self.append_parts(source, &windows, &rules, loaded.bytes);
+                let loaded = self.put_parts(source, windows, on_duplicate)?;
+                let appended = self.append_parts(source, windows, rules, loaded.bytes);
                 self.guarded(appended)?;
                 loaded
             }
         };
-        self.shadow();
+        self.shadow_all();
+        if let Some(strict) = &mut self.strict {
+            strict.schema = rules.schema.clone().or(strict.schema.take());
+        }
+        if !is_part {
+            let ended = self.end_in_journal();
+            self.guarded(ended)?;
+        }
         Ok(loaded)
     }
 
@@ -137,7 +164,8 @@ impl CollectionWriter {
             return Ok(());
         }
         self.begin_append()?;
-        let appended = append(&self.disk, &mut self.data, source, windows, rules)?;
+        let data = self.data.as_mut().ok_or_else(unprepared)?;
+        let appended = append(&self.disk, data, source, windows, rules)?;
         self.end_append(appended, wanted)
     }
 
@@ -146,7 +174,7 @@ impl CollectionWriter {
         self.begin_append()?;
         let (on, offset) = (OnDuplicate::Replace, self.written);
         let mut put = Put { ids: &mut self.ids, seen: &self.loose.seen, on, offset, loaded: Loaded::default() };
-        let (disk, data) = (&self.disk, &mut self.data);
+        let (disk, data) = (&self.disk, self.data.as_mut().ok_or_else(unprepared)?);
         let appended = thread::scope(|scope| {
             let appended = scope.spawn(move || append(disk, data, source, windows, rules));
             let mut parts = windows.iter().flat_map(|window| &window.parts);
@@ -159,12 +187,13 @@ impl CollectionWriter {
         Ok(loaded)
     }
 
-    /// Before lines are appended: from here on an error is one after which nothing goes on.
+    /// Before lines are appended.
     fn begin_append(&mut self) -> Result<()> {
-        self.begin_journal(false)?;
+        self.before_change(false)?;
         self.is_changed = true;
         if self.needs_feed {
-            self.disk.append("data", &mut self.data, b"\n").map_err(in_data)?;
+            let data = self.data.as_mut().ok_or_else(unprepared)?;
+            self.disk.append("data", data, b"\n").map_err(in_data)?;
             self.written += 1;
             self.needs_feed = false;
         }
@@ -178,22 +207,16 @@ impl CollectionWriter {
         self.written += appended;
         (self.covered, self.is_tail_alive) = (self.written, true);
         match self.shared.options.durability {
-            Durability::EveryPut => self.disk.sync("data", &self.data),
+            Durability::EveryPut => self.disk.sync("data", self.data()?),
             _ => Ok(()),
         }
     }
 
-    /// Files of documents that have a line now are not seen any more.
-    fn shadow(&mut self) {
-        if self.loose.seen.is_empty() {
-            return;
-        }
-        let covered = |id: &String| self.ids.find(id.as_bytes()).is_some();
-        let shadowed: Vec<String> = self.loose.seen.iter().filter(|id| covered(id)).cloned().collect();
-        for id in shadowed {
-            self.loose.seen.remove(&id);
-            self.loose.shadowed.insert(id);
-        }
+    /// The files of documents that have a line now do not count any more.
+    fn shadow_all(&mut self) {
+        let covered = |id: &&String| self.ids.find(id.as_bytes()).is_some();
+        let shadowed: Vec<String> = self.loose.seen.iter().filter(covered).cloned().collect();
+        shadowed.iter().for_each(|id| self.shadow(id));
     }
 }
 

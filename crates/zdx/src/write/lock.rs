@@ -1,13 +1,14 @@
 //! The lock that one writer of a store holds: the reference's, so that each keeps the other out.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
 use std::time::SystemTime;
 
 use container_core::{Error, ErrorKind, Result};
 
 use crate::layout::{LOCK, LOCK_FOLDER};
+use crate::write::folder::{Folder, Mode};
 use crate::write::time::rfc3339;
 
 /// So often a file is opened that is another one by the time it is locked.
@@ -17,43 +18,39 @@ const TRIES: u32 = 100;
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
-    path: PathBuf,
+    folder: Folder,
 }
 
 impl Lock {
-    /// Takes the lock of a store whose root is there.
+    /// Takes the lock of a store whose root exists.
     ///
     /// # Errors
-    /// [`Io`](container_core::ErrorKind::Io) where another holds it, saying who, and where there can be no lock.
+    /// [`Io`](container_core::ErrorKind::Io) where another holds it, saying who, and where there can be no lock;
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) where the lock or its folder is a symbolic link or no regular file.
     pub(crate) fn take(root: &Path, now: SystemTime) -> Result<Self> {
-        let folder = root.join(LOCK_FOLDER);
-        let path = folder.join(LOCK);
-        let failed = |cause| Error::io("cannot lock the store", cause).in_file(path.display().to_string());
+        let root = Folder::root(root)?;
         for _ in 0..TRIES {
-            match fs::create_dir(&folder) {
-                Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => return Err(failed(cause)),
-                _ => {}
-            }
-            let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-            let mut file = match opened {
-                Err(cause) if cause.kind() == io::ErrorKind::NotFound => continue,
-                opened => opened.map_err(failed)?,
+            let folder = root.make_folder(LOCK_FOLDER)?;
+            let failed = |cause| {
+                Error::io("cannot lock the store", cause).in_file(folder.path(LOCK).display().to_string())
             };
+            // Its folder was removed meanwhile.
+            let Some(mut file) = folder.open(LOCK, Mode::WriteOrCreate)? else { continue };
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(held(&mut file, &path)),
+                Err(TryLockError::WouldBlock) => return Err(held(&mut file, &folder.path(LOCK))),
                 Err(TryLockError::Error(cause)) => return Err(failed(cause)),
             }
             // Who held it before has removed it: then nobody else sees this one.
-            if !is_at(&file, &path) {
+            if !folder.is_named(&file, LOCK) || !folder.is_at(&root.path(LOCK_FOLDER)) {
                 continue;
             }
             let text = format!("pid={}\nhostname={}\ntimestamp={}\n", std::process::id(), host(), rfc3339(now));
             file.set_len(0).and_then(|()| file.write_all(text.as_bytes())).map_err(failed)?;
-            return Ok(Self { file, path });
+            return Ok(Self { file, folder });
         }
         let detail = "cannot lock the store: its lock is removed as often as it is made";
-        Err(Error::new(ErrorKind::Io, detail).in_file(path.display().to_string()))
+        Err(Error::new(ErrorKind::Io, detail).in_file(root.path(LOCK_FOLDER).join(LOCK).display().to_string()))
     }
 
     /// Makes sure that it still keeps others out: the reference unlocks its file before it removes it, which may be this one by then.
@@ -61,34 +58,30 @@ impl Lock {
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io) where another holds a lock now.
     pub(crate) fn renew(&mut self, root: &Path, now: SystemTime) -> Result<()> {
-        if !is_at(&self.file, &self.path) {
+        if !self.folder.is_named(&self.file, LOCK) {
             *self = Self::take(root, now)?;
         }
         Ok(())
+    }
+
+    /// Gives it back: other writers may come.
+    pub(crate) fn release(&self) {
+        if self.folder.is_named(&self.file, LOCK) {
+            // What stays behind locks nobody out.
+            let _ = self.folder.remove(LOCK);
+        }
+    }
+
+    /// The folder that the lock is in.
+    pub(crate) const fn folder(&self) -> &Folder {
+        &self.folder
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        if is_at(&self.file, &self.path) {
-            // What stays behind locks nobody out.
-            let _ = fs::remove_file(&self.path);
-        }
+        self.release();
     }
-}
-
-/// Is it this file that the path leads to?
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let (Ok(own), Ok(there)) = (file.metadata(), fs::metadata(path)) else { return false };
-    (own.dev(), own.ino()) == (there.dev(), there.ino())
-}
-
-/// Elsewhere a file that is open is not removed.
-#[cfg(not(unix))]
-fn is_at(_file: &File, _path: &Path) -> bool {
-    true
 }
 
 fn held(file: &mut File, path: &Path) -> Error {

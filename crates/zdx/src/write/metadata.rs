@@ -1,14 +1,13 @@
 //! `manifest.json` and `zds.json`: what this crate knows is kept right in them, and everything else stays as it stands, in its order.
 
-use std::fs;
-use std::io;
-use std::path::Path;
+use std::io::Read;
 
 use container_core::{Error, Limits, Result};
 use serde_json::Value;
 
 use crate::wire::json;
 use crate::write::disk::Disk;
+use crate::write::folder::{Folder, Mode};
 use crate::write::members::{find, set};
 
 /// A file of metadata: its text, and as it is on the disk.
@@ -19,18 +18,19 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    /// Reads it; nothing where there is none.
+    /// Reads it; `None` where it is missing.
     ///
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io); [`Invalid`](container_core::ErrorKind::Invalid) for what is no JSON object: what is not
-    /// understood cannot be kept.
-    pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
-        let placed = |error: Error| error.in_file(path.display().to_string());
-        let bytes = match fs::read(path) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-            read => read.map_err(|cause| placed(Error::io("cannot read the metadata", cause)))?,
-        };
-        Limits::default().check_metadata("the length of metadata", bytes.len() as u64).map_err(placed)?;
+    /// understood cannot be kept; [`Unsupported`](container_core::ErrorKind::Unsupported) for a symbolic link.
+    pub(crate) fn read(folder: &Folder, name: &str) -> Result<Option<Self>> {
+        let placed = |error: Error| error.in_file(folder.path(name).display().to_string());
+        let Some(mut file) = folder.open(name, Mode::Read)? else { return Ok(None) };
+        let failed = |cause| placed(Error::io("cannot read the metadata", cause));
+        let len = file.metadata().map_err(failed)?.len();
+        Limits::default().check_metadata("the length of metadata", len).map_err(placed)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
         let wrong = |error: Error| placed(Error::invalid("the metadata are no JSON object").caused_by(error));
         json::scan(&bytes).map_err(wrong)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -55,15 +55,20 @@ impl Metadata {
         self.text = set(&self.text, path, &value.to_string());
     }
 
+    /// Its file is gone.
+    pub(crate) fn forget_written(&mut self) {
+        self.written = None;
+    }
+
     /// Is something in it that is not on the disk?
     pub(crate) fn is_changed(&self) -> bool {
         self.written.as_deref() != Some(&self.text)
     }
 
     /// Writes it where it has changed.
-    pub(crate) fn write(&mut self, disk: &Disk, path: &Path) -> Result<()> {
+    pub(crate) fn write(&mut self, disk: &Disk, folder: &Folder, name: &str) -> Result<()> {
         if self.is_changed() {
-            disk.replace("metadata", path, |write| write(self.text.as_bytes()))?;
+            disk.replace("metadata", folder, name, |write| write(self.text.as_bytes()))?;
             self.written = Some(self.text.clone());
         }
         Ok(())

@@ -40,9 +40,10 @@ mod collection;
 mod compact;
 mod disk;
 mod flush;
+mod folder;
 mod ids;
 mod load;
-mod lock;
+pub(crate) mod lock;
 mod members;
 mod metadata;
 mod options;
@@ -53,6 +54,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod time;
+mod transaction;
 
 pub(crate) use lock::Lock;
 

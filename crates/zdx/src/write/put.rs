@@ -6,15 +6,16 @@ use container_core::{Error, Result};
 use serde::Serialize;
 
 use crate::FORMAT_NAME;
-use crate::journal::{Deletion, Head, IndexMark, VERSION, line};
-use crate::layout::{DATA, JOURNAL, META};
+use crate::journal::{Record, line};
+use crate::layout::{DATA, META};
 use crate::wire::lines::{ESCAPE, NAME};
 use crate::wire::{id, json};
-use crate::write::collection::{CollectionWriter, OnDisk};
+use crate::write::collection::CollectionWriter;
 use crate::write::members::without;
 use crate::write::options::Durability;
 use crate::write::part::line_length;
 use crate::write::schema::Schema;
+use crate::write::transaction::Transaction;
 
 /// Bytes that are gathered before they are written.
 pub(crate) const BUFFER: usize = 512 << 10;
@@ -128,14 +129,24 @@ impl CollectionWriter {
         let offset = self.written + start as u64;
         self.ids.put(id.as_bytes(), offset, length)?;
         (self.covered, self.is_tail_alive, self.needs_feed, self.is_changed) = (self.end(), true, false, true);
-        if !self.loose.seen.is_empty() && self.loose.seen.remove(id) {
-            self.loose.shadowed.insert(id.to_owned());
+        if !self.loose.seen.is_empty() {
+            self.shadow(id);
         }
         if self.buffer.len() >= BUFFER || self.shared.options.durability == Durability::EveryPut {
             let drained = self.drain_for_good();
             return self.guarded(drained);
         }
         Ok(())
+    }
+
+    /// The file of a document that has a line now does not count any more.
+    pub(crate) fn shadow(&mut self, id: &str) {
+        if self.loose.seen.remove(id) {
+            self.loose.shadowed.insert(id.to_owned());
+            if let Some(transaction) = &mut self.transaction {
+                transaction.shadowed.push(id.to_owned());
+            }
+        }
     }
 
     /// Has the document whose line began there the schema of all?
@@ -160,7 +171,7 @@ impl CollectionWriter {
     }
 
     /// Deletes a document; says whether there was one. One that has a file of its own is gone from the disk at once, whether this is flushed
-    /// or not, and so is a file that was unseen beside a line.
+    /// or not, and so is a file that was unseen beside a line; in a transaction both are removed at its end.
     ///
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io).
@@ -173,26 +184,36 @@ impl CollectionWriter {
 
     fn delete_both(&mut self, id: &str) -> Result<bool> {
         // The file first: beside a line it is not seen, but without it it would be.
-        let had_file = self.loose.seen.contains(id) || self.loose.shadowed.contains(id);
-        if had_file {
-            let path = self.document_file(id);
-            self.disk.remove("document", &path)?;
-            let _ = self.loose.seen.remove(id) || self.loose.shadowed.remove(id);
-            self.loose.removed.insert(id.to_owned());
-            self.is_changed = true;
-            if self.shared.options.durability == Durability::EveryPut {
-                container_core::sync_directory_of(&path);
-            }
-        }
+        let had_file = self.delete_file(id)?;
         let Some((offset, length)) = self.ids.delete(id.as_bytes())? else { return Ok(had_file) };
         self.is_changed = true;
         if offset + u64::from(length) == self.covered {
             self.is_tail_alive = false;
         }
-        let deletion = Deletion { delete: id.to_owned(), data_bytes: self.end() };
+        let deletion = Record::Delete { delete: id.to_owned(), data_bytes: self.end() };
         self.deletions.extend_from_slice(&line(&deletion)?);
         if self.deletions.len() >= BUFFER || self.shared.options.durability == Durability::EveryPut {
             self.drain_for_good()?;
+        }
+        Ok(true)
+    }
+
+    fn delete_file(&mut self, id: &str) -> Result<bool> {
+        let was_seen = self.loose.seen.contains(id);
+        if !was_seen && !self.loose.shadowed.contains(id) {
+            return Ok(false);
+        }
+        if self.transaction.is_none() {
+            self.prepare()?;
+            self.remove_document(id)?;
+        }
+        self.loose.seen.remove(id);
+        self.loose.shadowed.remove(id);
+        self.is_changed = true;
+        match &mut self.transaction {
+            Some(transaction) => transaction.removed.push((id.to_owned(), was_seen)),
+            None if self.shared.options.durability == Durability::EveryPut => self.sync_documents()?,
+            None => {}
         }
         Ok(true)
     }
@@ -201,11 +222,12 @@ impl CollectionWriter {
     fn drain_for_good(&mut self) -> Result<()> {
         let (lines, deletions) = (!self.buffer.is_empty(), !self.deletions.is_empty());
         self.drain()?;
-        if self.shared.options.durability != Durability::EveryPut {
+        // The changes of a transaction count later.
+        if self.shared.options.durability != Durability::EveryPut || self.transaction.is_some() {
             return Ok(());
         }
         if lines {
-            self.disk.sync("data", &self.data)?;
+            self.disk.sync("data", self.data()?)?;
         }
         match &self.journal {
             Some(journal) if deletions => self.disk.sync("journal", journal),
@@ -218,39 +240,22 @@ impl CollectionWriter {
         if self.buffer.is_empty() && self.deletions.is_empty() {
             return Ok(());
         }
-        self.begin_journal(false)?;
+        self.before_change(false)?;
+        if self.transaction.as_ref().is_some_and(Transaction::stages_collection) {
+            // The index will not name them, and before it nobody looks.
+            self.deletions.clear();
+        }
         if let Some(journal) = self.journal.as_mut().filter(|_| !self.deletions.is_empty()) {
             self.disk.append("journal", journal, &self.deletions)?;
             self.deletions.clear();
         }
-        if !self.buffer.is_empty() {
-            let appended = self.disk.append("data", &mut self.data, &self.buffer);
+        if let Some(data) = self.data.as_mut().filter(|_| !self.buffer.is_empty()) {
+            let appended = self.disk.append("data", data, &self.buffer);
             appended.map_err(|error| error.in_file(format!("{META}/{DATA}")))?;
             self.written += self.buffer.len() as u64;
             self.buffer.clear();
             self.buffer.shrink_to(4 * BUFFER);
         }
-        Ok(())
-    }
-
-    /// Makes the journal, if there is none, before anything else is changed.
-    pub(crate) fn begin_journal(&mut self, compacts: bool) -> Result<()> {
-        if self.journal.is_some() {
-            return Ok(());
-        }
-        self.shared.renew_lock()?;
-        let index = match self.on_disk {
-            OnDisk::Nothing => None,
-            OnDisk::Base => Some(IndexMark::of(self.ids.base_bytes())),
-            OnDisk::Other(mark) => Some(mark),
-        };
-        let head = Head { version: VERSION, index, data_bytes: self.written, compacts };
-        let head = line(&head)?;
-        let path = self.meta(JOURNAL);
-        self.disk.replace("journal", &path, |write| write(&head))?;
-        let opened = std::fs::File::options().append(true).open(&path);
-        let failed = |cause| Error::io("cannot open the journal", cause).in_file(path.display().to_string());
-        self.journal = Some(opened.map_err(failed)?);
         Ok(())
     }
 }

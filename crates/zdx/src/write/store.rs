@@ -5,16 +5,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use container_core::{Error, Result};
+use container_core::{Error, ErrorKind, Result};
 use serde_json::{Value, json};
 
 use crate::FORMAT_NAME;
 use crate::layout::{COLLECTIONS, LOCK_FOLDER, STORE_METADATA, check_collection};
 use crate::write::collection::CollectionWriter;
+use crate::write::folder::Folder;
 use crate::write::lock::Lock;
 use crate::write::metadata::Metadata;
 use crate::write::options::WriterOptions;
 use crate::write::time::rfc3339;
+
+/// What folders begin with, beside the lock, in which collections are made that are not seen yet.
+const NEW: &str = "new-";
 
 /// A store that is written: it holds the lock that keeps other writers out, this crate's and the reference's, for as long as it or one of
 /// its collections lives.
@@ -48,6 +52,8 @@ pub struct StoreWriter {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) root: PathBuf,
+    /// The folder at that path. One that takes its place later is another store.
+    folder: Folder,
     pub(crate) options: WriterOptions,
     state: Mutex<State>,
 }
@@ -57,17 +63,21 @@ struct State {
     lock: Lock,
     /// The names of collections that are being written.
     open: BTreeSet<String>,
-    /// `zds.json`; none where the store has none and was not made here.
+    /// `zds.json`; `None` where the store has none and was not made here.
     metadata: Option<Metadata>,
+    /// Where the store is a new one, and has no collection yet: the folders that were made for it, the outermost first.
+    made: Option<Vec<PathBuf>>,
 }
 
 impl StoreWriter {
-    /// Opens a store, or makes one, and takes its lock.
+    /// Opens a store and takes its lock. A new store gets a folder, and becomes a store with its first collection or
+    /// [`finish`](Self::finish): dropped before, nothing of it stays.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) where there is none and none is to be made, or something else is there;
-    /// [`Io`](container_core::ErrorKind::Io) where another has it locked, saying who, and where files cannot be read or made;
-    /// [`Invalid`](container_core::ErrorKind::Invalid) where its `zds.json` is no JSON object.
+    /// [`Usage`](container_core::ErrorKind::Usage) where the store does not exist and must not be made, or something else is there;
+    /// [`Io`](container_core::ErrorKind::Io) where another writer has it locked, saying who, and where files cannot be read or made;
+    /// [`Invalid`](container_core::ErrorKind::Invalid) where its `zds.json` is no JSON object;
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) where a file or folder of it is a symbolic link. The path itself may be one.
     pub fn open(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self> {
         let root = path.as_ref();
         if !root.is_dir() {
@@ -75,16 +85,31 @@ impl StoreWriter {
             container_core::remove_stale_temporaries(crate::new_store::beside(root));
         }
         let placed = |error: Error| error.in_file(root.display().to_string()).in_format(FORMAT_NAME);
-        let collections = root.join(COLLECTIONS);
-        if !collections.is_dir() {
-            what_is_there(root, options.create).map_err(placed)?;
-            options.disk().folder(&collections).map_err(placed)?;
+        let made = match root.join(COLLECTIONS).is_dir() {
+            true => None,
+            false => {
+                what_is_there(root, options.create).map_err(placed)?;
+                Some(options.disk().root(root).map_err(placed)?)
+            }
+        };
+        Self::open_at(root, options, made).map_err(placed)
+    }
+
+    fn open_at(root: &Path, options: WriterOptions, made: Option<Vec<PathBuf>>) -> Result<Self> {
+        let folder = Folder::root(root)?;
+        folder.folder(COLLECTIONS)?;
+        let had_lock_folder = folder.contains(LOCK_FOLDER)?;
+        let lock = Lock::take(root, options.now())?;
+        let mut made = made.filter(|_| !root.join(COLLECTIONS).is_dir());
+        if let Some(made) = made.as_mut().filter(|_| !had_lock_folder) {
+            made.push(root.join(LOCK_FOLDER));
         }
-        let lock = Lock::take(root, options.now()).map_err(placed)?;
-        let path = root.join(STORE_METADATA);
-        let mut metadata = Metadata::read(&path).map_err(placed)?;
-        let is_new = fs::read_dir(&collections).is_ok_and(|mut entries| entries.next().is_none());
-        if metadata.is_none() && is_new {
+        let is_empty = match folder.folder(COLLECTIONS)? {
+            Some(collections) => collections.names("")?.is_empty(),
+            None => true,
+        };
+        let mut metadata = Metadata::read(&folder, STORE_METADATA)?;
+        if metadata.is_none() && is_empty {
             let name = root.canonicalize().ok().and_then(|root| Some(root.file_name()?.to_string_lossy().into_owned()));
             let now = rfc3339(options.now());
             metadata = Some(Metadata::new(&[
@@ -96,10 +121,12 @@ impl StoreWriter {
                 ("collections", json!({})),
             ]));
         }
-        let state = Mutex::new(State { lock, open: BTreeSet::new(), metadata });
-        let shared = Shared { root: root.to_owned(), options, state };
-        shared.write_metadata().map_err(placed)?;
-        Ok(Self { shared: Arc::new(shared) })
+        // Collections of a writer that died before they were whole.
+        for name in lock.folder().names(NEW)? {
+            lock.folder().remove_folder(&name)?;
+        }
+        let state = Mutex::new(State { lock, open: BTreeSet::new(), metadata, made });
+        Ok(Self { shared: Arc::new(Shared { root: root.to_owned(), folder, options, state }) })
     }
 
     /// The folder of the store.
@@ -108,13 +135,16 @@ impl StoreWriter {
         &self.shared.root
     }
 
-    /// Opens a collection, or makes one. Where its last writer has died, or its index is missing, damaged or older than the data, that is
-    /// put right first, and [`CollectionWriter::recovered`] tells what was found. Several may be open at once, each once.
+    /// Opens a collection, which need not exist where [`WriterOptions::create`] allows that. Opening changes nothing. Where its last
+    /// writer has died, or its index is missing, damaged or older than the data, [`CollectionWriter::recovered`] says so, and the first
+    /// change or flush repairs it. Several may be open at once, each once.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for a name that cannot be one, where there is none and none is to be made, and for one
-    /// that is open already; [`Invalid`](container_core::ErrorKind::Invalid) where the index names what lies behind the end of the data,
-    /// or no line of the data is a document: see [`WriterOptions::rebuild`]; [`Io`](container_core::ErrorKind::Io).
+    /// [`Usage`](container_core::ErrorKind::Usage) for a name that cannot be one, a collection that does not exist and must not be made,
+    /// and one that is open already; [`Invalid`](container_core::ErrorKind::Invalid) where the index names what lies behind the end of
+    /// the data, or no line of the data is a document: see [`WriterOptions::rebuild`];
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) where a file or folder of it is a symbolic link, and where the data have
+    /// other names (hard links); [`Io`](container_core::ErrorKind::Io).
     pub fn collection(&self, name: &str) -> Result<CollectionWriter> {
         check_collection(name).map_err(|error| error.in_format(FORMAT_NAME))?;
         if !self.shared.state().open.insert(name.to_owned()) {
@@ -138,7 +168,8 @@ impl StoreWriter {
             let detail = format!("a collection of the store is still being written: {}", open.join(", "));
             return Err(Error::usage(detail).in_format(FORMAT_NAME));
         }
-        self.shared.write_metadata().map_err(|error| error.in_format(FORMAT_NAME))
+        let written = self.shared.write_metadata().and_then(|()| self.shared.collections(true));
+        written.map(drop).map_err(|error| error.in_format(FORMAT_NAME))
     }
 }
 
@@ -152,9 +183,56 @@ impl Shared {
         self.state().open.remove(name);
     }
 
-    /// Makes sure that others are still kept out.
+    /// Makes sure that others are still kept out, and that the store is still the one that was opened.
     pub(crate) fn renew_lock(&self) -> Result<()> {
+        if !self.folder.is_at(&self.root) {
+            let detail = "the store was moved or replaced while it was being written";
+            return Err(Error::new(ErrorKind::Io, detail).in_file(self.root.display().to_string()));
+        }
         self.state().lock.renew(&self.root, self.options.now())
+    }
+
+    /// The folder of collections; one that is made makes the folder a store.
+    pub(crate) fn collections(&self, make: bool) -> Result<Option<Folder>> {
+        let found = self.folder.folder(COLLECTIONS)?;
+        if found.is_some() || !make {
+            return Ok(found);
+        }
+        let collections = self.options.disk().folder(&self.folder, COLLECTIONS)?;
+        self.state().made = None;
+        Ok(Some(collections))
+    }
+
+    /// A folder in which a new collection can be made unseen, and its name.
+    pub(crate) fn make_unseen(&self) -> Result<(Folder, String)> {
+        let state = self.state();
+        let folder = state.lock.folder();
+        let name = (0_u32..).map(|number| format!("{NEW}{number}")).find(|name| !folder.contains(name).unwrap_or(false));
+        let name = name.unwrap_or_default();
+        Ok((self.options.disk().folder(folder, &name)?, name))
+    }
+
+    /// Removes such a folder.
+    pub(crate) fn remove_unseen(&self, name: &str) -> Result<()> {
+        self.state().lock.folder().remove_folder(name)
+    }
+
+    /// Gives a new collection its place: from now on it is seen.
+    pub(crate) fn show(&self, unseen: &Folder, unseen_name: &str, name: &str) -> Result<()> {
+        let disk = self.options.disk();
+        match self.collections(false)? {
+            Some(collections) => disk.rename("collection", (unseen, name), (&collections, name))?,
+            // The folder that it is alone in becomes the one of collections.
+            None => {
+                let mut state = self.state();
+                disk.rename("collection", (state.lock.folder(), unseen_name), (&self.folder, COLLECTIONS))?;
+                state.made = None;
+                return Ok(());
+            }
+        }
+        // The next writer removes what stays.
+        let _ = self.remove_unseen(unseen_name);
+        Ok(())
     }
 
     /// A collection has so many documents now.
@@ -171,10 +249,23 @@ impl Shared {
     }
 
     fn write_metadata(&self) -> Result<()> {
-        let path = self.root.join(STORE_METADATA);
         match &mut self.state().metadata {
-            Some(metadata) => metadata.write(&self.options.disk(), &path),
+            Some(metadata) => metadata.write(&self.options.disk(), &self.folder, STORE_METADATA),
             None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(made) = state.made.take() else { return };
+        // A store that never became one. What is not empty stays, and the first error ends it: nothing else could be done.
+        state.lock.release();
+        for folder in made.iter().rev() {
+            if fs::remove_dir(folder).is_err() {
+                return;
+            }
         }
     }
 }

@@ -22,7 +22,8 @@ pub(super) fn check(table: &CollectionTable, options: &VerifyOptions, findings: 
         return Ok(());
     }
     let located = |error: Error| table.located(error);
-    let names = collection.home.documents().map_err(located)?;
+    let mut names = collection.home.documents().map_err(located)?;
+    names.retain(|id| !collection.found.removed.contains(id));
     let shown: HashSet<&str> = collection.files().map_err(located)?.ids.iter().map(String::as_str).collect();
     if let Some(progress) = &options.progress {
         progress.begin(Unit::Rows, Some(names.len() as u64));

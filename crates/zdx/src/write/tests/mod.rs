@@ -2,6 +2,7 @@ mod crash;
 mod load;
 mod model;
 mod open;
+mod transaction;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -18,6 +18,9 @@ enum Op {
     Put(u8, u16),
     PutLine(u8, u16),
     Delete(u8),
+    Load(u8, u16),
+    Begin,
+    RollBack,
     Drain,
     Flush,
     Reopen,
@@ -30,6 +33,9 @@ fn op() -> impl Strategy<Value = Op> {
         6 => (0..12u8, any::<u16>()).prop_map(|(id, n)| Op::Put(id, n)),
         3 => (0..12u8, any::<u16>()).prop_map(|(id, n)| Op::PutLine(id, n)),
         6 => (0..12u8).prop_map(Op::Delete),
+        2 => (0..12u8, any::<u16>()).prop_map(|(id, n)| Op::Load(id, n)),
+        2 => Just(Op::Begin),
+        1 => Just(Op::RollBack),
         3 => Just(Op::Drain),
         2 => Just(Op::Flush),
         1 => Just(Op::Reopen),
@@ -116,10 +122,32 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
     let done = (|| -> crate::Result<()> {
         let (mut store, mut writer) = open()?;
         let mut model = Documents::new();
-        let changed = |model: &Documents| history.lock().unwrap().states.push(model.clone());
+        // The state in which a transaction began.
+        let mut begun = None;
+        let push = |model: &Documents| history.lock().unwrap().states.push(model.clone());
         let flushed = |model: &Documents| history.lock().unwrap().states = vec![model.clone()];
         for op in ops {
+            let changed = |model: &Documents| if begun.is_none() { push(model) };
             match op {
+                Op::Load(id, n) => {
+                    let ids = [*id, id + 1, id + 2].map(|id| format!("id-{}", id % 12));
+                    let lines = ids.each_ref().map(|id| format!("{{\"_id\":\"{id}\",\"n\":{n}}}"));
+                    let mut next = model.clone();
+                    next.extend(ids.into_iter().zip(lines.clone()));
+                    changed(&next);
+                    let source = container_core::Source::from((lines.join("\n") + "\n").into_bytes());
+                    let _ = writer.load(&source, &crate::LoadOptions::default())?;
+                    model = next;
+                }
+                Op::Begin if begun.is_none() => {
+                    writer.begin()?;
+                    begun = Some(model.clone());
+                }
+                Op::RollBack if begun.is_some() => {
+                    writer.roll_back()?;
+                    model = begun.take().unwrap();
+                }
+                Op::Begin | Op::RollBack => {}
                 Op::Put(id, n) => {
                     let id = format!("id-{id}");
                     let mut next = model.clone();
@@ -150,12 +178,16 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
                     writer.guarded(drained)?;
                 }
                 Op::Flush => {
+                    push(&model);
+                    begun = None;
                     writer.flush()?;
                     flushed(&model);
                     assert_eq!(read(root), model);
                     tidy(root);
                 }
                 Op::Reopen => {
+                    push(&model);
+                    begun = None;
                     writer.finish()?;
                     store.finish()?;
                     flushed(&model);
@@ -163,6 +195,8 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
                     (store, writer) = open()?;
                 }
                 Op::Compact => {
+                    push(&model);
+                    begun = None;
                     writer.compact()?;
                     flushed(&model);
                     assert_eq!(read(root), model);
@@ -171,8 +205,11 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
                     assert_eq!(fs::metadata(root.join("collections/c/meta/data.jsonl")).unwrap().len(), lines as u64);
                 }
                 Op::Drop => {
+                    begun = None;
                     drop((writer, store));
-                    let left = read(root);
+                    // A collection that was never changed does not exist.
+                    let is_there = root.join("collections/c").exists();
+                    let left = if is_there { read(root) } else { Documents::new() };
                     assert!(history.lock().unwrap().states.contains(&left));
                     (store, writer) = open()?;
                     flushed(&left);
@@ -184,6 +221,7 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
                 assert_eq!(writer.get(id)?.unwrap(), line.as_bytes());
             }
         }
+        push(&model);
         writer.finish()?;
         flushed(&model);
         assert_eq!(read(root), model);

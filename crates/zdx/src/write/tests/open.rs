@@ -32,6 +32,10 @@ fn a_missing_index_is_made_and_a_torn_end_cut_off() {
     let mut writer = store.collection("c").unwrap();
     assert!(matches!(writer.recovered().index, IndexState::Missing));
     assert_eq!(writer.recovered().torn, Some(THREE.len() as u64));
+    // Opening changes nothing.
+    assert_eq!(fs::read_dir(meta(folder.path())).unwrap().count(), 1);
+    assert!(fs::read_to_string(meta(folder.path()).join("data.jsonl")).unwrap().ends_with("\"x"));
+    writer.flush().unwrap();
     tidy(folder.path());
     assert_eq!(fs::read_to_string(meta(folder.path()).join("data.jsonl")).unwrap(), THREE);
     writer.put("d", &json!({})).unwrap();

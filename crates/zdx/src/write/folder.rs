@@ -1,0 +1,484 @@
+//! A folder of a store, held open. Every file that the writer opens, creates, replaces or removes goes through one.
+//!
+//! A store may come out of an archive or a repository that somebody else made. A symbolic link in it could lead a write to any file of the
+//! user, and a pipe could block it. So files are named by one component, relative to the open folder, and are only touched where they are
+//! regular files. The root of the store is the exception: the user names it, and it may be a link.
+//!
+//! Hard links: a file that is replaced or removed may have other names, which keep the old content. A file that is written in place (the
+//! data, the lock) may not: its other names would change with it.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use container_core::{Error, Result, Sync, Unfinished};
+
+#[cfg(unix)]
+use self::unix as system;
+#[cfg(not(unix))]
+use self::other as system;
+
+/// An open folder.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    handle: system::Handle,
+    path: PathBuf,
+}
+
+/// What has a name in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A regular file, and its mode.
+    File(system::Bits),
+    Folder,
+    Link,
+    Special,
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Read,
+    /// Read, and written only behind its end.
+    Append,
+    /// The same, made where it is missing.
+    AppendOrCreate,
+    /// Read and overwritten, made where it is missing.
+    WriteOrCreate,
+    /// Written, and an error where it is there already; with this mode.
+    CreateNew(system::Bits),
+}
+
+impl Mode {
+    const fn changes_in_place(self) -> bool {
+        matches!(self, Self::Append | Self::AppendOrCreate | Self::WriteOrCreate)
+    }
+}
+
+impl Folder {
+    /// The folder that a user named; it may be a link to one.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub(crate) fn root(path: &Path) -> Result<Self> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        match system::open_root(path) {
+            Ok(handle) => Ok(Self { handle, path: path.to_owned() }),
+            Err(cause) => Err(Error::io("cannot open the folder", cause).in_file(path.display().to_string())),
+        }
+    }
+
+    /// The path of one of its files, for messages.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    fn failed(&self, doing: impl Into<container_core::Text>, cause: io::Error, name: &str) -> Error {
+        Error::io(doing, cause).in_file(self.path(name).display().to_string())
+    }
+
+    /// What has this name; an error for a link and for what is neither file nor folder.
+    fn kind(&self, name: &str) -> Result<Option<Kind>> {
+        let kind = match system::kind(&self.handle, &self.path, name) {
+            Ok(kind) => kind,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(cause) => return Err(self.failed("cannot open", cause, name)),
+        };
+        match kind {
+            Kind::Link => Err(self.refused("it is a symbolic link; a store is written only through regular files", name)),
+            Kind::Special => Err(self.refused("it is no regular file", name)),
+            kind => Ok(Some(kind)),
+        }
+    }
+
+    fn refused(&self, detail: &'static str, name: &str) -> Error {
+        Error::unsupported(detail).in_file(self.path(name).display().to_string())
+    }
+
+    /// Is there something of this name?
+    ///
+    /// # Errors
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a link and for what is neither file nor folder;
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub(crate) fn contains(&self, name: &str) -> Result<bool> {
+        self.kind(name).map(|kind| kind.is_some())
+    }
+
+    /// A folder in this one; `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`contains`](Self::contains).
+    pub(crate) fn folder(&self, name: &str) -> Result<Option<Self>> {
+        match self.kind(name)? {
+            None => Ok(None),
+            Some(Kind::Folder) => match system::open_folder(&self.handle, &self.path, name) {
+                Ok(handle) => Ok(Some(Self { handle, path: self.path(name) })),
+                Err(cause) => Err(self.failed("cannot open the folder", cause, name)),
+            },
+            Some(_) => Err(self.refused("it is no folder", name)),
+        }
+    }
+
+    /// A folder in this one, made where it is missing.
+    ///
+    /// # Errors
+    /// As [`contains`](Self::contains).
+    pub(crate) fn make_folder(&self, name: &str) -> Result<Self> {
+        match system::make_folder(&self.handle, &self.path, name) {
+            Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(self.failed("cannot make the folder", cause, name));
+            }
+            _ => {}
+        }
+        let missing = || self.failed("cannot make the folder", io::ErrorKind::NotFound.into(), name);
+        self.folder(name)?.ok_or_else(missing)
+    }
+
+    /// A regular file; `None` where there is none and none is made.
+    ///
+    /// # Errors
+    /// As [`contains`](Self::contains), and [`Unsupported`](container_core::ErrorKind::Unsupported) for a file that would be changed in
+    /// place and has other names.
+    pub(crate) fn open(&self, name: &str, mode: Mode) -> Result<Option<File>> {
+        let is_regular = |kind: Option<Kind>| match kind {
+            Some(Kind::Folder) => Err(self.refused("it is no regular file", name)),
+            _ => Ok(()),
+        };
+        is_regular(self.kind(name)?)?;
+        let file = match system::open_file(&self.handle, &self.path, name, mode) {
+            Ok(file) => file,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // What took its name meanwhile.
+            Err(cause) => return Err(self.kind(name).err().unwrap_or_else(|| self.failed("cannot open", cause, name))),
+        };
+        let metadata = file.metadata().map_err(|cause| self.failed("cannot open", cause, name))?;
+        if !metadata.is_file() {
+            return Err(self.refused("it is no regular file", name));
+        }
+        if mode.changes_in_place() && names_of(&metadata) > 1 {
+            let detail = "it has other names (hard links), which would change with it: a copy can be written";
+            return Err(self.refused(detail, name));
+        }
+        Ok(Some(file))
+    }
+
+    /// Writes a file as a whole: a temporary one, synced where that is wanted, takes the name and keeps the old one's mode. `fill` writes
+    /// it; dropped before, nothing of it is left.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and those of `fill`.
+    pub(crate) fn replace(&self, name: &str, sync: Sync, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+        let replaced = match self.kind(name)? {
+            Some(Kind::File(mode)) => Some(mode),
+            Some(_) => return Err(self.refused("it is no regular file", name)),
+            None => None,
+        };
+        let (mut file, temporary) = self.temporary(replaced)?;
+        fill(&mut file)?;
+        if sync == Sync::Disk {
+            file.sync_all().map_err(|cause| self.failed("cannot sync the output", cause, name))?;
+        }
+        drop(file);
+        let placed = system::rename(&self.handle, &self.path, &temporary.name, &self.handle, &self.path, name);
+        placed.map_err(|cause| self.failed("cannot put the output in place", cause, name))?;
+        temporary.keep();
+        if sync == Sync::Disk {
+            self.sync();
+        }
+        Ok(())
+    }
+
+    /// A new file under a name that nothing else has, readable and writable by us, with this mode or that of any new file.
+    fn temporary(&self, mode: Option<system::Bits>) -> Result<(File, Temporary<'_>)> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".wharf-{:x}-{count:x}.tmp", std::process::id());
+            let unfinished = Unfinished::new(self.path(&name));
+            match system::open_file(&self.handle, &self.path, &name, Mode::CreateNew(mode.map_or(system::NEW_FILE, system::with_our_rights))) {
+                Ok(file) => {
+                    let temporary = Temporary { folder: self, name, _unfinished: unfinished, is_kept: false };
+                    if let Some(mode) = mode {
+                        system::set_mode(&file, mode);
+                    }
+                    return Ok((file, temporary));
+                }
+                // Of a process of the same number that died.
+                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(cause) => return Err(self.failed("cannot create a temporary file", cause, &name)),
+            }
+        }
+    }
+
+    /// Gives a file or folder a name in another folder, in the place of a file that has it.
+    ///
+    /// # Errors
+    /// As [`contains`](Self::contains).
+    pub(crate) fn rename(&self, name: &str, to: &Self, new_name: &str) -> Result<()> {
+        self.kind(name)?;
+        to.kind(new_name)?;
+        let renamed = system::rename(&self.handle, &self.path, name, &to.handle, &to.path, new_name);
+        renamed.map_err(|cause| to.failed("cannot put it in place", cause, new_name))
+    }
+
+    /// Removes a regular file; that there is none is as well.
+    ///
+    /// # Errors
+    /// As [`contains`](Self::contains).
+    pub(crate) fn remove(&self, name: &str) -> Result<()> {
+        match self.kind(name)? {
+            None => return Ok(()),
+            Some(Kind::Folder) => return Err(self.refused("it is no regular file", name)),
+            Some(_) => {}
+        }
+        match system::remove(&self.handle, &self.path, name) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(self.failed("cannot remove", cause, name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes a folder in this one, with all that is in it. Links in it are removed, not followed.
+    ///
+    /// # Errors
+    /// As [`contains`](Self::contains).
+    pub(crate) fn remove_folder(&self, name: &str) -> Result<()> {
+        if self.kind(name)?.is_none() {
+            return Ok(());
+        }
+        let removed = std::fs::remove_dir_all(self.path(name));
+        removed.map_err(|cause| self.failed("cannot remove the folder", cause, name))
+    }
+
+    /// The names in it that begin with these letters.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub(crate) fn names(&self, prefix: &str) -> Result<Vec<String>> {
+        let failed = |cause| self.failed("cannot read the folder", cause, "");
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&self.path).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            names.extend(name.to_str().filter(|name| name.starts_with(prefix)).map(str::to_owned));
+        }
+        Ok(names)
+    }
+
+    /// Makes sure that the names in it outlast a power cut. Some file systems cannot: the names are there all the same.
+    pub(crate) fn sync(&self) {
+        system::sync(&self.handle);
+    }
+
+    /// Is it this folder that the path leads to now?
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        system::is_at(&self.handle, path)
+    }
+
+    /// Is it this file that has the name now?
+    pub(crate) fn is_named(&self, file: &File, name: &str) -> bool {
+        system::is_named(&self.handle, file, name)
+    }
+}
+
+/// A file that is removed unless it gets its name.
+struct Temporary<'f> {
+    folder: &'f Folder,
+    name: String,
+    _unfinished: Unfinished,
+    is_kept: bool,
+}
+
+impl Temporary<'_> {
+    fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // Nothing else could be done about it; the next writer removes it.
+            let _ = system::remove(&self.folder.handle, &self.folder.path, &self.name);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn names_of(metadata: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(metadata)
+}
+
+#[cfg(not(unix))]
+fn names_of(_metadata: &std::fs::Metadata) -> u64 {
+    1
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
+
+    use rustix::fs::{AtFlags, FileType, OFlags, mkdirat, openat, renameat, statat, unlinkat};
+
+    use super::{Kind, Mode};
+
+    pub(super) type Handle = OwnedFd;
+    pub(super) type Bits = rustix::fs::Mode;
+
+    /// What any new file gets: the mask of the process takes its part.
+    pub(super) const NEW_FILE: Bits = Bits::RUSR.union(Bits::WUSR).union(Bits::RGRP).union(Bits::WGRP).union(Bits::ROTH).union(Bits::WOTH);
+
+    pub(super) fn with_our_rights(mode: Bits) -> Bits {
+        mode.union(Bits::RUSR).union(Bits::WUSR)
+    }
+
+    const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    /// A pipe that has taken the name of a file is not waited for.
+    const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+    pub(super) fn open_root(path: &Path) -> io::Result<Handle> {
+        Ok(rustix::fs::open(path, FOLDER, Bits::empty())?)
+    }
+
+    pub(super) fn open_folder(folder: &Handle, _: &Path, name: &str) -> io::Result<Handle> {
+        Ok(openat(folder, name, FOLDER.union(OFlags::NOFOLLOW), Bits::empty())?)
+    }
+
+    pub(super) fn make_folder(folder: &Handle, _: &Path, name: &str) -> io::Result<()> {
+        Ok(mkdirat(folder, name, Bits::RWXU.union(Bits::RWXG).union(Bits::RWXO))?)
+    }
+
+    pub(super) fn open_file(folder: &Handle, _: &Path, name: &str, mode: Mode) -> io::Result<File> {
+        let (flags, bits) = match mode {
+            Mode::Read => (OFlags::RDONLY, Bits::empty()),
+            Mode::Append => (OFlags::RDWR.union(OFlags::APPEND), Bits::empty()),
+            Mode::AppendOrCreate => (OFlags::RDWR.union(OFlags::APPEND).union(OFlags::CREATE), NEW_FILE),
+            Mode::WriteOrCreate => (OFlags::RDWR.union(OFlags::CREATE), NEW_FILE),
+            Mode::CreateNew(bits) => (OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL), bits),
+        };
+        Ok(openat(folder, name, flags.union(FILE), bits)?.into())
+    }
+
+    pub(super) fn kind(folder: &Handle, _: &Path, name: &str) -> io::Result<Kind> {
+        let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(match FileType::from_raw_mode(found.st_mode) {
+            FileType::RegularFile => Kind::File(Bits::from_raw_mode(found.st_mode)),
+            FileType::Directory => Kind::Folder,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Special,
+        })
+    }
+
+    pub(super) fn set_mode(file: &File, mode: Bits) {
+        // The mask of the process may have taken something. Some file systems have no modes: the content is whole all the same.
+        if !rustix::fs::fstat(file).is_ok_and(|now| Bits::from_raw_mode(now.st_mode) == mode) {
+            let _ = rustix::fs::fchmod(file, mode);
+        }
+    }
+
+    pub(super) fn rename(from: &Handle, _: &Path, name: &str, to: &Handle, _: &Path, new_name: &str) -> io::Result<()> {
+        Ok(renameat(from, name, to, new_name)?)
+    }
+
+    pub(super) fn remove(folder: &Handle, _: &Path, name: &str) -> io::Result<()> {
+        Ok(unlinkat(folder, name, AtFlags::empty())?)
+    }
+
+    pub(super) fn sync(folder: &Handle) {
+        let _ = rustix::fs::fsync(folder);
+    }
+
+    pub(super) fn is_at(folder: &Handle, path: &Path) -> bool {
+        let (Ok(own), Ok(there)) = (rustix::fs::fstat(folder), rustix::fs::stat(path)) else { return false };
+        (own.st_dev, own.st_ino) == (there.st_dev, there.st_ino)
+    }
+
+    pub(super) fn is_named(folder: &Handle, file: &File, name: &str) -> bool {
+        let (Ok(own), Ok(there)) = (rustix::fs::fstat(file), statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)) else {
+            return false;
+        };
+        (own.st_dev, own.st_ino) == (there.st_dev, there.st_ino)
+    }
+}
+
+/// Where there is no `openat` a name is looked at before it is used. Making links takes a privilege on Windows.
+#[cfg(not(unix))]
+mod other {
+    use std::fs::{self, File};
+    use std::io;
+    use std::path::Path;
+
+    use super::{Kind, Mode};
+
+    pub(super) type Handle = ();
+    pub(super) type Bits = ();
+
+    pub(super) const NEW_FILE: Bits = ();
+
+    pub(super) fn with_our_rights((): Bits) -> Bits {}
+
+    pub(super) fn open_root(path: &Path) -> io::Result<Handle> {
+        match fs::metadata(path)?.is_dir() {
+            true => Ok(()),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    pub(super) fn open_folder(_: &Handle, folder: &Path, name: &str) -> io::Result<Handle> {
+        open_root(&folder.join(name))
+    }
+
+    pub(super) fn make_folder(_: &Handle, folder: &Path, name: &str) -> io::Result<()> {
+        fs::create_dir(folder.join(name))
+    }
+
+    pub(super) fn open_file(_: &Handle, folder: &Path, name: &str, mode: Mode) -> io::Result<File> {
+        let mut options = File::options();
+        options.read(true);
+        match mode {
+            Mode::Read => &mut options,
+            Mode::Append => options.append(true),
+            Mode::AppendOrCreate => options.append(true).create(true),
+            Mode::WriteOrCreate => options.write(true).create(true).truncate(false),
+            Mode::CreateNew(_) => options.write(true).create_new(true),
+        }
+        .open(folder.join(name))
+    }
+
+    pub(super) fn kind(_: &Handle, folder: &Path, name: &str) -> io::Result<Kind> {
+        let found = fs::symlink_metadata(folder.join(name))?;
+        Ok(if found.is_symlink() {
+            Kind::Link
+        } else if found.is_dir() {
+            Kind::Folder
+        } else if found.is_file() {
+            Kind::File(())
+        } else {
+            Kind::Special
+        })
+    }
+
+    pub(super) fn set_mode(_: &File, (): Bits) {}
+
+    pub(super) fn rename(_: &Handle, from: &Path, name: &str, _: &Handle, to: &Path, new_name: &str) -> io::Result<()> {
+        fs::rename(from.join(name), to.join(new_name))
+    }
+
+    pub(super) fn remove(_: &Handle, folder: &Path, name: &str) -> io::Result<()> {
+        fs::remove_file(folder.join(name))
+    }
+
+    pub(super) fn sync(_: &Handle) {}
+
+    /// A folder that has an open file in it is not replaced.
+    pub(super) fn is_at(_: &Handle, _: &Path) -> bool {
+        true
+    }
+
+    /// A file that is open is not removed.
+    pub(super) fn is_named(_: &Handle, _: &File, _: &str) -> bool {
+        true
+    }
+}

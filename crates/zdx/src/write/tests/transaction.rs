@@ -1,0 +1,404 @@
+//! A transaction stopped at every step: before and after, for every reader, there is the old state or the new one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use container_core::Source;
+use serde_json::json;
+
+use super::{Documents, copy, options, read, recover};
+use crate::wire::index::Index;
+use crate::wire::lines::lines;
+use crate::write::disk::Hook;
+use crate::{CollectionWriter, LoadOptions, OnDuplicate, Result, StoreWriter, WriterOptions};
+
+/// A store, and what a transaction does with it.
+struct Story {
+    name: &'static str,
+    make: fn(&Path),
+    change: fn(&mut CollectionWriter) -> Result<()>,
+    /// Does the reference see one of the two states at each step? It removes documents' own files one by one, and rebuilds an index
+    /// without documents.
+    is_for_reference: bool,
+}
+
+fn put(writer: &mut CollectionWriter, ids: std::ops::Range<u32>, text: &str) -> Result<()> {
+    for id in ids {
+        writer.put(&format!("id-{id}"), &json!({ "text": text }))?;
+    }
+    Ok(())
+}
+
+fn with(root: &Path, change: impl FnOnce(&mut CollectionWriter)) {
+    let store = StoreWriter::open(root, options()).unwrap();
+    let mut writer = store.collection("c").unwrap();
+    change(&mut writer);
+    writer.finish().unwrap();
+    store.finish().unwrap();
+}
+
+fn ten(root: &Path) {
+    with(root, |writer| put(writer, 0..10, "old").unwrap());
+}
+
+fn with_files(root: &Path) {
+    ten(root);
+    let docs = root.join("collections/c/docs");
+    fs::create_dir_all(&docs).unwrap();
+    for id in ["id-3", "file-a", "file-b", "file-c"] {
+        fs::write(docs.join(format!("{id}.json")), "{\n  \"file\": true\n}").unwrap();
+    }
+    fs::write(root.join("collections/c/meta/order.ids"), "file-b\nfile-c\nfile-a\n").unwrap();
+}
+
+fn change_all(writer: &mut CollectionWriter) -> Result<()> {
+    put(writer, 5..8, "new")?;
+    writer.delete("id-0")?;
+    writer.drain()?;
+    put(writer, 20..25, "new")?;
+    let lines = "{\"_id\":\"load-1\"}\n{\"_id\":\"id-1\",\"n\":1}\n";
+    let _ = writer.load(&Source::from(lines.as_bytes()), &LoadOptions::default())?;
+    let refuse = LoadOptions::default().with_on_duplicate(OnDuplicate::Refuse);
+    // What is refused alone changes nothing.
+    let refused = "{\"_id\":\"load-2\"}\n{\"_id\":\"id-1\"}\n";
+    assert!(writer.load(&Source::from(refused.as_bytes()), &refuse).is_err());
+    writer.delete("id-9")?;
+    Ok(())
+}
+
+const STORIES: &[Story] = &[
+    Story { name: "put and delete", make: ten, change: change_all, is_for_reference: true },
+    Story {
+        name: "new store",
+        make: |_| {},
+        change: |writer| put(writer, 0..5, "new").and_then(|()| writer.delete("id-3").map(drop)),
+        is_for_reference: true,
+    },
+    Story {
+        name: "new collection",
+        make: |root| {
+            let store = StoreWriter::open(root, options()).unwrap();
+            store.collection("other").unwrap().finish().unwrap();
+            store.finish().unwrap();
+        },
+        change: change_all,
+        is_for_reference: true,
+    },
+    Story {
+        name: "collection without documents",
+        make: |root| with(root, |_| {}),
+        change: |writer| put(writer, 0..30, "new").and_then(|()| writer.drain()),
+        is_for_reference: true,
+    },
+    Story { name: "and with deletions", make: |root| with(root, |_| {}), change: change_all, is_for_reference: false },
+    Story {
+        name: "all deleted",
+        make: ten,
+        change: |writer| (0..10).try_for_each(|id| writer.delete(&format!("id-{id}")).map(drop)),
+        is_for_reference: true,
+    },
+    Story { name: "only deleted", make: ten, change: |writer| writer.delete("id-9").map(drop), is_for_reference: true },
+    Story {
+        name: "documents in files",
+        make: with_files,
+        change: |writer| {
+            for id in ["file-a", "id-3", "file-c"] {
+                assert!(writer.delete(id)?);
+            }
+            writer.put("file-b", &json!({"line": 1}))
+        },
+        is_for_reference: true,
+    },
+    Story {
+        name: "documents in files alone",
+        make: with_files,
+        change: |writer| ["file-a", "file-c"].iter().try_for_each(|id| writer.delete(id).map(drop)),
+        is_for_reference: true,
+    },
+    Story {
+        name: "strict",
+        make: |root| {
+            let store = StoreWriter::open(root, options().with_strict(true)).unwrap();
+            store.collection("c").unwrap().finish().unwrap();
+            store.finish().unwrap();
+        },
+        change: |writer| {
+            put(writer, 0..3, "new")?;
+            let error = writer.put("x", &json!({"other": 1})).unwrap_err().to_string();
+            assert!(error.contains("have one schema"), "{error}");
+            Ok(())
+        },
+        is_for_reference: true,
+    },
+    Story {
+        name: "torn and without line feed",
+        make: |root| {
+            ten(root);
+            let data = root.join("collections/c/meta/data.jsonl");
+            let text = fs::read_to_string(&data).unwrap();
+            fs::write(data, text + "{\"_id\":\"last\"}\n{\"_id\":\"torn").unwrap();
+            fs::remove_file(root.join("collections/c/meta/index.bin")).unwrap();
+        },
+        change: change_all,
+        is_for_reference: false,
+    },
+    Story {
+        name: "no line feed at the end",
+        make: |root| {
+            ten(root);
+            let data = root.join("collections/c/meta/data.jsonl");
+            let text = fs::read_to_string(&data).unwrap();
+            fs::write(&data, text.trim_end()).unwrap();
+            let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+            let index = fs::File::options().write(true).open(root.join("collections/c/meta/index.bin")).unwrap();
+            index.set_modified(later).unwrap();
+        },
+        change: change_all,
+        is_for_reference: true,
+    },
+];
+
+/// The states that there may be: the second only once the transaction is about to end.
+struct Watch {
+    root: PathBuf,
+    states: Vec<Documents>,
+    reference: Option<Vec<Documents>>,
+    steps: u64,
+    at: u64,
+    through: usize,
+    /// Do all steps behind fail, too?
+    is_lasting: bool,
+}
+
+/// What a reader sees, where there is a store and a collection.
+fn seen(root: &Path) -> Documents {
+    match root.join("collections/c").exists() {
+        true => read(root),
+        false => Documents::new(),
+    }
+}
+
+/// The lines that the reference sees: those of the index, and all where it has no entries.
+fn seen_by_reference(root: &Path) -> Documents {
+    let meta = root.join("collections/c/meta");
+    let data = fs::read(meta.join("data.jsonl")).unwrap_or_default();
+    let index = fs::read(meta.join("index.bin")).unwrap_or_default();
+    let mut all = Documents::new();
+    for entry in Index::parse(&index).iter().flat_map(Index::entries) {
+        let entry = entry.unwrap();
+        let line = &data[entry.offset as usize..][..entry.length as usize];
+        all.insert(String::from_utf8(entry.id.to_vec()).unwrap(), String::from_utf8(line.trim_ascii().to_vec()).unwrap());
+    }
+    if all.is_empty() {
+        for line in lines(&data) {
+            let id = line.scan().unwrap().id.unwrap().into_owned();
+            all.insert(id, String::from_utf8(line.bytes.to_vec()).unwrap());
+        }
+    }
+    all
+}
+
+impl Watch {
+    /// Where a process that dies here leaves the files.
+    fn look(&self, what: &str) {
+        let other = tempfile::tempdir().unwrap();
+        let target = other.path().join("copy");
+        copy(&self.root, &target);
+        let found = seen(&target);
+        assert!(self.states.contains(&found), "{what}: {found:?} is none of {:?}", self.states);
+        if let Some(reference) = &self.reference {
+            let found = seen_by_reference(&target);
+            assert!(reference.contains(&found), "{what}: the reference sees {found:?}, none of {reference:?}");
+        }
+        if target.join("collections/c").exists() {
+            assert_eq!(recover(&target), found, "{what}");
+            let left: Vec<_> = fs::read_dir(target.join("collections/c/meta")).unwrap().map(|file| file.unwrap().file_name()).collect();
+            assert!(left.iter().all(|name| !name.to_string_lossy().contains("wharf")), "{what}: {left:?}");
+        } else {
+            // The next writer removes what was not seen yet.
+            let store = StoreWriter::open(&target, options()).unwrap();
+            let mut writer = store.collection("c").unwrap();
+            writer.put("x", &json!({})).unwrap();
+            writer.finish().unwrap();
+            store.finish().unwrap();
+            assert_eq!(fs::read_dir(target.join(".zds")).map_or(0, Iterator::count), 0, "{what}");
+            assert_eq!(read(&target).len(), 1);
+        }
+    }
+}
+
+fn watching(watch: &Arc<Mutex<Watch>>) -> WriterOptions {
+    let watch = Arc::clone(watch);
+    let mut options = options();
+    options.hook = Hook::new(move |step, bytes| {
+        let mut watch = watch.lock().unwrap();
+        watch.steps += 1;
+        let failed = || Err(std::io::Error::other("injected"));
+        match watch.steps {
+            now if now == watch.at && watch.through.min(bytes) > 0 => Ok(watch.through.min(bytes)),
+            now if now == watch.at || now > watch.at && watch.is_lasting => failed(),
+            now if now < watch.at => {
+                watch.look(step);
+                Ok(bytes)
+            }
+            _ => Ok(bytes),
+        }
+    });
+    options
+}
+
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => {
+                all.insert(path.clone(), Vec::new());
+                all.extend(files(&path));
+            }
+            false => drop(all.insert(path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+    all
+}
+
+/// The state that the story leads to.
+fn wanted(story: &Story) -> (Documents, Documents) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("store");
+    (story.make)(&root);
+    with(&root, |writer| (story.change)(writer).unwrap());
+    (read(&root), seen_by_reference(&root))
+}
+
+#[test]
+fn at_every_step_there_is_the_old_state_or_the_new_one() {
+    for story in STORIES {
+        let (new, new_for_reference) = wanted(story);
+        let mut failures = [0; 2];
+        for (is_lasting, through) in [(false, 0), (false, 1), (true, 0), (true, 3)] {
+            for at in 1.. {
+                let what = format!("{}: step {at}, {through} bytes, lasting: {is_lasting}", story.name);
+                let folder = tempfile::tempdir().unwrap();
+                let root = folder.path().join("store");
+                (story.make)(&root);
+                let (before, old, old_for_reference) = (files(&root), seen(&root), seen_by_reference(&root));
+                let watch = Arc::new(Mutex::new(Watch {
+                    root: root.clone(),
+                    states: vec![old.clone()],
+                    reference: story.is_for_reference.then(|| vec![old_for_reference.clone()]),
+                    steps: 0,
+                    at,
+                    through,
+                    is_lasting,
+                }));
+                let done = (|| {
+                    let store = StoreWriter::open(&root, watching(&watch))?;
+                    let mut writer = store.collection("c")?;
+                    writer.begin()?;
+                    (story.change)(&mut writer)?;
+                    let mut allowed = watch.lock().unwrap();
+                    allowed.states.push(new.clone());
+                    if let Some(reference) = &mut allowed.reference {
+                        reference.push(new_for_reference.clone());
+                    }
+                    drop(allowed);
+                    let flushed = writer.flush();
+                    if flushed.is_err() {
+                        failures[0] += 1;
+                        // It goes on where the changes could be taken back.
+                        let is_old = writer.put("x", &json!({"text": "x"})).is_ok();
+                        assert!(!is_old || !is_lasting, "{what}");
+                        assert!(!is_old || seen(&root) == old, "{what}");
+                    }
+                    flushed?;
+                    writer.finish()?;
+                    store.finish()
+                })();
+                let steps = watch.lock().unwrap().steps;
+                watch.lock().unwrap().look(&what);
+                match &done {
+                    Ok(()) => assert_eq!(seen(&root), new, "{what}"),
+                    Err(error) => {
+                        failures[1] += 1;
+                        let is_saved = error.to_string().contains("the changes are saved, but what follows them failed");
+                        let found = seen(&root);
+                        assert_eq!(found == new, is_saved, "{what}: {error}");
+                        // A repair may have been done before; apart from that nothing has changed.
+                        if found == old && !is_lasting && !story.name.starts_with("torn") {
+                            assert_eq!(files(&root), before, "{what}: {error}");
+                        }
+                    }
+                }
+                if done.is_ok() && steps < at {
+                    break;
+                }
+                assert!(at < 200, "{what}");
+            }
+        }
+        assert!(failures[0] >= 16 && failures[1] >= 32, "{}: {failures:?}", story.name);
+    }
+}
+
+#[test]
+fn what_is_rolled_back_or_dropped_never_was() {
+    for story in STORIES {
+        for is_dropped in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().join("store");
+            (story.make)(&root);
+            let before = files(&root);
+            let old = seen(&root);
+            let store = StoreWriter::open(&root, options()).unwrap();
+            let mut writer = store.collection("c").unwrap();
+            assert!(writer.roll_back().unwrap_err().to_string().contains("there is no transaction to roll back"));
+            writer.begin().unwrap();
+            assert!(writer.begin().unwrap_err().to_string().contains("a transaction is open already"));
+            (story.change)(&mut writer).unwrap();
+            writer.drain().unwrap();
+            assert_eq!(seen(&root), old, "{}", story.name);
+            if !is_dropped {
+                writer.roll_back().unwrap();
+                assert_eq!(writer.len(), old.len() as u64, "{}", story.name);
+                for (id, line) in &old {
+                    assert_eq!(writer.get(id).unwrap().as_deref(), Some(line.as_bytes()), "{} {id}", story.name);
+                }
+            }
+            drop((writer, store));
+            assert_eq!(seen(&root), old, "{}", story.name);
+            if !story.name.starts_with("torn") {
+                assert_eq!(files(&root), before, "{}", story.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn changes_around_a_transaction_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    ten(root);
+    let store = StoreWriter::open(root, options()).unwrap();
+    let mut writer = store.collection("c").unwrap();
+    put(&mut writer, 30..33, "before").unwrap();
+    writer.delete("id-2").unwrap();
+    writer.begin().unwrap();
+    let before = read(root);
+    assert!(before.contains_key("id-30") && !before.contains_key("id-2"));
+    change_all(&mut writer).unwrap();
+    writer.delete("id-31").unwrap();
+    writer.drain().unwrap();
+    assert_eq!(read(root), before);
+    // A reader that is opened now is never shown what is cut off later.
+    let during = crate::Store::open(root).unwrap().collection("c").unwrap();
+    writer.roll_back().unwrap();
+    assert_eq!(during.documents().unwrap().map(Result::unwrap).count(), before.len());
+    assert_eq!(read(root), before);
+    put(&mut writer, 40..41, "behind").unwrap();
+    writer.drain().unwrap();
+    assert_eq!(read(root).len(), before.len() + 1);
+    drop((writer, store));
+    assert_eq!(recover(root).len(), before.len() + 1);
+}
