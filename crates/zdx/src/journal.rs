@@ -224,7 +224,10 @@ mod tests {
     fn what_cannot_be_read_is_an_error() {
         let head = "{\"version\":1,\"index\":null,\"data_bytes\":0}\n";
         for (text, wanted) in [
-            ("x\n".to_owned(), "a line of the journal is not valid: expected value at line 1 column 1 (byte 0, line 1)"),
+            (
+                "x\n".to_owned(),
+                "a line of the journal is not valid: expected value at line 1 column 1 (byte 0, line 1)",
+            ),
             (head.replace('1', "3"), "the version of the journal is 3; up to 2 can be read (byte 0)"),
             (
                 head.to_owned() + "{}\n",

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 #[cfg(feature = "datadings")]
-use std::path::Path;
+use std::path::{Path, PathBuf};
 #[cfg(feature = "datadings")]
 use std::sync::Arc;
 
@@ -37,8 +37,10 @@ Examples:
 /// when the new one is whole; the data stay as they are. Data that are damaged are an error, which says where: `wharf recover` saves
 /// what is left of them.
 ///
-/// ZDS: an index that is missing, damaged, of text or older than the data is made anew, and a torn end of the data cut off. One that is valid
+/// ZDS: an index that is missing, damaged or older than the data is made anew, and a torn end of the data cut off. One that is valid
 /// is left alone without --force: in the data are the lines of deleted documents, too, which would be back.
+///
+/// Of several datasets or collections each is done; if one fails that is reported, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -77,51 +79,73 @@ pub(crate) struct Arguments {
     threads: usize,
 }
 
+/// What an index is made of.
+enum Work {
+    #[cfg(feature = "zds")]
+    Table(Place, String),
+    #[cfg(feature = "datadings")]
+    Dataset(PathBuf),
+}
+
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let places = inputs::expand(&arguments.files)?;
-    #[cfg(feature = "datadings")]
-    let mut paths = Vec::with_capacity(places.len());
-    for place in &places {
-        #[cfg(feature = "zds")]
-        if let Place::Path(_) = place
-            && let Ok(input) = place.input(&mut env.opener)
-            && super::zds::is_store(&input, &env.opener)
-        {
+    let mut all = Vec::new();
+    for place in inputs::expand(&arguments.files)? {
+        add(place, arguments, env, &mut all)?;
+    }
+    // One that fails does not keep the others from being done.
+    let mut outcome = Outcome::Done;
+    for work in &all {
+        let done = match work {
+            #[cfg(feature = "zds")]
+            Work::Table(place, name) => super::zds::index(place, name, arguments.force, env),
             #[cfg(feature = "datadings")]
-            if arguments.truncate || arguments.remove_older || arguments.no_md5 {
-                let detail = "--truncate, --remove-older and --no-md5 are for datadings, this is zds";
-                return Err(Error::usage(detail).in_file(place.name()));
-            }
-            super::zds::index(place, arguments.table.as_deref(), arguments.force, env)?;
-            continue;
+            Work::Dataset(path) => one(path, arguments, env),
+        };
+        if let Err(error) = done {
+            outcome = outcome.max(env.fail(&error).min(Outcome::Failed));
         }
-        #[cfg(feature = "zds")]
-        if arguments.table.is_some() || arguments.force {
-            return Err(Error::usage("--table and --force are for ZDS, and this is none").in_file(place.name()));
-        }
-        #[cfg(not(feature = "datadings"))]
-        return Err(Error::unsupported("it is no ZDS store").in_file(place.name()));
+    }
+    Ok(outcome)
+}
+
+/// Finds out what there is to be done with an input.
+fn add(place: Place, arguments: &Arguments, env: &mut Env<'_>, all: &mut Vec<Work>) -> Result<()> {
+    #[cfg(feature = "zds")]
+    if let Place::Path(_) = place
+        && let Ok(input) = place.input(&mut env.opener)
+        && super::zds::is_store(&input, &env.opener)
+    {
         #[cfg(feature = "datadings")]
-        match place {
-            Place::Path(path) if path.is_dir() => {
-                return Err(Error::usage("a directory is no datadings dataset").in_file(place.name()));
-            }
-            Place::Path(path) => {
-                dataset::check(place, &mut env.opener, "index").map_err(|error| error.in_file(place.name()))?;
-                let data = dataset::data_of(path);
-                // A pattern may match the files beside the data too.
-                if !paths.contains(&data) {
-                    paths.push(data);
-                }
-            }
-            Place::Stdin => return Err(Error::usage("an index stands beside a file: standard input has none")),
+        if arguments.truncate || arguments.remove_older || arguments.no_md5 {
+            let detail = "--truncate, --remove-older and --no-md5 are for datadings, this is zds";
+            return Err(Error::usage(detail).in_file(place.name()));
         }
+        let tables = super::zds::tables(&place, arguments.table.as_deref(), &mut env.opener)?;
+        all.extend(tables.into_iter().map(|name| Work::Table(place.clone(), name)));
+        return Ok(());
     }
+    #[cfg(feature = "zds")]
+    if arguments.table.is_some() || arguments.force {
+        return Err(Error::usage("--table and --force are for ZDS stores, and this is not one").in_file(place.name()));
+    }
+    #[cfg(not(feature = "datadings"))]
+    return Err(Error::unsupported("it is not a ZDS store").in_file(place.name()));
     #[cfg(feature = "datadings")]
-    for path in &paths {
-        one(path, arguments, env)?;
+    match &place {
+        Place::Path(path) if path.is_dir() => {
+            Err(Error::usage("a directory is not a datadings dataset").in_file(place.name()))
+        }
+        Place::Path(path) => {
+            dataset::check(&place, &mut env.opener, "index").map_err(|error| error.in_file(place.name()))?;
+            let data = dataset::data_of(path);
+            // A pattern may match the files beside the data too.
+            if !all.iter().any(|work| matches!(work, Work::Dataset(path) if *path == data)) {
+                all.push(Work::Dataset(data));
+            }
+            Ok(())
+        }
+        Place::Stdin => Err(Error::usage("an index stands beside a file: standard input has none")),
     }
-    Ok(Outcome::Done)
 }
 
 #[cfg(feature = "datadings")]

@@ -24,8 +24,9 @@ Examples:
 
 /// Put documents into a ZDS store, in place: new ones, or in place of those with the same id
 ///
-/// What is read is one document, over as many lines as it has, or JSON lines, each a document. All of them are put, or none when anything
-/// is wrong with one. The index is written at the end; a writer that holds the store keeps this one out, readers do not.
+/// The input is one document, over as many lines as it has, or JSON lines, each a document. All of them are put or none, whatever happens:
+/// a document that is refused, a full disk, a kill. Who reads meanwhile sees none of them until the end. A writer that holds the store keeps
+/// this one out, readers do not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -77,6 +78,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let (root, name) = zds::open_writer(&place, arguments.table.as_deref(), options, "put")?;
     let file = |error: Error| zds::located(error, &place, &name);
     let mut writer = root.collection(&name).map_err(file)?;
+    writer.begin().map_err(file)?;
     let bar = Bar::new(env.report.terminal);
     bar.name(place.name());
     bar.begin(Unit::Rows, Some(documents.len() as u64));
@@ -85,9 +87,11 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         _ => named(error),
     })?;
     let rows = writer.len();
+    let repaired = zds::repaired(&writer, &place);
     writer.finish().map_err(file)?;
     root.finish().map_err(file)?;
     bar.clear();
+    repaired.iter().for_each(|note| env.report.lost(note));
     let put = documents.len() as u64;
     if env.json() {
         let object = json!({
@@ -156,10 +160,10 @@ fn documents(text: &[u8], key: Option<&str>, ids: &mut Ids) -> Result<Vec<Docume
     Ok(documents)
 }
 
-/// Puts them all; says how many were there already.
+/// Puts them all into a transaction; says how many existed already.
 fn put(writer: &mut CollectionWriter, documents: &[Document], new: bool, bar: &Bar) -> Result<u64> {
     let (mut replaced, mut seen) = (0, HashSet::new());
-    // Nothing is put before all are known to be right.
+    // What needs no change of the files is looked at first.
     for (document, line) in documents {
         let id = scan(document)?.id.unwrap_or_default();
         if !seen.insert(id.clone()) {

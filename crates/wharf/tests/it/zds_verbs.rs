@@ -66,7 +66,7 @@ fn documents_are_put_and_taken_out() {
 
     // What is deleted is gone for good only without its bytes.
     let ran = run(["index", &store]);
-    assert!(ran.code() == 2 && ran.err().contains("would bring back 1 deleted document"), "{ran:?}");
+    assert!(ran.ok().contains("would bring back 1 deleted document"), "{ran:?}");
     let after = cat(&store);
     let ran = run(["compact", &store, "--json"]).lines().remove(0);
     assert!(ran["bytes"].as_u64().unwrap() < ran["bytes_before"].as_u64().unwrap(), "{ran}");
@@ -82,7 +82,8 @@ fn an_index_is_made_anew() {
     let before = cat(&store);
     let index = format!("{store}/meta/index.bin");
     let count = before.lines().count();
-    assert_eq!(run(["index", &store]).code(), 2, "a valid one is left alone");
+    let ran = run(["index", &store]);
+    assert!(ran.ok().contains("the index is valid"), "{ran:?}");
     let ran = run(["index", &store, "--force", "--json"]);
     let done = ran.lines().remove(0);
     assert_eq!(ran.code(), 0);

@@ -118,8 +118,7 @@ pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limi
     }
     let base = table.as_ref().map_or(0, |table| table.bytes().len());
     let mut all = Entries::new(base + walked.index_bytes());
-    let is_deleted =
-        |entry: &Entry<'_>| journal.is_some_and(|journal| journal.is_deleted(entry.id, entry.offset));
+    let is_deleted = |entry: &Entry<'_>| journal.is_some_and(|journal| journal.is_deleted(entry.id, entry.offset));
     for (_, entry) in table.iter().flat_map(Table::entries).filter(|(_, entry)| !is_deleted(entry)) {
         all.push(&entry)?;
     }

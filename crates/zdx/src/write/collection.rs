@@ -300,10 +300,8 @@ impl CollectionWriter {
     fn make_folders(&mut self) -> Result<Folders> {
         let collection = match self.transaction.as_mut().and_then(Transaction::unseen) {
             Some(unseen) => {
-                let (folder, name) = self.shared.make_unseen()?;
-                let collection = self.disk.folder(&folder, &self.name)?;
-                *unseen = Some((folder, name));
-                collection
+                let (folder, _) = unseen.insert(self.shared.make_unseen()?);
+                self.disk.folder(folder, &self.name)?
             }
             None => {
                 let missing = || Error::usage("there is no folder of collections");
@@ -315,8 +313,10 @@ impl CollectionWriter {
     }
 
     fn repair(&mut self, to_prepare: &Preparation) -> Result<()> {
-        for stale in self.meta()?.names(".wharf-")?.iter().filter(|name| name.ends_with(".tmp")) {
-            self.meta()?.remove(stale)?;
+        // What a writer that was killed has left behind.
+        let meta = self.meta()?;
+        for stale in meta.names("")?.iter().filter(|name| is_stale(name)) {
+            meta.remove(stale)?;
         }
         if let Some(len) = to_prepare.cut {
             self.disk.cut("data", self.data()?, len)?;
@@ -493,6 +493,11 @@ impl CollectionWriter {
             }
         })
     }
+}
+
+/// Is it a temporary file of a writer? Nobody else has one while we hold the lock.
+fn is_stale(name: &str) -> bool {
+    name == STAGED_DATA || name.starts_with(".wharf-") && name.ends_with(".tmp")
 }
 
 /// An index of the documents of a table, in the order of their lines and each once.

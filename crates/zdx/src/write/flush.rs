@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::FORMAT_NAME;
 use crate::journal::{IndexMark, Record, line};
 use crate::layout::{DATA, DOCS, DOCUMENT_LIST, INDEX, JOURNAL, ORDER};
-use crate::wire::index::{Entry, head, put};
+use crate::wire::index::{head, put};
 use crate::write::collection::{CollectionWriter, OnDisk};
 use crate::write::folder::Mode;
 use crate::write::transaction::Transaction;
@@ -66,7 +66,12 @@ impl CollectionWriter {
             self.disk.sync("data", data)?;
         }
         self.place_data()?;
-        let mark = self.write_index(self.ids.len(), &removed, |put| self.ids.each(put))?;
+        let is_there = !removed.is_empty() && self.announce(&removed)?;
+        if is_there {
+            // The announcement was what counts.
+            self.end_transaction();
+        }
+        let mark = self.write_index()?;
         if self.transaction.as_ref().is_some_and(Transaction::stages_collection) {
             self.count();
             self.write_manifest()?;
@@ -146,51 +151,56 @@ impl CollectionWriter {
         Ok(())
     }
 
-    /// Writes an index of so many entries. If files of documents are to be removed with it, the journal says so before the index counts.
-    fn write_index(
-        &self,
-        count: u64,
-        removed: &[String],
-        each: impl FnOnce(&mut dyn FnMut(Entry<'_>) -> Result<()>) -> Result<()>,
-    ) -> Result<IndexMark> {
-        let mut mark = IndexMark { bytes: 0, crc32: 0 };
-        let mut sum = crc32fast::Hasher::new();
+    /// Says in the journal which index ends the transaction, and the own files of which documents are removed with it. True where this index
+    /// is on the disk already.
+    fn announce(&mut self, removed: &[String]) -> Result<bool> {
+        let publish = self.encode_index(&mut |_| Ok(()))?;
+        let is_there = self.index_mark() == Some(publish);
+        let record = line(&Record::Publish { publish, remove: removed.to_vec() })?;
+        if let Some(journal) = &mut self.journal {
+            self.disk.append("journal", journal, &record)?;
+            self.disk.sync("journal", journal)?;
+        }
+        Ok(is_there)
+    }
+
+    fn write_index(&self) -> Result<IndexMark> {
+        let mut mark = None;
         self.disk.replace("index", self.meta()?, INDEX, |write| {
-            let mut write = |bytes: &[u8]| {
-                mark.bytes += bytes.len() as u64;
-                sum.update(bytes);
-                write(bytes)
-            };
-            let mut piece = Vec::with_capacity(self.ids.room().min(PIECE) + 1024);
-            piece.extend_from_slice(&head(count));
-            each(&mut |entry| {
-                put(&entry, &mut piece)?;
-                if piece.len() >= PIECE {
-                    write(&piece)?;
-                    piece.clear();
-                }
-                Ok(())
-            })?;
-            write(&piece)?;
-            mark.crc32 = sum.finalize();
-            match &self.journal {
-                Some(journal) if !removed.is_empty() => {
-                    let record = Record::Publish { publish: mark, remove: removed.to_vec() };
-                    let failed = |cause| Error::io("cannot write the journal", cause);
-                    let mut journal = journal.try_clone().map_err(failed)?;
-                    self.disk.append("journal", &mut journal, &line(&record)?)?;
-                    self.disk.sync("journal", &journal)
-                }
-                _ => Ok(()),
-            }
+            mark = Some(self.encode_index(write)?);
+            Ok(())
         })?;
-        Ok(mark)
+        mark.ok_or_else(|| Error::usage("no index was written"))
+    }
+
+    /// Gives the bytes of an index of all documents, in pieces.
+    fn encode_index(&self, write: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<IndexMark> {
+        let mut bytes = 0;
+        let mut sum = crc32fast::Hasher::new();
+        let mut write = |piece: &[u8]| {
+            bytes += piece.len() as u64;
+            sum.update(piece);
+            write(piece)
+        };
+        let mut piece = Vec::with_capacity(self.ids.room().min(PIECE) + 1024);
+        piece.extend_from_slice(&head(self.ids.len()));
+        self.ids.each(|entry| {
+            put(&entry, &mut piece)?;
+            if piece.len() >= PIECE {
+                write(&piece)?;
+                piece.clear();
+            }
+            Ok(())
+        })?;
+        write(&piece)?;
+        Ok(IndexMark { bytes, crc32: sum.finalize() })
     }
 
     /// The names of documents' own files outlast a power cut from now on.
     pub(crate) fn sync_documents(&self) -> Result<()> {
         if self.disk.sync == container_core::Sync::Disk
-            && let Some(docs) = self.folders.as_ref().map(|folders| folders.collection.folder(DOCS)).transpose()?.flatten()
+            && let Some(docs) =
+                self.folders.as_ref().map(|folders| folders.collection.folder(DOCS)).transpose()?.flatten()
         {
             docs.sync();
         }

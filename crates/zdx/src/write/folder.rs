@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use container_core::{Error, Result, Sync, Unfinished};
 
-#[cfg(unix)]
-use self::unix as system;
 #[cfg(not(unix))]
 use self::other as system;
+#[cfg(unix)]
+use self::unix as system;
 
 /// An open folder.
 #[derive(Debug)]
@@ -86,7 +86,9 @@ impl Folder {
             Err(cause) => return Err(self.failed("cannot open", cause, name)),
         };
         match kind {
-            Kind::Link => Err(self.refused("it is a symbolic link; a store is written only through regular files", name)),
+            Kind::Link => {
+                Err(self.refused("it is a symbolic link; a store is written only through regular files", name))
+            }
             Kind::Special => Err(self.refused("it is no regular file", name)),
             kind => Ok(Some(kind)),
         }
@@ -196,7 +198,12 @@ impl Folder {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let name = format!(".wharf-{:x}-{count:x}.tmp", std::process::id());
             let unfinished = Unfinished::new(self.path(&name));
-            match system::open_file(&self.handle, &self.path, &name, Mode::CreateNew(mode.map_or(system::NEW_FILE, system::with_our_rights))) {
+            match system::open_file(
+                &self.handle,
+                &self.path,
+                &name,
+                Mode::CreateNew(mode.map_or(system::NEW_FILE, system::with_our_rights)),
+            ) {
                 Ok(file) => {
                     let temporary = Temporary { folder: self, name, _unfinished: unfinished, is_kept: false };
                     if let Some(mode) = mode {
@@ -328,7 +335,8 @@ mod unix {
     pub(super) type Bits = rustix::fs::Mode;
 
     /// What any new file gets: the mask of the process takes its part.
-    pub(super) const NEW_FILE: Bits = Bits::RUSR.union(Bits::WUSR).union(Bits::RGRP).union(Bits::WGRP).union(Bits::ROTH).union(Bits::WOTH);
+    pub(super) const NEW_FILE: Bits =
+        Bits::RUSR.union(Bits::WUSR).union(Bits::RGRP).union(Bits::WGRP).union(Bits::ROTH).union(Bits::WOTH);
 
     pub(super) fn with_our_rights(mode: Bits) -> Bits {
         mode.union(Bits::RUSR).union(Bits::WUSR)

@@ -31,9 +31,8 @@ impl Lock {
         let root = Folder::root(root)?;
         for _ in 0..TRIES {
             let folder = root.make_folder(LOCK_FOLDER)?;
-            let failed = |cause| {
-                Error::io("cannot lock the store", cause).in_file(folder.path(LOCK).display().to_string())
-            };
+            let failed =
+                |cause| Error::io("cannot lock the store", cause).in_file(folder.path(LOCK).display().to_string());
             // Its folder was removed meanwhile.
             let Some(mut file) = folder.open(LOCK, Mode::WriteOrCreate)? else { continue };
             match file.try_lock() {

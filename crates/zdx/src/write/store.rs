@@ -207,7 +207,8 @@ impl Shared {
     pub(crate) fn make_unseen(&self) -> Result<(Folder, String)> {
         let state = self.state();
         let folder = state.lock.folder();
-        let name = (0_u32..).map(|number| format!("{NEW}{number}")).find(|name| !folder.contains(name).unwrap_or(false));
+        let name =
+            (0_u32..).map(|number| format!("{NEW}{number}")).find(|name| !folder.contains(name).unwrap_or(false));
         let name = name.unwrap_or_default();
         Ok((self.options.disk().folder(folder, &name)?, name))
     }

@@ -141,7 +141,9 @@ impl CollectionWriter {
         let staging = match &self.to_prepare {
             _ if !is_explicit => Staging::Appended(None),
             Some(Preparation { is_new: true, .. }) => Staging::Collection(None),
-            _ if self.written == 0 && self.ids.len() == 0 && self.journal.is_none() && !has_files => Staging::Data(None),
+            _ if self.written == 0 && self.ids.len() == 0 && self.journal.is_none() && !has_files => {
+                Staging::Data(None)
+            }
             _ => Staging::Appended(None),
         };
         let before = Before {
@@ -217,7 +219,7 @@ impl CollectionWriter {
     }
 
     /// The index on the disk.
-    fn index_mark(&self) -> Option<IndexMark> {
+    pub(crate) fn index_mark(&self) -> Option<IndexMark> {
         match self.on_disk {
             OnDisk::Nothing => None,
             OnDisk::Base => Some(IndexMark::of(self.ids.base_bytes())),

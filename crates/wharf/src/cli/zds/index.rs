@@ -8,68 +8,60 @@ use serde_json::json;
 use zdx::wire::lines::lines;
 use zdx::{Collection, IndexState};
 
-use super::super::Outcome;
 use super::super::env::Env;
 use super::super::human::{clean, counted};
 use super::super::inputs::Place;
-use super::{Stored, located, open_writer, tables, writer_options};
+use super::{Stored, located, open_writer, writer_options};
 
-/// Makes the indexes of a store anew, or of one collection.
-pub(crate) fn index(place: &Place, table: Option<&str>, force: bool, env: &mut Env<'_>) -> Result<Outcome> {
+/// Makes the index of a collection anew, unless it is valid.
+pub(crate) fn index(place: &Place, table: &str, force: bool, env: &mut Env<'_>) -> Result<()> {
     let named = |error: Error| error.in_file(place.name());
-    for name in tables(place, table, &mut env.opener)? {
-        let input = place.input(&mut env.opener).map_err(named)?;
-        let stored = Stored::open(place, &input, &env.opener, Some(&name))?;
-        let condition = stored.collection.condition().map_err(named)?;
-        let before = word(&condition.index);
-        let mut back = Vec::new();
-        let was_valid = matches!(condition.index, IndexState::Valid | IndexState::Text | IndexState::NoData);
-        if was_valid {
-            if matches!(condition.index, IndexState::NoData) {
-                continue;
-            }
-            back = dead(place, &stored.collection)?;
-            if !force {
-                let detail = match back.len() {
-                    0 => "the index is valid, and the data hold nothing else: --force makes it anew all the same"
-                        .to_owned(),
-                    count => format!(
-                        "the index is valid, and one out of the data would bring back {}: --force makes it all the same",
-                        counted(count, "deleted document")
-                    ),
-                };
-                let error = Error::usage(detail).in_column(name);
-                return Err(named(match back.first() {
-                    Some(first) => error.in_key(first.clone()),
-                    None => error,
-                }));
-            }
-        }
-        drop(stored);
-        let (root, name) = open_writer(place, Some(&name), writer_options(false).with_rebuild(force), "index")?;
+    let input = place.input(&mut env.opener).map_err(named)?;
+    let stored = Stored::open(place, &input, &env.opener, Some(table))?;
+    let condition = stored.collection.condition().map_err(named)?;
+    let before = word(&condition.index);
+    let is_valid = matches!(condition.index, IndexState::Valid | IndexState::Text);
+    let has_data = !matches!(condition.index, IndexState::NoData);
+    let dead = if is_valid { dead(place, &stored.collection)? } else { Vec::new() };
+    let is_made = has_data && (force || !is_valid);
+    let (mut rows, mut notes) = (stored.len()?, Vec::new());
+    drop(stored);
+    if is_made {
+        let (root, name) = open_writer(place, Some(table), writer_options(false).with_rebuild(force), "index")?;
         let named = |error: Error| located(error, place, &name);
         let writer = root.collection(&name).map_err(named)?;
         // Of an index that was valid there is nothing to be told but what it had left out.
-        let notes = if was_valid { Vec::new() } else { writer.recovered().notes() };
-        let rows = writer.len();
+        notes = if is_valid { Vec::new() } else { writer.recovered().notes() };
+        rows = writer.len();
         writer.finish().map_err(named)?;
         root.finish().map_err(named)?;
-        let text = if env.json() {
-            json!({
-                "file": place.name(), "table": name, "rows": rows, "before": before, "brought_back": back.len(), "notes": notes,
-            })
-            .to_string()
-        } else {
-            let mut line = format!("{}: table {name}: {}, index made anew", place.name(), counted(rows, "document"));
-            if let Some(first) = back.first() {
-                line.push_str(&format!("; {} back that were deleted, such as {first:?}", back.len()));
-            }
-            notes.iter().for_each(|note| line.push_str(&format!("; {note}")));
-            clean(&line).into_owned()
-        };
-        env.stdout.print(&format!("{text}\n"))?;
     }
-    Ok(Outcome::Done)
+    let back = if is_made { dead.len() } else { 0 };
+    let text = if env.json() {
+        json!({
+            "file": place.name(), "table": table, "rows": rows, "before": before, "made": is_made, "brought_back": back,
+            "deleted_in_data": dead.len() - back, "notes": notes,
+        })
+        .to_string()
+    } else {
+        let done = match (is_made, has_data) {
+            (true, _) => "index made anew",
+            (false, true) => "the index is valid",
+            (false, false) => "there are no data",
+        };
+        let mut line = format!("{}: table {table}: {}, {done}", place.name(), counted(rows, "document"));
+        match dead.first() {
+            Some(first) if is_made => line.push_str(&format!("; {back} back that were deleted, such as {first:?}")),
+            Some(_) => {
+                let dead = counted(dead.len() as u64, "deleted document");
+                line.push_str(&format!("; one made anew (--force) would bring back {dead}"));
+            }
+            None => {}
+        }
+        notes.iter().for_each(|note| line.push_str(&format!("; {note}")));
+        clean(&line).into_owned()
+    };
+    env.stdout.print(&format!("{text}\n"))
 }
 
 /// A word for what there was.

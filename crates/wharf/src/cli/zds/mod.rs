@@ -11,7 +11,7 @@ pub(crate) use ids::{Ids, with_id};
 pub(crate) use index::index;
 pub(crate) use output::{NewZds, done, is_archive, refuse};
 pub(crate) use remove::remove;
-pub(crate) use stored::{Stored, is_store, located, open_writer, tables, writer_options};
+pub(crate) use stored::{Stored, is_store, located, open_writer, repaired, tables, writer_options};
 pub(crate) use view::View;
 pub(crate) use zdx::container::losses;
 

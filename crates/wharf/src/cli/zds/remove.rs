@@ -7,7 +7,7 @@ use super::super::Outcome;
 use super::super::env::Env;
 use super::super::human::{clean, counted};
 use super::super::inputs::Place;
-use super::{located, open_writer, writer_options};
+use super::{located, open_writer, repaired, writer_options};
 
 /// Deletes documents: all of these ids or, where one is missing and that matters, none.
 pub(crate) fn remove(
@@ -20,18 +20,22 @@ pub(crate) fn remove(
     let (root, name) = open_writer(place, table, writer_options(false), "rm")?;
     let named = |error: Error| located(error, place, &name);
     let mut writer = root.collection(&name).map_err(named)?;
+    // Opened and refused, nothing has changed: not even what a repair would.
     if !ignore_missing && let Some(missing) = ids.iter().find(|id| !writer.contains(id)) {
         let error =
             Error::usage("there is no document of this id: nothing is deleted (--ignore-missing passes over it)");
         return Err(named(error.in_key(missing.clone())));
     }
+    writer.begin().map_err(named)?;
     let mut deleted = 0_u64;
     for id in ids {
         deleted += u64::from(writer.delete(id).map_err(named)?);
     }
     let rows = writer.len();
+    let repaired = repaired(&writer, place);
     writer.finish().map_err(named)?;
     root.finish().map_err(named)?;
+    repaired.iter().for_each(|note| env.report.lost(note));
     let text = match env.json() {
         true => json!({"file": place.name(), "table": name, "deleted": deleted, "rows": rows}).to_string(),
         false => {

@@ -6,13 +6,14 @@ use std::path::Path;
 
 #[cfg(feature = "datadings")]
 use container_core::Progress;
-use container_core::{Error, Input, OpenOptions, Result};
+use container_core::{Error, Input, Loss, OpenOptions, Position, Result};
 use zdx::{Collection, CollectionWriter, Store, StoreWriter, WriterOptions};
 
 #[cfg(feature = "datadings")]
 use super::super::bar::Bar;
 use super::super::env::Opener;
 use super::super::inputs::Place;
+use super::super::report::Lost;
 use super::NAME;
 
 /// How many documents pass between two words to the bar.
@@ -137,6 +138,13 @@ fn tick(bar: &Bar, done: u64) {
 /// How a store is written in place.
 pub(crate) fn writer_options(create: bool) -> WriterOptions {
     WriterOptions::default().with_create(create)
+}
+
+/// What a writer found that was not as it should be, and repairs with its first change.
+pub(crate) fn repaired(writer: &CollectionWriter, place: &Place) -> Vec<Lost> {
+    let note = |what| Lost { file: Some(place.name()), loss: Loss::new(what, 0, Position::default()) };
+    let notes = writer.recovered().notes().into_iter();
+    notes.map(|what| note(format!("table {}, repaired before it was changed: {what}", writer.name()))).collect()
 }
 
 /// Opens a store, or the folder of one of its collections, to be written: the store, and the name of the collection that is meant.

@@ -127,7 +127,11 @@ fn run(root: &Path, ops: &[Op], failing: Option<(u64, usize)>, durability: Durab
         let push = |model: &Documents| history.lock().unwrap().states.push(model.clone());
         let flushed = |model: &Documents| history.lock().unwrap().states = vec![model.clone()];
         for op in ops {
-            let changed = |model: &Documents| if begun.is_none() { push(model) };
+            let changed = |model: &Documents| {
+                if begun.is_none() {
+                    push(model)
+                }
+            };
             match op {
                 Op::Load(id, n) => {
                     let ids = [*id, id + 1, id + 2].map(|id| format!("id-{}", id % 12));
