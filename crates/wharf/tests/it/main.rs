@@ -68,3 +68,5 @@ mod streams;
 mod zds;
 #[cfg(feature = "zds")]
 mod zds_verbs;
+#[cfg(feature = "zds")]
+mod zds_whole;

@@ -197,8 +197,8 @@ fn seen_by_reference(root: &Path) -> Documents {
     }
     if all.is_empty() {
         for line in lines(&data) {
-            let id = line.scan().unwrap().id.unwrap().into_owned();
-            all.insert(id, String::from_utf8(line.bytes.to_vec()).unwrap());
+            let Some(id) = line.scan().ok().and_then(|scanned| scanned.id) else { continue };
+            all.insert(id.into_owned(), String::from_utf8(line.bytes.to_vec()).unwrap());
         }
     }
     all
