@@ -1,6 +1,6 @@
 //! Columns of a file with an Arrow schema: how they are called, and which of them a scan wants.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::guarded;
 pub(crate) fn describe(schema: &Schema) -> (Vec<ColumnInfo>, Vec<FieldRef>) {
     let names: HashSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     let mut taken: HashSet<String> = HashSet::new();
-    let mut next = std::collections::HashMap::<&str, u64>::new();
+    let mut next = HashMap::<&str, u64>::new();
     let mut columns = Vec::with_capacity(schema.fields().len());
     let mut fields = Vec::with_capacity(schema.fields().len());
     for field in schema.fields() {
@@ -132,7 +132,10 @@ pub(crate) fn choose(
 ) -> Result<Chosen> {
     let columns: Vec<usize> = match (&scan.schema, &scan.scan.columns) {
         (Some(declared), _) => {
-            declared.fields().iter().map(|field| declared_column(fields, field)).collect::<Result<_>>()?
+            let by_name: HashMap<&str, usize> =
+                fields.iter().enumerate().rev().map(|(column, field)| (field.name().as_str(), column)).collect();
+            let column = |field| declared_column(fields, &by_name, field);
+            declared.fields().iter().map(|field| column(field)).collect::<Result<_>>()?
         }
         (None, Some(columns)) => columns.clone(),
         (None, None) => (0..fields.len()).collect(),
@@ -152,8 +155,8 @@ pub(crate) fn choose(
 }
 
 /// The column that a declared one is: the file has types of its own, which have to be the same.
-fn declared_column(fields: &[FieldRef], declared: &Field) -> Result<usize> {
-    let found = fields.iter().position(|field| field.name() == declared.name());
+fn declared_column(fields: &[FieldRef], by_name: &HashMap<&str, usize>, declared: &Field) -> Result<usize> {
+    let found = by_name.get(declared.name().as_str()).copied();
     let found = found.and_then(|index| Some((index, fields.get(index)?)));
     match found {
         Some((index, field)) if field.data_type() == declared.data_type() => Ok(index),

@@ -1,6 +1,7 @@
 //! What the readers and writers of record batches share.
 
 mod columns;
+mod dictionaries;
 mod guard;
 #[cfg(test)]
 #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "values are small")]
@@ -10,11 +11,14 @@ mod size;
 mod workers;
 
 pub(crate) use columns::{Chosen, choose, describe, json_or_text, metadata, rows, same_columns};
+#[cfg(feature = "parquet")]
+pub(crate) use dictionaries::narrow;
+pub(crate) use dictionaries::{Dictionaries, has_dictionary};
 pub(crate) use guard::guarded;
 pub use guard::is_guarded;
-#[cfg(feature = "parquet")]
-pub(crate) use size::bytes_of;
 pub(crate) use size::pieces;
+#[cfg(feature = "parquet")]
+pub(crate) use size::{array_bytes, bytes_of};
 pub(crate) use workers::Workers;
 #[cfg(feature = "parquet")]
 pub(crate) use workers::{Task, groups};

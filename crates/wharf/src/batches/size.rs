@@ -1,6 +1,7 @@
 //! How large batches are.
 
 use arrow_array::{Array, RecordBatch};
+use arrow_buffer::ArrowNativeType;
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use container_core::arrow::Pieces;
@@ -25,20 +26,8 @@ pub(crate) fn array_bytes(data: &ArrayData) -> usize {
             let children = data.child_data().iter().map(|child| part(array_bytes(child), child.len(), len));
             children.fold(len, usize::saturating_add)
         }
-        DataType::List(_) | DataType::Map(..) => {
-            let offsets = data.buffers().first().map(|buffer| buffer.typed_data::<i32>()).unwrap_or_default();
-            let at = |index: usize| offsets.get(data.offset() + index).and_then(|&at| usize::try_from(at).ok());
-            let count = at(len).unwrap_or(0).saturating_sub(at(0).unwrap_or(0));
-            let whole = data.child_data().first().map_or(0, ArrayData::len);
-            part(children(), whole, count).saturating_add(len * 4)
-        }
-        DataType::LargeList(_) => {
-            let offsets = data.buffers().first().map(|buffer| buffer.typed_data::<i64>()).unwrap_or_default();
-            let at = |index: usize| offsets.get(data.offset() + index).and_then(|&at| usize::try_from(at).ok());
-            let count = at(len).unwrap_or(0).saturating_sub(at(0).unwrap_or(0));
-            let whole = data.child_data().first().map_or(0, ArrayData::len);
-            part(children(), whole, count).saturating_add(len * 8)
-        }
+        DataType::List(_) | DataType::Map(..) => items::<i32>(data).saturating_add(len * 4),
+        DataType::LargeList(_) => items::<i64>(data).saturating_add(len * 8),
         DataType::FixedSizeList(_, width) => {
             let count = len.saturating_mul(usize::try_from(*width).unwrap_or(0));
             part(children(), data.child_data().first().map_or(0, ArrayData::len), count)
@@ -60,6 +49,15 @@ pub(crate) fn array_bytes(data: &ArrayData) -> usize {
         _ => data.get_slice_memory_size().unwrap_or_else(|_| data.get_buffer_memory_size()),
     };
     own.saturating_add(nulls)
+}
+
+/// The bytes of the items of lists.
+fn items<O: ArrowNativeType>(data: &ArrayData) -> usize {
+    let offsets = data.buffers().first().map(|buffer| buffer.typed_data::<O>()).unwrap_or_default();
+    let at = |index: usize| offsets.get(data.offset() + index).map_or(0, |at| at.as_usize());
+    let (start, end) = (at(0), at(data.len()));
+    let child = data.child_data().first().filter(|child| start <= end && end <= child.len());
+    child.map_or(0, |child| array_bytes(&child.slice(start, end - start)))
 }
 
 /// Cuts a batch so that its pieces have at most so many rows and about so many bytes, one row at least.

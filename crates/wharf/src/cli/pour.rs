@@ -20,6 +20,9 @@ pub(crate) struct Poured {
     pub(crate) lost: Vec<Lost>,
     /// The sink is broken, and not an input.
     pub(crate) sink_failed: bool,
+    /// The labels that a dictionary of the output has to count, and does not.
+    #[cfg(feature = "arrow")]
+    pub(crate) labels: Option<u64>,
     /// Columns of the last table that were left out because nobody could see them.
     pub(crate) hidden: usize,
 }

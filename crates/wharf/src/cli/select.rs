@@ -1,6 +1,6 @@
 //! Which table, which columns, which rows: options of the verbs that show rows.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use container_core::{ColumnInfo, Container, Error, Result, Scan, Table};
@@ -126,10 +126,14 @@ pub(crate) fn columns_of(all: &[ColumnInfo], asked: &[String]) -> Result<Option<
     }
     // A column that stands at a path may be called as another one: it is asked for by the path.
     let path = |column: &ColumnInfo| column.details.get("path").and_then(serde_json::Value::as_str).map(str::to_owned);
-    let index = |name: &str| {
-        let own = all.iter().position(|column| column.name == name && path(column).is_none());
-        own.or_else(|| all.iter().position(|column| path(column).as_deref() == Some(name)))
-    };
+    let (mut by_name, mut by_path) = (HashMap::new(), HashMap::new());
+    for (index, column) in all.iter().enumerate() {
+        match path(column) {
+            None => by_name.entry(column.name.as_str()).or_insert(index),
+            Some(path) => by_path.entry(path).or_insert(index),
+        };
+    }
+    let index = |name: &str| by_name.get(name).or_else(|| by_path.get(name)).copied();
     let mut chosen = Vec::new();
     for argument in asked {
         // A name that exists is taken whole, commas and all.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::FileDecoder;
-use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
+use arrow_schema::{ArrowError, SchemaRef};
 use container_core::arrow::{BatchReader, BatchScan, Pieces, from_arrow, to_arrow};
 use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
 
 use super::FORMAT_NAME;
 use super::wire::{Index, Placed, check_buffers, index};
-use crate::batches::{Chosen, Workers, guarded, pieces};
+use crate::batches::{Chosen, Workers, guarded, has_dictionary, pieces};
 
 /// Bytes of batches that are decoded at once, at most, where threads are many: one batch whatever its size.
 const AT_ONCE: u64 = 256 << 20;
@@ -65,13 +65,25 @@ impl Reader {
         self.index.is_file
     }
 
+    /// Reads all dictionaries.
+    pub(super) fn check_dictionaries(&self) -> Result<()> {
+        let all: Vec<usize> = (0..self.schema().fields().len()).collect();
+        self.decoder(&all).prepare(self, usize::MAX).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
     /// Decodes these columns of batches; no dictionary is there yet.
     pub(super) fn decoder(&self, columns: &[usize]) -> Decoder {
-        let inner =
-            FileDecoder::new(Arc::clone(&self.index.schema), self.index.version).with_projection(columns.to_vec());
+        /// Of so many columns each is compared with each of the chosen ones.
+        const COMPARED: usize = 1 << 22;
+        let all = self.index.schema.fields().len();
+        let inner = FileDecoder::new(Arc::clone(&self.index.schema), self.index.version);
+        let (inner, chosen) = match all.saturating_mul(columns.len()) > COMPARED {
+            true => (inner, Some(columns.to_vec())),
+            false => (inner.with_projection(columns.to_vec()), None),
+        };
         let fields = columns.iter().filter_map(|&column| self.index.schema.fields().get(column));
         let needs_dictionaries = fields.into_iter().any(|field| has_dictionary(field));
-        Decoder { inner, needs_dictionaries, dictionaries: 0 }
+        Decoder { inner, chosen, needs_dictionaries, dictionaries: 0 }
     }
 
     /// The bytes of a message, checked.
@@ -79,22 +91,6 @@ impl Reader {
         let bytes = placed.read(&self.source)?;
         check_buffers(&bytes, placed, &self.limits)?;
         Ok(Buffer::from(bytes))
-    }
-}
-
-fn has_dictionary(field: &Field) -> bool {
-    match field.data_type() {
-        DataType::Dictionary(..) => true,
-        DataType::Struct(fields) => fields.iter().any(|field| has_dictionary(field)),
-        DataType::Union(fields, _) => fields.iter().any(|(_, field)| has_dictionary(field)),
-        DataType::RunEndEncoded(_, values) => has_dictionary(values),
-        DataType::List(item)
-        | DataType::LargeList(item)
-        | DataType::ListView(item)
-        | DataType::LargeListView(item)
-        | DataType::FixedSizeList(item, _)
-        | DataType::Map(item, _) => has_dictionary(item),
-        _ => false,
     }
 }
 
@@ -109,6 +105,8 @@ fn damaged(error: ArrowError) -> Error {
 /// What decodes batches, with the dictionaries that stand before them.
 pub(super) struct Decoder {
     inner: FileDecoder,
+    /// Columns that are taken out of all, where the library would take long to find them.
+    chosen: Option<Vec<usize>>,
     needs_dictionaries: bool,
     /// How many have been read.
     dictionaries: usize,
@@ -143,7 +141,11 @@ impl Decoder {
         let read = || {
             let message = reader.message(placed)?;
             let found = self.inner.read_record_batch(&placed.block()?, &message).map_err(damaged)?;
-            found.ok_or_else(|| Error::invalid("the message has no rows"))
+            let found = found.ok_or_else(|| Error::invalid("the message has no rows"))?;
+            match &self.chosen {
+                None => Ok(found),
+                Some(chosen) => found.project(chosen).map_err(from_arrow),
+            }
         };
         guarded("the batch", read)
             .map_err(|error| error.at(placed.offset).in_block(batch as u64).in_format(FORMAT_NAME))

@@ -10,11 +10,11 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, SchemaRef};
 use container_core::arrow::{BatchWriter, from_arrow};
-use container_core::{Error, Loss, Output, OutputOptions, Result};
+use container_core::{Error, Loss, OpenOptions, Output, OutputOptions, Result};
 
 use super::FORMAT_NAME;
-use super::dictionaries::Dictionaries;
-use crate::batches::{guarded, same_columns};
+use super::read::Reader;
+use crate::batches::{Dictionaries, guarded, same_columns};
 
 /// How the buffers of batches are compressed. As a text: `none`, `lz4`, `zstd`, or `zstd:3` with a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -163,7 +163,7 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// [`Usage`](crate::ErrorKind::Usage) for a batch of another schema, or after an error;
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for dictionaries that have more values together than their keys can count;
+    /// [`Limit`](crate::ErrorKind::Limit) for dictionaries of a file that have more labels together than their indexes can count;
     /// [`Io`](crate::ErrorKind::Io).
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.guarded(|writer| {
@@ -218,6 +218,15 @@ impl<W: Write> Writer<W> {
     }
 }
 
+/// Opens what was written, before it gets its name: the footer or the headers, and the dictionaries.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read_back(output: &Output) -> Result<()> {
+    let reader = Reader::from_source(output.read_back()?, OpenOptions::default())?;
+    reader.check_dictionaries()
+}
+
 /// What the writer says of an error. The disk's own are no matter of the format.
 fn told(error: Error) -> Error {
     match error.kind() {
@@ -242,7 +251,9 @@ impl BatchWriter for Writer<Output> {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<Loss>> {
-        self.end()?.finish()?;
+        let output = self.end()?;
+        read_back(&output)?;
+        output.finish()?;
         Ok(Vec::new())
     }
 }

@@ -12,9 +12,8 @@ use serde_json::{Map, Value};
 
 use super::footer::{ENCRYPTED, MAGIC};
 use super::read::{Batches, Reader, in_group};
-use super::source::from_arrow;
 use super::{FORMAT_NAME, describe};
-use crate::batches::{self, Workers, guarded};
+use crate::batches::{self, Workers};
 
 /// Parquet, for tools that open anything.
 pub const FORMAT: &dyn Format = &Parquet;
@@ -82,14 +81,7 @@ impl ParquetContainer {
     fn check(&self, group: usize, column: usize) -> Result<()> {
         let rows = self.reader.group_rows(group);
         let count = rows.end - rows.start;
-        let reader = self.reader.columns(group, &[column], 0..count, 8192)?;
-        let mut found = 0_u64;
-        guarded("the column", || {
-            reader.into_iter().try_for_each(|batch| {
-                found += batch.map_err(from_arrow)?.num_rows() as u64;
-                Ok(())
-            })
-        })?;
+        let found = self.reader.walk(group, &[column], 0..count)?;
         if found == count {
             return Ok(());
         }

@@ -4,22 +4,49 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::{Field, SchemaRef};
+use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
 use container_core::{Error, Result};
-use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::file::properties::WriterPropertiesPtr;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{Type, TypePtr};
 
-use super::source::library;
+use super::source::{from_arrow, library};
 use super::units;
-use crate::batches::{Task, Workers, bytes_of, guarded};
+use crate::batches::{Task, Workers, bytes_of, guarded, has_dictionary};
 
 /// Bytes, in Arrow's form, of all row groups that are being encoded. One is always allowed.
 const MOST_BYTES: usize = 160 << 20;
+
+/// Bytes of an array whose values take less memory than itself.
+const SMALL_ARRAY: usize = 512;
 
 /// What columns are, and how they are stored: see [`units`].
 #[derive(Debug)]
 pub(super) struct Columns {
     pub(super) schema: SchemaRef,
     pub(super) stored: SchemaRef,
+}
+
+/// What makes the encoders of a column. Each takes memory, whether it has rows or not: a column has them while it is encoded.
+pub(super) struct Encoders {
+    pub(super) properties: WriterPropertiesPtr,
+    /// The schema of the file.
+    pub(super) root: TypePtr,
+}
+
+impl Encoders {
+    /// The encoders of a column's leaves.
+    fn of(&self, column: usize, stored: &FieldRef) -> Result<Vec<ArrowColumnWriter>> {
+        library("the column", || {
+            let own = self.root.get_fields().get(column).cloned();
+            let root = Type::group_type_builder(self.root.name()).with_fields(own.into_iter().collect()).build()?;
+            let file = SerializedFileWriter::new(std::io::sink(), Arc::new(root), Arc::clone(&self.properties))?;
+            let schema = Arc::new(Schema::new(vec![Arc::clone(stored)]));
+            ArrowRowGroupWriterFactory::new(&file, schema).create_column_writers(0)
+        })
+    }
 }
 
 /// Batches of the next row group.
@@ -33,10 +60,29 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    pub(super) fn push(&mut self, batch: RecordBatch) {
+    pub(super) fn push(&mut self, batch: RecordBatch) -> Result<()> {
         self.rows += batch.num_rows();
-        self.bytes = self.bytes.saturating_add(bytes_of(&batch));
+        let bytes = bytes_of(&batch);
+        self.bytes = self.bytes.saturating_add(bytes);
         self.batches.push(batch);
+        self.merge(bytes)
+    }
+
+    /// Of many columns and few rows an array takes more memory than its values: such batches become fewer. Each is merged with those before it that
+    /// are no longer than it, so that no value is copied often.
+    fn merge(&mut self, mut bytes: usize) -> Result<()> {
+        while let [.., before, last] = self.batches.as_slice()
+            && before.num_rows() <= last.num_rows()
+            && bytes < SMALL_ARRAY.saturating_mul(last.num_columns())
+            // Dictionaries together can have more labels than their indexes count.
+            && !last.schema().fields().iter().any(|field| has_dictionary(field))
+        {
+            let both = concat_batches(&last.schema(), [before, last]).map_err(from_arrow)?;
+            bytes = bytes_of(&both);
+            self.batches.truncate(self.batches.len() - 2);
+            self.batches.push(both);
+        }
+        Ok(())
     }
 
     pub(super) fn batches(&self) -> &[RecordBatch] {
@@ -58,15 +104,11 @@ impl Gathered {
     }
 
     /// Encodes the rows, column by column.
-    fn encode(
-        &self,
-        columns: &Columns,
-        encoders: Vec<Vec<ArrowColumnWriter>>,
-        workers: &Workers,
-    ) -> Result<Vec<ArrowColumnChunk>> {
+    fn encode(&self, columns: &Columns, encoders: &Encoders, workers: &Workers) -> Result<Vec<ArrowColumnChunk>> {
         let fields = columns.schema.fields().iter().zip(columns.stored.fields());
-        let work: Vec<_> = encoders.into_iter().enumerate().zip(fields).collect();
-        let encoded = workers.map(work, |((column, mut encoders), (field, stored))| {
+        let work: Vec<_> = fields.enumerate().collect();
+        let encoded = workers.map(work, |(column, (field, stored))| {
+            let mut encoders = encoders.of(column, stored)?;
             let mut row = self.first;
             for batch in &self.batches {
                 let Some(array) = batch.columns().get(column) else { continue };
@@ -116,15 +158,15 @@ impl Pending {
     pub(super) fn begin(
         &mut self,
         group: Gathered,
-        encoders: Vec<Vec<ArrowColumnWriter>>,
+        encoders: &Arc<Encoders>,
         columns: &Arc<Columns>,
         workers: &Arc<Workers>,
     ) {
         let bytes = group.bytes;
         self.bytes = self.bytes.saturating_add(bytes);
-        let (columns, inner) = (Arc::clone(columns), Arc::clone(workers));
+        let (columns, encoders, inner) = (Arc::clone(columns), Arc::clone(encoders), Arc::clone(workers));
         // A panic that nobody catches would end the process.
-        let chunks = workers.begin(move || guarded("the row group", || group.encode(&columns, encoders, &inner)));
+        let chunks = workers.begin(move || guarded("the row group", || group.encode(&columns, &encoders, &inner)));
         self.groups.push_back(Begun { chunks, bytes });
     }
 

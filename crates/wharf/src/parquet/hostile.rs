@@ -158,3 +158,89 @@ fn a_file_that_becomes_shorter_is_an_error() {
     assert!(matches!(error.kind(), ErrorKind::Truncated { .. }), "{error}");
     assert_eq!(error.position().block, Some(0));
 }
+
+/// A file of the library alone, which says nothing of Arrow's types.
+fn plain(batch: &RecordBatch, properties: parquet::file::properties::WriterPropertiesBuilder) -> Vec<u8> {
+    use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
+    let options = ArrowWriterOptions::new().with_skip_arrow_metadata(true).with_properties(properties.build());
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new_with_options(&mut bytes, batch.schema(), options).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+/// Rows that all have one text, which is in the file once.
+fn one_text(rows: usize, length: usize) -> ArrayRef {
+    let keys = arrow_array::Int32Array::from(vec![0; rows]);
+    let text = std::sync::Arc::new(arrow_array::StringArray::from(vec!["x".repeat(length)]));
+    std::sync::Arc::new(DictionaryArray::try_new(keys, text).unwrap())
+}
+
+#[test]
+fn a_text_that_all_rows_share_costs_its_bytes_once() {
+    use arrow_array::cast::AsArray;
+
+    // 2.7 GB of texts in rows that are read together: more than offsets of 32 bits count.
+    let (rows, length) = (9000, 300_000);
+    let batch = RecordBatch::try_from_iter([("t", one_text(rows, length))]).unwrap();
+    let properties = parquet::file::properties::WriterProperties::builder();
+    let bytes = plain(&batch, properties.set_compression(parquet::basic::Compression::SNAPPY));
+    assert!(bytes.len() < 100_000, "{}", bytes.len());
+    let container = open(bytes, Limits::default()).unwrap();
+    let mut findings = Vec::new();
+    container.verify(&VerifyOptions::default(), &mut |finding| findings.push(finding)).unwrap();
+    assert!(findings.is_empty(), "{findings:?}");
+    let scan = BatchScan::from(Scan::default().with_rows(8000..9000)).with_batch_bytes(2 << 20);
+    let mut batches = container.batches(&scan).unwrap();
+    for _ in 0..3 {
+        let batch = batches.try_next().unwrap().unwrap();
+        assert!((1..=7).contains(&batch.num_rows()), "{} rows", batch.num_rows());
+        assert!(batch.column(0).as_string::<i32>().iter().all(|text| text.unwrap().len() == length));
+    }
+    // A limit that a text alone passes.
+    let container = open(plain(&batch.slice(0, 10), Default::default()), Limits::default().with_block_bytes(200_000));
+    let error = container.unwrap().batches(&BatchScan::default()).unwrap().try_next().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit { asked: 300_016, limit: 200_000 }, "{error}");
+    assert_eq!((error.position().row, error.position().column.as_deref()), (Some(0), Some("t")));
+}
+
+#[test]
+fn texts_that_begin_as_others_do_are_read_in_small_batches() {
+    let texts = arrow_array::StringArray::from(vec!["y".repeat(100_000); 300]);
+    let batch = RecordBatch::try_from_iter([("t", std::sync::Arc::new(texts) as ArrayRef)]).unwrap();
+    let properties = parquet::file::properties::WriterProperties::builder().set_dictionary_enabled(false);
+    let properties = properties.set_encoding(parquet::basic::Encoding::DELTA_BYTE_ARRAY);
+    let bytes = plain(&batch, properties);
+    assert!(bytes.len() < 2_000_000, "{}", bytes.len());
+    // 30 MB of texts: a row has 100,000 bytes, what the limit allows is less than all rows have.
+    let container = open(bytes.clone(), Limits::default().with_block_bytes(10 << 20)).unwrap();
+    let mut findings = Vec::new();
+    container.verify(&VerifyOptions::default(), &mut |finding| findings.push(finding)).unwrap();
+    assert!(findings.is_empty(), "{findings:?}");
+    let mut rows = 0;
+    let mut batches = container.batches(&BatchScan::default()).unwrap();
+    while let Some(batch) = batches.try_next().unwrap() {
+        rows += batch.num_rows();
+    }
+    assert_eq!(rows, 300);
+}
+
+#[test]
+fn a_row_of_more_items_than_the_limit_allows_is_an_error_that_says_so() {
+    // A row of two million nulls, in a file of some bytes; behind a row of one.
+    let item = std::sync::Arc::new(arrow_schema::Field::new_list_field(arrow_schema::DataType::Int64, true));
+    let offsets = arrow_buffer::OffsetBuffer::from_lengths([1, 2_000_000]);
+    let nulls = std::sync::Arc::new(Int64Array::new_null(2_000_001));
+    let lists: ArrayRef = std::sync::Arc::new(ListArray::new(item, offsets, nulls, None));
+    let batch = RecordBatch::try_from_iter([("l", lists)]).unwrap();
+    let bytes = plain(&batch, parquet::file::properties::WriterProperties::builder());
+    assert!(bytes.len() < 10_000, "{}", bytes.len());
+    let container = open(bytes.clone(), Limits::default().with_block_bytes(8 << 20)).unwrap();
+    let mut findings = Vec::new();
+    container.verify(&VerifyOptions::default(), &mut |finding| findings.push(finding)).unwrap();
+    assert!(matches!(findings[0].error.kind(), ErrorKind::Limit { limit: 0x80_0000, .. }), "{findings:?}");
+    let error = container.batches(&BatchScan::default()).unwrap().try_next().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { limit: 0x80_0000, .. }), "{error}");
+    assert!(use_it(bytes), "what is within the limits is read");
+}

@@ -55,6 +55,7 @@ mod footer;
 mod groups;
 mod lane;
 mod options;
+mod pages;
 mod read;
 mod source;
 mod units;
@@ -70,7 +71,7 @@ mod units_tests;
 pub use container::{FORMAT, ParquetContainer};
 pub use options::{Compression, WriterOptions};
 pub use read::{Batches, Reader};
-pub use write::Writer;
+pub use write::{Writer, read_back};
 
 /// The name of the format.
 pub const FORMAT_NAME: &str = "parquet";

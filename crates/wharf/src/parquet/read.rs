@@ -6,16 +6,14 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use container_core::arrow::{BatchReader, BatchScan, Pieces, to_arrow};
-use container_core::{Error, Loss, OpenOptions, Result, Source};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
-};
+use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
+use super::pages::{self, Gauge, Wanted};
 use super::source::{Chunks, from_arrow, library};
 use super::{FORMAT_NAME, footer, units};
-use crate::batches::{Chosen, Workers, groups, guarded, pieces};
+use crate::batches::{Chosen, Workers, array_bytes, groups, guarded, has_dictionary, pieces};
 
 /// A Parquet file, its footer read and checked.
 #[derive(Debug, Clone)]
@@ -26,7 +24,14 @@ pub struct Reader {
     schema: SchemaRef,
     /// The first row of each row group, and the end.
     starts: Vec<u64>,
+    limits: Limits,
 }
+
+/// Bytes of a batch while it is read, at most; a row alone may have what the limits allow.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Rows that are read at once where nothing is to be made of them.
+const CHECKED_ROWS: u64 = 8192;
 
 impl Reader {
     /// Reads the footer.
@@ -61,7 +66,7 @@ impl Reader {
             starts.push(rows);
         }
         let schema = units::restored(metadata.schema(), metadata.metadata().file_metadata())?;
-        Ok(Self { source, metadata, schema, starts })
+        Ok(Self { source, metadata, schema, starts, limits: options.limits })
     }
 
     /// The bytes.
@@ -120,31 +125,65 @@ impl Reader {
         (low..schema.num_columns()).take_while(move |leaf| root(leaf) == column)
     }
 
-    /// The library's reader of some columns of a row group, from a row of it on; each of its batches has so many rows.
+    /// The library's reader of some columns of a row group, of some of its rows.
     pub(super) fn columns(
         &self,
         group: usize,
         columns: &[usize],
         rows: Range<u64>,
-        batch: usize,
+        views: bool,
+        gauge: &Arc<Gauge>,
     ) -> Result<ParquetRecordBatchReader> {
         for &column in columns {
             self.check_chunks(group, column)?;
         }
-        let schema = self.metadata().file_metadata().schema_descr();
         let usize_of =
             |rows: u64| usize::try_from(rows).map_err(|_| Error::unsupported(format!("{rows} rows in one row group")));
         let (skip, take) = (usize_of(rows.start)?, usize_of(rows.end - rows.start)?);
-        library("the row group", || {
-            let mask = ProjectionMask::roots(schema, columns.iter().copied());
-            ParquetRecordBatchReaderBuilder::new_with_metadata(Chunks(self.source.clone()), self.metadata.clone())
-                .with_row_groups(vec![group])
-                .with_projection(mask)
-                .with_batch_size(batch)
-                .with_offset(skip)
-                .with_limit(take)
-                .build()
-        })
+        let leaves = columns.iter().flat_map(|&column| self.leaves(column)).collect();
+        let wanted = Wanted { group, columns, skip, take, views };
+        let fields = self.metadata.schema().fields();
+        pages::reader(&Chunks(self.source.clone()), self.metadata(), fields, leaves, &wanted, gauge)
+    }
+
+    /// Reads some columns of some rows of a row group to the end, and says how many rows they have. Memory is that of a batch, whatever the file
+    /// says of its rows.
+    pub(super) fn walk(&self, group: usize, columns: &[usize], rows: Range<u64>) -> Result<u64> {
+        let mut size = BatchSize::new(self, columns, CHECKED_ROWS)?;
+        size.views = true;
+        let mut found = 0;
+        loop {
+            let gauge = size.gauge();
+            let mut reader = self.columns(group, columns, rows.start + found..rows.end, size.views, &gauge)?;
+            let walked = guarded("the column", || {
+                reader.try_for_each(|batch| {
+                    found += batch.map_err(from_arrow)?.num_rows() as u64;
+                    gauge.begin();
+                    Ok(())
+                })
+            });
+            match walked {
+                Ok(()) => return Ok(found),
+                Err(error) => size.shrink(&gauge, error)?,
+            }
+        }
+    }
+
+    /// Reads the dictionaries of columns that are dictionaries in Arrow, of each row group.
+    pub(super) fn check_dictionaries(&self) -> Result<()> {
+        let fields = self.schema().fields().iter().enumerate();
+        let columns: Vec<usize> = fields.filter(|(_, field)| has_dictionary(field)).map(|(column, _)| column).collect();
+        for group in 0..self.group_count() {
+            let rows = self.group_rows(group);
+            let rows = rows.end - rows.start;
+            for &column in &columns {
+                // The dictionary comes before the first row.
+                let read = self.walk(group, &[column], 0..rows.min(1));
+                let name = || self.schema().fields().get(column).map(|field| field.name().clone()).unwrap_or_default();
+                read.map_err(|error| in_group(group)(error.in_column(name())))?;
+            }
+        }
+        Ok(())
     }
 
     /// Fails unless the bytes of a column lie in the file.
@@ -213,6 +252,8 @@ pub struct Batches {
     plan: Plan,
     group: usize,
     open: Option<Group>,
+    /// Rows that are not converted yet, the first ones last, and whether texts are views in them.
+    raw: Vec<(RawRows, bool)>,
     cut: Option<Pieces>,
     failed: bool,
 }
@@ -228,9 +269,47 @@ struct Plan {
     batch_bytes: usize,
 }
 
+/// How many rows are read at once, and how.
+struct BatchSize {
+    rows: u64,
+    views: bool,
+    /// Bytes of a row alone.
+    limit: u64,
+}
+
+impl BatchSize {
+    fn new(reader: &Reader, columns: &[usize], rows: u64) -> Result<Self> {
+        let fields = columns.iter().filter_map(|&column| reader.schema().fields().get(column));
+        let least = fields.map(|field| pages::least_width(field.data_type())).fold(1, u64::saturating_add);
+        let limit = reader.limits.block_bytes;
+        reader.limits.check_block("the bytes of a row", least)?;
+        Ok(Self { rows: rows.min(MOST_BYTES / least).max(1), views: false, limit })
+    }
+
+    fn gauge(&self) -> Arc<Gauge> {
+        let most = if self.views && self.rows == 1 { self.limit } else { MOST_BYTES.min(self.limit) };
+        Arc::new(Gauge::new(most, self.rows))
+    }
+
+    /// Of an error that is one of memory, another way to read; else it is given back.
+    fn shrink(&mut self, gauge: &Gauge, error: Error) -> Result<()> {
+        match (gauge.exceeded(), self.views) {
+            (None, _) => return Err(error),
+            (Some(_), false) => self.views = true,
+            (Some(bytes), true) if self.rows == 1 => {
+                return Err(Error::limit("the bytes of a row", bytes, self.limit));
+            }
+            (Some(_), true) => self.rows = (self.rows / 8).max(1),
+        }
+        Ok(())
+    }
+}
+
 /// A row group that is being read.
 struct Group {
     parts: Vec<Part>,
+    size: BatchSize,
+    gauge: Arc<Gauge>,
     number: usize,
     /// Rows that are still to come.
     left: u64,
@@ -245,6 +324,34 @@ struct Part {
     reader: ParquetRecordBatchReader,
 }
 
+/// Rows as they were read.
+struct RawRows {
+    /// Columns by their places in the file.
+    columns: Vec<(usize, ArrayRef)>,
+    rows: usize,
+    /// The first one's number.
+    row: u64,
+    number: usize,
+}
+
+impl RawRows {
+    fn bytes(&self) -> usize {
+        self.columns.iter().map(|(_, array)| array_bytes(&array.to_data())).fold(0, usize::saturating_add)
+    }
+
+    /// The rows of the first half, and the others.
+    fn halves(self) -> [Self; 2] {
+        let half = self.rows / 2;
+        let part = |from: usize, rows: usize| Self {
+            columns: self.columns.iter().map(|(column, array)| (*column, array.slice(from, rows))).collect(),
+            rows,
+            row: self.row + from as u64,
+            number: self.number,
+        };
+        [part(0, half), part(half, self.rows - half)]
+    }
+}
+
 impl Batches {
     pub(super) fn new(reader: Reader, chosen: Chosen, names: Arc<[String]>, scan: &BatchScan) -> Self {
         let workers = Workers::new(scan.scan.threads);
@@ -252,7 +359,7 @@ impl Batches {
         // Row groups before the rows wanted are not touched.
         let group = reader.starts.partition_point(|start| *start <= chosen.rows.start).saturating_sub(1);
         let plan = Plan { reader, chosen, names, workers, batch_rows, batch_bytes };
-        Self { plan, group, open: None, cut: None, failed: false }
+        Self { plan, group, open: None, raw: Vec::new(), cut: None, failed: false }
     }
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
@@ -261,6 +368,17 @@ impl Batches {
                 return Ok(Some(piece));
             }
             let plan = &self.plan;
+            if let Some((raw, views)) = self.raw.pop() {
+                // Views of one text are many texts in the end: the sizes of rows may differ by any factor.
+                if views && raw.rows > 1 && raw.bytes() > plan.batch_bytes {
+                    let [first, second] = raw.halves();
+                    self.raw.extend([(second, views), (first, views)]);
+                    continue;
+                }
+                let batch = plan.convert(raw, views)?;
+                self.cut = Some(pieces(batch, plan.batch_rows, plan.batch_bytes));
+                continue;
+            }
             let Some(mut open) = self.open.take() else {
                 let rows = plan.reader.group_rows(self.group);
                 if self.group >= plan.reader.group_count() || rows.start >= plan.chosen.rows.end {
@@ -270,9 +388,9 @@ impl Batches {
                 self.group += 1;
                 continue;
             };
-            let batch = plan.read(&mut open).map_err(in_group(open.number))?;
+            let raw = plan.read(&mut open).map_err(in_group(open.number))?;
+            self.raw.push((raw, open.size.views));
             self.open = Some(open).filter(|open| open.left > 0);
-            self.cut = Some(pieces(batch, plan.batch_rows, plan.batch_bytes));
         }
     }
 }
@@ -285,38 +403,73 @@ impl Plan {
         if start >= end {
             return Ok(None);
         }
+        let columns = self.columns();
+        let (row_bytes, _) = self.reader.row_bytes(number, &columns)?;
+        let fit = self.batch_bytes.checked_div(row_bytes).unwrap_or(usize::MAX).min(self.batch_rows).max(1);
+        let size = BatchSize::new(&self.reader, &columns, fit as u64)?;
+        let gauge = size.gauge();
+        let mut group = Group { parts: Vec::new(), size, gauge, number, left: end - start, row: start };
+        self.begin(&mut group)?;
+        Ok(Some(group))
+    }
+
+    /// The columns that are read, in the order of the file.
+    fn columns(&self) -> Vec<usize> {
         let mut columns = self.chosen.columns.clone();
         columns.sort_unstable();
         columns.dedup();
-        let (row_bytes, weights) = self.reader.row_bytes(number, &columns)?;
-        let fit = self.batch_bytes.checked_div(row_bytes).unwrap_or(usize::MAX).min(self.batch_rows).max(1);
-        // More parts than threads, so that a slow one holds up nobody; but not one for each of ten thousand columns.
-        let most = if self.workers.count() == 1 { 1 } else { 4 * self.workers.count() };
-        let mut parts = Vec::new();
-        for group in groups(&weights, most) {
-            let columns: Vec<usize> = group.iter().filter_map(|index| columns.get(*index).copied()).collect();
-            let rows = start - rows.start..end - rows.start;
-            let reader = self.reader.columns(number, &columns, rows, fit)?;
-            parts.push(Part { columns, reader });
-        }
-        Ok(Some(Group { parts, number, left: end - start, row: start }))
+        columns
     }
 
-    /// The next batch of a row group.
-    fn read(&self, open: &mut Group) -> Result<RecordBatch> {
+    /// Readers of the rows that are still to come.
+    fn begin(&self, group: &mut Group) -> Result<()> {
+        let columns = self.columns();
+        let (_, weights) = self.reader.row_bytes(group.number, &columns)?;
+        let start = group.row - self.reader.group_rows(group.number).start;
+        group.gauge = group.size.gauge();
+        group.parts.clear();
+        // More parts than threads, so that a slow one holds up nobody; but not one for each of ten thousand columns.
+        let most = if self.workers.count() == 1 { 1 } else { 4 * self.workers.count() };
+        for indexes in groups(&weights, most) {
+            let columns: Vec<usize> = indexes.iter().filter_map(|index| columns.get(*index).copied()).collect();
+            let rows = start..start + group.left;
+            let reader = self.reader.columns(group.number, &columns, rows, group.size.views, &group.gauge)?;
+            group.parts.push(Part { columns, reader });
+        }
+        Ok(())
+    }
+
+    /// The next rows of a row group.
+    fn read(&self, open: &mut Group) -> Result<RawRows> {
         if open.parts.is_empty() {
             let rows = usize::try_from(open.left).unwrap_or(usize::MAX).min(self.batch_rows);
+            let raw = RawRows { columns: Vec::new(), rows, row: open.row, number: open.number };
             open.left -= rows as u64;
-            return self.assemble(&[], rows);
+            open.row += rows as u64;
+            return Ok(raw);
         }
-        let (number, row) = (open.number, open.row);
+        loop {
+            open.gauge.begin();
+            let error = match self.read_parts(open) {
+                Err(error) if open.gauge.exceeded().is_some() => error,
+                read => return read,
+            };
+            open.size.shrink(&open.gauge, error)?;
+            self.begin(open)?;
+        }
+    }
+
+    fn read_parts(&self, open: &mut Group) -> Result<RawRows> {
+        let (number, row, gauge) = (open.number, open.row, &open.gauge);
         let one = |part: &mut Part| {
             let next = guarded("the columns", || part.reader.next().transpose().map_err(from_arrow));
-            next.map_err(|error| self.blame(number, &part.columns, row, error))
+            next.map_err(|error| match gauge.exceeded() {
+                Some(_) => error,
+                None => self.blame(number, &part.columns, row, error),
+            })
         };
         let read = self.workers.map(open.parts.iter_mut().collect(), one);
-        let mut columns: Vec<Option<ArrayRef>> = vec![None; self.reader.schema().fields().len()];
-        let mut rows = None;
+        let (mut columns, mut rows) = (Vec::new(), None);
         for (part, batch) in open.parts.iter().zip(read) {
             let batch = batch?;
             let found = batch.as_ref().map_or(0, RecordBatch::num_rows);
@@ -324,19 +477,30 @@ impl Plan {
                 let detail = format!("the row group says it has {} more rows and has {found}", open.left);
                 return Err(Error::invalid(detail).in_row(row));
             }
-            for (column, array) in part.columns.iter().zip(batch.iter().flat_map(RecordBatch::columns)) {
-                if let (Some(place), Some(field)) =
-                    (columns.get_mut(*column), self.reader.schema().fields().get(*column))
-                {
-                    let converted = units::convert(array, field.data_type(), row);
-                    *place = Some(converted.map_err(|error| error.in_column(self.name(*column)))?);
-                }
-            }
+            columns.extend(part.columns.iter().copied().zip(batch.iter().flat_map(RecordBatch::columns).cloned()));
         }
         let rows = rows.unwrap_or(0);
         open.left -= rows as u64;
         open.row += rows as u64;
-        self.assemble(&columns, rows)
+        Ok(RawRows { columns, rows, row, number })
+    }
+
+    /// Rows in the types that the schema says.
+    fn convert(&self, raw: RawRows, views: bool) -> Result<RecordBatch> {
+        let RawRows { columns: found, rows, row, number } = raw;
+        let fields = self.reader.schema().fields();
+        let mut columns: Vec<Option<ArrayRef>> = vec![None; fields.len()];
+        for (column, array) in found {
+            let (Some(place), Some(field)) = (columns.get_mut(column), fields.get(column)) else { continue };
+            if views && rows == 1 {
+                let bytes = array_bytes(&array.to_data()) as u64;
+                let checked = self.reader.limits.check_block("the bytes of a value", bytes);
+                checked.map_err(|error| in_group(number)(error.in_column(self.name(column)).in_row(row)))?;
+            }
+            let converted = units::convert(&array, field.data_type(), row);
+            *place = Some(converted.map_err(|error| in_group(number)(error.in_column(self.name(column))))?);
+        }
+        self.assemble(&columns, rows).map_err(in_group(number))
     }
 
     fn assemble(&self, columns: &[Option<ArrayRef>], rows: usize) -> Result<RecordBatch> {
@@ -361,16 +525,11 @@ impl Plan {
         }
         let rows = self.reader.group_rows(group);
         let rows = row - rows.start..rows.end - rows.start;
-        for &column in columns.iter().take(TRIED) {
-            let reader = self.reader.columns(group, &[column], rows.clone(), 1024);
-            let read = reader.and_then(|mut reader| {
-                guarded("the column", || reader.try_for_each(|batch| batch.map(drop).map_err(from_arrow)))
-            });
-            if read.is_err() {
-                return error.in_column(self.name(column));
-            }
+        let damaged = |column: &&usize| self.reader.walk(group, &[**column], rows.clone()).is_err();
+        match columns.iter().take(TRIED).find(damaged) {
+            Some(&column) => error.in_column(self.name(column)),
+            None => error,
         }
-        error
     }
 }
 

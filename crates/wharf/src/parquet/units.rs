@@ -9,7 +9,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Date64Type, Time32MillisecondType, Time32SecondType, TimestampMillisecondType, TimestampSecondType,
 };
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, make_array};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, LargeBinaryArray, LargeStringArray, PrimitiveArray, StringArray,
+    make_array,
+};
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
@@ -153,6 +156,15 @@ fn same_shape(one: &DataType, other: &DataType) -> bool {
     }
 }
 
+/// The field with views of texts and of bytes; the same one if there are none.
+pub(super) fn with_views(field: &FieldRef) -> FieldRef {
+    with_types(field, &mut |found| match found {
+        DataType::Utf8 | DataType::LargeUtf8 => Some(DataType::Utf8View),
+        DataType::Binary | DataType::LargeBinary => Some(DataType::BinaryView),
+        _ => None,
+    })
+}
+
 fn push_leaves<'a>(found: &'a DataType, leaves: &mut Vec<&'a DataType>) {
     match inner(found) {
         Some(types) => types.into_iter().for_each(|found| push_leaves(found, leaves)),
@@ -167,7 +179,7 @@ struct Misfit {
     value: i64,
 }
 
-/// The values in another type that [`stored`] or [`restored`] gave. `first` is the number of the first row, for errors.
+/// The values in another type that [`stored`], [`restored`] or [`with_views`] gave. `first` is the number of the first row, for errors.
 pub(super) fn convert(array: &ArrayRef, to: &DataType, first: u64) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));
@@ -237,6 +249,18 @@ fn convert_leaf(array: &ArrayRef, to: &DataType) -> Result<std::result::Result<A
             each::<TimestampMillisecondType, TimestampSecondType>(array, to, shorter)
         }
         (Date64, Date32) => each::<Date64Type, Date32Type>(array, to, days),
+        (DataType::Utf8View, DataType::Utf8) => {
+            Ok(Arc::new(array.as_string_view().iter().collect::<StringArray>()) as _)
+        }
+        (DataType::Utf8View, DataType::LargeUtf8) => {
+            Ok(Arc::new(array.as_string_view().iter().collect::<LargeStringArray>()) as _)
+        }
+        (DataType::BinaryView, DataType::Binary) => {
+            Ok(Arc::new(array.as_binary_view().iter().collect::<BinaryArray>()) as _)
+        }
+        (DataType::BinaryView, DataType::LargeBinary) => {
+            Ok(Arc::new(array.as_binary_view().iter().collect::<LargeBinaryArray>()) as _)
+        }
         // Another zone: the numbers are the same.
         (Timestamp(one, _), Timestamp(other, _)) if one == other => {
             let data = array.to_data().into_builder().data_type(to.clone()).build().map_err(from_arrow)?;

@@ -7,20 +7,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, SchemaRef};
 use container_core::arrow::BatchWriter;
-use container_core::{Error, Loss, Output, OutputOptions, Result};
-use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory};
+use container_core::{Error, Loss, OpenOptions, Output, OutputOptions, Result};
 use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
 use parquet::file::properties::WriterPropertiesBuilder;
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::{SchemaDescPtr, SchemaDescriptor};
+use parquet::schema::types::SchemaDescriptor;
 
 use super::distinct;
-use super::groups::{Columns, Gathered, Pending};
+use super::groups::{Columns, Encoders, Gathered, Pending};
 use super::lane::Lane;
 use super::options::WriterOptions;
+use super::read::Reader;
 use super::source::library;
 use super::{FORMAT_NAME, fit, units};
-use crate::batches::{Workers, bytes_of};
+use crate::batches::{Dictionaries, Workers, bytes_of, narrow};
 
 /// Bytes of a row group where nothing is said: a chunk of a column should not be small, and several groups are encoded at once.
 const LEAST_GROUP: usize = 16 << 20;
@@ -39,6 +39,9 @@ pub struct Writer<W: Write + Send> {
     /// Why the sink failed: the library tells no more than that it did.
     cause: Cause,
     columns: Arc<Columns>,
+    /// The labels so far of the columns whose indexes may not count all of them, and these columns.
+    dictionaries: Dictionaries,
+    narrow: Vec<usize>,
     workers: Arc<Workers>,
     group_rows: usize,
     group_bytes: usize,
@@ -112,6 +115,8 @@ impl<W: Write + Send> Writer<W> {
         Ok(Self {
             file: Stage::Before(Box::new(begin)),
             cause,
+            narrow: narrow(&schema),
+            dictionaries: Dictionaries::default(),
             columns: Arc::new(Columns { schema, stored }),
             workers: Arc::new(Workers::new(options.threads)),
             group_rows: options.group_rows,
@@ -128,7 +133,8 @@ impl<W: Write + Send> Writer<W> {
     ///
     /// # Errors
     /// [`Usage`](crate::ErrorKind::Usage) for a batch of another schema, or after an error; [`Invalid`](crate::ErrorKind::Invalid) for a
-    /// null in a column that has none; [`Io`](crate::ErrorKind::Io).
+    /// null in a column that has none; [`Limit`](crate::ErrorKind::Limit) for dictionaries that have more labels together than their indexes can
+    /// count, as no reader could open the file; [`Io`](crate::ErrorKind::Io).
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.guarded(|writer| writer.append(batch))
     }
@@ -169,6 +175,10 @@ impl<W: Write + Send> Writer<W> {
         if self.columns.schema.fields().is_empty() && batch.num_rows() > 0 {
             return Err(Error::unsupported("a Parquet file without columns has no rows"));
         }
+        if !self.narrow.is_empty() {
+            let narrow = batch.project(&self.narrow).map_err(container_core::arrow::from_arrow)?;
+            self.dictionaries.join(&narrow)?;
+        }
         let mut rest = batch.clone();
         while rest.num_rows() > 0 {
             let (rows, bytes) = (rest.num_rows(), bytes_of(&rest));
@@ -182,7 +192,7 @@ impl<W: Write + Send> Writer<W> {
                 self.begin_group()?;
                 continue;
             }
-            self.gathered.push(rest.slice(0, take));
+            self.gathered.push(rest.slice(0, take))?;
             rest = rest.slice(take, rows - take);
             if self.gathered.rows() >= self.group_rows {
                 self.begin_group()?;
@@ -203,25 +213,11 @@ impl<W: Write + Send> Writer<W> {
         while self.pending.is_full(&self.gathered, self.workers.count()) {
             self.end_group()?;
         }
-        let encoders = self.encoders()?;
+        let encoders = Arc::clone(&self.file.begin(&self.columns, &self.gathered)?.encoders);
         let group = self.gathered.take();
         self.begun += 1;
-        self.pending.begin(group, encoders, &self.columns, &self.workers);
+        self.pending.begin(group, &encoders, &self.columns, &self.workers);
         Ok(())
-    }
-
-    /// Encoders for the row group that is gathered, by column.
-    fn encoders(&mut self) -> Result<Vec<Vec<ArrowColumnWriter>>> {
-        let open = self.file.begin(&self.columns, &self.gathered)?;
-        let all = library("the row group", || open.factory.create_column_writers(self.begun))?;
-        let mut columns = Vec::new();
-        columns.resize_with(self.columns.schema.fields().len(), Vec::new);
-        for (leaf, encoder) in all.into_iter().enumerate() {
-            if let Some(column) = columns.get_mut(open.described.get_column_root_idx(leaf)) {
-                column.push(encoder);
-            }
-        }
-        Ok(columns)
     }
 
     /// Writes the first of the row groups that are being encoded; false where there is none.
@@ -242,8 +238,7 @@ enum Stage<W: Write + Send> {
 
 struct Open<W: Write + Send> {
     lane: Lane<Sink<W>>,
-    factory: ArrowRowGroupWriterFactory,
-    described: SchemaDescPtr,
+    encoders: Arc<Encoders>,
 }
 
 /// What the file begins with, when rows are there that tell what is worth a dictionary.
@@ -275,8 +270,8 @@ impl<W: Write + Send> Stage<W> {
             let file = library("the schema", || {
                 SerializedFileWriter::new(sink, described.root_schema_ptr(), Arc::new(properties))
             })?;
-            let factory = ArrowRowGroupWriterFactory::new(&file, Arc::clone(&columns.stored));
-            *self = Self::Open(Open { lane: lane(file), factory, described });
+            let encoders = Encoders { properties: Arc::clone(file.properties()), root: described.root_schema_ptr() };
+            *self = Self::Open(Open { lane: lane(file), encoders: Arc::new(encoders) });
         }
         match self {
             Self::Open(open) => Ok(open),
@@ -292,9 +287,19 @@ impl BatchWriter for Writer<Output> {
 
     fn finish(self: Box<Self>) -> Result<Vec<Loss>> {
         let (output, notes) = self.end()?;
+        read_back(&output)?;
         output.finish()?;
         Ok(notes)
     }
+}
+
+/// Opens what was written, before it gets its name: the footer, and the dictionaries of each row group.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read_back(output: &Output) -> Result<()> {
+    let reader = Reader::from_source(output.read_back()?, OpenOptions::default())?;
+    reader.check_dictionaries()
 }
 
 /// Why a sink failed.

@@ -9,6 +9,7 @@ pub(super) mod ds;
 pub(super) mod idv;
 mod inputs;
 mod target;
+mod unify;
 mod widen;
 
 use std::io::Write;
@@ -191,11 +192,12 @@ pub(super) fn run(arguments: &Arguments, form: Form, places: &[Place], env: &mut
         return cat::finish(outcome, &poured, env);
     }
     let bar = Bar::new(env.report.terminal);
-    let mut may_guess = true;
+    let (mut may_guess, mut labels) = (true, 0);
     let (outcome, name, columns, bytes) = loop {
         let output = output::create(Path::new(arguments.output()), arguments.force, places)?;
         let name = output.path().display().to_string();
-        let joined = Joined::open_with(arguments, places, &mut env.opener, &How { may_guess, ..How::default() })?;
+        let joined =
+            Joined::open_with(arguments, places, &mut env.opener, &How { may_guess, labels, ..How::default() })?;
         let columns = joined.schema.fields().len();
         let writer = target.writer_behind(output, Arc::clone(&joined.schema), arguments);
         let written = writer.and_then(|writer| write(arguments, writer, &joined, &bar, &mut poured));
@@ -204,10 +206,18 @@ pub(super) fn run(arguments: &Arguments, form: Form, places: &[Place], env: &mut
             (may_guess, poured) = (false, Poured::default());
             continue;
         }
+        // Dictionaries whose indexes do not count the labels of all rows get wider ones.
+        if let Some(needed) = poured.labels.filter(|needed| *needed > labels) {
+            (labels, poured) = (needed, Poured::default());
+            continue;
+        }
         let mut bytes = 0;
         let outcome = written.map_err(|error| if poured.sink_failed { error.in_file(name.clone()) } else { error });
         let outcome = outcome.and_then(|output| {
             bytes = output.file().metadata().map_or(0, |metadata| metadata.len());
+            target.read_back(&output).map_err(|cause| {
+                Error::invalid("the output cannot be read back").caused_by(cause).in_file(name.clone())
+            })?;
             output.finish()
         });
         break (outcome, name, columns, bytes);
@@ -237,7 +247,15 @@ fn write<W: Write + Send>(
     bar: &Bar,
     poured: &mut Poured,
 ) -> Result<W> {
-    pour(arguments, joined, bar, poured, &mut |batch| writer.write(batch))?;
+    let mut labels = None;
+    let outcome = pour(arguments, joined, bar, poured, &mut |batch| {
+        writer.write(batch).inspect_err(|error| match error.kind() {
+            ErrorKind::Limit { asked, .. } => labels = Some(asked),
+            _ => {}
+        })
+    });
+    poured.labels = labels;
+    outcome?;
     let ended = writer.end();
     poured.sink_failed = ended.as_ref().is_err_and(|error| error.kind() == ErrorKind::Io);
     let (sink, notes) = ended?;

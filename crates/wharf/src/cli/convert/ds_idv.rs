@@ -225,6 +225,16 @@ fn same(first: &File<'_>, other: &File<'_>) -> Result<()> {
         if expected != found {
             return Err(differ(format!("column {:?}: {found} where {expected} is expected", one.name())));
         }
+        let attribute = |variable: &Variable<'_>, name: &str| {
+            variable.attributes().get(name).map_or("missing".to_owned(), |value| value.as_text().to_owned())
+        };
+        for name in super::MEANING {
+            let (there, here) = (attribute(one, name), attribute(two, name));
+            if there != here {
+                let detail = format!("attribute {name:?} is {here} here, {there} there");
+                return Err(differ(detail).in_column(one.name().to_owned()));
+            }
+        }
     }
     Ok(())
 }

@@ -63,8 +63,15 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], inputs: &[Opened], en
         let Some(survey) = survey else { continue };
         let mut plan = survey.plan(rows).map_err(|error| error.in_file(first.name.to_owned()))?;
         let told = said::attributes(first, slot, &plan);
-        let others = files.iter().skip(1).map(|file| said::attributes(file, slot, &plan));
-        let differ = others.filter(|other| *other != told).count() as u64;
+        let mut differ = 0;
+        for file in files.iter().skip(1) {
+            let other = said::attributes(file, slot, &plan);
+            if let Some(kind) = told.differing_names(&other, &plan) {
+                let detail = format!("its columns differ from those of {}: metadata {kind:?} is another", first.name);
+                return Err(Error::usage(detail).in_column(plan.name).in_file(file.name.to_owned()));
+            }
+            differ += u64::from(other != told);
+        }
         plan.take(told, differ, first.name, &mut lost);
         plans.push(plan);
     }

@@ -5,6 +5,7 @@ mod cells;
 mod guess;
 mod plan;
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -120,12 +121,10 @@ impl TextTable {
         let schema = match self.observe(&scan.scan.rows, workers)? {
             Held::Csv(seen) => {
                 let names = names.unwrap_or_else(|| text.names.clone());
-                let field = |name: String| {
-                    let seen = text.names.iter().position(|own| *own == name).and_then(|at| seen.get(at));
-                    match seen {
-                        Some(seen) => field(name, seen, &scan.mapping),
-                        None => Field::new(name, DataType::Null, true),
-                    }
+                let by_name: HashMap<&String, &Seen> = text.names.iter().zip(seen.iter()).collect();
+                let field = |name: String| match by_name.get(&name) {
+                    Some(seen) => field(name, seen, &scan.mapping),
+                    None => Field::new(name, DataType::Null, true),
                 };
                 Schema::new(names.into_iter().map(field).collect::<Vec<_>>())
             }

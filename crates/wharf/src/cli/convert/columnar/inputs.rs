@@ -1,6 +1,6 @@
 //! Inputs whose rows follow one another in one table: their columns have to agree.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
@@ -15,6 +15,7 @@ use super::super::super::report::Lost;
 use super::super::super::select;
 use super::super::Arguments;
 use super::declared::{self, is_schemaless};
+use super::unify::{self, Unified};
 use super::widen::Widen;
 
 /// All inputs, and the columns that they have together.
@@ -39,6 +40,8 @@ pub(super) struct How<'a> {
     /// The columns need not agree: batches are those of each.
     pub(super) apart: bool,
     pub(super) beside: Option<&'a Beside>,
+    /// Labels that the indexes of every dictionary have to count.
+    pub(super) labels: u64,
 }
 
 /// A column that is read beside those that were chosen.
@@ -100,7 +103,7 @@ impl Joined {
         opener: &mut Opener<'_>,
         how: &How<'_>,
     ) -> Result<Self> {
-        let How { may_guess, apart, beside } = *how;
+        let How { may_guess, apart, beside, labels } = *how;
         let selection = &arguments.selection;
         // Only a walk over all rows shows whether a guess was right.
         let are_all = selection.rows.is_none() && selection.limit.is_none();
@@ -171,6 +174,7 @@ impl Joined {
                 |lost: &Lost| lost.loss.first.column.as_ref().is_some_and(|name| there.contains(name.as_ref()));
             let mut left_out = if selection.columns.is_empty() { pour::unreadable(place, table) } else { Vec::new() };
             left_out.retain(|lost| !is_there(lost));
+            let mut differ = Vec::new();
             joined = Some(match joined {
                 None => (schema, name.clone()),
                 Some(first) if apart => first,
@@ -180,13 +184,17 @@ impl Joined {
                     let both = widen.schemas(&before, &schema).map_err(named)?;
                     (both, first)
                 }
-                Some((before, first)) => (join(&before, &schema, &first).map_err(named)?, first),
+                Some((before, first)) => {
+                    let both = join(&before, &schema, &first, &mut differ).map_err(named)?;
+                    (both, first)
+                }
             });
+            left_out.extend(differ.into_iter().map(|loss| Lost { file: Some(name.clone()), loss }));
             (input.columns, input.left_out) = (chosen, left_out);
             inputs.push(input);
         }
         let (schema, _) = joined.ok_or_else(|| Error::usage("there is no input"))?;
-        let schema = sought.in_order(schema)?;
+        let schema = with_labels(sought.in_order(schema)?, labels);
         // Types that follow from all inputs are those of each; those that follow from all rows are those of some.
         if !apart && inputs.iter().all(Input::is_schemaless) {
             let others = inputs.iter_mut().zip(&own_schemas).filter(|(_, own)| !are_all || **own != schema);
@@ -202,10 +210,10 @@ impl Joined {
         }
         let rows = batch.num_rows();
         let column = |(field, array): (&Arc<Field>, &ArrayRef)| match (array.data_type(), field.data_type()) {
-            (DataType::Null, wanted) if *wanted != DataType::Null => new_null_array(wanted, rows),
-            _ => Arc::clone(array),
+            (DataType::Null, wanted) if *wanted != DataType::Null => Ok(new_null_array(wanted, rows)),
+            (_, wanted) => unify::cast(array, wanted),
         };
-        let columns = self.schema.fields().iter().zip(batch.columns()).map(column).collect();
+        let columns = self.schema.fields().iter().zip(batch.columns()).map(column).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(from_arrow)
     }
@@ -234,9 +242,11 @@ impl<'a> Sought<'a> {
             chosen => return chosen,
         };
         let mut columns = Vec::new();
+        let places: HashMap<&str, usize> =
+            table.columns().iter().enumerate().rev().map(|(place, column)| (&*column.name, place)).collect();
         for argument in self.asked {
             for name in select::split(argument)? {
-                columns.extend(table.columns().iter().position(|column| column.name == name));
+                columns.extend(places.get(&*name));
             }
         }
         self.missing.get_or_insert(error);
@@ -249,10 +259,9 @@ impl<'a> Sought<'a> {
         for argument in self.asked {
             self.names.extend(select::split(argument)?);
         }
-        let fields = self.names.iter().map(|name| {
-            let field = schema.fields().iter().find(|field| field.name() == name);
-            field.cloned()
-        });
+        let by_name: HashMap<&String, &Arc<Field>> =
+            schema.fields().iter().rev().map(|field| (field.name(), field)).collect();
+        let fields = self.names.iter().map(|name| by_name.get(name).map(|field| Arc::clone(field)));
         match fields.collect::<Option<Vec<_>>>() {
             Some(fields) => Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))),
             None => Err(missing),
@@ -282,8 +291,22 @@ fn add(beside: &Beside, columns: &[ColumnInfo], chosen: &mut Vec<usize>) -> bool
     true
 }
 
+/// The columns with dictionaries whose indexes count so many labels.
+fn with_labels(schema: SchemaRef, labels: u64) -> SchemaRef {
+    if labels == 0 {
+        return schema;
+    }
+    let field = |field: &Arc<Field>| {
+        let data_type = unify::widened(field.data_type(), labels);
+        Field::clone(field).with_data_type(data_type)
+    };
+    let fields: Vec<Field> = schema.fields().iter().map(field).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
 /// The columns that both have: names and types are the same, in the same order. A column of nulls alone takes the type of the other.
-fn join(before: &SchemaRef, found: &SchemaRef, first: &str) -> Result<SchemaRef> {
+/// `left_out` receives metadata that do not hold of both.
+fn join(before: &SchemaRef, found: &SchemaRef, first: &str, left_out: &mut Vec<Loss>) -> Result<SchemaRef> {
     let differ = |what: String| Error::usage(format!("its columns differ from those of {first}: {what}"));
     let (old, new) = (before.fields(), found.fields());
     if old.len() != new.len() {
@@ -303,16 +326,14 @@ fn join(before: &SchemaRef, found: &SchemaRef, first: &str) -> Result<SchemaRef>
         if old.name() != new.name() {
             return Err(differ(format!("column {number} is {:?} here, {:?} there", new.name(), old.name())));
         }
-        let (kept, other) = match (old.data_type(), new.data_type()) {
-            (DataType::Null, _) => (new, old),
-            (_, DataType::Null) => (old, new),
-            (there, here) if there == here => (old, new),
-            (there, here) => {
-                return Err(differ(format!("it is {here} here, {there} there")).in_column(new.name().clone()));
-            }
-        };
-        let nullable = kept.is_nullable() || other.is_nullable() || *other.data_type() == DataType::Null;
-        fields.push(Arc::new(Field::clone(kept).with_nullable(nullable)));
+        let Unified { field, left_out: names } =
+            unify::columns(old, new).map_err(|what| differ(what).in_column(new.name().clone()))?;
+        left_out.extend(names.into_iter().map(|name| {
+            let mut at = Position::default();
+            at.column = Some(new.name().clone().into());
+            Loss::new(format!("metadata {name:?} left out: they differ from those of {first}"), 1, at)
+        }));
+        fields.push(Arc::new(field));
     }
     Ok(Arc::new(Schema::new_with_metadata(fields, before.metadata().clone())))
 }
@@ -332,8 +353,8 @@ mod tests {
         let one = schema(&[("a", DataType::Int32, false), ("b", DataType::Null, true), ("c", DataType::Utf8, true)]);
         let two = schema(&[("a", DataType::Int32, true), ("b", DataType::Utf8, false), ("c", DataType::Null, true)]);
         let both = schema(&[("a", DataType::Int32, true), ("b", DataType::Utf8, true), ("c", DataType::Utf8, true)]);
-        assert_eq!(join(&one, &two, "one").unwrap(), both);
-        let wrong = |two: &SchemaRef| join(&one, two, "one").unwrap_err().to_string();
+        assert_eq!(join(&one, &two, "one", &mut Vec::new()).unwrap(), both);
+        let wrong = |two: &SchemaRef| join(&one, two, "one", &mut Vec::new()).unwrap_err().to_string();
         assert_eq!(
             wrong(&schema(&[("a", DataType::Int64, true), ("b", DataType::Utf8, true), ("c", DataType::Utf8, true)])),
             "its columns differ from those of one: it is Int64 here, Int32 there (column \"a\")"

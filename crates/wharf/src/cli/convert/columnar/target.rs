@@ -4,7 +4,7 @@ use std::io::Write;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use container_core::{Loss, Result};
+use container_core::{Loss, Output, Result};
 use wharf::ipc;
 #[cfg(feature = "parquet")]
 use wharf::parquet;
@@ -47,6 +47,15 @@ impl Target {
             #[cfg(feature = "parquet")]
             Self::Parquet(_) => "Parquet",
             Self::Ipc(..) => "Arrow IPC",
+        }
+    }
+
+    /// Opens what was written.
+    pub(super) fn read_back(&self, output: &Output) -> Result<()> {
+        match self {
+            #[cfg(feature = "parquet")]
+            Self::Parquet(_) => parquet::read_back(output),
+            Self::Ipc(..) => ipc::read_back(output),
         }
     }
 

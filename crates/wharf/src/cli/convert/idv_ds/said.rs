@@ -30,6 +30,17 @@ pub(super) struct Told {
     pub(super) before: Option<DataType>,
 }
 
+impl Told {
+    /// Which names of slots or values differ; keys that are written as their labels need no names.
+    pub(super) fn differing_names(&self, other: &Self, plan: &Plan) -> Option<&'static str> {
+        let of = |told: &'_ Self, kind: &str| {
+            told.kept.iter().find(|(name, _)| name == kind).map(|(_, names)| names.clone())
+        };
+        let kinds = ["SlotNames", "KeyValues"].into_iter().filter(|kind| !plan.labelled || *kind == "SlotNames");
+        kinds.into_iter().find(|kind| of(self, kind) != of(other, kind))
+    }
+}
+
 /// What is said of a column.
 pub(super) fn attributes(file: &File<'_>, slot: usize, plan: &Plan) -> Told {
     let mut told = Told::default();

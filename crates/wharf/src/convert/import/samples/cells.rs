@@ -1,5 +1,6 @@
 //! Records of CSV as samples.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use container_core::{Error, Result};
@@ -18,6 +19,8 @@ pub(super) struct Cells {
     words: Vec<Word>,
     /// Fields of a sample, by cell, in the order in which they are written.
     order: Vec<usize>,
+    /// Whether a cell is written.
+    written: Vec<bool>,
     /// The cell that is the key; else the row's number is.
     key: Option<usize>,
     /// The key is written in front of the fields.
@@ -27,7 +30,9 @@ pub(super) struct Cells {
 impl Cells {
     /// `names` and `words` are those of all cells; without `words` all are texts.
     pub(super) fn new(names: &[String], words: Option<&[Word]>, options: &SampleOptions) -> Result<Self> {
-        let find = |name: &str| names.iter().position(|known| known == name);
+        // Of a name that comes again the first cell counts.
+        let by_name: HashMap<&str, usize> = names.iter().enumerate().rev().map(|(at, name)| (&**name, at)).collect();
+        let find = |name: &str| by_name.get(name).copied();
         let key = match options.key_column() {
             None => None,
             Some(KEY) => Some(find(KEY).ok_or_else(|| no_key(KEY))?),
@@ -52,7 +57,11 @@ impl Cells {
         if let Some(word) = key.filter(|_| !makes_key).and_then(|key| words.get_mut(key)) {
             *word = Word::Text;
         }
-        Ok(Self { names: names.to_vec(), words, order, key, makes_key })
+        let mut written = vec![false; names.len()];
+        for &cell in &order {
+            written.get_mut(cell).into_iter().for_each(|written| *written = true);
+        }
+        Ok(Self { names: names.to_vec(), words, order, written, key, makes_key })
     }
 
     /// The columns that are written, and what they become.
@@ -112,7 +121,7 @@ impl Look for Looker<'_> {
             self.key.clear();
             self.key.push_str(text);
         }
-        if self.plan.order.contains(&index) {
+        if self.plan.written.get(index) == Some(&true) {
             let word = self.plan.words.get(index).copied().unwrap_or(Word::Text);
             word.put(text, &mut self.values).map_err(named)?;
         }

@@ -1,4 +1,4 @@
-//! Dictionaries of many batches as one that grows: a file of Arrow IPC has no more than one for each column.
+//! Dictionaries of many batches as one that grows: a file of Arrow IPC has one for each column, and readers of Parquet make one of all its values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,9 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, UInt64Array, make_array};
 use arrow_buffer::ArrowNativeType;
 use arrow_data::ArrayData;
-use arrow_schema::{ArrowError, DataType};
+#[cfg(feature = "parquet")]
+use arrow_schema::Schema;
+use arrow_schema::{ArrowError, DataType, Field};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
 use container_core::arrow::from_arrow;
@@ -18,7 +20,7 @@ use container_core::{Error, Result};
 
 /// The dictionaries of a file so far, by the place of their array in the schema.
 #[derive(Debug, Default)]
-pub(super) struct Dictionaries(HashMap<Vec<usize>, Known>);
+pub(crate) struct Dictionaries(HashMap<Vec<usize>, Known>);
 
 #[derive(Debug)]
 struct Known {
@@ -32,7 +34,7 @@ struct Known {
 
 impl Dictionaries {
     /// The columns of a batch, keys counted in the joined dictionaries.
-    pub(super) fn join(&mut self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    pub(crate) fn join(&mut self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let schema = batch.schema();
         let mut columns = Vec::with_capacity(batch.num_columns());
         for (index, (field, column)) in schema.fields().iter().zip(batch.columns()).enumerate() {
@@ -105,12 +107,55 @@ impl Dictionaries {
 
 #[cold]
 fn too_many<K: ArrowDictionaryKeyType>(values: &ArrayRef, keys: &PrimitiveArray<K>) -> Error {
-    let detail = format!(
-        "the dictionaries of the batches have {} values together, more than keys of {} can count; a stream can have one for each batch",
-        values.len(),
-        keys.data_type()
-    );
-    Error::unsupported(detail)
+    Error::limit(
+        format!("labels of a dictionary with indexes of {}", keys.data_type()),
+        values.len() as u64,
+        most::<K>(),
+    )
+}
+
+/// How many labels indexes of a type count.
+fn most<K: ArrowDictionaryKeyType>() -> u64 {
+    let bits = u32::try_from(8 * size_of::<K::Native>()).unwrap_or(64);
+    let signed = matches!(K::DATA_TYPE, DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64);
+    1_u64.checked_shl(bits - u32::from(signed)).unwrap_or(u64::MAX)
+}
+
+/// The columns with dictionaries whose indexes have 8 or 16 bits: a file can have more labels than these count.
+#[cfg(feature = "parquet")]
+pub(crate) fn narrow(schema: &Schema) -> Vec<usize> {
+    fn is_narrow(data_type: &DataType) -> bool {
+        match data_type {
+            DataType::Dictionary(index, _) => index.primitive_width().is_some_and(|width| width < 4),
+            DataType::List(item)
+            | DataType::LargeList(item)
+            | DataType::ListView(item)
+            | DataType::LargeListView(item)
+            | DataType::FixedSizeList(item, _)
+            | DataType::Map(item, _) => is_narrow(item.data_type()),
+            DataType::Struct(members) => members.iter().any(|member| is_narrow(member.data_type())),
+            _ => false,
+        }
+    }
+    let fields = schema.fields().iter().enumerate();
+    fields.filter(|(_, field)| is_narrow(field.data_type())).map(|(column, _)| column).collect()
+}
+
+/// Whether a column is a dictionary, or has one within.
+pub(crate) fn has_dictionary(field: &Field) -> bool {
+    match field.data_type() {
+        DataType::Dictionary(..) => true,
+        DataType::Struct(fields) => fields.iter().any(|field| has_dictionary(field)),
+        DataType::Union(fields, _) => fields.iter().any(|(_, field)| has_dictionary(field)),
+        DataType::RunEndEncoded(_, values) => has_dictionary(values),
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => has_dictionary(item),
+        _ => false,
+    }
 }
 
 impl Known {

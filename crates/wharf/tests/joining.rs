@@ -1,0 +1,188 @@
+//! Several inputs in one output: values keep their labels, whatever the order of the labels in each file.
+#![cfg(all(feature = "cli", feature = "parquet", feature = "idv", feature = "ds"))]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test reports by panicking")]
+
+mod common;
+
+use std::fs;
+use std::sync::Arc;
+
+use arrow_array::types::Int8Type;
+use arrow_array::{DictionaryArray, Int8Array, RecordBatch, StringArray};
+use arrow_schema::{Field, Schema};
+use common::run;
+use serde_json::{Value, json};
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).into_os_string().into_string().unwrap()
+    }
+
+    /// An IDV file with a key column of these labels, one row for each, and a vector of two slots.
+    fn keys(&self, name: &str, labels: &[String], slots: [&str; 2]) -> String {
+        let columns = json!([
+            {"name": "k", "type": format!("Key<Byte, {}>", labels.len()), "metadata": {"KeyValues": labels}},
+            {"name": "v", "type": "Vector<Single, 2>", "metadata": {"SlotNames": slots}},
+        ]);
+        let rows: String = labels.iter().map(|label| json!({"k": label, "v": [1, 2]}).to_string() + "\n").collect();
+        let (schema, text, out) = (self.path("schema.json"), self.path("rows.jsonl"), self.path(name));
+        fs::write(&schema, columns.to_string()).unwrap();
+        fs::write(&text, rows).unwrap();
+        run(["convert", &text, &out, "--schema", &schema]).ok();
+        out
+    }
+
+    /// An Arrow file with a dictionary of these labels and indexes of 8 bits, one row for each.
+    fn dictionary(&self, name: &str, labels: &[String]) -> String {
+        let indexes = Int8Array::from_iter_values((0..labels.len()).map(|index| i8::try_from(index).unwrap()));
+        let labels = Arc::new(StringArray::from_iter_values(labels));
+        let column = DictionaryArray::<Int8Type>::try_new(indexes, labels).unwrap();
+        let schema = Arc::new(Schema::new(vec![Field::new("k", column.data_type_of(), true)]));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(column)]).unwrap();
+        let options = wharf::ipc::WriterOptions::default();
+        let mut writer = wharf::ipc::Writer::new(Vec::new(), schema, options).unwrap();
+        writer.write(&batch).unwrap();
+        fs::write(self.path(name), writer.end().unwrap()).unwrap();
+        self.path(name)
+    }
+
+    /// The labels of the column `k`, in the order of the rows.
+    fn labels(&self, name: &str) -> Vec<String> {
+        let rows = run(["cat", &self.path(name), "--json"]).lines();
+        rows.iter().map(|row| row["k"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn kind(&self, name: &str) -> String {
+        let info: Value = serde_json::from_str(run(["info", &self.path(name), "--json"]).ok()).unwrap();
+        info["tables"][0]["columns"][0]["type"].as_str().unwrap().to_owned()
+    }
+}
+
+trait DataTypeOf {
+    fn data_type_of(&self) -> arrow_schema::DataType;
+}
+
+impl<A: arrow_array::Array> DataTypeOf for A {
+    fn data_type_of(&self) -> arrow_schema::DataType {
+        self.data_type().clone()
+    }
+}
+
+fn labels(letter: &str, count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("{letter}{number}")).collect()
+}
+
+const COLUMNAR: [&str; 3] = ["parquet", "arrow", "arrows"];
+
+#[test]
+fn indexes_count_the_labels_of_all_files() {
+    let folder = Folder::new();
+    let (a, b) = (labels("a", 200), labels("b", 200));
+    let files = [folder.keys("a.idv", &a, ["x", "y"]), folder.keys("b.idv", &b, ["x", "y"])];
+    for form in COLUMNAR {
+        let out = format!("ab.{form}");
+        run(["convert", &files[0], &files[1], &folder.path(&out)]).ok();
+        assert_eq!(run(["verify", &folder.path(&out)]).code(), 0, "{form}");
+        assert_eq!(folder.labels(&out), [a.clone(), b.clone()].concat(), "{form}");
+        assert_eq!(folder.kind(&out), "Dictionary(UInt16, Utf8)");
+        let back = format!("{form}.idv");
+        run(["convert", &folder.path(&out), &folder.path(&back)]).ok();
+        assert_eq!(folder.labels(&back), [a.clone(), b.clone()].concat(), "{form}");
+        assert_eq!(folder.kind(&back), "Key<UInt16, 400>");
+    }
+}
+
+#[test]
+fn indexes_are_widened_where_no_metadata_tell_the_labels() {
+    let folder = Folder::new();
+    let (p, q) = (labels("p", 100), labels("q", 100));
+    let files = [folder.dictionary("p.arrow", &p), folder.dictionary("q.arrow", &q)];
+    for form in COLUMNAR {
+        let out = format!("pq.{form}");
+        run(["convert", &files[0], &files[1], &folder.path(&out)]).ok();
+        assert_eq!(folder.labels(&out), [p.clone(), q.clone()].concat(), "{form}");
+        // A stream has a dictionary for each batch.
+        let wanted = if form == "arrows" { "Dictionary(Int8, Utf8)" } else { "Dictionary(Int16, Utf8)" };
+        assert_eq!(folder.kind(&out), wanted, "{form}");
+        // The same labels again need no more indexes.
+        let out = format!("pp.{form}");
+        run(["convert", &files[0], &files[0], &folder.path(&out)]).ok();
+        assert_eq!(folder.kind(&out), "Dictionary(Int8, Utf8)", "{form}");
+    }
+    // A stream alone, whose dictionaries are others from batch to batch.
+    for form in ["parquet", "arrow"] {
+        let out = format!("stream.{form}");
+        run(["convert", &folder.path("pq.arrows"), &folder.path(&out)]).ok();
+        assert_eq!(folder.labels(&out), [p.clone(), q.clone()].concat(), "{form}");
+    }
+}
+
+#[test]
+fn labels_in_another_order_stay_with_their_rows() {
+    let folder = Folder::new();
+    let text = |all: &[&str]| all.iter().map(|&label| label.to_owned()).collect::<Vec<_>>();
+    let (one, two) = (text(&["red", "green", "blue"]), text(&["blue", "black", "red"]));
+    let files = [folder.keys("one.idv", &one, ["x", "y"]), folder.keys("two.idv", &two, ["x", "y"])];
+    let all = [one, two].concat();
+    for form in ["parquet", "arrow", "arrows", "jsonl", "csv", "zds", "ds"] {
+        let out = format!("all.{form}");
+        let ran = run(["convert", &files[0], &files[1], &folder.path(&out)]);
+        // The attributes of ds are those of the first file, which is told; its values are labels.
+        assert!(ran.code() == 0 || form == "ds" && ran.code() == 3, "{form}: {ran:?}");
+        assert_eq!(folder.labels(&out), all, "{form}");
+    }
+    for form in COLUMNAR {
+        let back = format!("{form}.idv");
+        run(["convert", &folder.path(&format!("all.{form}")), &folder.path(&back)]).ok();
+        assert_eq!(folder.labels(&back), all, "{form}");
+    }
+    // Files of another format, each with the labels of its own.
+    let parts = ["one", "two"].map(|name| {
+        let part = folder.path(&format!("{name}.parquet"));
+        run(["convert", &folder.path(&format!("{name}.idv")), &part]).ok();
+        part
+    });
+    for form in ["idv", "arrow"] {
+        let out = format!("parts.{form}");
+        run(["convert", &parts[0], &parts[1], &folder.path(&out)]).ok();
+        assert_eq!(folder.labels(&out), all, "{form}");
+    }
+}
+
+#[test]
+fn slots_in_another_order_are_refused_by_name() {
+    let folder = Folder::new();
+    let label = labels("a", 1);
+    let files = [folder.keys("one.idv", &label, ["x", "y"]), folder.keys("two.idv", &label, ["y", "x"])];
+    for form in ["parquet", "arrow", "arrows", "idv", "ds"] {
+        let out = folder.path(&format!("all.{form}"));
+        let ran = run(["convert", &files[0], &files[1], &out]);
+        assert_eq!(ran.code(), 2, "{form}: {ran:?}");
+        assert!(ran.err().contains("\"SlotNames\"") && ran.err().contains("\"v\""), "{form}: {}", ran.err());
+        assert!(!fs::exists(&out).unwrap(), "{form}");
+    }
+}
+
+#[test]
+fn attributes_that_give_numbers_their_meaning_have_to_agree() {
+    let folder = Folder::new();
+    let files = ["m", "km"].map(|unit| {
+        let (text, path) = (folder.path(&format!("{unit}.csv")), folder.path(&format!("{unit}.ds")));
+        fs::write(&text, "far\n1\n2\n").unwrap();
+        run(["convert", &text, &path, "--dim", "row"]).ok();
+        run(["set", "--in-place", &path, &format!("far@units={unit}")]).ok();
+        path
+    });
+    for form in ["parquet", "arrow", "idv"] {
+        let out = folder.path(&format!("all.{form}"));
+        let ran = run(["convert", &files[0], &files[1], &out]);
+        assert_eq!(ran.code(), 2, "{form}: {ran:?}");
+        assert!(ran.err().contains("attribute \"units\" is \"km\" here, \"m\" there"), "{form}: {}", ran.err());
+    }
+}
