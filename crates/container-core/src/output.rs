@@ -91,7 +91,7 @@ impl Output {
     /// Begins a file that will appear at `path`.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) when it exists and may not be replaced, or is no file but a directory, a device or a pipe;
+    /// [`Usage`](crate::ErrorKind::Usage) when it exists and may not be replaced, or is a directory, a device or a pipe;
     /// [`Io`](crate::ErrorKind::Io) when no file can be created beside it.
     pub fn create(path: impl Into<PathBuf>, options: OutputOptions) -> Result<Self> {
         let named: PathBuf = path.into();
@@ -112,7 +112,9 @@ impl Output {
             Some(_) if options.overwrite == Overwrite::Refuse => return Err(exists(&named)),
             // A device, a pipe or a socket would be gone: a file cannot be written beside them and take their place.
             Some(there) if !there.is_file() && !there.is_symlink() => {
-                return Err(Error::usage("the output exists and is no file").in_file(named.display().to_string()));
+                return Err(
+                    Error::usage("the output exists and is not a regular file").in_file(named.display().to_string())
+                );
             }
             Some(_) => {}
         }
@@ -123,6 +125,8 @@ impl Output {
             use std::os::unix::fs::PermissionsExt;
             there.filter(fs::Metadata::is_file).map(|there| there.permissions().mode() & 0o777)
         };
+        // The program may change its folder before the file is finished.
+        target = std::path::absolute(&target).unwrap_or(target);
         // What a plain creation gives: the process's mask takes its part. A replaced file keeps its mode; until then it is ours
         // to be read back, even where nobody may write the old one.
         let mode = replaced.map_or(0o666, |mode: u32| mode | 0o600);
@@ -323,7 +327,7 @@ mod tests {
         let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
         for name in [&path, &link] {
             let error = Output::create(name, options).unwrap_err();
-            assert!(error.to_string().ends_with("the output exists and is no file"), "{error}");
+            assert!(error.to_string().ends_with("the output exists and is not a regular file"), "{error}");
         }
         assert!(fs::metadata(&path).unwrap().file_type().is_socket());
         assert_eq!(leftovers(directory.path()), 2);

@@ -62,8 +62,9 @@ impl OutputFolder {
         let Some(name) = target.file_name() else {
             return Err(in_file(Error::usage("the output needs a path that ends in a name")));
         };
-        let beside = directory(target);
-        let temporary = Temporary::folder(beside).map_err(failed)?;
+        // The program may change its folder before the commit.
+        let beside = std::path::absolute(directory(target)).map_err(failed)?;
+        let temporary = Temporary::folder(&beside).map_err(failed)?;
         let new = temporary.path().join(NEW).join(name);
         uninterrupted(|| fs::create_dir_all(&new)).map_err(failed)?;
         Ok(Self { target: beside.join(name), new, temporary })

@@ -20,6 +20,8 @@
 //!    has two names for a moment: the next process removes the temporary one.
 //!
 //! Folders are the same, but for a folder that holds what it replaces: see [`OutputFolder`](crate::OutputFolder).
+//!
+//! A removal can fail, such as on a full disk of a file system that needs room to remove. Then the file stays until the next process.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -197,7 +199,8 @@ impl Temporary {
     }
 
     fn new(folder: &Path, kind: Kind, create: impl Fn(&Path) -> io::Result<Option<File>>) -> io::Result<Self> {
-        remove_stale_temporaries(folder);
+        let folder = std::path::absolute(folder)?;
+        remove_stale_temporaries(&folder);
         let mut can_lock = cfg!(unix);
         for _ in 0..ATTEMPTS {
             let path = folder.join(new_name(can_lock));
@@ -340,21 +343,22 @@ pub fn remove_stale_temporaries(folder: &Path) {
     /// Folders that are remembered. One that is forgotten is looked at again.
     const FOLDERS: usize = 1_000;
     static CLEAN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let Ok(folder) = std::path::absolute(folder) else { return };
     if !cfg!(unix) {
         return;
     }
     {
         let mut clean = CLEAN.lock().unwrap_or_else(PoisonError::into_inner); // a set of paths is never half changed
-        if clean.contains(folder) {
+        if clean.contains(&folder) {
             return;
         }
         if clean.len() >= FOLDERS {
             clean.clear();
         }
-        clean.insert(folder.to_owned());
+        clean.insert(folder.clone());
     }
     #[cfg(unix)]
-    stale::remove_in(folder);
+    stale::remove_in(&folder);
 }
 
 #[cfg(unix)]
@@ -365,8 +369,6 @@ pub(crate) mod stale {
 
     use rustix::fs::{Mode, OFlags};
     use rustix::io::Errno;
-
-    use super::Kind;
 
     /// More entries of a folder than anybody waits for.
     const ENTRIES: usize = 10_000;
@@ -388,12 +390,12 @@ pub(crate) mod stale {
         }
         let metadata = file.metadata()?;
         if metadata.is_file() {
-            return super::remove(path, Kind::File);
+            return fs::remove_file(path);
         }
         if metadata.is_dir() && crate::output_folder::put_back(path, folder) {
             // What has replaced a folder must be on the disk before that folder is removed.
             crate::output::sync_directory(folder);
-            return super::remove(path, Kind::Folder);
+            return fs::remove_dir_all(path);
         }
         Ok(())
     }
@@ -456,7 +458,8 @@ pub(crate) fn is_missing(cause: rustix::io::Errno) -> bool {
     cause == Errno::INVAL || cause == Errno::NOSYS || cause == Errno::NOTSUP || cause == Errno::OPNOTSUPP
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
     use std::process::Command;

@@ -116,7 +116,7 @@ fn a_store_that_is_replaced_is_the_old_one_or_the_new_one() {
     let whole = start.elapsed();
     let (mut old, mut random, mut kill) = ("a".to_owned(), Random(7), Kill::new());
     let mut ended = 0;
-    for round in 0..rounds(36) {
+    for round in 0..rounds(30) {
         let (signal, number) = SIGNALS[round as usize % SIGNALS.len()];
         let new = if old == "a" { "b" } else { "a" };
         let archive = &archives[usize::from(new == "b")];
@@ -157,7 +157,7 @@ fn a_store_that_is_replaced_is_the_old_one_or_the_new_one() {
         }
         old = is;
     }
-    assert!(ended * 3 > rounds(36), "{ended} were ended by a signal");
+    assert!(ended * 3 > rounds(30), "{ended} were ended by a signal");
     // What killed ones left goes with the next one.
     assert!(unpack(&archives[0]).output().unwrap().status.success());
     assert_eq!(place.files(), ["a.zds", "b.zds", "s"]);
@@ -186,7 +186,7 @@ fn datasets_are_replaced(outputs: &[&str], command: impl Fn(&Place, &str) -> Vec
     let (all, mut random, mut kill) = (place.files(), Random(3), Kill::new());
     let wanted = |name: &String| !name.starts_with(".wharf-");
     let mut rebuilt = 0;
-    for round in 0..rounds(24) {
+    for round in 0..rounds(12) {
         let (signal, number) = SIGNALS[round as usize % 3];
         let new = if round % 2 == 0 { "b" } else { "a" };
         let mut expected = place.files();
@@ -262,7 +262,7 @@ fn put_and_replacement_at_once_leave_a_store_that_verifies() {
     let lines: String = (0..300).map(|n| format!("{{\"_id\":\"{n}\",\"text\":\"{}\"}}\n", "x".repeat(n))).collect();
     fs::write(&more, lines).unwrap();
     let (mut done, mut refused) = (0, 0);
-    for _ in 0..rounds(15) {
+    for _ in 0..rounds(8) {
         let put = wharf(["put", &target, more.to_str().unwrap()]);
         let unpack = wharf(["unpack", &archive, &target, "--force"]);
         let children =
@@ -283,7 +283,7 @@ fn put_and_replacement_at_once_leave_a_store_that_verifies() {
         assert_eq!(place.files(), ["a.zds", "more.jsonl", "s"]);
     }
     println!("{done} done, {refused} refused");
-    assert!(done >= rounds(15), "one of two goes on");
+    assert!(done >= rounds(8), "one of two goes on");
 }
 
 /// Runs the command with limits that a shell sets.
@@ -319,15 +319,12 @@ fn too_many_open_files_is_reported_and_leaves_nothing() {
     let dataset = samples(&place, "d");
     let all = place.files();
     let mut failed = 0;
-    for limit in 3..40 {
+    for limit in [4, 5, 6, 8, 11, 15, 21] {
         for arguments in [
             &["unpack", &archive, &place.name("s")][..],
             &["merge", &archive, "-o", &place.name("s")],
             &["split", "--parts", "5", &dataset, "-o", &place.name("p-{}.msgpack")],
         ] {
-            if limit > 24 && limit % 4 != 0 {
-                continue;
-            }
             let ran = limited(&format!("ulimit -n {limit}"), arguments);
             if ran.0.status.code() == Some(0) {
                 for name in place.files() {

@@ -70,7 +70,8 @@ impl Writer<Output> {
     /// Begins a file at a path, where it appears when it is whole: after [`finish`](Self::finish), which gives the
     /// [`Output`] back, and [`Output::finish`].
     ///
-    /// A process that is killed leaves the old file as it was, and may leave a `.wharf-*.tmp` beside it, which can be deleted.
+    /// A process that is killed leaves the old file as it was, and may leave a `.wharf-*.tmp` beside it, which the
+    /// next process that writes into the folder removes.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

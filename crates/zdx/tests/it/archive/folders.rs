@@ -176,7 +176,7 @@ fn a_target_is_empty_or_a_store_that_may_go() {
     fs::write(&out, "a file").unwrap();
     for options in [&plain, &replace] {
         let error = unpack(&archive, &out, options).unwrap_err();
-        assert_eq!(error.to_string(), format!("{shown}the output exists and is no folder"));
+        assert_eq!(error.to_string(), format!("{shown}the output exists and is not a folder"));
     }
     fs::remove_file(&out).unwrap();
     fs::create_dir(&out).unwrap();
@@ -187,7 +187,7 @@ fn a_target_is_empty_or_a_store_that_may_go() {
     assert_eq!(error.to_string(), format!("{shown}the output exists and is not empty"));
     fs::write(out.join("thesis.txt"), "precious").unwrap();
     let error = unpack(&archive, &out, &replace).unwrap_err();
-    let wanted = "the output is not replaced: it holds \"thesis.txt\", which is none of a store's";
+    let wanted = "the output is not replaced: \"thesis.txt\" in it is not part of a store";
     assert_eq!(error.to_string(), format!("{shown}{wanted}"));
     assert_eq!(fs::read(out.join("zds.json")).unwrap(), b"old");
     fs::remove_file(out.join("thesis.txt")).unwrap();
@@ -198,7 +198,7 @@ fn a_target_is_empty_or_a_store_that_may_go() {
         let link = place.path().join("link");
         std::os::unix::fs::symlink(&out, &link).unwrap();
         let error = unpack(&archive, &link, &replace).unwrap_err();
-        assert_eq!(error.to_string(), format!("zds: {}: the output exists and is no folder", link.display()));
+        assert_eq!(error.to_string(), format!("zds: {}: the output exists and is not a folder", link.display()));
         use std::os::unix::fs::PermissionsExt;
         let plain = place.path().join("plain");
         fs::create_dir(&plain).unwrap();
