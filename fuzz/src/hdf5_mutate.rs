@@ -16,7 +16,8 @@
 
 /// Signatures of blocks. Those of the first list end with a checksum, in a direct block of a heap it stands within, the last have none.
 const CHECKED: [&[u8; 4]; 15] = [
-    b"OHDR", b"OCHK", b"BTHD", b"BTIN", b"BTLF", b"FRHP", b"FHIB", b"FAHD", b"FADB", b"EAHD", b"EAIB", b"EASB", b"EADB", b"FSHD", b"SMTB",
+    b"OHDR", b"OCHK", b"BTHD", b"BTIN", b"BTLF", b"FRHP", b"FHIB", b"FAHD", b"FADB", b"EAHD", b"EAIB", b"EASB",
+    b"EADB", b"FSHD", b"SMTB",
 ];
 const HEAP_BLOCK: &[u8; 4] = b"FHDB";
 const UNCHECKED: [&[u8; 4]; 4] = [b"TREE", b"SNOD", b"HEAP", b"GCOL"];
@@ -192,7 +193,10 @@ fn block(bytes: &[u8], start: usize) -> Option<Block> {
         return None;
     }
     let ends = start + 6..(start + LONGEST).min(bytes.len().saturating_sub(3));
-    let end = header_end(bytes, start).into_iter().chain(ends).find(|end| word(*end) == Some(lookup3(&bytes[start..*end])))?;
+    let end = header_end(bytes, start)
+        .into_iter()
+        .chain(ends)
+        .find(|end| word(*end) == Some(lookup3(&bytes[start..*end])))?;
     found(end + 4, Some(end))
 }
 

@@ -29,13 +29,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            block_bytes: 1 << 30,
-            memory_bytes: 384 << 20,
-            metadata_bytes: 256 << 20,
-            columns: 1 << 20,
-            depth: 128,
-        }
+        Self { block_bytes: 1 << 30, memory_bytes: 384 << 20, metadata_bytes: 256 << 20, columns: 1 << 20, depth: 128 }
     }
 }
 

@@ -60,9 +60,10 @@ impl Schema {
     /// # Errors
     /// [`Invalid`](container_core::ErrorKind::Invalid) for metadata that have no JSON form.
     pub fn to_json(&self) -> Result<Value> {
-        let columns = self.columns.iter().map(|column| {
-            as_value(&ColumnJson(column)).map_err(|error| error.in_column(column.name.clone()))
-        });
+        let columns = self
+            .columns
+            .iter()
+            .map(|column| as_value(&ColumnJson(column)).map_err(|error| error.in_column(column.name.clone())));
         columns.collect::<Result<_>>().map(Value::Array)
     }
 }

@@ -345,9 +345,8 @@ fn long_metadata() {
         for compression in [NONE, DEFLATE, ZLIB] {
             let reader = open_with(file(value.clone(), codec.clone(), compression), small()).unwrap();
             let container = idv::IdvContainer::new(reader.clone());
-            let details = bounded("the description of long metadata", 512 * KIB, || {
-                container.column_details(0).unwrap()
-            });
+            let details =
+                bounded("the description of long metadata", 512 * KIB, || container.column_details(0).unwrap());
             let shown = &details["metadata"]["M"]["$beginning"];
             assert_eq!(shown["count"], count);
             assert!(shown["value"].to_string().starts_with(beginning), "{shown}");
@@ -358,7 +357,8 @@ fn long_metadata() {
             assert!(left_out[0].to_string().contains("only its beginning is given"), "{left_out:?}");
         }
     }
-    let reader = open_with(file(bytes_vector(n), Codec::vector(&Codec::plain("Byte"), &[0]), DEFLATE), small()).unwrap();
+    let reader =
+        open_with(file(bytes_vector(n), Codec::vector(&Codec::plain("Byte"), &[0]), DEFLATE), small()).unwrap();
     let metadata = reader.metadata(0).unwrap();
     let all: [(&str, &dyn Fn() -> String); 3] = [
         ("the value", &|| reader.metadata_value(0, &metadata[0]).unwrap_err().to_string()),
@@ -410,10 +410,7 @@ fn wide_rows() {
     let mut rows = reader.rows(&scan(1)).unwrap();
     assert!(rows.try_next().unwrap().is_some());
     let error = rows.try_next().map(|_| ()).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "idv: bytes of a row 2097152 exceeds the limit 838860 (row 1, column \"v\")"
-    );
+    assert_eq!(error.to_string(), "idv: bytes of a row 2097152 exceeds the limit 838860 (row 1, column \"v\")");
     assert!(rows.try_next().unwrap().is_none());
 }
 
@@ -426,7 +423,8 @@ fn recovery() {
     bounded("recovery", 5 * MIB, || {
         let source = container_core::Source::from(file);
         let recovery = idv::Recovery::survey(source, &options);
-        let written = recovery.and_then(|recovery| recovery.write(std::io::Cursor::new(Vec::new()), Default::default()));
+        let written =
+            recovery.and_then(|recovery| recovery.write(std::io::Cursor::new(Vec::new()), Default::default()));
         assert!(written.is_err());
     });
 }
@@ -455,7 +453,9 @@ mod arrow {
         // Sparse vectors of which nothing is stored: many short rows are cut into batches, a long one is refused.
         for (length, count) in [(10_000, 100), (100_000_000, 1)] {
             let raw = vector_block(count, length, &[], &vec![0; count as usize], 0, &[], &[]);
-            for (item, empty) in [("Single", Vec::new()), ("Boolean", Vec::new()), ("TextSpan", text_block(0, &[], b""))] {
+            for (item, empty) in
+                [("Single", Vec::new()), ("Boolean", Vec::new()), ("TextSpan", text_block(0, &[], b""))]
+            {
                 let codec = Codec::vector(&Codec::plain(item), &[length]);
                 let raw = [raw.clone(), empty].concat();
                 let column = Column::new("v", codec, NONE, count as u64).block(raw);

@@ -197,7 +197,8 @@ impl SparseRows {
 
     /// Whether stored items are numbers that are put among zeros.
     fn is_scattered(&self) -> bool {
-        let numbers = self.items.data_type().is_integer() || matches!(self.items.data_type(), DataType::Float32 | DataType::Float64);
+        let numbers = self.items.data_type().is_integer()
+            || matches!(self.items.data_type(), DataType::Float32 | DataType::Float64);
         numbers && self.items.null_count() == 0
     }
 

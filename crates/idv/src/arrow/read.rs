@@ -216,7 +216,9 @@ impl RecordBatches {
         let columns = self.walk.slots().iter().zip(&self.walk.maker().columns);
         let largest = columns.max_by_key(|(slot, _)| slot.block.made.bytes(self.places(&slot.block, 1)));
         let what = match largest {
-            Some((slot, _)) if slot.block.made.is_filled() => "bytes of a row, all slots of its sparse vectors among them",
+            Some((slot, _)) if slot.block.made.is_filled() => {
+                "bytes of a row, all slots of its sparse vectors among them"
+            }
             _ => "bytes of a row",
         };
         let error = Error::limit(what, bytes, most).in_row(self.at).in_format(FORMAT_NAME);

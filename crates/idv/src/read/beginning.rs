@@ -59,7 +59,8 @@ impl Long {
             Err(_) => None,
             Ok(stored) => {
                 let shown = stored.min(SHOWN);
-                let indices = (0..shown).map(|_| Ok(u32::from_le_bytes(stream.array()?))).collect::<Result<Vec<_>>>()?;
+                let indices =
+                    (0..shown).map(|_| Ok(u32::from_le_bytes(stream.array()?))).collect::<Result<Vec<_>>>()?;
                 stream.skip(4 * (stored - shown))?;
                 Some(indices)
             }

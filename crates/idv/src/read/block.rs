@@ -222,7 +222,14 @@ impl Reader {
     }
 
     /// The part of a block that is decoded for its rows up to `end`; checks what can be before any of it is read.
-    pub(super) fn part(&self, column: &Column, kind: &Type, rows: &Range<u64>, end: u64, entry: &LookupEntry) -> Result<Part> {
+    pub(super) fn part(
+        &self,
+        column: &Column,
+        kind: &Type,
+        rows: &Range<u64>,
+        end: u64,
+        entry: &LookupEntry,
+    ) -> Result<Part> {
         let count = rows.end - rows.start;
         // More rows than an i32 counts cannot be in a block of at most 2^31 - 1 bytes, except of one-bit items.
         let _: usize = usize::try_from(count).map_err(|_| too_many(rows).at(entry.offset))?;

@@ -14,8 +14,8 @@ mod verify;
 mod walk;
 
 pub use batches::{Batch, Batches, ColumnSlice};
-pub use block::Scratch;
 pub(crate) use beginning::Beginning;
+pub use block::Scratch;
 pub(crate) use block::{Scratches, each_block};
 pub(crate) use budget::{Budget, Cost};
 pub use metadata::Metadata;

@@ -386,8 +386,12 @@ fn value_bytes(values: &Values, place: usize) -> u64 {
     match values {
         Values::Text(texts) => texts.get(place).map_or(0, |text| text.len() as u64),
         Values::Vector(vectors) => vectors.get(place).map_or(0, |vector| match vector.values {
-            Values::Text(texts) => vector.range.filter_map(|item| texts.get(item)).map(|text| text.len() as u64 + 4).sum(),
-            Values::Byte(_) | Values::SByte(_) | Values::Boolean(_) | Values::DvBool(_) => vector.range.len() as u64 * 2,
+            Values::Text(texts) => {
+                vector.range.filter_map(|item| texts.get(item)).map(|text| text.len() as u64 + 4).sum()
+            }
+            Values::Byte(_) | Values::SByte(_) | Values::Boolean(_) | Values::DvBool(_) => {
+                vector.range.len() as u64 * 2
+            }
             Values::RowId(_) => vector.range.len() as u64 * 16,
             _ => vector.range.len() as u64 * 8,
         }),

@@ -46,12 +46,16 @@ mod ds_netcdf;
 mod ds_verbs;
 #[cfg(feature = "ds")]
 mod ds_zeros;
+#[cfg(all(unix, feature = "zds", feature = "datadings"))]
+mod ending;
 #[cfg(feature = "idv")]
 mod golden;
 #[cfg(all(unix, feature = "datadings"))]
 mod hostile_files;
 #[cfg(feature = "idv")]
 mod interface;
+#[cfg(all(feature = "parquet", feature = "idv", feature = "ds"))]
+mod joining;
 #[cfg(feature = "idv")]
 mod merge_recover;
 #[cfg(feature = "idv")]
@@ -64,6 +68,8 @@ mod parquet;
 mod stores;
 #[cfg(feature = "idv")]
 mod streams;
+#[cfg(all(feature = "parquet", feature = "idv", feature = "ds", feature = "datadings", feature = "zds"))]
+mod wide;
 #[cfg(feature = "zds")]
 mod zds;
 #[cfg(feature = "zds")]

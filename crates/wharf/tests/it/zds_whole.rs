@@ -35,7 +35,11 @@ fn many(count: u32, last: &str) -> String {
 /// A store of two collections without deleted documents, one of them strict.
 fn store(folder: &Folder) -> String {
     let path = folder.path("s");
-    fs::write(folder.path("first.jsonl"), "{\"_id\":\"doc-1\",\"text\":\"old\"}\n{\"_id\":\"keep\",\"text\":\"old\"}\n").unwrap();
+    fs::write(
+        folder.path("first.jsonl"),
+        "{\"_id\":\"doc-1\",\"text\":\"old\"}\n{\"_id\":\"keep\",\"text\":\"old\"}\n",
+    )
+    .unwrap();
     for table in ["free", "strict"] {
         run(["put", &path, &folder.path("first.jsonl"), "--table", table, "--create"]).ok();
     }
@@ -71,7 +75,9 @@ fn a_disk_that_is_full_changes_nothing() {
     let before = files(Path::new(&path));
     fs::write(folder.path("many.jsonl"), many(20_000, "")).unwrap();
     let new = folder.path("new/store");
-    for (store, table, blocks) in [(&path, "free", 1500), (&path, "other", 1500), (&new, "t", 1500), (&path, "free", 4700)] {
+    for (store, table, blocks) in
+        [(&path, "free", 1500), (&path, "other", 1500), (&new, "t", 1500), (&path, "free", 4700)]
+    {
         // No file may be longer than so many blocks of 512 bytes.
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
         let own = env!("CARGO_BIN_EXE_wharf");
@@ -177,8 +183,17 @@ fn a_link_in_a_store_is_not_written_through() {
     fs::write(folder.path("one.jsonl"), "{\"_id\":\"one\"}\n").unwrap();
     fs::create_dir(folder.path("elsewhere")).unwrap();
     let meta = "collections/c/meta";
-    let in_meta = ["data.jsonl", "index.bin", "manifest.json", "wharf.journal", "order.ids"].map(|file| format!("{meta}/{file}"));
-    let links = in_meta.iter().map(String::as_str).chain(["zds.json", ".zds/.zds_write.lock", ".zds", "collections", "collections/c", meta, "collections/c/docs"]);
+    let in_meta =
+        ["data.jsonl", "index.bin", "manifest.json", "wharf.journal", "order.ids"].map(|file| format!("{meta}/{file}"));
+    let links = in_meta.iter().map(String::as_str).chain([
+        "zds.json",
+        ".zds/.zds_write.lock",
+        ".zds",
+        "collections",
+        "collections/c",
+        meta,
+        "collections/c/docs",
+    ]);
     for (number, link) in links.enumerate() {
         fs::write(&victim, &text).unwrap();
         let path = folder.path(&format!("s-{number}"));

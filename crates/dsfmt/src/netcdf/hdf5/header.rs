@@ -193,7 +193,9 @@ impl Header {
         let mut parts: Vec<Option<Vec<u8>>> = self.parts.iter().map(|_| None).collect();
         for (index, edit) in edits {
             let Some(message) = self.messages.get(index) else { continue };
-            let (Some(part), Some(changed)) = (self.parts.get(message.part), parts.get_mut(message.part)) else { continue };
+            let (Some(part), Some(changed)) = (self.parts.get(message.part), parts.get_mut(message.part)) else {
+                continue;
+            };
             // A part that is damaged stays so.
             if !self.is_sound(part) {
                 continue;

@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 
-use hdf5_reader::fractal_heap::FractalHeap;
 use hdf5_reader::btree_v2::BTreeV2Header;
 use hdf5_reader::checksum::jenkins_lookup3;
+use hdf5_reader::fractal_heap::FractalHeap;
 use hdf5_reader::io::Cursor;
 use hdf5_reader::{Storage, StorageBuffer};
 
@@ -84,7 +84,8 @@ impl<'a> Heap<'a> {
     /// The block in which an offset lies, its length, and the offset in it.
     fn place(&self, offset: u64) -> Option<(u64, u64, u64)> {
         let width = u64::from(self.heap.table_width);
-        let (mut address, mut rows, mut inner) = (self.heap.root_block_address, self.heap.current_rows_in_root_indirect, offset);
+        let (mut address, mut rows, mut inner) =
+            (self.heap.root_block_address, self.heap.current_rows_in_root_indirect, offset);
         if rows == 0 {
             return Some((address, self.heap.starting_block_size, inner));
         }

@@ -47,7 +47,8 @@ impl BoundedStorage {
 
     fn spend(&self, len: u64) -> hdf5_reader::error::Result<()> {
         let cost = len.max(MIN_COST);
-        let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(cost)));
+        let before =
+            self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(cost)));
         match before {
             Ok(left) if left > cost => Ok(()),
             _ => Err(LibraryError::ResourceLimit("the bytes read for one operation".to_owned())),
@@ -62,8 +63,11 @@ impl Storage for BoundedStorage {
 
     fn read_range(&self, offset: u64, len: usize) -> hdf5_reader::error::Result<StorageBuffer> {
         let end = offset.checked_add(len as u64).ok_or(LibraryError::OffsetOutOfBounds(offset))?;
-        let outside =
-            || LibraryError::UnexpectedEof { offset, needed: len as u64, available: self.source.len().saturating_sub(offset) };
+        let outside = || LibraryError::UnexpectedEof {
+            offset,
+            needed: len as u64,
+            available: self.source.len().saturating_sub(offset),
+        };
         if let Some((start, block)) = self.blocks.range(..=offset).next_back()
             && offset - start < block.len() as u64
             && offset >= self.source.len()

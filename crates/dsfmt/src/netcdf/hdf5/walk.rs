@@ -236,7 +236,8 @@ impl Walk<'_> {
 
     /// The body of a message that lies elsewhere; empty where it cannot be read.
     fn shared(&mut self, kind: u16, body: &[u8]) -> Result<Vec<u8>> {
-        let found = messages::shared::parse(&mut Cursor::new(body), kind, self.sizes.offset, self.sizes.length, body.len());
+        let found =
+            messages::shared::parse(&mut Cursor::new(body), kind, self.sizes.offset, self.sizes.length, body.len());
         let address = match found {
             Ok(SharedMessage::SharedInOhdr { address, .. }) => address,
             Ok(SharedMessage::SharedInSohm { .. }) => {
@@ -259,7 +260,8 @@ impl Walk<'_> {
 
     /// Counts an attribute; false where it must be hidden.
     fn attribute(&mut self, address: u64, body: &[u8]) -> Result<bool> {
-        let parsed = messages::attribute::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
+        let parsed =
+            messages::attribute::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
         // The library fails on it as well.
         let Ok(attribute) = parsed else { return Ok(true) };
         let is_text = is_text(&attribute.datatype);
@@ -279,7 +281,8 @@ impl Walk<'_> {
         let offset_len = usize::from(self.sizes.offset);
         for reference in attribute.raw_data.chunks_exact(4 + offset_len + 4) {
             let mut fields = Cursor::new(reference);
-            let Ok((address, index)) = fields.skip(4).and_then(|()| Ok((fields.read_offset(self.sizes.offset)?, fields.read_u32_le()?)))
+            let Ok((address, index)) =
+                fields.skip(4).and_then(|()| Ok((fields.read_offset(self.sizes.offset)?, fields.read_u32_le()?)))
             else {
                 break;
             };
@@ -329,8 +332,11 @@ impl Walk<'_> {
 
     /// Attributes in a heap: messages for them.
     fn attribute_info(&mut self, address: u64, body: &[u8]) -> Result<Option<Edit>> {
-        let parsed = messages::attribute_info::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
-        let Some(info) = parsed.ok().filter(|info| !self.is_undefined(info.fractal_heap_address)) else { return Ok(None) };
+        let parsed =
+            messages::attribute_info::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
+        let Some(info) = parsed.ok().filter(|info| !self.is_undefined(info.fractal_heap_address)) else {
+            return Ok(None);
+        };
         let indexes = [info.btree_creation_order_address, Some(info.btree_name_index_address)];
         let Some((objects, lost, is_flat)) = self.dense(info.fractal_heap_address, indexes, [8, 9])? else {
             self.findings.unreadable.insert(address, 0);
@@ -361,7 +367,12 @@ impl Walk<'_> {
 
     /// The objects of a heap in the order of the first index that can be read, how many cannot be read, and whether the library reads the
     /// heap as well; `None` where none can be read.
-    fn dense(&mut self, heap: u64, indexes: [Option<u64>; 2], kinds: [u8; 2]) -> Result<Option<(Vec<Vec<u8>>, u64, bool)>> {
+    fn dense(
+        &mut self,
+        heap: u64,
+        indexes: [Option<u64>; 2],
+        kinds: [u8; 2],
+    ) -> Result<Option<(Vec<Vec<u8>>, u64, bool)>> {
         /// A number in the heap has eight bytes at least, and a hash or a number stands with it.
         const MIN_RECORD: u16 = 11;
         let Some(mut heap) = Heap::read(self.storage, self.sizes, heap) else { return Ok(None) };
@@ -409,8 +420,11 @@ impl Walk<'_> {
 
     /// Links in a heap.
     fn link_info(&mut self, body: &[u8]) -> Result<Option<Vec<Vec<u8>>>> {
-        let parsed = messages::link_info::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
-        let Some(info) = parsed.ok().filter(|info| !self.is_undefined(info.fractal_heap_address)) else { return Ok(None) };
+        let parsed =
+            messages::link_info::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
+        let Some(info) = parsed.ok().filter(|info| !self.is_undefined(info.fractal_heap_address)) else {
+            return Ok(None);
+        };
         let indexes = [Some(info.btree_name_index_address), None];
         match self.dense(info.fractal_heap_address, indexes, [5, 6])? {
             Some((links, 0, _)) if links.iter().all(|link| link.len() <= MAX_BODY) => Ok(Some(links)),
@@ -421,9 +435,21 @@ impl Walk<'_> {
     /// Links of a group of the old kind.
     fn symbol_table(&mut self, body: &[u8], links: &mut Vec<(String, LinkTarget)>) -> Result<()> {
         let Sizes { offset, length } = self.sizes;
-        let Ok(table) = messages::symbol_table_msg::parse(&mut Cursor::new(body), offset, length, body.len()) else { return Ok(()) };
-        let Ok(heap) = LocalHeap::parse_at_storage(self.storage, table.heap_address, offset, length) else { return Ok(()) };
-        let leaves = btree_v1::collect_btree_v1_leaves_storage(self.storage, table.btree_address, offset, length, None, &[], None);
+        let Ok(table) = messages::symbol_table_msg::parse(&mut Cursor::new(body), offset, length, body.len()) else {
+            return Ok(());
+        };
+        let Ok(heap) = LocalHeap::parse_at_storage(self.storage, table.heap_address, offset, length) else {
+            return Ok(());
+        };
+        let leaves = btree_v1::collect_btree_v1_leaves_storage(
+            self.storage,
+            table.btree_address,
+            offset,
+            length,
+            None,
+            &[],
+            None,
+        );
         let Ok(leaves) = leaves else { return Ok(()) };
         let names = usize::try_from(heap.data_segment_size).ok();
         let names = names.and_then(|len| self.storage.read_range(heap.data_segment_address, len).ok());
@@ -447,7 +473,12 @@ impl Walk<'_> {
                     _ => LinkTarget::Hard { address: entry.object_header_address },
                 };
                 let path_len = if let LinkTarget::Soft { path } = &target { path.len() } else { 0 };
-                spend(&mut self.name_bytes, (called.len() + path_len) as u64, self.most, "the bytes of the names of links")?;
+                spend(
+                    &mut self.name_bytes,
+                    (called.len() + path_len) as u64,
+                    self.most,
+                    "the bytes of the names of links",
+                )?;
                 links.push((called.to_owned(), target));
             }
         }
@@ -512,14 +543,21 @@ impl Walk<'_> {
     fn filters(&self, body: &[u8]) -> Option<String> {
         /// As many as the C library takes.
         const MAX_FILTERS: usize = 32;
-        let parsed = messages::filter_pipeline::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
+        let parsed =
+            messages::filter_pipeline::parse(&mut Cursor::new(body), self.sizes.offset, self.sizes.length, body.len());
         let all = parsed.ok()?.filters;
         if all.len() > MAX_FILTERS {
             return Some(format!("it has {} filters; at most {MAX_FILTERS} are allowed", all.len()));
         }
         let is_bounded = |id: u16| {
-            [filters::FILTER_DEFLATE, filters::FILTER_SHUFFLE, filters::FILTER_FLETCHER32, filters::FILTER_NBIT, filters::FILTER_SCALEOFFSET]
-                .contains(&id)
+            [
+                filters::FILTER_DEFLATE,
+                filters::FILTER_SHUFFLE,
+                filters::FILTER_FLETCHER32,
+                filters::FILTER_NBIT,
+                filters::FILTER_SCALEOFFSET,
+            ]
+            .contains(&id)
         };
         // Each is undone within the bound that those before it state.
         let unbounded = all.iter().position(|filter| !is_bounded(filter.id)).unwrap_or(all.len());
@@ -528,7 +566,9 @@ impl Walk<'_> {
             return Some(format!("its filter {} follows another whose length has no bound", filter.id));
         }
         let nbit = all.iter().filter(|filter| filter.id == filters::FILTER_NBIT);
-        nbit.filter(|filter| !is_number(&filter.client_data)).map(|_| "its n-bit filter is not for numbers".to_owned()).next()
+        nbit.filter(|filter| !is_number(&filter.client_data))
+            .map(|_| "its n-bit filter is not for numbers".to_owned())
+            .next()
     }
 
     /// What is wrong with the index of a dataset's chunks.

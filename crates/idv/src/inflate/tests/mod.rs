@@ -89,7 +89,8 @@ fn the_beginning_alone() {
     let error = inflater.inflate_beginning(Compression::Deflate, &packed, &mut vec![0; raw.len() + 1]).unwrap_err();
     assert!(error.to_string().starts_with("the compressed data end after 400000 bytes"), "{error}");
     let codes = Codes::fixed();
-    let bad = Pack::default().fixed(true).literals(&codes, b"x").match_of(&codes, 3, 2).symbol(&codes.litlens, END).done();
+    let bad =
+        Pack::default().fixed(true).literals(&codes, b"x").match_of(&codes, 3, 2).symbol(&codes.litlens, END).done();
     let error = inflater.inflate_beginning(Compression::Deflate, &bad, &mut [0; 3]).unwrap_err();
     assert!(error.to_string().starts_with("the compressed data are damaged"), "{error}");
 }

@@ -1,16 +1,12 @@
 //! Several inputs in one output: values keep their labels, whatever the order of the labels in each file.
-#![cfg(all(feature = "cli", feature = "parquet", feature = "idv", feature = "ds"))]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test reports by panicking")]
-
-mod common;
 
 use std::fs;
 use std::sync::Arc;
 
+use crate::common::run;
 use arrow_array::types::Int8Type;
 use arrow_array::{DictionaryArray, Int8Array, RecordBatch, StringArray};
 use arrow_schema::{Field, Schema};
-use common::run;
 use serde_json::{Value, json};
 
 struct Folder(tempfile::TempDir);

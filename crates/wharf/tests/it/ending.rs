@@ -1,9 +1,5 @@
 //! Processes that are ended at any moment: what was there before or what is new, whole, and no temporary files. With `WHARF_EXHAUSTIVE=1`
 //! a thousand times each.
-#![cfg(all(unix, feature = "zds", feature = "datadings"))]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test code fails by panicking")]
-
-mod common;
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Ran, run, wharf};
+use crate::common::{Ran, run, wharf};
 
 const SIGNALS: [(&str, i32); 6] = [("TERM", 15), ("KILL", 9), ("HUP", 1), ("INT", 2), ("QUIT", 3), ("XCPU", 24)];
 

@@ -1,20 +1,9 @@
 //! Tables of many columns: what they cost grows as their columns do.
-#![cfg(all(
-    feature = "cli",
-    feature = "parquet",
-    feature = "idv",
-    feature = "ds",
-    feature = "datadings",
-    feature = "zds"
-))]
-#![allow(clippy::unwrap_used, reason = "a test reports by panicking")]
-
-mod common;
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-use common::run;
+use crate::common::run;
 
 /// Writes CSV of some columns and three rows.
 fn table(path: &std::path::Path, columns: usize) {
