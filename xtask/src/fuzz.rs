@@ -1,7 +1,8 @@
 //! The fuzz targets of `fuzz/`: built with the fuzzer's instrumentation and run, without `cargo-fuzz`.
 //!
 //! With a nightly toolchain the targets run under the address sanitizer; with a stable one without, as its instrumentation of
-//! coverage is there too. First of all, and with any toolchain, all seeds and former findings are replayed.
+//! coverage is there too. Each target begins with its seeds and former findings. Where the fuzzer cannot be built, they are
+//! replayed without it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -60,8 +61,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     let names = if options.targets.is_empty() { &all } else { &options.targets };
     let built = target()?.join("fuzz");
-    replay(&fuzz, &built)?;
-    let Some(binaries) = build(&fuzz, &built)? else { return Ok(()) };
+    // The fuzzer begins with every seed and former finding.
+    let Some(binaries) = build(&fuzz, &built)? else { return replay(&fuzz, &built) };
     if let Some(missing) = names.iter().find(|name| !binaries.join(name).is_file()) {
         return Err(format!("fuzz target {missing} was not built: fuzz/Cargo.toml has no [[bin]] for it"));
     }

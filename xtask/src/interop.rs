@@ -198,8 +198,7 @@ fn compare(directories: &[(&Path, u64)]) -> Result<(), String> {
             return Err(format!("{} has {found} files where {count} are expected", directory.display()));
         }
     }
-    let mut compare =
-        shell::cargo(["run", "--quiet", "--release", "--package", "wharf-tests", "--bin", "idv-compare", "--"]);
+    let mut compare = shell::program(shell::tested_program("idv-compare")?);
     compare.args(directories.iter().map(|(directory, _)| directory));
     shell::run(compare).map_err(|error| format!("not every value is what ML.NET reads: {error}"))
 }

@@ -79,6 +79,13 @@ fn not_started(command: &Command, error: &std::io::Error) -> String {
     format!("cannot start `{}`: {error}", shown(command))
 }
 
+/// A program of the workspace as `cargo test --workspace` builds it, with the features of all members: after the tests nothing
+/// has to be built. It is not optimized. That suits chores whose references take longer than it does.
+pub(crate) fn tested_program(name: &str) -> Result<PathBuf, String> {
+    run(cargo(["build", "--quiet", "--workspace", "--tests", "--examples"]))?;
+    Ok(target()?.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+}
+
 /// Builds the command `wharf` for the chores that start it many times, and returns where it is.
 pub(crate) fn build_wharf() -> Result<PathBuf, String> {
     let mut build = cargo(["build", "--quiet", "--release", "--package", "wharf", "--bin", "wharf"]);

@@ -1,7 +1,7 @@
 //! What the benchmarks beside Python share: who took how long for which work, what it came to, and the lines of the table.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::Value;
@@ -81,20 +81,6 @@ pub(super) fn place(name: &str) -> Result<TempDir, String> {
     }
     let made = tempfile::Builder::new().prefix("wharf-bench-").tempdir_in(&parent);
     made.map_err(|error| format!("cannot make a directory in {}: {error}", parent.display()))
-}
-
-/// Builds the measuring program of a crate and says where it is.
-pub(super) fn executable(package: &str) -> Result<PathBuf, String> {
-    let mut build = shell::cargo(["bench", "--quiet", "--package", package, "--bench", "speed", "--no-run"]);
-    build.args(["--features", "parallel", "--message-format", "json-render-diagnostics"]);
-    let messages = shell::text(build)?;
-    let found = messages.lines().rev().find_map(|line| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        let found = message.get("target")?.get("name")?.as_str()? == "speed";
-        let executable = message.get("executable")?.as_str()?;
-        found.then(|| Path::new(executable).to_owned())
-    });
-    found.ok_or_else(|| "cargo names no executable of the benchmark speed".to_owned())
 }
 
 /// All that was measured, by who did it and the work.

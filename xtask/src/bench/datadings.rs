@@ -1,7 +1,7 @@
 //! datadings beside the Python package: `crates/datadings/benches/speed.rs` and a script do the same works on the same files, turn by
 //! turn, and this says what is met.
 
-use super::contest::{Bench, Contest, OURS, Options, executable, place};
+use super::contest::{Bench, Contest, OURS, Options, place};
 use crate::python::Python;
 use crate::shell;
 
@@ -75,13 +75,13 @@ const SAME: &[&[&str]] = &[
 
 pub(crate) fn run(python: &Python, options: &Options) -> Result<(), String> {
     let sizes = if options.quick { QUICK } else { FULL };
-    let bench = measure(python, &sizes, options.rounds())?;
+    let bench = measure(python, &sizes, options.rounds(), options.quick)?;
     let Sizes { tiny, large, huge } = sizes;
     options.show(&bench, &CONTESTS, &format!("{tiny} tiny samples, {large} of 10 KB, {huge} in the largest; "))
 }
 
-fn measure(python: &Python, sizes: &Sizes, rounds: u32) -> Result<Bench, String> {
-    let program = executable(PYTHON)?;
+fn measure(python: &Python, sizes: &Sizes, rounds: u32, smoke: bool) -> Result<Bench, String> {
+    let program = super::program(PYTHON, "speed", "parallel", smoke)?;
     let place = place(PYTHON)?;
     let directory = place.path();
     eprintln!("making the datasets in {}", directory.display());

@@ -1,7 +1,7 @@
 //! ds files beside the Python package and the C library of NetCDF: `crates/dsfmt/benches/speed.rs` and a script do the same works on the
 //! same files, turn by turn, and this says what is met.
 
-use super::contest::{Bench, Contest, OURS, Options, executable, place};
+use super::contest::{Bench, Contest, OURS, Options, place};
 use crate::python::Python;
 use crate::shell;
 
@@ -81,12 +81,12 @@ const SAME: &[&[&str]] = &[
 ];
 
 pub(crate) fn run(python: &Python, options: &Options) -> Result<(), String> {
-    let bench = measure(python, if options.quick { QUICK } else { FULL }, options.rounds())?;
+    let bench = measure(python, if options.quick { QUICK } else { FULL }, options.rounds(), options.quick)?;
     options.show(&bench, &CONTESTS, "")
 }
 
-fn measure(python: &Python, rows: u64, rounds: u32) -> Result<Bench, String> {
-    let program = executable("dsfmt")?;
+fn measure(python: &Python, rows: u64, rounds: u32, smoke: bool) -> Result<Bench, String> {
+    let program = super::program("dsfmt", "speed", "parallel", smoke)?;
     let place = place("ds")?;
     let directory = place.path();
     eprintln!("making the files in {}", directory.display());

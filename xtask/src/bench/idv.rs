@@ -59,12 +59,12 @@ const FIXED: &str = "Number";
 pub(crate) fn run(mlnet: &MlNet, options: &Options) -> Result<(), String> {
     let mut bench = Bench { backends: Vec::new(), samples: HashMap::new(), results: HashMap::new() };
     for (name, features) in BACKENDS {
-        bench.backends.push((name, executable("scan", features)?));
+        bench.backends.push((name, super::program("idv", "scan", features, options.smoke)?));
     }
     let directory = files(mlnet, options.rows, &["deflate", "none"])?;
     let (deflate, none) = (directory.join("bench-deflate.idv"), directory.join("bench-none.idv"));
     let wanted = |part| options.only.is_none_or(|only| only == part);
-    let writing = if wanted(Part::Writing) { Some(Writing::new(&deflate)?) } else { None };
+    let writing = if wanted(Part::Writing) { Some(Writing::new(&deflate, options.smoke)?) } else { None };
     for round in 1..=options.runs {
         eprintln!("round {round} of {}", options.runs);
         if wanted(Part::Reading) {
@@ -122,21 +122,6 @@ pub(super) fn files(mlnet: &MlNet, rows: u64, compressions: &[&str]) -> Result<P
         moved.map_err(|error| format!("cannot move {name} into {}: {error}", directory.display()))?;
     }
     Ok(directory)
-}
-
-/// Builds the measuring program with these features and says where it is.
-pub(super) fn executable(name: &str, features: &str) -> Result<PathBuf, String> {
-    let mut build = shell::cargo(["bench", "--quiet", "--package", "idv", "--bench", name, "--no-run"]);
-    build.args(["--no-default-features", "--features", features, "--message-format", "json-render-diagnostics"]);
-    let messages = shell::text(build)?;
-    let found = messages.lines().rev().find_map(|line| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        let found = message.get("target")?.get("name")?.as_str()? == name;
-        let executable = message.get("executable")?.as_str()?;
-        // Cargo gives it another name for other features, so that it stays where it is.
-        found.then(|| PathBuf::from(executable))
-    });
-    found.ok_or_else(|| format!("cargo names no executable of the benchmark {name}"))
 }
 
 /// What is measured: who, and which work on which file.

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::idv::{ALL_CORES, Bench, ONE_THREAD, REPEATS, executable, number, seconds};
+use super::idv::{ALL_CORES, Bench, ONE_THREAD, REPEATS, number, seconds};
 use super::table::Row;
 use crate::mlnet::MlNet;
 use crate::shell;
@@ -31,8 +31,8 @@ pub(super) struct Writing {
 
 impl Writing {
     /// Makes ready what is measured: the parts of a file that ML.NET wrote.
-    pub(super) fn new(file: &Path) -> Result<Self, String> {
-        let program = executable("save", "miniz,parallel")?;
+    pub(super) fn new(file: &Path, smoke: bool) -> Result<Self, String> {
+        let program = super::program("idv", "save", "miniz,parallel", smoke)?;
         let directory = file.with_file_name("written");
         shell::empty_directory(&directory)?;
         let mut split = shell::program(&program);

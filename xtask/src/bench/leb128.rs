@@ -38,7 +38,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 
 /// Every contestant once, for its result.
 pub(crate) fn smoke() -> Result<(), String> {
-    shell::run(shell::cargo(["test", "--quiet", "--package", "leb128-codec", "--bench", "rivals"]))
+    shell::run(shell::program(super::program("leb128-codec", "rivals", "parallel", true)?))
 }
 
 /// A row per contest, out of the benchmark's lines.

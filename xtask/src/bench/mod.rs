@@ -12,9 +12,12 @@ mod simplebloom;
 mod table;
 mod zdx;
 
-use clap::{Args, Subcommand};
+use std::path::PathBuf;
 
-use crate::interop;
+use clap::{Args, Subcommand};
+use serde_json::Value;
+
+use crate::{interop, shell};
 
 /// What is measured.
 #[derive(Args)]
@@ -67,6 +70,29 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         }
         Subject::Zdx(options) => zdx::run(options).map_err(|trouble| trouble.to_string()),
     }
+}
+
+/// Features that the members of the workspace ask for together, so that tests are built with them.
+const TESTED: [&str; 2] = ["parallel", "miniz,parallel"];
+
+/// Builds a measuring program of a package and returns where it is: optimized, with these features; in a smoke test as tests are
+/// built, so that little is left to build after them.
+fn program(package: &str, name: &str, features: &str, smoke: bool) -> Result<PathBuf, String> {
+    let alone = ["--package", package, "--no-default-features", "--features", features];
+    let mut build = shell::cargo(if smoke { &["build"][..] } else { &["bench", "--no-run"] });
+    build.args(if smoke && TESTED.contains(&features) { &["--workspace"] } else { &alone[..] });
+    build.args(["--quiet", "--bench", name, "--message-format", "json-render-diagnostics"]);
+    let manifest = shell::root().join("crates").join(package).join("Cargo.toml");
+    let messages = shell::text(build)?;
+    let found = messages.lines().rev().find_map(|line| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let ours = message.get("target")?.get("name")?.as_str()? == name
+            && message.get("manifest_path")?.as_str()? == manifest.to_str()?;
+        let executable = message.get("executable")?.as_str()?;
+        // Cargo gives it another name for other features, so that it stays where it is.
+        ours.then(|| PathBuf::from(executable))
+    });
+    found.ok_or_else(|| format!("cargo names no executable of the benchmark {name} of {package}"))
 }
 
 /// One small round of each, for what the benchmarks assert and not for their figures.

@@ -38,8 +38,7 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
     write.arg(&theirs).args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
     let told = numbers(&shell::text(write)?)?;
 
-    shell::run(shell::cargo(["build", "--quiet", "--release", "--package", "wharf"]))?;
-    let wharf = shell::target()?.join("release").join(format!("wharf{}", std::env::consts::EXE_SUFFIX));
+    let wharf = shell::tested_program("wharf")?;
     let convert = |source: &Path, turn: usize| -> Result<Vec<PathBuf>, String> {
         let mut made = Vec::new();
         for form in FORMS {

@@ -14,8 +14,8 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
     write.arg(&directory).args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
     let told = numbers(&shell::text(write)?)?;
 
-    let mut ours = shell::cargo(["run", "--quiet", "--release", "--package", "wharf-tests", "--bin"]);
-    ours.args(["ds-interop", "--"]).arg(&directory);
+    let mut ours = shell::program(shell::tested_program("ds-interop")?);
+    ours.arg(&directory);
     let found = shell::text(ours).map_err(|error| format!("not all is as ds-format has it: {error}"))?;
     let found = numbers(&found)?;
     let elements = found("elements")? + found("misplaced")?;
@@ -53,8 +53,7 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
 fn changed(python: &Python, seed: u64, count: u64) -> Result<(), String> {
     let work = shell::target()?.join("interop/ds-changed");
     shell::empty_directory(&work)?;
-    shell::run(shell::cargo(["build", "--quiet", "--release", "--package", "wharf"]))?;
-    let wharf = shell::target()?.join("release").join(format!("wharf{}", std::env::consts::EXE_SUFFIX));
+    let wharf = shell::tested_program("wharf")?;
     let mut compare = python.script("ds_edit_interop.py", [&wharf, &work]);
     compare.args(["--seed", &seed.to_string(), "--count", &count.to_string()]);
     let told =

@@ -1,32 +1,16 @@
 //! NetCDF to ds and back, with the C library (Python's netCDF4) and ds-format as judges.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::interop::numbers;
 use crate::python::Python;
 use crate::shell;
 
-/// Builds the program that converts, and says where it is.
-fn converter() -> Result<PathBuf, String> {
-    shell::run(shell::cargo([
-        "build",
-        "--quiet",
-        "--release",
-        "--package",
-        "dsfmt",
-        "--features",
-        "netcdf",
-        "--example",
-        "netcdf",
-    ]))?;
-    Ok(shell::target()?.join("release/examples").join(format!("netcdf{}", std::env::consts::EXE_SUFFIX)))
-}
-
 /// Random files, or those of a directory.
 pub(crate) fn run(python: &Python, seed: u64, count: u64, files: Option<&Path>) -> Result<(), String> {
     let work = shell::target()?.join("interop/ds-netcdf");
     shell::empty_directory(&work)?;
-    let converter = converter()?;
+    let converter = shell::tested_program("examples/netcdf")?;
     match files {
         Some(files) => println!("the NetCDF files of {} go to ds and back", files.display()),
         None => println!("netCDF4 writes {count} random files of four kinds (seed {seed}), which go to ds and back"),
@@ -53,7 +37,12 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64, files: Option<&Path>) 
 
 /// Files of which most is holes.
 pub(crate) fn large(python: &Python) -> Result<(), String> {
-    let (converter, work) = (converter()?, shell::target()?.join("interop/ds-netcdf"));
+    let target = shell::target()?;
+    // Gigabytes: an optimized program.
+    let build = ["build", "--quiet", "--release", "--package", "dsfmt", "--features", "netcdf", "--example", "netcdf"];
+    shell::run(shell::cargo(build))?;
+    let converter = target.join("release/examples").join(format!("netcdf{}", std::env::consts::EXE_SUFFIX));
+    let work = target.join("interop/ds-netcdf");
     shell::make_directory(&work)?;
     println!("files of more than 4 GiB, most of it holes, are written and read");
     let told = shell::text(python.script("ds_netcdf_large.py", [&converter, &work]));

@@ -13,8 +13,7 @@ pub(crate) fn run(python: &Python, seed: u64, count: u64) -> Result<(), String> 
     write.arg(&generated).args([seed.to_string(), count.to_string()]);
     shell::run(write)?;
 
-    let mut agree =
-        shell::cargo(["run", "--quiet", "--release", "--package", "simplebloom", "--example", "agree", "--"]);
+    let mut agree = shell::program(shell::tested_program("examples/agree")?);
     agree.arg(&generated);
     let said = shell::text(agree).map_err(|error| format!("not every byte and answer is simplebloom's: {error}"))?;
     if !said.starts_with(&format!("{count} filters, ")) {

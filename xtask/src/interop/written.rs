@@ -26,24 +26,12 @@ const NO_TIME: &str = "time";
 
 /// Runs all of it over the directories of files with dumps, in a place to work in.
 pub(super) fn run(mlnet: &MlNet, sources: &[&Path], work: &Path, seed: u64, count: u64) -> Result<(), String> {
-    let all = Written { mlnet, program: program()?, work };
+    let all = Written { mlnet, program: shell::tested_program("idv-rewrite")?, work };
     all.again(sources)?;
     all.generated(seed, count)?;
     all.merged(sources)?;
     all.older()?;
     all.layouts(seed)
-}
-
-/// Builds the program that writes and compares, and says where it is.
-fn program() -> Result<PathBuf, String> {
-    let mut build = shell::cargo(["build", "--quiet", "--release", "--package", "wharf-tests", "--bin", "idv-rewrite"]);
-    build.args(["--message-format", "json-render-diagnostics"]);
-    let messages = shell::text(build)?;
-    let found = messages.lines().rev().find_map(|line| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        Some(PathBuf::from(message.get("executable")?.as_str()?))
-    });
-    found.ok_or_else(|| "cargo names no executable of idv-rewrite".to_owned())
 }
 
 struct Written<'a> {
