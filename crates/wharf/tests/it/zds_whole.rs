@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use crate::common::{run, wharf};
 use crate::stores::Folder;
@@ -23,6 +22,13 @@ fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         }
     }
     all
+}
+
+/// The files under a path of which others may be coming and going.
+#[cfg(unix)]
+fn walk(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
 /// More lines than are written at once, and one more.
@@ -101,7 +107,8 @@ fn a_kill_leaves_the_old_store_or_the_new_one() {
         let ran = run(["cat", path, "--table", table, "--json"]);
         if ran.code() == 0 { ran.out().lines().count() } else { 0 }
     };
-    for (number, millis) in [40_u64, 120, 200, 300, 450, 700].into_iter().enumerate() {
+    // Once so many bytes are in its files, it is killed.
+    for (number, bytes) in [1, 600_000, 2_000_000, 4_000_000, 7_000_000, 8_000_000].into_iter().enumerate() {
         let path = folder.path(&format!("s-{number}"));
         if number % 2 == 0 {
             fs::write(folder.path("first.jsonl"), "{\"_id\":\"doc-1\"}\n{\"_id\":\"keep\"}\n").unwrap();
@@ -113,18 +120,19 @@ fn a_kill_leaves_the_old_store_or_the_new_one() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(millis));
-        child.kill().unwrap();
+        let size = || walk(Path::new(&path)).iter().map(|file| fs::metadata(file).map_or(0, |file| file.len())).sum::<u64>();
+        while size() < bytes && child.try_wait().unwrap().is_none() {}
+        let _ = child.kill();
         let _ = child.wait();
         let new = if old == 0 { 60_000 } else { 60_001 };
         let found = documents(&path, "t");
-        assert!(found == old || found == new, "{millis}: {found}");
+        assert!(found == old || found == new, "{bytes}: {found}");
         // The next writer finds the same.
         fs::write(folder.path("one.jsonl"), "{\"_id\":\"one\"}\n").unwrap();
         run(["put", &path, &folder.path("one.jsonl"), "--table", "t", "--create"]).ok();
-        assert_eq!(documents(&path, "t"), found + 1, "{millis}");
+        assert_eq!(documents(&path, "t"), found + 1, "{bytes}");
         run(["verify", &path]).ok();
-        assert!(files(Path::new(&path)).keys().all(|file| !file.display().to_string().contains("new-")), "{millis}");
+        assert!(files(Path::new(&path)).keys().all(|file| !file.display().to_string().contains("new-")), "{bytes}");
     }
 }
 
