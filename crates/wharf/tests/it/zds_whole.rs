@@ -120,7 +120,8 @@ fn a_kill_leaves_the_old_store_or_the_new_one() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let size = || walk(Path::new(&path)).iter().map(|file| fs::metadata(file).map_or(0, |file| file.len())).sum::<u64>();
+        let size =
+            || walk(Path::new(&path)).iter().map(|file| fs::metadata(file).map_or(0, |file| file.len())).sum::<u64>();
         while size() < bytes && child.try_wait().unwrap().is_none() {}
         let _ = child.kill();
         let _ = child.wait();

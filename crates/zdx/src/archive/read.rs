@@ -10,6 +10,7 @@ use container_core::{Bytes, Error, Limits, OpenOptions, Result, Source};
 use super::content::{Inflaters, Local, STORE, check_crc, locate};
 use super::directory::{Directory, Entry};
 use super::names::{Why, check_path};
+use crate::layout::{DATA, INDEX};
 
 /// Inflated files up to this size are kept in memory, larger ones in a temporary file.
 const IN_MEMORY: u64 = 64 << 20;
@@ -254,13 +255,28 @@ impl Archive {
         small && self.0.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
-    /// Inflates into a temporary file that vanishes with the archive.
+    /// Inflates into a temporary file that vanishes with the archive. It ends where it is known that nobody can use the content: behind a
+    /// line that is too long, and at once for metadata that are.
     fn spool(&self, entry: &Entry, data: Source) -> Result<Source> {
+        let limits = self.0.limits;
+        let name = self.path(entry).rsplit('/').next().unwrap_or_default();
+        if name != DATA && name != INDEX {
+            limits.check_block("the entry's size", entry.size)?;
+        }
+        let mut line = 0_u64;
+        let mut check_line = |piece: &[u8]| {
+            line = match memchr::memrchr(b'\n', piece) {
+                Some(feed) => (piece.len() - feed - 1) as u64,
+                None => line + piece.len() as u64,
+            };
+            if name == DATA { limits.check_block("the length of a line", line) } else { Ok(()) }
+        };
         let failed = |cause| Error::io("cannot keep the inflated entry in a temporary file", cause);
         let mut file = tempfile::tempfile().map_err(failed)?;
-        self.0
-            .inflaters
-            .pieces(entry, data, &mut |piece| std::io::Write::write_all(&mut file, piece).map_err(failed))?;
+        self.0.inflaters.pieces(entry, data, &mut |piece| {
+            check_line(piece)?;
+            std::io::Write::write_all(&mut file, piece).map_err(failed)
+        })?;
         Source::from_file_with(file, container_core::Access::Auto)
     }
 

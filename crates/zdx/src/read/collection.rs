@@ -207,6 +207,7 @@ impl Collection {
             if let Some((_, entry)) = found
                 && let Some(line) = plain_line(data, entry.offset, entry.length)
                 && begins_with_id(line, id.as_bytes())
+                && self.takes(entry.length)
             {
                 let offset = Some(entry.offset);
                 let (id, bytes) = (Id::Is(Cow::Borrowed(entry.id)), Raw::Borrowed(line));
@@ -224,12 +225,18 @@ impl Collection {
         self.document_of(id, position.and_then(|position| table.entry(position)))
     }
 
+    /// Is a line of so many bytes within the limit?
+    #[inline]
+    fn takes(&self, length: u32) -> bool {
+        u64::from(length) <= self.options.limits.block_bytes
+    }
+
     /// The document of an id and of its entry, where it is as nearly all of them are.
     #[inline]
     pub(crate) fn plain_document<'c>(&'c self, id: &str, entry: Entry<'c>) -> Option<Document<'c>> {
         let line = plain_line(self.memory(), entry.offset, entry.length)?;
         let offset = Some(entry.offset);
-        begins_with_id(line, id.as_bytes()).then_some(Document {
+        (begins_with_id(line, id.as_bytes()) && self.takes(entry.length)).then_some(Document {
             id: Id::Is(Cow::Borrowed(entry.id)),
             bytes: Raw::Borrowed(line),
             offset,
@@ -255,10 +262,7 @@ impl Collection {
     #[cold]
     pub(crate) fn document_of<'c>(&'c self, id: &str, entry: Option<Entry<'c>>) -> Result<Option<Document<'c>>> {
         if let (Some(data), Some(entry)) = (&self.data, entry) {
-            let found = match data.as_slice() {
-                Some(_) => Ok(()),
-                None => check_read(data, entry.offset, entry.length, &self.options.limits),
-            };
+            let found = check_read(data, entry.offset, entry.length, &self.options.limits);
             let bytes = match found.and_then(|()| line(data, entry.offset, entry.length)) {
                 Ok(bytes) => bytes,
                 Err(error) => return Err(in_data(error).in_key(id.to_owned())),

@@ -141,7 +141,8 @@ impl<'c> Documents<'c> {
     #[inline]
     fn line(&mut self, place: Place) -> Result<Document<'c>> {
         let found = match (self.memory, &self.collection.data) {
-            (Some(bytes), Some(data)) => line_of(bytes, data, place.offset, place.length),
+            (Some(bytes), Some(data)) => check_read(data, place.offset, place.length, &self.collection.options.limits)
+                .and_then(|()| line_of(bytes, data, place.offset, place.length)),
             (None, Some(data)) => self.read(data, place),
             (_, None) => Err(Error::usage("there are no data")),
         };

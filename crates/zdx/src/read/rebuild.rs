@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::thread;
 
-use container_core::{Bytes, Error, Limits, Result, Source, zeroed_vec};
+use container_core::{Bytes, Error, ErrorKind, Limits, Result, Source, zeroed_vec};
 
 use crate::wire::index::{AROUND, Entry, HEAD, head, put};
 use crate::wire::lines::{Line, lines_from};
@@ -45,12 +45,16 @@ impl Walked {
     ///
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io) of the data.
-    pub(crate) fn first_problem(&self, data: &Source) -> Result<Option<Error>> {
+    pub(crate) fn first_problem(&self, data: &Source, limits: &Limits) -> Result<Option<Error>> {
         let Some(place) = self.first.clone() else { return Ok(None) };
         let before = lines_before(data, place.start)?;
+        // A line that is too long is not read.
+        if let Err(error) = line_bytes(place.end - place.start, limits) {
+            return Ok(Some(error.at(place.start).in_line(before + 1)));
+        }
         let bytes = data.read(place.clone())?;
         let line = lines_from(&bytes, place.start, before).next();
-        Ok(line.and_then(|line| id_of(&line).err()))
+        Ok(line.and_then(|line| id_of(&line, limits).err()))
     }
 
     /// The entries as a whole index.
@@ -111,15 +115,18 @@ impl Walked {
         });
     }
 
-    fn line(&mut self, line: &Line<'_>) {
-        let length = line.end - line.offset;
-        let found = match line.plain_id() {
-            Some(id) if line.is_ended => put_line(id.as_bytes(), line.offset, length, &mut self.index),
-            _ => id_of(line).and_then(|id| put_line(id.as_bytes(), line.offset, length, &mut self.index)),
-        };
+    fn line(&mut self, line: &Line<'_>, limits: &Limits) {
+        let put = |id: &[u8], length, out: &mut Vec<u8>| put(&Entry { id, offset: line.offset, length }, out);
+        let found = line_bytes(line.end - line.offset, limits).and_then(|length| match line.plain_id() {
+            Some(id) if line.is_ended => put(id.as_bytes(), length, &mut self.index),
+            _ => id_of(line, limits).and_then(|id| put(id.as_bytes(), length, &mut self.index)),
+        });
         match found {
             Ok(()) => self.documents += 1,
-            Err(_) if !line.is_ended => self.torn = Some(line.offset),
+            // One that is too long may be whole.
+            Err(error) if !line.is_ended && !matches!(error.kind(), ErrorKind::Limit { .. }) => {
+                self.torn = Some(line.offset);
+            }
             Err(_) => {
                 self.passed_over += 1;
                 self.first.get_or_insert(line.offset..line.end);
@@ -128,22 +135,20 @@ impl Walked {
     }
 }
 
-fn put_line(id: &[u8], offset: u64, length: u64, out: &mut Vec<u8>) -> Result<()> {
-    let length = u32::try_from(length).map_err(|_| too_long(length))?;
-    put(&Entry { id, offset, length }, out)
-}
-
-fn too_long(length: u64) -> Error {
-    Error::limit("the length of a line", length, u32::MAX.into())
+/// The length of a line with its line feed, as its entry states it.
+///
+/// # Errors
+/// [`Limit`](container_core::ErrorKind::Limit) for one that readers do not take.
+pub(crate) fn line_bytes(length: u64, limits: &Limits) -> Result<u32> {
+    const WHAT: &str = "the length of a line";
+    limits.check_block(WHAT, length)?;
+    u32::try_from(length).map_err(|_| Error::limit(WHAT, length, u32::MAX.into()))
 }
 
 /// The id of a line's document, or what is wrong with it, with the byte and the line.
-pub(crate) fn id_of<'l>(line: &Line<'l>) -> Result<std::borrow::Cow<'l, str>> {
+pub(crate) fn id_of<'l>(line: &Line<'l>, limits: &Limits) -> Result<std::borrow::Cow<'l, str>> {
     let placed = |error: Error| error.at(line.offset).in_line(line.number);
-    let length = line.end - line.offset;
-    if length > u32::MAX.into() {
-        return Err(placed(too_long(length)));
-    }
+    line_bytes(line.end - line.offset, limits).map_err(placed)?;
     let id = line.scan()?.id.ok_or_else(|| placed(Error::invalid("the document has no \"_id\"")))?;
     match id.len() {
         0 => Err(placed(Error::invalid("the id is empty"))),
@@ -167,7 +172,7 @@ pub(crate) fn lines_before(data: &Source, end: u64) -> Result<u64> {
 ///
 /// # Errors
 /// [`Io`](container_core::ErrorKind::Io) of the data; [`Limit`](container_core::ErrorKind::Limit) for a line that would have to be read into
-/// memory and is too long.
+/// memory and is too long. Where the data lie in memory such a line is passed over.
 pub(crate) fn walk(data: &Source, from: u64, threads: usize, limits: Limits) -> Result<Walked> {
     let threads = match threads {
         0 => thread::available_parallelism().map_or(1, Into::into),
@@ -176,13 +181,13 @@ pub(crate) fn walk(data: &Source, from: u64, threads: usize, limits: Limits) -> 
     let mut walked = Walked::default();
     if let Some(all) = data.as_slice() {
         let rest = usize::try_from(from).ok().and_then(|from| all.get(from..)).unwrap_or_default();
-        walked.add(part_by_part(rest, from, threads));
+        walked.add(part_by_part(rest, from, threads, &limits));
         return Ok(walked);
     }
     let mut at = from;
     while at < data.len() {
         let window = whole_lines(data, at, limits)?;
-        walked.add(part_by_part(&window, at, threads));
+        walked.add(part_by_part(&window, at, threads, &limits));
         at += window.len() as u64;
     }
     Ok(walked)
@@ -201,12 +206,13 @@ pub(crate) fn whole_lines(data: &Source, at: u64, limits: Limits) -> Result<Byte
             return Ok(window.slice(..=feed));
         }
         limits.check_block("the length of a line", want).map_err(|error| error.at(at))?;
-        want *= 2;
+        // No more than is needed to see that the line is too long.
+        want = want.saturating_mul(2).min(limits.block_bytes.saturating_add(1)).max(want.saturating_add(1));
     }
 }
 
 /// Divides whole lines among threads.
-fn part_by_part(bytes: &[u8], offset: u64, threads: usize) -> Vec<Walked> {
+fn part_by_part(bytes: &[u8], offset: u64, threads: usize, limits: &Limits) -> Vec<Walked> {
     let each = bytes.len().div_ceil(threads.max(1)).max(SMALL);
     let mut parts = Vec::new();
     let (mut rest, mut at) = (bytes, offset);
@@ -220,15 +226,16 @@ fn part_by_part(bytes: &[u8], offset: u64, threads: usize) -> Vec<Walked> {
     }
     let last = parts.pop();
     thread::scope(|scope| {
-        let others: Vec<_> = parts.into_iter().map(|(part, at)| scope.spawn(move || one_part(part, at))).collect();
-        let last = last.map(|(part, at)| one_part(part, at));
+        let others: Vec<_> =
+            parts.into_iter().map(|(part, at)| scope.spawn(move || one_part(part, at, limits))).collect();
+        let last = last.map(|(part, at)| one_part(part, at, limits));
         let others =
             others.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         others.chain(last).collect()
     })
 }
 
-fn one_part(bytes: &[u8], offset: u64) -> Walked {
+fn one_part(bytes: &[u8], offset: u64, limits: &Limits) -> Walked {
     // A guess from the first line: of documents alike it is enough.
     let line = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |feed| feed + 1).max(64);
     let mut index = zeroed_vec(HEAD + bytes.len() / line * (AROUND + 16)).unwrap_or_default();
@@ -242,9 +249,11 @@ fn one_part(bytes: &[u8], offset: u64) -> Walked {
             .and_then(|behind| memchr::memchr(b'\n', behind))
             .map_or(rest.len(), |feed| BLOCK + feed + 1);
         let (block, behind) = rest.split_at(end);
-        match block::plain_entries(block, at, &mut walked.index) {
+        // In a longer block a line may be too long.
+        let may_be_plain = block.len() as u64 <= limits.block_bytes;
+        match may_be_plain.then(|| block::plain_entries(block, at, &mut walked.index)).flatten() {
             Some(count) => walked.documents += count,
-            None => lines_from(block, at, 0).for_each(|line| walked.line(&line)),
+            None => lines_from(block, at, 0).for_each(|line| walked.line(&line, limits)),
         }
         (rest, at) = (behind, at + block.len() as u64);
     }
@@ -282,7 +291,8 @@ mod tests {
         let wanted = [("a".to_owned(), 3, 18), ("b".to_owned(), 22, 30), ("c".to_owned(), 80, 18)];
         assert_eq!(entries(&walked), wanted);
         assert_eq!((walked.passed_over, walked.torn), (3, None));
-        let problem = walked.first_problem(&Source::from(text.as_bytes().to_vec())).unwrap().unwrap();
+        let problem =
+            walked.first_problem(&Source::from(text.as_bytes().to_vec()), &Limits::default()).unwrap().unwrap();
         assert_eq!(problem.to_string(), "the document has no \"_id\" (byte 52, line 4)");
     }
 
@@ -324,8 +334,8 @@ mod tests {
                 };
                 let text: String = (0..3000).map(line).collect();
                 let mut slow = Walked { index: vec![0; HEAD], ..Walked::default() };
-                lines_from(text.as_bytes(), 5, 0).for_each(|line| slow.line(&line));
-                let fast = one_part(text.as_bytes(), 5);
+                lines_from(text.as_bytes(), 5, 0).for_each(|line| slow.line(&line, &Limits::default()));
+                let fast = one_part(text.as_bytes(), 5, &Limits::default());
                 assert!(fast.entries() == slow.entries(), "{other} {place}");
                 let known = |walked: &Walked| (walked.documents, walked.passed_over, walked.first.clone(), walked.torn);
                 assert_eq!(known(&fast), known(&slow), "{other} {place}");

@@ -107,7 +107,7 @@ pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limi
         condition.index = IndexState::Stale;
     }
     condition.passed_over = walked.passed_over;
-    condition.first_passed_over = walked.first_problem(data)?.map(Arc::new);
+    condition.first_passed_over = walked.first_problem(data, &limits)?.map(Arc::new);
     condition.torn = walked.torn;
     if table.is_none() && journal.is_none() {
         // As they are: of a million documents a copy takes longer than the table.

@@ -9,6 +9,7 @@ use std::thread;
 use container_core::{Error, Limits, Result};
 use serde_json::Value;
 
+use crate::read::rebuild::line_bytes;
 use crate::wire::index::{AROUND, Entry, put};
 use crate::wire::lines::{Line, lines_from};
 use crate::wire::{id, json};
@@ -75,7 +76,7 @@ impl Part {
                 let found = Schema::of(line.bytes).map_err(placed)?;
                 schema.admit(&found).map_err(|error| placed(error.in_key(id.to_string())))?;
             }
-            let length = line_length(length + 1, &rules.limits).map_err(placed)?;
+            let length = line_bytes(length as u64 + 1, &rules.limits).map_err(placed)?;
             put(&Entry { id: id.as_bytes(), offset: line.offset, length }, &mut part.entries)?;
             part.documents += 1;
         }
@@ -99,16 +100,6 @@ impl Part {
         }
         Ok(out)
     }
-}
-
-/// The length of a line with its line feed, as its entry states it, if readers take such a line.
-///
-/// # Errors
-/// [`Limit`](container_core::ErrorKind::Limit).
-pub(crate) fn line_length(length: usize, limits: &Limits) -> Result<u32> {
-    const WHAT: &str = "the length of a line";
-    limits.check_block(WHAT, length as u64)?;
-    u32::try_from(length).map_err(|_| Error::limit(WHAT, length as u64, u32::MAX.into()))
 }
 
 /// The id of a line, which is its own, and legal.

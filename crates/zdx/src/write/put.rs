@@ -8,12 +8,12 @@ use serde::Serialize;
 use crate::FORMAT_NAME;
 use crate::journal::{Record, line};
 use crate::layout::{DATA, META};
+use crate::read::rebuild::line_bytes;
 use crate::wire::lines::{ESCAPE, NAME};
 use crate::wire::{id, json};
 use crate::write::collection::CollectionWriter;
 use crate::write::members::without;
 use crate::write::options::Durability;
-use crate::write::part::line_length;
 use crate::write::schema::Schema;
 use crate::write::transaction::Transaction;
 
@@ -125,7 +125,7 @@ impl CollectionWriter {
         self.check_schema(start)?;
         self.buffer.push(b'\n');
         let length = self.buffer.len() - start;
-        let length = line_length(length, &self.shared.options.limits)?;
+        let length = line_bytes(length as u64, &self.shared.options.limits)?;
         let offset = self.written + start as u64;
         self.ids.put(id.as_bytes(), offset, length)?;
         (self.covered, self.is_tail_alive, self.needs_feed, self.is_changed) = (self.end(), true, false, true);

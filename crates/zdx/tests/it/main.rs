@@ -17,5 +17,6 @@ mod fuzz_replay;
 mod golden;
 #[cfg(unix)]
 mod kill;
+mod limits;
 mod properties;
 mod write;

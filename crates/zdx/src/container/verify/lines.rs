@@ -1,13 +1,13 @@
 //! The lines of the data, and the entries of the index that name them.
 
-use container_core::{Bytes, Error, ErrorKind, Result, Source, Unit, VerifyOptions};
+use container_core::{Bytes, Error, ErrorKind, Limits, Result, Source, Unit, VerifyOptions};
 
 use super::super::table::CollectionTable;
 use super::findings::{Batch, Findings, What};
 use crate::layout::{DATA, META};
 use crate::read::line::line as line_at;
 use crate::read::places::Place;
-use crate::read::rebuild::{id_of, whole_lines};
+use crate::read::rebuild::{id_of, line_bytes, whole_lines};
 use crate::read::table::Table;
 use crate::read::{Condition, IndexState};
 use crate::wire::lines::{BYTE_ORDER_MARK, Line, lines_from};
@@ -25,6 +25,7 @@ struct Plan<'a> {
     is_indexed: bool,
     /// Lines in front of the index's end may be those of deleted documents, whatever else there is.
     has_dead: bool,
+    limits: &'a Limits,
 }
 
 pub(super) fn check(
@@ -39,7 +40,7 @@ pub(super) fn check(
     let places = collection.places().map_err(located)?;
     let is_indexed = matches!(condition.index, IndexState::Valid | IndexState::Text);
     let has_dead = is_indexed || matches!(condition.index, IndexState::Stale | IndexState::Journal);
-    let plan = Plan { data, table: index, places, is_indexed, has_dead };
+    let plan = Plan { data, table: index, places, is_indexed, has_dead, limits: &collection.options.limits };
     if let Some(progress) = &options.progress {
         progress.begin(Unit::Bytes, Some(data.len()));
     }
@@ -164,6 +165,10 @@ impl Plan<'_> {
             batch.push(What::Entry, number, || named(error));
             return;
         }
+        if let Err(error) = line_bytes(line.end - line.offset, self.limits) {
+            batch.push(What::Line, number, || named(error.at(line.offset)));
+            return;
+        }
         match json::scan(line.bytes) {
             Err(error) => batch.push(What::Line, number, || named(error.shifted(line.offset))),
             Ok(scanned) => match scanned.id.as_deref() {
@@ -187,9 +192,11 @@ impl Plan<'_> {
     /// A line that none names: of a deleted document, or of one whose id comes again; or it is no document.
     fn dead(&self, line: &Line<'_>, batch: &mut Batch) {
         let number = Some(line.number);
-        let found = match line.plain_id().filter(|_| self.has_dead) {
-            Some(_) => json::scan(line.bytes).map(|_| None).map_err(|error| error.shifted(line.offset)),
-            None => id_of(&Line { number: 0, ..*line }).map(Some),
+        let is_plain = || self.has_dead && line.plain_id().is_some();
+        let found = match line_bytes(line.end - line.offset, self.limits).map(|_| is_plain()) {
+            Err(error) => Err(error.at(line.offset)),
+            Ok(true) => json::scan(line.bytes).map(|_| None).map_err(|error| error.shifted(line.offset)),
+            Ok(false) => id_of(&Line { number: 0, ..*line }, self.limits).map(Some),
         };
         match found {
             // What is torn is told as such.
