@@ -44,6 +44,7 @@ pub(crate) fn is_hdf5(source: &Source) -> bool {
 /// The datasets of a file, by the names of their links.
 pub(crate) struct Datasets {
     by_name: HashMap<String, Dataset>,
+    file: Hdf5File,
     storage: Arc<BoundedStorage>,
 }
 

@@ -1,10 +1,12 @@
 //! Values of NetCDF-4 files, by the crate `hdf5-reader`.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use container_core::{Error, Limits, Result};
+use hdf5_reader::global_heap::GlobalHeapCollection;
 use hdf5_reader::messages::datatype::{Datatype, StringSize};
-use hdf5_reader::{SliceInfo, SliceInfoElem};
+use hdf5_reader::{Hdf5File, SliceInfo, SliceInfoElem};
 
 use super::{Datasets, guarded, library, within_budget};
 use crate::array::{Strings, Values};
@@ -48,7 +50,7 @@ pub(crate) fn read(
                     let wanted = part(&all, variable, &rows, 1)?;
                     Ok(Values::Str(characters(wanted.iter().copied())))
                 }
-                NcType::String => strings(&dataset, variable, &rows, limits).map(Values::Unicode),
+                NcType::String => strings(datasets, &dataset, variable, &rows, limits).map(Values::Unicode),
                 NcType::Other(words) => Err(Error::unsupported(format!("its elements are {words}"))),
             }
         })
@@ -103,6 +105,7 @@ fn part<'b>(all: &'b [u8], variable: &Variable, rows: &Range<u64>, width: usize)
 
 /// Texts. The whole dataset is read for them, whatever the rows; the bytes of the texts count against the limit of a block.
 fn strings(
+    datasets: &Datasets,
     dataset: &hdf5_reader::Dataset,
     variable: &Variable,
     rows: &Range<u64>,
@@ -113,14 +116,9 @@ fn strings(
     let fixed = matches!(dataset.dtype(), Datatype::String { size: StringSize::Fixed(_), .. });
     let mut strings = Strings::default();
     let mut total = 0u64;
+    let mut heaps = Heaps { file: &datasets.file, by_address: HashMap::new(), held: 0 };
     for element in part(&all, variable, rows, width)?.chunks_exact(width.max(1)) {
-        let owned;
-        let text = if fixed {
-            element
-        } else {
-            owned = dataset.resolve_vlen_reference_bytes(element, 1).map_err(library)?;
-            &owned
-        };
+        let text = if fixed { element } else { heaps.text(element)? };
         // Where C sees the end of it.
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
         total += text.len() as u64;
@@ -128,4 +126,44 @@ fn strings(
         strings.push(text);
     }
     Ok(strings)
+}
+
+/// Global heaps that texts lie in. The library looks for each text through all of its heap.
+struct Heaps<'f> {
+    file: &'f Hdf5File,
+    by_address: HashMap<u64, HashMap<u16, Vec<u8>>>,
+    /// Bytes of the objects.
+    held: usize,
+}
+
+impl Heaps<'_> {
+    /// The text that a reference leads to: its length, the address of a heap, and its number there.
+    fn text(&mut self, reference: &[u8]) -> Result<&[u8]> {
+        /// Heaps are dropped when they hold more.
+        const MOST: usize = 64 << 20;
+        let superblock = self.file.superblock();
+        let mut fields = hdf5_reader::io::Cursor::new(reference);
+        let len = fields.read_u32_le().map_err(library)?;
+        let address = fields.read_offset(superblock.offset_size).map_err(library)?;
+        let index = fields.read_u32_le().map_err(library)?;
+        if index == 0 || hdf5_reader::io::Cursor::is_undefined_offset(address, superblock.offset_size) {
+            return Ok(&[]);
+        }
+        if !self.by_address.contains_key(&address) {
+            let (storage, offset, length) = (self.file.storage(), superblock.offset_size, superblock.length_size);
+            let heap = GlobalHeapCollection::parse_at_storage(storage, address, offset, length).map_err(library)?;
+            if self.held > MOST {
+                self.by_address.clear();
+                self.held = 0;
+            }
+            self.held += heap.objects.iter().map(|object| object.data.len()).sum::<usize>();
+            // Of objects with the same number the first counts.
+            let objects = heap.objects.into_iter().rev().map(|object| (object.index, object.data)).collect();
+            self.by_address.insert(address, objects);
+        }
+        let objects = self.by_address.get(&address);
+        let object = objects.and_then(|objects| objects.get(&u16::try_from(index).ok()?));
+        let text = object.and_then(|object| object.get(..usize::try_from(len).ok()?));
+        text.ok_or_else(|| Error::invalid(format!("text {index} of the global heap is missing or too short")).at(address))
+    }
 }

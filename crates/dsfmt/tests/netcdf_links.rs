@@ -1,0 +1,197 @@
+//! HDF5 files whose links, headers and attributes meet the same bytes again and again: errors or answers, in the time and memory of a file.
+#![cfg(feature = "netcdf")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
+
+#[path = "common/hdf5_file.rs"]
+mod hdf5_file;
+
+use std::time::{Duration, Instant};
+
+use container_core::{OpenOptions, Source};
+use dsfmt::netcdf::{ReadOptions, Reader, to_ds};
+use hdf5_file::{Message, Part, UNDEFINED, attribute, file, global_heap, hard_link, list_type, message, reference, soft_link};
+
+fn open(bytes: Vec<u8>) -> Result<Reader, String> {
+    let start = Instant::now();
+    let reader = Reader::from_source(Source::from(bytes), OpenOptions::default()).map_err(|error| error.to_string());
+    // Without bounds each of these takes minutes, or all memory.
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    reader
+}
+
+fn losses(reader: &Reader) -> Vec<String> {
+    reader.losses().iter().map(|loss| loss.what.to_string()).collect()
+}
+
+#[test]
+fn a_group_that_is_linked_to_itself_is_one_group() {
+    let reader = open(hdf5_file::linked_to_itself()).unwrap();
+    assert_eq!(losses(&reader), ["the group \"self\" is left out: it is the group \"/\" by another name"]);
+    let folder = tempfile::tempdir().unwrap();
+    to_ds(&reader, folder.path().join("a.ds"), &ReadOptions::default(), dsfmt::OutputOptions::default()).unwrap();
+}
+
+#[test]
+fn a_group_is_visited_once_by_however_many_links() {
+    let reader = open(hdf5_file::nested(&["a", "b"], 24)).unwrap();
+    assert_eq!(
+        losses(&reader),
+        [
+            "the group \"a\" with 0 variables is left out: ds has no groups",
+            "the group \"b\" is left out: it is the group \"a\" by another name"
+        ]
+    );
+}
+
+#[test]
+fn groups_within_groups_have_a_limit() {
+    assert_eq!(losses(&open(hdf5_file::nested(&["a"], 64)).unwrap()).len(), 1);
+    let error = open(hdf5_file::nested(&["a"], 65)).unwrap_err();
+    let wanted = format!("netcdf: the nesting of groups 65 exceeds the limit 64 (byte 3428, column \"{}\")", "/a".repeat(65));
+    assert_eq!(error, wanted);
+}
+
+/// Each of them leads through all that follow, many times.
+#[test]
+fn soft_links_have_a_limit() {
+    let links = |count: usize, parts: usize| {
+        file(1, |_, addresses| {
+            let path = |index: usize| vec![format!("s{}", index + 1); parts].join("/");
+            let mut links: Vec<Message> = (0..count).map(|index| soft_link(&format!("s{index}"), &path(index))).collect();
+            links.push(hard_link(&format!("s{count}"), addresses[0]));
+            Part::Object(links)
+        })
+    };
+    assert_eq!(losses(&open(links(3, 3)).unwrap()).len(), 4);
+    let error = open(links(600, 100)).unwrap_err();
+    assert!(error.starts_with("netcdf: the steps that soft links take "), "{error}");
+}
+
+/// Messages that refer to the header that they are in, which is read again for each.
+#[test]
+fn shared_messages_have_a_limit() {
+    let shared = |count: usize| {
+        file(1, |_, addresses| {
+            let body = [&[3, 2][..], &addresses[0].to_le_bytes()].concat();
+            let mut messages: Vec<Message> = Vec::new();
+            messages.resize_with(count, || Message { kind: 3, shared: true, body: body.clone() });
+            messages.push(hard_link("a", addresses[0]));
+            Part::Object(messages)
+        })
+    };
+    let error = open(shared(1)).unwrap_err();
+    assert!(error.contains("refers to links or attributes of another"), "{error}");
+    let many = |count: usize| {
+        file(2, |index, addresses| {
+            let body = [&[3, 2][..], &addresses[1].to_le_bytes()].concat();
+            let mut messages: Vec<Message> = Vec::new();
+            if index == 0 {
+                messages.resize_with(count, || Message { kind: 3, shared: true, body: body.clone() });
+            } else {
+                messages.push(message(3, [vec![0x10, 8, 0, 0, 4, 0, 0, 0, 0, 0, 32, 0], vec![0; 60_000]].concat()));
+            }
+            Part::Object(messages)
+        })
+    };
+    open(many(10)).unwrap();
+    let error = open(many(20_000)).unwrap_err();
+    assert!(error.starts_with("netcdf: the bytes of object headers "), "{error}");
+    assert!(error.ends_with(" (byte 48, column \"/\")"), "{error}");
+}
+
+#[test]
+fn empty_messages_have_a_limit() {
+    let zeros = |last: u8| {
+        file(1, |_, _| {
+            let mut bytes = [&b"OHDR\x02\x02"[..], &1_000_001_u32.to_le_bytes(), &[0; 1_000_000]].concat();
+            bytes.push(last);
+            bytes.extend(hdf5_file::hdf5_mutate::lookup3(&bytes).to_le_bytes());
+            Part::Raw(bytes)
+        })
+    };
+    open(zeros(0)).unwrap();
+    let error = open(zeros(1)).unwrap_err();
+    assert!(error.starts_with("netcdf: the empty messages of an object header 1025 exceeds the limit 1024"), "{error}");
+}
+
+/// A text of 100 kB that 3,000 elements of an attribute refer to, and 60 attributes of them: 18 GB from 3 MB.
+#[test]
+fn texts_of_attributes_have_a_limit() {
+    let texts = |attributes: usize, elements: u32| {
+        file(2, |index, addresses| {
+            if index == 1 {
+                return Part::Raw(global_heap(&[b'x'; 100_000]));
+            }
+            let data = reference(100_000, addresses[1]).repeat(elements as usize);
+            let one = |index| attribute(&format!("a{index}"), &list_type(true, 1), elements.into(), &data);
+            Part::Object((0..attributes).map(one).chain([hdf5_file::no_links()]).collect())
+        })
+    };
+    let reader = open(texts(2, 3)).unwrap();
+    assert_eq!(reader.attributes().len(), 2);
+    let error = open(texts(60, 3000)).unwrap_err();
+    assert!(error.starts_with("netcdf: the bytes of attributes "), "{error}");
+}
+
+/// Lists of lists whose elements are the list itself.
+#[test]
+fn lists_of_lists_are_left_out() {
+    let reader = open(file(3, |index, addresses| {
+        if index > 0 {
+            return Part::Raw(global_heap(&reference(100, addresses[1]).repeat(100)));
+        }
+        let lists = attribute("lists", &list_type(false, 9), 1, &reference(100, addresses[1]));
+        let plain = attribute("plain", &[0x10, 8, 0, 0, 4, 0, 0, 0, 0, 0, 32, 0], 1, &7u32.to_le_bytes());
+        Part::Object(vec![lists, plain, hdf5_file::no_links()])
+    }));
+    let reader = reader.unwrap();
+    assert_eq!(losses(&reader), ["the attribute \"lists\" is of a type that ds does not have: it is left out"]);
+    assert_eq!(reader.attributes().len(), 1);
+    assert_eq!(reader.attributes()[0].name, "plain");
+}
+
+/// A filter whose description asks for 4 billion members, and one whose length nothing bounds.
+#[test]
+fn filters_are_looked_at_before_they_run() {
+    let dataset = |filters: Vec<u8>| {
+        let bytes = file(4, |index, addresses| match index {
+            0 => Part::Object(vec![hard_link("x", addresses[1])]),
+            1 => Part::Object(vec![
+                message(1, [&[2, 1, 0, 1][..], &4u64.to_le_bytes()].concat()),
+                message(3, vec![0x10, 8, 0, 0, 4, 0, 0, 0, 0, 0, 32, 0]),
+                message(8, [&[3, 2, 2][..], &addresses[2].to_le_bytes(), &[4, 0, 0, 0, 4, 0, 0, 0]].concat()),
+                message(0x0b, filters.clone()),
+            ]),
+            2 => {
+                let key = |offset: u64| [&[16, 0, 0, 0, 0, 0, 0, 0][..], &offset.to_le_bytes(), &[0; 8]].concat();
+                let siblings = [UNDEFINED, UNDEFINED].map(u64::to_le_bytes).concat();
+                let first = [key(0), addresses[3].to_le_bytes().to_vec(), key(4)].concat();
+                Part::Raw([&b"TREE\x01\0\x01\0"[..], &siblings, &first].concat())
+            }
+            _ => Part::Raw(vec![7; 16]),
+        });
+        let reader = open(bytes).unwrap();
+        let array = reader.read(reader.variable("x").unwrap(), 0..4, &ReadOptions::default());
+        array.map(|array| array.len()).map_err(|error| error.to_string())
+    };
+    let filter = |id: u16, data: &[u32]| {
+        let words: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
+        [&id.to_le_bytes()[..], &[0, 0], &u16::try_from(data.len()).unwrap().to_le_bytes(), &words].concat()
+    };
+    let all = |filters: &[Vec<u8>]| [vec![2, u8::try_from(filters.len()).unwrap()], filters.concat()].concat();
+    assert_eq!(dataset(all(&[])), Ok(4));
+    // Numbers of 32 bits, as they are.
+    assert_eq!(dataset(all(&[filter(5, &[8, 0, 4, 1, 4, 0, 32, 0])])), Ok(4));
+    assert_eq!(
+        dataset(all(&[filter(5, &[6, 0, 4, 3, 4, u32::MAX])])).unwrap_err(),
+        "netcdf: its n-bit filter is not for numbers (column \"x\")"
+    );
+    assert_eq!(
+        dataset(all(&[filter(4, &[0, 0, 0, 0]), filter(1, &[6])])).unwrap_err(),
+        "netcdf: its filter 1 follows another whose length has no bound (column \"x\")"
+    );
+    assert_eq!(
+        dataset(all(&vec![filter(2, &[4]); 33])).unwrap_err(),
+        "netcdf: it has 33 filters; at most 32 are allowed (column \"x\")"
+    );
+}
