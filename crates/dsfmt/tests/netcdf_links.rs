@@ -195,3 +195,27 @@ fn filters_are_looked_at_before_they_run() {
         "netcdf: it has 33 filters; at most 32 are allowed (column \"x\")"
     );
 }
+
+/// 400 attributes of 1.6 kB, written by netCDF-C 4.9: their heap has a table of blocks within its table of blocks.
+#[test]
+fn attributes_in_a_deep_heap_are_read() {
+    let packed = include_bytes!("data/deep-attributes.nc.gz");
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut bytes).unwrap();
+    let reader = open(bytes.clone()).unwrap();
+    assert_eq!(losses(&reader), [""; 0]);
+    let variable = reader.variable("v").unwrap();
+    assert_eq!((reader.dimension_names(variable).collect::<Vec<_>>(), variable.attributes.len()), (vec!["x"], 400));
+    for (index, attribute) in variable.attributes.iter().enumerate() {
+        assert_eq!(attribute.name, format!("a{index:03}"));
+        let numbers = attribute.value.as_numbers().unwrap().as_slice::<i32>().unwrap();
+        assert_eq!((numbers[0], numbers.len()), (i32::try_from(index).unwrap(), 400));
+    }
+    // One block of the heap is damaged: its attributes are named a loss, and all others are read.
+    let at = bytes.windows(4).position(|found| found == b"a200").unwrap();
+    bytes[at] = b'b';
+    let reader = open(bytes).unwrap();
+    let kept = reader.variable("v").unwrap().attributes.len();
+    assert!((350..400).contains(&kept), "{kept}");
+    assert_eq!(losses(&reader), [format!("{} attributes of variable \"v\" cannot be read: they are left out", 400 - kept)]);
+}
