@@ -6,7 +6,7 @@ mod replay;
 
 use std::path::Path;
 
-const TARGETS: [replay::Target; 28] = [
+const TARGETS: [replay::Target; 29] = [
     ("arrow_columns", wharf_fuzz::arrow_columns),
     ("arrow_json", wharf_fuzz::arrow_json),
     ("datadings_index", wharf_fuzz::datadings_index),
@@ -28,6 +28,7 @@ const TARGETS: [replay::Target; 28] = [
     ("idv_wire", wharf_fuzz::idv_wire),
     ("idv_written", wharf_fuzz::idv_written),
     ("leb128", wharf_fuzz::leb128),
+    ("netcdf_hdf5", wharf_fuzz::netcdf_hdf5),
     ("simplebloom_filter", wharf_fuzz::simplebloom_filter),
     ("wharf_batches", wharf_fuzz::wharf_batches),
     ("zdx_archive", wharf_fuzz::zdx_archive),

@@ -26,6 +26,8 @@ mod netcdf_hdf5;
 #[cfg(feature = "netcdf")]
 mod netcdf_hostile;
 #[cfg(feature = "netcdf")]
+mod netcdf_links;
+#[cfg(feature = "netcdf")]
 mod netcdf_write;
 mod properties;
 mod read;

@@ -9,6 +9,9 @@ use tempfile::TempDir;
 
 use crate::common::{run, wharf};
 
+#[path = "../../../dsfmt/tests/it/common/hdf5_file.rs"]
+mod hdf5_file;
+
 fn nc(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf");
     folder.join(name).into_os_string().into_string().unwrap()
@@ -252,4 +255,32 @@ fn damage_is_told_with_file_variable_and_byte() {
     let error = run(["info", &file, "--json"]).json_error(1);
     assert_eq!((&error["file"], &error["column"], &error["byte"]), (&json!(file), &json!("fixed_i1"), &json!(header)));
     assert!(!Path::new(&out).exists());
+}
+
+/// Links that lead back, and two to each of 24 groups: every verb ends at once, with an answer or an error.
+#[test]
+fn groups_in_circles_end() {
+    let folder = TempDir::new().unwrap();
+    let other = ", which `wharf convert FILE.nc FILE.ds` makes a ds file of";
+    for (name, bytes, group) in [
+        (
+            "self.nc",
+            hdf5_file::linked_to_itself(),
+            "the group \"self\" is left out: it is the group \"/\" by another name",
+        ),
+        (
+            "two.nc",
+            hdf5_file::nested(&["a", "b"], 24),
+            "the group \"b\" is left out: it is the group \"a\" by another name",
+        ),
+    ] {
+        let path = put(&folder, name, &bytes);
+        assert!(run(["info", &path]).ok().ends_with(&format!("    {group}\n")), "{name}");
+        for verb in ["cat", "verify"] {
+            let ran = run([verb, &path]);
+            assert!(ran.code() == 1 && ran.err().contains(other), "{name} {verb}: {}", ran.err());
+        }
+        let ran = run(["convert", &path, &path.replace(".nc", ".ds")]);
+        assert!(ran.code() == 3 && ran.err().contains(group), "{name}: {} {}", ran.code(), ran.err());
+    }
 }

@@ -91,7 +91,13 @@ pub(super) fn converted(
         }
     }
     losses.extend(groups_below(&root, groups, limits)?);
-    Ok(Opened { datasets: Datasets { by_name: datasets, file: file.clone(), storage }, dimensions, attributes, variables, losses })
+    Ok(Opened {
+        datasets: Datasets { by_name: datasets, file: file.clone(), storage },
+        dimensions,
+        attributes,
+        variables,
+        losses,
+    })
 }
 
 fn lost(what: String) -> Loss {

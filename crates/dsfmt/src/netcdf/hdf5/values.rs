@@ -164,6 +164,8 @@ impl Heaps<'_> {
         let objects = self.by_address.get(&address);
         let object = objects.and_then(|objects| objects.get(&u16::try_from(index).ok()?));
         let text = object.and_then(|object| object.get(..usize::try_from(len).ok()?));
-        text.ok_or_else(|| Error::invalid(format!("text {index} of the global heap is missing or too short")).at(address))
+        text.ok_or_else(|| {
+            Error::invalid(format!("text {index} of the global heap is missing or too short")).at(address)
+        })
     }
 }

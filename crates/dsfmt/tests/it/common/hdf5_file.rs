@@ -3,7 +3,7 @@
 
 #[allow(dead_code, reason = "tests use the checksum, and some the mutants")]
 #[allow(unreachable_pub, clippy::cast_possible_truncation, reason = "shared with the fuzz targets")]
-#[path = "../../../../fuzz/src/hdf5_mutate.rs"]
+#[path = "../../../../../fuzz/src/hdf5_mutate.rs"]
 pub(crate) mod hdf5_mutate;
 
 use hdf5_mutate::lookup3;
@@ -121,7 +121,14 @@ pub(crate) fn reference(len: u32, heap: u64) -> Vec<u8> {
 pub(crate) fn global_heap(object: &[u8]) -> Vec<u8> {
     let padded = object.len().next_multiple_of(8);
     let len = 16 + 16 + padded as u64;
-    let mut heap = [&b"GCOL\x01\0\0\0"[..], &len.to_le_bytes(), &[1, 0, 1, 0, 0, 0, 0, 0], &(object.len() as u64).to_le_bytes(), object].concat();
+    let mut heap = [
+        &b"GCOL\x01\0\0\0"[..],
+        &len.to_le_bytes(),
+        &[1, 0, 1, 0, 0, 0, 0, 0],
+        &(object.len() as u64).to_le_bytes(),
+        object,
+    ]
+    .concat();
     heap.resize(16 + 16 + padded, 0);
     heap
 }

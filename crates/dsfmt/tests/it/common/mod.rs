@@ -7,6 +7,9 @@
     reason = "tests fail by panicking"
 )]
 
+#[cfg(feature = "netcdf")]
+pub mod hdf5_file;
+
 use dsfmt::{DataType, Element, Endian, Reader};
 
 /// A file that grows variable by variable.

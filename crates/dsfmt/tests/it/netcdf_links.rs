@@ -1,15 +1,12 @@
 //! HDF5 files whose links, headers and attributes meet the same bytes again and again: errors or answers, in the time and memory of a file.
-#![cfg(feature = "netcdf")]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
-
-#[path = "common/hdf5_file.rs"]
-mod hdf5_file;
-
 use std::time::{Duration, Instant};
 
 use container_core::{OpenOptions, Source};
 use dsfmt::netcdf::{ReadOptions, Reader, to_ds};
-use hdf5_file::{Message, Part, UNDEFINED, attribute, file, global_heap, hard_link, list_type, message, reference, soft_link};
+
+use crate::common::hdf5_file::{
+    self, Message, Part, UNDEFINED, attribute, file, global_heap, hard_link, list_type, message, reference, soft_link,
+};
 
 fn open(bytes: Vec<u8>) -> Result<Reader, String> {
     let start = Instant::now();
@@ -47,7 +44,8 @@ fn a_group_is_visited_once_by_however_many_links() {
 fn groups_within_groups_have_a_limit() {
     assert_eq!(losses(&open(hdf5_file::nested(&["a"], 64)).unwrap()).len(), 1);
     let error = open(hdf5_file::nested(&["a"], 65)).unwrap_err();
-    let wanted = format!("netcdf: the nesting of groups 65 exceeds the limit 64 (byte 3428, column \"{}\")", "/a".repeat(65));
+    let wanted =
+        format!("netcdf: the nesting of groups 65 exceeds the limit 64 (byte 3428, column \"{}\")", "/a".repeat(65));
     assert_eq!(error, wanted);
 }
 
@@ -57,7 +55,8 @@ fn soft_links_have_a_limit() {
     let links = |count: usize, parts: usize| {
         file(1, |_, addresses| {
             let path = |index: usize| vec![format!("s{}", index + 1); parts].join("/");
-            let mut links: Vec<Message> = (0..count).map(|index| soft_link(&format!("s{index}"), &path(index))).collect();
+            let mut links: Vec<Message> =
+                (0..count).map(|index| soft_link(&format!("s{index}"), &path(index))).collect();
             links.push(hard_link(&format!("s{count}"), addresses[0]));
             Part::Object(links)
         })
@@ -199,7 +198,7 @@ fn filters_are_looked_at_before_they_run() {
 /// 400 attributes of 1.6 kB, written by netCDF-C 4.9: their heap has a table of blocks within its table of blocks.
 #[test]
 fn attributes_in_a_deep_heap_are_read() {
-    let packed = include_bytes!("data/deep-attributes.nc.gz");
+    let packed = include_bytes!("../data/deep-attributes.nc.gz");
     let mut bytes = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut bytes).unwrap();
     let reader = open(bytes.clone()).unwrap();
@@ -217,5 +216,8 @@ fn attributes_in_a_deep_heap_are_read() {
     let reader = open(bytes).unwrap();
     let kept = reader.variable("v").unwrap().attributes.len();
     assert!((350..400).contains(&kept), "{kept}");
-    assert_eq!(losses(&reader), [format!("{} attributes of variable \"v\" cannot be read: they are left out", 400 - kept)]);
+    assert_eq!(
+        losses(&reader),
+        [format!("{} attributes of variable \"v\" cannot be read: they are left out", 400 - kept)]
+    );
 }
