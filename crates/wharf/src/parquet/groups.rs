@@ -6,8 +6,10 @@ use std::sync::Arc;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
-use container_core::{Error, Result};
+use container_core::{Bytes, Error, Result};
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::column::page_store::{InMemoryPageStore, PageKey, PageStore, PageStoreArgs, PageStoreFactory};
+use parquet::errors::Result as ParquetResult;
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
@@ -21,6 +23,9 @@ const MOST_BYTES: usize = 160 << 20;
 
 /// Bytes of an array whose values take less memory than itself.
 const SMALL_ARRAY: usize = 512;
+
+/// Bytes of a part of a page that is copied.
+const SMALL_PAGE: usize = 512;
 
 /// What columns are, and how they are stored: see [`units`].
 #[derive(Debug)]
@@ -44,8 +49,36 @@ impl Encoders {
             let root = Type::group_type_builder(self.root.name()).with_fields(own.into_iter().collect()).build()?;
             let file = SerializedFileWriter::new(std::io::sink(), Arc::new(root), Arc::clone(&self.properties))?;
             let schema = Arc::new(Schema::new(vec![Arc::clone(stored)]));
-            ArrowRowGroupWriterFactory::new(&file, schema).create_column_writers(0)
+            let factory = ArrowRowGroupWriterFactory::new(&file, schema);
+            factory.with_page_store_factory(Arc::new(SmallPages)).create_column_writers(0)
         })
+    }
+}
+
+/// Pages in memory, each in as much as it needs: the library reserves 1 KiB for the header of each.
+#[derive(Debug)]
+struct SmallPages;
+
+impl PageStoreFactory for SmallPages {
+    fn create(&self, _: &PageStoreArgs<'_>) -> ParquetResult<Box<dyn PageStore>> {
+        Ok(Box::new(Pages::default()))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Pages(InMemoryPageStore);
+
+impl PageStore for Pages {
+    fn put(&mut self, part: Bytes) -> ParquetResult<PageKey> {
+        self.0.put(if part.len() < SMALL_PAGE { Bytes::copy_from_slice(&part) } else { part })
+    }
+
+    fn take(&mut self, key: PageKey) -> ParquetResult<Bytes> {
+        self.0.take(key)
+    }
+
+    fn memory_size(&self) -> usize {
+        self.0.memory_size()
     }
 }
 

@@ -321,7 +321,8 @@ struct Group {
 struct Part {
     /// Their places in the file, sorted.
     columns: Vec<usize>,
-    reader: ParquetRecordBatchReader,
+    /// There while it has more than one batch to read: of a wide table, those of all columns together take much memory.
+    reader: Option<ParquetRecordBatchReader>,
 }
 
 /// Rows as they were read.
@@ -421,20 +422,20 @@ impl Plan {
         columns
     }
 
-    /// Readers of the rows that are still to come.
+    /// Parts of the columns, of the rows that are still to come.
     fn begin(&self, group: &mut Group) -> Result<()> {
+        /// Columns whose readers take little memory together.
+        const FEW_COLUMNS: usize = 1 << 10;
         let columns = self.columns();
         let (_, weights) = self.reader.row_bytes(group.number, &columns)?;
-        let start = group.row - self.reader.group_rows(group.number).start;
         group.gauge = group.size.gauge();
         group.parts.clear();
         // More parts than threads, so that a slow one holds up nobody; but not one for each of ten thousand columns.
         let most = if self.workers.count() == 1 { 1 } else { 4 * self.workers.count() };
+        let most = most.max(columns.len() / FEW_COLUMNS);
         for indexes in groups(&weights, most) {
-            let columns: Vec<usize> = indexes.iter().filter_map(|index| columns.get(*index).copied()).collect();
-            let rows = start..start + group.left;
-            let reader = self.reader.columns(group.number, &columns, rows, group.size.views, &group.gauge)?;
-            group.parts.push(Part { columns, reader });
+            let columns = indexes.iter().filter_map(|index| columns.get(*index).copied()).collect();
+            group.parts.push(Part { columns, reader: None });
         }
         Ok(())
     }
@@ -461,8 +462,16 @@ impl Plan {
 
     fn read_parts(&self, open: &mut Group) -> Result<RawRows> {
         let (number, row, gauge) = (open.number, open.row, &open.gauge);
+        let start = row - self.reader.group_rows(number).start;
+        let rows = start..start + open.left;
+        let (is_last, views) = (open.left <= open.size.rows, open.size.views);
         let one = |part: &mut Part| {
-            let next = guarded("the columns", || part.reader.next().transpose().map_err(from_arrow));
+            let mut reader = match part.reader.take() {
+                Some(reader) => reader,
+                None => self.reader.columns(number, &part.columns, rows.clone(), views, gauge)?,
+            };
+            let next = guarded("the columns", || reader.next().transpose().map_err(from_arrow));
+            part.reader = Some(reader).filter(|_| !is_last);
             next.map_err(|error| match gauge.exceeded() {
                 Some(_) => error,
                 None => self.blame(number, &part.columns, row, error),

@@ -68,7 +68,7 @@ mod parquet;
 mod stores;
 #[cfg(feature = "idv")]
 mod streams;
-#[cfg(all(feature = "parquet", feature = "idv", feature = "ds", feature = "datadings", feature = "zds"))]
+#[cfg(all(unix, feature = "parquet", feature = "idv", feature = "ds", feature = "datadings", feature = "zds"))]
 mod wide;
 #[cfg(feature = "zds")]
 mod zds;

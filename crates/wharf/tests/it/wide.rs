@@ -1,60 +1,70 @@
 //! Tables of many columns: what they cost grows as their columns do.
 
 use std::fs;
-use std::time::{Duration, Instant};
-
-use crate::common::run;
+use std::process::Command;
 
 /// Writes CSV of some columns and three rows.
-fn table(path: &std::path::Path, columns: usize) {
+fn table(path: &str, columns: usize) {
     let line = |cell: &dyn Fn(usize) -> String| (0..columns).map(cell).collect::<Vec<_>>().join(",") + "\n";
     let rows = (0..3).map(|row| line(&|column| (column * 7 + row).to_string()));
     let text: String = std::iter::once(line(&|column| format!("c{column}"))).chain(rows).collect();
     fs::write(path, text).unwrap();
 }
 
-fn timed(arguments: &[&str]) -> Duration {
-    let start = Instant::now();
-    let ran = run(arguments);
-    assert_eq!(ran.code(), 0, "{arguments:?}: {}", ran.err());
-    start.elapsed()
+/// Runs the command, and says how many seconds processors worked for it: how long it takes depends on what else the machine does.
+fn seconds(arguments: &[&str]) -> f64 {
+    // The last line of `times` is that of the children: user, system.
+    let script = r#""$0" "$@" >/dev/null || exit; times"#;
+    let wharf = env!("CARGO_BIN_EXE_wharf");
+    let ran = Command::new("sh").args(["-c", script, wharf]).args(arguments).output().unwrap();
+    assert!(ran.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    let times = String::from_utf8(ran.stdout).unwrap();
+    let of = |time: &str| {
+        let (minutes, seconds) = time.trim_end_matches('s').split_once('m').unwrap();
+        minutes.parse::<f64>().unwrap() * 60.0 + seconds.parse::<f64>().unwrap()
+    };
+    times.lines().last().unwrap().split_whitespace().map(of).sum()
 }
 
-#[test]
-fn four_times_the_columns_take_about_four_times_as_long() {
+fn is_linear(forms: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
     let [few, many] = [5_000, 20_000].map(|columns| {
         let text = path(&format!("{columns}.csv"));
-        table(text.as_ref(), columns);
+        table(&text, columns);
         text
     });
-    for form in ["parquet", "arrow", "arrows", "idv", "ds", "msgpack", "zds", "jsonl", "csv"] {
-        let there = |text: &str| format!("{text}.{form}");
-        let mut more: Vec<&str> = Vec::new();
-        match form {
-            "ds" => more.extend(["--dim", "row"]),
-            "msgpack" => more.push("--number"),
-            _ => {}
-        }
-        // The shorter of two: others may need the machine.
-        let best = |arguments: &dyn Fn(&str) -> Vec<String>, text: &str| {
-            let arguments = arguments(text);
-            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            timed(&arguments).min(timed(&arguments))
+    let back = path("back.jsonl");
+    for &form in forms {
+        let of = |text: &str| {
+            let there = format!("{text}.{form}");
+            let mut write = vec!["convert", text, &there];
+            match form {
+                "ds" => write.extend(["--dim", "row"]),
+                "msgpack" => write.push("--number"),
+                _ => {}
+            }
+            [
+                ("write", seconds(&write)),
+                ("read", seconds(&["convert", &there, &back, "--force"])),
+                ("info", seconds(&["info", "--json", &there])),
+                ("verify", seconds(&["verify", &there])),
+            ]
         };
-        let owned = |arguments: &[&str]| arguments.iter().map(|&argument| argument.to_owned()).collect::<Vec<_>>();
-        let write = |text: &str| owned(&[&["convert", text, &there(text), "--force"], more.as_slice()].concat());
-        let read = |text: &str| owned(&["convert", &there(text), &path("back.jsonl"), "--force"]);
-        let info = |text: &str| owned(&["info", "--json", &there(text)]);
-        let verify = |text: &str| owned(&["verify", &there(text)]);
-        let verbs: [(&str, &dyn Fn(&str) -> Vec<String>); 4] =
-            [("write", &write), ("read", &read), ("info", &info), ("verify", &verify)];
-        for (verb, arguments) in verbs {
-            let (short, long) = (best(arguments, &few), best(arguments, &many));
+        for ((verb, short), (_, long)) in of(&few).into_iter().zip(of(&many)) {
             // What a process takes to begin is no matter of columns.
-            let bound = short.max(Duration::from_millis(30)) * 8;
-            assert!(long < bound, "{verb} {form}: {short:?} for 5,000 columns, {long:?} for 20,000");
+            assert!(long < short.max(0.1) * 8.0, "{verb} {form}: {short} s for 5,000 columns, {long} s for 20,000");
         }
     }
+}
+
+#[test]
+fn four_times_the_columns_take_about_four_times_as_long() {
+    is_linear(&["parquet", "arrow", "msgpack", "zds"]);
+}
+
+#[test]
+#[ignore = "it takes longer than all others together"]
+fn four_times_the_columns_take_about_four_times_as_long_in_every_format() {
+    is_linear(&["arrows", "idv", "ds", "jsonl", "tsv"]);
 }
