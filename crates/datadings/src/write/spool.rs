@@ -18,8 +18,18 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// Begins a file that will appear at `path`, in place of one that may be there.
+    /// Begins a file of the set that will appear at `path`, in place of one that may be there.
+    ///
+    /// The user names the data, which may be a link. The other files have their names from it, and a link that somebody has put there would
+    /// lead to a file that nobody has named.
+    ///
+    /// # Errors
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a symbolic link; those of [`Output::create`].
     pub(crate) fn create(path: &Path, sync: Sync) -> Result<Self> {
+        if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            let detail = "it is a symbolic link; beside data only regular files are written";
+            return Err(Error::unsupported(detail).in_file(path.display().to_string()));
+        }
         let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(sync);
         Ok(Self { output: Output::create(path, options)?, buffer: Vec::with_capacity(BUFFER), written: 0, sync })
     }
@@ -136,6 +146,21 @@ fn failed(output: &Output, cause: std::io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, target) = (folder.path().join("x.offsets"), folder.path().join("target"));
+        std::fs::write(&target, "precious").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let error = Spool::create(&link, Sync::Never).err().unwrap().to_string();
+        assert!(
+            error.ends_with("x.offsets: it is a symbolic link; beside data only regular files are written"),
+            "{error}"
+        );
+        assert_eq!(std::fs::read(&target).unwrap(), b"precious");
+    }
 
     #[test]
     fn bytes_are_read_back_from_buffer_and_file() {

@@ -189,7 +189,8 @@ fn seen_by_reference(root: &Path) -> Documents {
     let mut all = Documents::new();
     for entry in Index::parse(&index).iter().flat_map(Index::entries) {
         let entry = entry.unwrap();
-        let line = &data[entry.offset as usize..][..entry.length as usize];
+        let (start, length) = (usize::try_from(entry.offset).unwrap(), usize::try_from(entry.length).unwrap());
+        let line = &data[start..start + length];
         all.insert(
             String::from_utf8(entry.id.to_vec()).unwrap(),
             String::from_utf8(line.trim_ascii().to_vec()).unwrap(),
