@@ -6,7 +6,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use container_core::Sync;
 use datadings::{Reader, RebuildOptions, Writer, rebuild_index};
@@ -107,7 +107,9 @@ fn sound(path: &Path, grows: bool) -> (u64, bool) {
 fn killed_at_any_moment(how: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
+    let start = Instant::now();
     write(&path, 0);
+    let whole = start.elapsed();
     let (mut before, mut newer, mut broken_off) = (0, 0, 0);
     // Times that look random: a linear congruential generator.
     let mut state = 20_261_121_u32;
@@ -120,7 +122,8 @@ fn killed_at_any_moment(how: &str) {
             .spawn()
             .unwrap();
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        std::thread::sleep(Duration::from_millis(20) + Duration::from_micros(u64::from(state >> 16) * 2));
+        // As slow as this machine is now.
+        std::thread::sleep(Duration::from_millis(20) + whole.mul_f64(f64::from(state >> 16) / 16384.0));
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(9), "the child ended by itself");
         let (generation, _) = sound(&path, how == "append");
