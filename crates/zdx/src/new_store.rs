@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use container_core::{Error, OutputFolder, Overwrite, Result, Sync, remove_stale_temporaries};
+use container_core::{Error, ErrorKind, OutputFolder, Overwrite, Result, Sync, remove_stale_temporaries};
 
 use crate::FORMAT_NAME;
 use crate::layout::{COLLECTIONS, LOCK_FOLDER, STORE_METADATA};
@@ -78,6 +78,10 @@ impl NewStore {
                 // Our lock says nothing about files that other programs have put there.
                 is_store(&target, Overwrite::Replace)?;
                 lock.renew(&target, SystemTime::now())?;
+                if !lock.folder().is_at(&target.join(LOCK_FOLDER)) {
+                    let detail = "the store that is to be replaced was moved or replaced meanwhile";
+                    return Err(Error::new(ErrorKind::Io, detail).in_file(target.display().to_string()));
+                }
                 Overwrite::Replace
             }
         };

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use container_core::{Error, Result, Sync, Unfinished};
+use container_core::{Error, Result, Sync, Unfinished, uninterrupted};
 
 #[cfg(not(unix))]
 use self::other as system;
@@ -182,9 +182,12 @@ impl Folder {
             file.sync_all().map_err(|cause| self.failed("cannot sync the output", cause, name))?;
         }
         drop(file);
-        let placed = system::rename(&self.handle, &self.path, &temporary.name, &self.handle, &self.path, name);
+        let placed = uninterrupted(|| {
+            system::rename(&self.handle, &self.path, &temporary.name, &self.handle, &self.path, name)?;
+            temporary.keep();
+            Ok(())
+        });
         placed.map_err(|cause| self.failed("cannot put the output in place", cause, name))?;
-        temporary.keep();
         if sync == Sync::Disk {
             self.sync();
         }
@@ -197,14 +200,13 @@ impl Folder {
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let name = format!(".wharf-{:x}-{count:x}.tmp", std::process::id());
-            let unfinished = Unfinished::new(self.path(&name));
-            match system::open_file(
-                &self.handle,
-                &self.path,
-                &name,
-                Mode::CreateNew(mode.map_or(system::NEW_FILE, system::with_our_rights)),
-            ) {
-                Ok(file) => {
+            let bits = mode.map_or(system::NEW_FILE, system::with_our_rights);
+            let created = uninterrupted(|| {
+                let file = system::open_file(&self.handle, &self.path, &name, Mode::CreateNew(bits))?;
+                Ok((file, Unfinished::new(self.path(&name))))
+            });
+            match created {
+                Ok((file, unfinished)) => {
                     let temporary = Temporary { folder: self, name, _unfinished: unfinished, is_kept: false };
                     if let Some(mode) = mode {
                         system::set_mode(&file, mode);
@@ -212,7 +214,7 @@ impl Folder {
                     return Ok((file, temporary));
                 }
                 // Of a process of the same number that died.
-                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(cause) if io::Error::kind(&cause) == io::ErrorKind::AlreadyExists => {}
                 Err(cause) => return Err(self.failed("cannot create a temporary file", cause, &name)),
             }
         }

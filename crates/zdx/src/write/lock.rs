@@ -28,9 +28,13 @@ impl Lock {
     /// [`Io`](container_core::ErrorKind::Io) where another holds it, saying who, and where there can be no lock;
     /// [`Unsupported`](container_core::ErrorKind::Unsupported) where the lock or its folder is a symbolic link or no regular file.
     pub(crate) fn take(root: &Path, now: SystemTime) -> Result<Self> {
-        let root = Folder::root(root)?;
         for _ in 0..TRIES {
-            let folder = root.make_folder(LOCK_FOLDER)?;
+            let store = Folder::root(root)?;
+            let folder = match store.make_folder(LOCK_FOLDER) {
+                // The store was replaced meanwhile.
+                Err(_) if !store.is_at(root) => continue,
+                folder => folder?,
+            };
             let failed =
                 |cause| Error::io("cannot lock the store", cause).in_file(folder.path(LOCK).display().to_string());
             // Its folder was removed meanwhile.
@@ -41,7 +45,7 @@ impl Lock {
                 Err(TryLockError::Error(cause)) => return Err(failed(cause)),
             }
             // Who held it before has removed it: then nobody else sees this one.
-            if !folder.is_named(&file, LOCK) || !folder.is_at(&root.path(LOCK_FOLDER)) {
+            if !folder.is_named(&file, LOCK) || !folder.is_at(&store.path(LOCK_FOLDER)) {
                 continue;
             }
             let text = format!("pid={}\nhostname={}\ntimestamp={}\n", std::process::id(), host(), rfc3339(now));
@@ -49,7 +53,7 @@ impl Lock {
             return Ok(Self { file, folder });
         }
         let detail = "cannot lock the store: its lock is removed as often as it is made";
-        Err(Error::new(ErrorKind::Io, detail).in_file(root.path(LOCK_FOLDER).join(LOCK).display().to_string()))
+        Err(Error::new(ErrorKind::Io, detail).in_file(root.join(LOCK_FOLDER).join(LOCK).display().to_string()))
     }
 
     /// Makes sure that it still keeps others out: the reference unlocks its file before it removes it, which may be this one by then.

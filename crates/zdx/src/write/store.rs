@@ -100,6 +100,8 @@ impl StoreWriter {
         folder.folder(COLLECTIONS)?;
         let had_lock_folder = folder.contains(LOCK_FOLDER)?;
         let lock = Lock::take(root, options.now())?;
+        // What is locked may be a store that has replaced the other meanwhile.
+        let folder = if folder.is_at(root) { folder } else { Folder::root(root)? };
         let mut made = made.filter(|_| !root.join(COLLECTIONS).is_dir());
         if let Some(made) = made.as_mut().filter(|_| !had_lock_folder) {
             made.push(root.join(LOCK_FOLDER));
