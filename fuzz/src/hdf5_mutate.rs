@@ -86,7 +86,7 @@ impl Sample {
         }
         for _ in 0..1 + next() % 4 {
             let way = next() % 8;
-            let at = self.place(next() % 8 == 0, next(), next());
+            let at = self.place(next().is_multiple_of(8), next(), next());
             match way {
                 0..=2 if !self.pointers.is_empty() && !self.addresses.is_empty() => {
                     let pointer = self.pointers[below(next(), self.pointers.len())];

@@ -63,7 +63,9 @@
 //! every type, filter (deflate, shuffle, Fletcher-32, also szip) and layout that the C library was seen to write; nothing needs a C compiler.
 //!
 //! Reading takes memory for the rows that are asked for, writing for a piece, whatever the size of the file and its kind; but texts and
-//! enumerations of NetCDF-4 are read whole, and refused beyond [`block_bytes`](container_core::Limits::block_bytes). A panic in those
+//! enumerations of NetCDF-4 are read whole, and refused beyond [`block_bytes`](container_core::Limits::block_bytes). Before those libraries
+//! read a NetCDF-4 file, its objects are walked, each once: links in circles, groups nested deeper than 64, and headers, attributes or links
+//! that share their bytes beyond what the file justifies are an error that names the place and the limit. A panic in those
 //! libraries, should a damaged file cause one, becomes an error; what the process does with panics, its hook, prints it all the same,
 //! unless [`is_guarded`] tells the hook not to.
 

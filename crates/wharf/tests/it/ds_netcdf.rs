@@ -278,7 +278,8 @@ fn groups_in_circles_end() {
         assert!(run(["info", &path]).ok().ends_with(&format!("    {group}\n")), "{name}");
         for verb in ["cat", "verify"] {
             let ran = run([verb, &path]);
-            assert!(ran.code() == 1 && ran.err().contains(other), "{name} {verb}: {}", ran.err());
+            let said = [ran.out(), ran.err()].concat();
+            assert!(ran.code() == 1 && said.contains(other), "{name} {verb}: {said}");
         }
         let ran = run(["convert", &path, &path.replace(".nc", ".ds")]);
         assert!(ran.code() == 3 && ran.err().contains(group), "{name}: {} {}", ran.code(), ran.err());

@@ -1,5 +1,6 @@
 //! What a NetCDF-4 file holds: dimensions, attributes and variables, out of what `netcdf-reader` finds.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -125,8 +126,8 @@ fn groups_below(root: &Group, groups: Vec<Group>, limits: &Limits) -> Result<Vec
             let (inner, datasets) = group.members().map_err(library)?;
             count += datasets.iter().filter(|dataset| is_variable(dataset)).count();
             for group in inner {
-                if !seen.contains_key(&group.address()) {
-                    seen.insert(group.address(), leaf(group.name()).to_owned());
+                if let Entry::Vacant(new) = seen.entry(group.address()) {
+                    new.insert(leaf(group.name()).to_owned());
                     open.push(group);
                 }
             }

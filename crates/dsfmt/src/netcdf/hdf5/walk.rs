@@ -77,6 +77,16 @@ struct GlobalHeap {
     is_in_order: bool,
 }
 
+/// Objects of a fractal heap.
+struct Dense {
+    /// In the order of their index.
+    objects: Vec<Vec<u8>>,
+    /// How many more cannot be read.
+    lost: u64,
+    /// The library reads the heap as well.
+    is_flat: bool,
+}
+
 struct Walk<'a> {
     storage: &'a dyn Storage,
     /// Where the HDF5 file begins in the source: addresses count from there.
@@ -185,11 +195,7 @@ impl Walk<'_> {
                 header.body(message)
             };
             match message.kind {
-                header::ATTRIBUTE => {
-                    if !self.attribute(address, body)? {
-                        edits.push((index, Edit::Hide));
-                    }
-                }
+                header::ATTRIBUTE => edits.extend((!self.attribute(address, body)?).then_some((index, Edit::Hide))),
                 header::ATTRIBUTE_INFO => edits.extend(self.attribute_info(address, body)?.map(|edit| (index, edit))),
                 header::LINK_INFO => {
                     if let Some(all) = self.link_info(body)? {
@@ -287,7 +293,8 @@ impl Walk<'_> {
                 break;
             };
             // The library takes the lower half, too.
-            let index = (index & u32::from(u16::MAX)) as u16;
+            let [low, high, ..] = index.to_le_bytes();
+            let index = u16::from_le_bytes([low, high]);
             if self.is_undefined(address) || index == 0 {
                 continue;
             }
@@ -338,7 +345,7 @@ impl Walk<'_> {
             return Ok(None);
         };
         let indexes = [info.btree_creation_order_address, Some(info.btree_name_index_address)];
-        let Some((objects, lost, is_flat)) = self.dense(info.fractal_heap_address, indexes, [8, 9])? else {
+        let Some(Dense { objects, lost, is_flat }) = self.dense(info.fractal_heap_address, indexes, [8, 9])? else {
             self.findings.unreadable.insert(address, 0);
             return Ok(Some(Edit::Hide));
         };
@@ -365,14 +372,8 @@ impl Walk<'_> {
         Ok(Some(Edit::Replace(header::ATTRIBUTE, bodies)))
     }
 
-    /// The objects of a heap in the order of the first index that can be read, how many cannot be read, and whether the library reads the
-    /// heap as well; `None` where none can be read.
-    fn dense(
-        &mut self,
-        heap: u64,
-        indexes: [Option<u64>; 2],
-        kinds: [u8; 2],
-    ) -> Result<Option<(Vec<Vec<u8>>, u64, bool)>> {
+    /// The objects of a heap, by the first index that can be read; `None` where none can be.
+    fn dense(&mut self, heap: u64, indexes: [Option<u64>; 2], kinds: [u8; 2]) -> Result<Option<Dense>> {
         /// A number in the heap has eight bytes at least, and a hash or a number stands with it.
         const MIN_RECORD: u16 = 11;
         let Some(mut heap) = Heap::read(self.storage, self.sizes, heap) else { return Ok(None) };
@@ -406,7 +407,7 @@ impl Walk<'_> {
                 None => lost += 1,
             }
         }
-        Ok(Some((objects, lost, heap.is_flat())))
+        Ok(Some(Dense { is_flat: heap.is_flat(), objects, lost }))
     }
 
     // Links
@@ -427,7 +428,9 @@ impl Walk<'_> {
         };
         let indexes = [Some(info.btree_name_index_address), None];
         match self.dense(info.fractal_heap_address, indexes, [5, 6])? {
-            Some((links, 0, _)) if links.iter().all(|link| link.len() <= MAX_BODY) => Ok(Some(links)),
+            Some(Dense { objects, lost: 0, .. }) if objects.iter().all(|link| link.len() <= MAX_BODY) => {
+                Ok(Some(objects))
+            }
             _ => Err(Error::invalid("the links of a group cannot be read")),
         }
     }
