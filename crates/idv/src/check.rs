@@ -3,7 +3,10 @@
 
 use std::ops::Range;
 
+use container_core::{Loss, Position};
+
 use crate::codec::{Values, Vectors};
+use crate::read::ColumnSlice;
 use crate::time::LAST_TICK;
 use crate::wire::{ItemType, KeyType, Type};
 
@@ -13,6 +16,44 @@ pub(crate) struct Wrong {
     pub(crate) place: usize,
     /// What was found and what is allowed.
     pub(crate) detail: String,
+}
+
+/// Values of a column that can be stored and mean nothing, and were taken as they are.
+#[derive(Default)]
+pub(crate) struct BadValues {
+    count: u64,
+    first: Option<(u64, String)>,
+}
+
+impl BadValues {
+    /// Counts those of a slice that begins with row `first_row`. Where there are none that is a look at keys and times.
+    pub(crate) fn add(&mut self, kind: &Type, slice: &ColumnSlice<'_>, first_row: u64) {
+        if !can_be_bad(kind.item()) {
+            return;
+        }
+        let Err(wrong) = values(kind, slice.values, slice.range.clone()) else { return };
+        let row = first_row + (wrong.place - slice.range.start) as u64;
+        self.first.get_or_insert((row, wrong.detail));
+        let bad = |items: &Values, range: Range<usize>| {
+            range.filter(|&place| bad_value(kind.item(), items, place).is_some()).count() as u64
+        };
+        self.count += match slice.values {
+            Values::Vector(vectors) => {
+                let rows = (wrong.place..slice.range.end).filter_map(|row| vectors.get(row));
+                rows.map(|vector| bad(vector.values, vector.range)).sum()
+            }
+            items => bad(items, wrong.place..slice.range.end),
+        };
+    }
+
+    /// The loss, if there are any.
+    pub(crate) fn loss(self, name: &str) -> Option<Loss> {
+        let (row, detail) = self.first?;
+        let mut first = Position::default();
+        first.row = Some(row);
+        first.column = Some(name.to_owned().into());
+        Some(Loss::new(format!("value kept that verification rejects ({detail})"), self.count, first))
+    }
 }
 
 /// Checks a run of values of a type that they are known to be of.

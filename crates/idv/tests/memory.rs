@@ -410,7 +410,7 @@ fn wide_rows() {
     let mut rows = reader.rows(&scan(1)).unwrap();
     assert!(rows.try_next().unwrap().is_some());
     let error = rows.try_next().map(|_| ()).unwrap_err();
-    assert_eq!(error.to_string(), "idv: bytes of a row 2097152 exceeds the limit 838860 (row 1, column \"v\")");
+    assert_eq!(error.to_string(), "idv: bytes of a row 1048576 exceeds the limit 419430 (row 1, column \"v\")");
     assert!(rows.try_next().unwrap().is_none());
 }
 
@@ -468,7 +468,7 @@ mod arrow {
                     } else {
                         let text = found.unwrap_err().to_string();
                         assert!(text.contains("all slots of its sparse vectors"), "{text}");
-                        assert!(text.contains("exceeds the limit 838860 (row 0, column \"v\")"), "{text}");
+                        assert!(text.contains("exceeds the limit 419430 (row 0, column \"v\")"), "{text}");
                     }
                 });
             }

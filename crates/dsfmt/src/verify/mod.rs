@@ -64,7 +64,7 @@ impl Reader {
                 report.error(problem.at(self.place_of(&variable)));
             }
         }
-        self.check_sizes(&mut report);
+        self.check_sizes(self.variables().filter(|variable| variable.problem().is_none()), &mut report);
         let together = self.check_together(self.variables());
         let looked_into = together.is_ok();
         if let Err(error) = together {
@@ -90,6 +90,23 @@ impl Reader {
         Ok(())
     }
 
+    /// Checks what a copy of some variables takes over: that they agree on the sizes of dimensions, bits that should be 0, lengths of
+    /// strings, and that texts are UTF-8. As [`verify`](Self::verify), but for how they lie in this file.
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify).
+    pub fn verify_copied(&self, variables: &[Variable<'_>], report: &mut dyn FnMut(Finding)) -> Result<()> {
+        let mut report = Report(report);
+        let sound = || variables.iter().copied().filter(|variable| variable.problem().is_none());
+        self.check_sizes(sound(), &mut report);
+        for variable in sound() {
+            if let Err(error) = values::check(&variable, &mut report) {
+                report.failed(error)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Where a variable's member of the header begins in the file.
     pub(crate) fn place_of(&self, variable: &Variable<'_>) -> u64 {
         let entry: &Entry = variable.entry;
@@ -97,9 +114,9 @@ impl Reader {
     }
 
     /// Variables that share a dimension have the same size along it.
-    fn check_sizes(&self, report: &mut Report<'_>) {
+    fn check_sizes<'v>(&self, variables: impl Iterator<Item = Variable<'v>>, report: &mut Report<'_>) {
         let mut known: HashMap<&str, (u64, &str)> = HashMap::new();
-        for variable in self.variables().filter(|variable| variable.problem().is_none()) {
+        for variable in variables {
             for (name, size) in variable.dimensions().iter().zip(variable.shape().unwrap_or_default()) {
                 let (first, of) = *known.entry(name).or_insert((*size, variable.name()));
                 if first != *size {

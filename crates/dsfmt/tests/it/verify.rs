@@ -109,6 +109,34 @@ fn masks_and_truth_values() {
     );
 }
 
+/// What verification finds in a copy is found in the variables before they are copied.
+#[test]
+fn what_is_copied() {
+    let header = concat!(
+        r#"{"bad": {".dims": ["x"], ".size": [2], ".type": "unicode", ".endian": "l", ".len": 19}, "#,
+        r#""x3": {".dims": ["x"], ".size": [3], ".type": "uint8", ".offset": 19, ".len": 3}}"#
+    );
+    let len = |len: u64| len.to_le_bytes();
+    let bytes = file(header, &[&len(1)[..], &len(2), b"\xc3\xbcx", &[1, 2, 3]].concat());
+    let reader = Reader::from_source(Source::from(bytes), OpenOptions::default()).unwrap();
+    let copied = |names: &[&str]| {
+        let variables: Vec<_> = names.iter().map(|name| reader.variable(name).unwrap()).collect();
+        let mut found = Vec::new();
+        reader.verify_copied(&variables, &mut |finding| found.push(finding.error.to_string())).unwrap();
+        found
+    };
+    assert!(copied(&["x3"]).is_empty());
+    let bad = copied(&["bad"]);
+    assert!(bad.len() == 2 && bad[0].contains("the text of element 0 is not UTF-8"), "{bad:?}");
+    let both = copied(&["bad", "x3"]);
+    assert!(both.len() == 3 && both[0].contains("its dimension \"x\" has 3 elements, that of \"bad\" 2"), "{both:?}");
+    let mut copy = Builder::new();
+    for name in ["bad", "x3"] {
+        copy.field(name, Field::copy(&reader.variable(name).unwrap()));
+    }
+    assert_eq!(findings(copy.to_vec().unwrap()).len(), 3);
+}
+
 #[test]
 fn strings() {
     let len = |len: u64| len.to_le_bytes();

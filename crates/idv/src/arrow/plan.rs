@@ -215,12 +215,15 @@ impl Maker<'_> {
             };
             let Some(room) = &mut self.room else { break };
             match self.reader.metadata_value_within(column.index(), &item, room) {
-                Err(error) if matches!(error.kind(), ErrorKind::Limit { .. }) => {
-                    self.left_out.push(lost(format!("metadata {kind:?} left out ({})", error.detail())));
+                Err(error) => {
+                    let ErrorKind::Limit { asked, limit } = error.kind() else { return Err(error) };
+                    let why = format!(
+                        "metadata {kind:?} left out (all together take {asked} bytes, at most {limit} are kept)"
+                    );
+                    self.left_out.push(lost(why));
                     self.room = None;
                     break;
                 }
-                Err(error) => return Err(error),
                 Ok(value) => all.push(MetadataSchema { kind: kind.to_owned(), value_type, value }),
             }
         }

@@ -120,7 +120,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) for a column that does not exist and for rows that begin past the end; why a
-    /// column asked for is unreadable. [`Limit`](container_core::ErrorKind::Limit) comes with the batch whose blocks take more than
+    /// column asked for, or each of all, is unreadable. [`Limit`](container_core::ErrorKind::Limit) comes with the batch whose blocks take more than
     /// [`Limits::memory_bytes`](container_core::Limits::memory_bytes).
     pub fn batches(&self, scan: &Scan) -> Result<Batches> {
         let columns = match &scan.columns {

@@ -194,12 +194,32 @@ impl Reader {
 
     /// What a single row may take: what it is written as can take a multiple.
     pub(crate) fn row_bytes(&self) -> u64 {
-        /// The part of an operation's memory.
-        const ROW_PART: u64 = 5;
+        /// The part of an operation's memory: a writer of Parquet takes eleven times the row.
+        const ROW_PART: u64 = 10;
         self.0.options.limits.memory_bytes / ROW_PART
     }
 
-    /// The columns that can be read.
+    /// The columns that can be read, by their numbers.
+    ///
+    /// # Errors
+    /// Why the first column is [unreadable](Column::kind) when all are, and there are rows: these would be rows of nothing.
+    pub fn readable_columns(&self) -> Result<Vec<usize>> {
+        let readable = self.readable();
+        match self.0.columns.first().map(|column| (column, &column.kind)) {
+            Some((first, Err(why))) if readable.is_empty() && self.row_count() > 0 => {
+                let count = self.0.columns.len();
+                let s = if count == 1 { "" } else { "s" };
+                let detail = format!("of {count} column{s} none can be read: {}", why.detail);
+                let error = Error::new(why.kind, detail).in_column(first.unique_name.clone()).in_format(FORMAT_NAME);
+                Err(match why.byte {
+                    Some(byte) => error.at(byte),
+                    None => error,
+                })
+            }
+            _ => Ok(readable),
+        }
+    }
+
     pub(crate) fn readable(&self) -> Vec<usize> {
         self.0.columns.iter().filter(|column| column.kind.is_ok()).map(|column| column.index).collect()
     }

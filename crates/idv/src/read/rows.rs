@@ -381,22 +381,24 @@ impl Serialize for Rows {
     }
 }
 
-/// The memory of a value, about.
+/// The bytes of a value, about.
 fn value_bytes(values: &Values, place: usize) -> u64 {
-    match values {
-        Values::Text(texts) => texts.get(place).map_or(0, |text| text.len() as u64),
-        Values::Vector(vectors) => vectors.get(place).map_or(0, |vector| match vector.values {
-            Values::Text(texts) => {
-                vector.range.filter_map(|item| texts.get(item)).map(|text| text.len() as u64 + 4).sum()
-            }
-            Values::Byte(_) | Values::SByte(_) | Values::Boolean(_) | Values::DvBool(_) => {
-                vector.range.len() as u64 * 2
-            }
-            Values::RowId(_) => vector.range.len() as u64 * 16,
-            _ => vector.range.len() as u64 * 8,
-        }),
-        _ => 16,
-    }
+    let (items, range) = match values {
+        Values::Vector(vectors) => match vectors.get(place) {
+            Some(vector) => (vector.values, vector.range),
+            None => return 0,
+        },
+        items => (items, place..place.saturating_add(1)),
+    };
+    let width = match items {
+        Values::Text(texts) => return range.filter_map(|item| texts.get(item)).map(|text| text.len() as u64 + 4).sum(),
+        Values::Byte(_) | Values::SByte(_) | Values::Boolean(_) | Values::DvBool(_) => 1,
+        Values::Int16(_) | Values::UInt16(_) => 2,
+        Values::Int32(_) | Values::UInt32(_) | Values::Single(_) => 4,
+        Values::RowId(_) => 16,
+        _ => 8,
+    };
+    range.len() as u64 * width
 }
 
 /// A value of metadata by itself, in the form rows have.

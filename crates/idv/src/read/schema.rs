@@ -20,7 +20,7 @@ impl Reader {
         let columns = match columns {
             Some(columns) => columns,
             None => {
-                all = self.readable();
+                all = self.readable_columns()?;
                 &all
             }
         };

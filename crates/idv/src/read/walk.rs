@@ -22,7 +22,7 @@ use crate::wire::{Compression, ItemType, Type};
 const AHEAD_BYTES: u64 = 64 << 20;
 
 /// Rows that are walked over when there is nothing to read in them: a header alone can declare any number.
-const MOST_ROWS_WITHOUT_COLUMNS: u64 = 1 << 24;
+const MOST_ROWS_WITHOUT_COLUMNS: u64 = 1 << 16;
 
 /// What is charged for the blocks that are held together.
 pub(crate) const SAME_ROWS: &str = "memory for the decoded blocks of the same rows";
@@ -138,6 +138,10 @@ impl<M: BlockMaker> Walk<M> {
         if start > total || scan.rows.end < start {
             let detail = format!("rows {start} to {} of {total} rows", scan.rows.end);
             return Err(Error::usage(detail).in_format(FORMAT_NAME));
+        }
+        if columns.is_empty() && start < end {
+            // Columns may be left out, but not all because none of them can be read.
+            reader.readable_columns()?;
         }
         if columns.is_empty() && end - start > MOST_ROWS_WITHOUT_COLUMNS {
             return Err(Error::limit("rows without a column to read", end - start, MOST_ROWS_WITHOUT_COLUMNS)

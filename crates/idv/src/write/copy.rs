@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{Seek, Write};
 
-use container_core::{Error, Result, Scan};
+use container_core::{Error, Loss, Result, Scan};
 
 use super::pipeline::Carried;
 use super::writer::Writer;
@@ -23,8 +23,8 @@ const WINDOW: u64 = 256;
 
 impl<W: Write + Seek> Writer<W> {
     /// Appends rows of another file: the columns of the scan are those of the schema, in its order. All blocks are decoded, so what is
-    /// damaged is found. Values are taken as they are, keys above their count and times that .NET does not have included. Returns how
-    /// many rows there were.
+    /// damaged is found. Values are taken as they are, keys above their count and times that .NET does not have included, which
+    /// [`take_losses`](Self::take_losses) tells. Returns how many rows there were.
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) when types differ, all that is wrong with the other file's blocks, and as
@@ -38,6 +38,9 @@ impl<W: Write + Seek> Writer<W> {
         while let Some(batch) = batches.try_next()? {
             rows += batch.row_count() as u64;
             let slices: Vec<_> = (0..batch.column_count()).filter_map(|index| batch.column(index)).collect();
+            for (column, slice) in self.columns.iter_mut().zip(&slices) {
+                column.bad.add(&column.kind, slice, batch.rows().start);
+            }
             if slices.is_empty() {
                 self.append_bare_rows(batch.row_count() as u64);
             } else {
@@ -45,6 +48,15 @@ impl<W: Write + Seek> Writer<W> {
             }
         }
         Ok(rows)
+    }
+
+    /// Values that were taken out of other files as they are and mean nothing, so that [`Reader::verify`] finds them: how many of each
+    /// column, and the row of the first in its file. Those that were told before are left out, and blocks that were carried over
+    /// without being decoded.
+    pub fn take_losses(&mut self) -> Vec<Loss> {
+        let names = self.schema.columns.iter().map(|column| &column.name);
+        let bad = self.columns.iter_mut().map(|column| std::mem::take(&mut column.bad));
+        names.zip(bad).filter_map(|(name, bad)| bad.loss(name)).collect()
     }
 
     /// Appends all rows of another file, whose columns (these, or all that can be read) are those of the schema: blocks are carried over
@@ -170,7 +182,7 @@ impl<W: Write + Seek> Writer<W> {
 
     /// The columns of the other file that are those of the schema.
     fn check_columns(&self, reader: &Reader, columns: Option<&[usize]>) -> Result<Vec<usize>> {
-        let columns = columns.map_or_else(|| reader.readable(), <[usize]>::to_vec);
+        let columns = columns.map_or_else(|| reader.readable_columns(), |columns| Ok(columns.to_vec()))?;
         if columns.len() != self.columns.len() {
             let detail = format!("{} columns where the schema has {}", columns.len(), self.columns.len());
             return Err(Error::usage(detail).in_format(FORMAT_NAME));

@@ -24,7 +24,7 @@ pub struct WriterOptions {
     /// many as that allows.
     pub rows_per_block: Option<u64>,
     /// Bytes before compression, of the blocks of all columns for the same rows, at most; the first rows decide it. `None`: 80 MiB,
-    /// or with [`rows_per_block`](Self::rows_per_block) what the limits allow.
+    /// or with [`rows_per_block`](Self::rows_per_block) what the limits allow: a quarter of [`Limits::memory_bytes`].
     pub bytes_per_block: Option<u64>,
     /// Threads that may encode and compress at once (feature `parallel`); 0 for as many as the machine has. The file is
     /// the same for any number.
@@ -129,10 +129,13 @@ impl WriterOptions {
 
     /// The most bytes that the blocks for the same rows may take over all columns.
     pub(super) fn most_bytes_of_all(&self) -> u64 {
+        /// The part of a reader's memory: it holds values and what they are decoded from, of some types as a multiple.
+        const READER_PART: u64 = 4;
+        let most = self.limits.memory_bytes / READER_PART;
         match (self.bytes_per_block, self.rows_per_block) {
-            (Some(bytes), _) => bytes,
-            (None, Some(_)) => u64::MAX,
-            (None, None) => BYTES_PER_BLOCK,
+            (Some(bytes), _) => bytes.min(most),
+            (None, Some(_)) => most,
+            (None, None) => BYTES_PER_BLOCK.min(most),
         }
     }
 }

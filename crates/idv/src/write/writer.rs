@@ -9,6 +9,7 @@ use super::options::WriterOptions;
 use super::pipeline::{Encoder, Pipeline};
 use super::row::RowBuffer;
 use crate::FORMAT_NAME;
+use crate::check::BadValues;
 use crate::codec::{self, Values};
 use crate::read::{Batch, ColumnSlice};
 use crate::schema::Schema;
@@ -64,6 +65,8 @@ pub(super) struct Pending {
     pub(super) values: Values,
     /// How large ML.NET takes that block to be, at most; kept until it is decided how many rows a block has.
     pub(super) estimate: u64,
+    /// Values out of other files that mean nothing.
+    pub(super) bad: BadValues,
 }
 
 impl Writer<Output> {
@@ -412,7 +415,7 @@ fn weight(values: &Values) -> usize {
 
 impl Pending {
     fn new(kind: Type) -> Self {
-        let mut pending = Self { values: Values::of(&kind), kind, rows: 0, estimate: 0 };
+        let mut pending = Self { values: Values::of(&kind), kind, rows: 0, estimate: 0, bad: BadValues::default() };
         pending.estimate = pending.estimate();
         pending
     }

@@ -7,6 +7,9 @@ use std::path::PathBuf;
 use container_core::{Scan, Source, VerifyOptions};
 use idv::{Compression, Options, Reader, Writer, WriterOptions};
 
+use crate::support::cells::vector_block;
+use crate::support::forge::{Codec, Column, DEFLATE, Forge, NONE};
+
 /// The one file whose bytes cannot come again: its texts end within a character, of which each half reads as U+FFFD.
 const HALF_PAIRS: &str = "text-split-pair";
 
@@ -95,4 +98,44 @@ fn compression_and_blocks_change_nothing_but_bytes() {
             }
         }
     }
+}
+
+/// What is copied although verification rejects it is told: how often, and where first.
+#[test]
+fn values_that_mean_nothing_are_told() {
+    let keys = Codec::key("Byte", 3);
+    let vectors = vector_block(5, 2, &[], &[-1; 5], 0, &[], &[1, 2, 3, 4, 5, 6, 0, 0, 0, 0]);
+    let times: Vec<u8> = [0i64, i64::MIN, 7, -1, 1].iter().flat_map(|ticks| ticks.to_le_bytes()).collect();
+    let mut key = Column::new("key", keys.clone(), DEFLATE, 2);
+    key.blocks = [vec![1, 2], vec![7, 3], vec![9]].map(Into::into).to_vec();
+    let file = Forge::new(6, 5)
+        .column(key)
+        .column(Column::new("keys", Codec::vector(&keys, &[2]), NONE, 5).block(vectors))
+        .column(Column::new("time", Codec::plain("DateTime"), NONE, 5).block(times))
+        .column(Column::new("sound", Codec::plain("Byte"), NONE, 5).block(vec![9; 5]));
+    let reader = opened(&file.bytes());
+    let schema = reader.schema(None).unwrap();
+    let mut writer = Writer::new(Cursor::new(Vec::new()), schema, WriterOptions::default()).unwrap();
+    for _ in 0..2 {
+        writer.append_reader(&reader, &Scan::default()).unwrap();
+        let losses: Vec<String> = writer.take_losses().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            losses,
+            [
+                "value kept that verification rejects (key 7 is above its count 3) (2 times, first row 2, column \"key\")",
+                "value kept that verification rejects (slot 1: key 4 is above its count 3) (3 times, first row 1, column \
+                 \"keys\")",
+                "value kept that verification rejects (time of -1 ticks is not between 0 and 3155378975999999999) (row 3, \
+                 column \"time\")",
+            ]
+        );
+    }
+    let copy = opened(&writer.finish().unwrap().into_inner());
+    let mut rejected = Vec::new();
+    copy.verify(&VerifyOptions::default(), &mut |finding| rejected.push(finding.error.to_string())).unwrap();
+    assert_eq!(rejected.len(), 3, "{rejected:?}");
+    let mut writer =
+        Writer::new(Cursor::new(Vec::new()), reader.schema(Some(&[3])).unwrap(), WriterOptions::default()).unwrap();
+    writer.append_reader(&reader, &Scan::default().with_columns([3])).unwrap();
+    assert!(writer.take_losses().is_empty());
 }

@@ -379,29 +379,43 @@ fn scalar(value: &Value) -> String {
 fn brief(value: &Value) -> String {
     /// Characters of a list or a map that are shown, about.
     const SHOWN: usize = 60;
+    // What is too long to be shown whole has its beginning, and how much there is.
+    let (value, count) = match value.get("$beginning") {
+        Some(beginning) => (beginning.get("value").unwrap_or(value), beginning.get("count").and_then(Value::as_u64)),
+        None => (value, None),
+    };
     if let Some(sparse) = human::sparse(value) {
-        return short(&sparse);
+        let stored = count.map(|count| format!(" ({} stored)", counted(count, "item")));
+        return short(&sparse) + &stored.unwrap_or_default();
     }
     let members: Box<dyn Iterator<Item = String> + '_> = match value {
         Value::Array(items) => Box::new(items.iter().map(brief)),
         Value::Object(members) => {
             Box::new(members.iter().map(|(key, value)| format!("{}: {}", short(key), brief(value))))
         }
-        Value::String(text) => return format!("\"{}\"", short(text).replace('"', "\\\"")),
+        Value::String(text) => {
+            let bytes = count.map(|count| format!(" ({})", counted(count, "byte")));
+            return format!("\"{}\"{}", short(text).replace('"', "\\\""), bytes.unwrap_or_default());
+        }
         other => return other.to_string(),
     };
-    let (open, close, count) = match value {
+    let (open, close, shown) = match value {
         Value::Array(items) => ('[', ']', items.len()),
         Value::Object(members) => ('{', '}', members.len()),
         _ => return String::new(),
     };
+    let all = count.unwrap_or(shown as u64);
+    let cut = |text: &str| format!("{text}…{close} ({})", counted(all, "item"));
     let mut text = String::from(open);
     for (index, member) in members.enumerate() {
         text.push_str(if index == 0 { "" } else { ", " });
         if text.chars().count() > SHOWN {
-            return format!("{text}…{close} ({})", counted(count, "item"));
+            return cut(&text);
         }
         text.push_str(&member);
+    }
+    if all > shown as u64 {
+        return cut(&(text + ", "));
     }
     text.push(close);
     text

@@ -211,3 +211,19 @@ fn netcdf_and_back() {
     assert_eq!(ran.code(), 1);
     assert!(ran.err().starts_with(&format!("error: netcdf: {nc}: ")), "{}", ran.err());
 }
+
+/// Variables are copied as they are; what verification rejects of them is told.
+#[test]
+fn texts_that_are_not_utf_8_are_told_when_they_are_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = r#"{"a": {".dims": ["x"], ".size": [2], ".type": "unicode", ".endian": "l", ".len": 19}}"#;
+    let bytes =
+        [b"ds-1.0\n", header.as_bytes(), b"\n", &1u64.to_le_bytes(), &2u64.to_le_bytes(), b"\xc3\xbcx"].concat();
+    let (bad, copy) = (path(&folder, "bad.ds"), path(&folder, "copy.ds"));
+    fs::write(&bad, bytes).unwrap();
+    let ran = run(["convert", &bad, &copy]);
+    assert_eq!(ran.code(), 3);
+    let text = "copied although verification rejects it: the text of element 0 is not UTF-8 at its byte 0 (2 times, first byte 109";
+    assert!(ran.err().contains(text), "{}", ran.err());
+    assert_eq!(run(["verify", &copy]).code(), 1);
+}

@@ -283,8 +283,8 @@ fn a_sparse_vector_of_any_length_takes_no_memory() {
     let reader = Reader::open(file.path()).unwrap();
     assert_eq!(
         error_of(&reader, &BatchScan::default()),
-        "Limit { asked: 8589934592, limit: 80530636 } idv: bytes of a row, all slots of its sparse vectors among them \
-         8589934592 exceeds the limit 80530636 (row 0, column \"c0\")"
+        "Limit { asked: 8589934592, limit: 40265318 } idv: bytes of a row, all slots of its sparse vectors among them \
+         8589934592 exceeds the limit 40265318 (row 0, column \"c0\")"
     );
     same(&reader, &ticks(Sparse::Structs), false);
 }

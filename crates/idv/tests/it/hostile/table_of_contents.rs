@@ -342,17 +342,36 @@ fn a_huge_row_count_in_one_block() {
 fn a_huge_row_count_without_columns() {
     let reader = open(Forge::new(6, i64::MAX).bytes()).unwrap();
     let error = reader.rows(&Scan::default()).map(|_| ()).unwrap_err();
-    says(
-        &error,
-        "limit",
-        "idv: rows without a column to read 9223372036854775807 exceeds the limit 16777216 (byte 40)",
-    );
+    says(&error, "limit", "idv: rows without a column to read 9223372036854775807 exceeds the limit 65536 (byte 40)");
     assert!(verify(Forge::new(6, i64::MAX).bytes()).is_empty());
     let mut rows = reader.rows(&Scan::default().with_rows(u64::MAX / 2 - 2..u64::MAX)).unwrap();
     for _ in 0..2 {
         assert!(rows.try_next().unwrap().is_some());
     }
     assert!(rows.try_next().unwrap().is_none());
+}
+
+/// Rows of which nothing can be read are none to go through: a damaged row count could make millions of them.
+#[test]
+fn rows_without_a_readable_column() {
+    let unknown = || Column::new("x", Codec::plain("Nothing"), NONE, 3).block(vec![0; 3]);
+    let bytes = Forge::new(6, 3).column(unknown()).column(unknown()).bytes();
+    let reader = open(bytes.clone()).unwrap();
+    let text = "idv: of 2 columns none can be read: codec \"Nothing\" is unknown (byte 305, column \"x\")";
+    for scan in [Scan::default(), Scan::default().with_columns([])] {
+        says(&reader.rows(&scan).map(drop).unwrap_err(), "unsupported", text);
+        says(&reader.batches(&scan).map(drop).unwrap_err(), "unsupported", text);
+    }
+    says(&reader.schema(None).unwrap_err(), "unsupported", text);
+    says(&reader.readable_columns().unwrap_err(), "unsupported", text);
+    // Without rows nothing is missing, and what is not asked for may be left out.
+    let empty = open(Forge::new(6, 0).column(unknown()).bytes()).unwrap();
+    assert!(empty.rows(&Scan::default()).unwrap().try_next().unwrap().is_none());
+    let mut some = three_numbers();
+    some.columns.push(unknown());
+    let reader = open(some.bytes()).unwrap();
+    assert_eq!(reader.readable_columns().unwrap(), [0]);
+    assert!(reader.rows(&Scan::default().with_columns([])).unwrap().try_next().unwrap().is_some());
 }
 
 #[test]

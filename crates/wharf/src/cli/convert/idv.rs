@@ -352,9 +352,7 @@ fn idvs<W: Write + Seek>(
                 }
             }
         }
-        let columns = columns.unwrap_or_else(|| {
-            reader.columns().iter().filter(|column| column.kind().is_ok()).map(idv::Column::index).collect()
-        });
+        let columns = columns.map_or_else(|| reader.readable_columns(), Ok).map_err(named)?;
         files.push((reader, columns, input));
     }
     let Some((mut schema, _)) = first else { return Err(Error::usage("there is no input")) };
@@ -384,6 +382,8 @@ fn idvs<W: Write + Seek>(
             _ => error.in_file(input.name.clone()),
         })?;
         done.poured.rows += copied;
+        let losses = writer.take_losses();
+        done.poured.lost.extend(losses.into_iter().map(|loss| Lost { file: Some(input.name.clone()), loss }));
         before += count;
     }
     writer.finish()

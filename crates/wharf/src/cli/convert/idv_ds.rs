@@ -145,9 +145,7 @@ fn choose<'f>(
         if chosen.is_none() {
             lost.extend(pour::unreadable(place, table));
         }
-        let columns = chosen.unwrap_or_else(|| {
-            reader.columns().iter().filter(|column| column.kind().is_ok()).map(idv::Column::index).collect()
-        });
+        let columns = chosen.map_or_else(|| reader.readable_columns(), Ok).map_err(named)?;
         let count = reader.row_count();
         let rows = wanted.start.saturating_sub(before).min(count)..wanted.end.saturating_sub(before).min(count);
         let file = File { name: &input.name, reader, columns, rows };

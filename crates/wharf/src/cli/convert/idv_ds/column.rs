@@ -153,8 +153,11 @@ impl Survey {
         let each = data_type.width().map_or(TEXT, |width| width as u64);
         let named = |error: Error| error.in_column(self.name.clone());
         let row = inner.iter().try_fold(each, |all, size| all.checked_mul(*size)).unwrap_or(u64::MAX);
-        // Of a sparse vector all of a row is held, and written.
-        Limits::default().check_block("the bytes of a row, all items of its vector among them", row).map_err(named)?;
+        // Of a sparse vector all slots of a row are held, twice while it is written.
+        let most = Limits::default().memory_bytes / 2;
+        if row > most {
+            return Err(named(Error::limit("bytes of a row, all slots of its vector among them", row, most)));
+        }
         if rows.checked_mul(row).is_none() {
             return Err(named(Error::unsupported("a dense array of so many items has more than 2^64 bytes")));
         }

@@ -1,0 +1,212 @@
+//! IDV files that are small and would take much: what is done with them within limits, and what is refused. And files of which a part
+//! means nothing.
+
+use std::fs;
+use std::io::Write;
+
+use tempfile::TempDir;
+
+use crate::common::run;
+
+/// A column of a file: name, codec, rows per block, a block and what it declares to inflate to, and metadata.
+struct Column {
+    name: String,
+    codec: Vec<u8>,
+    /// Without one, that of the column before.
+    block: Option<(Vec<u8>, usize)>,
+    metadata: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Column {
+    fn new(name: &str, codec: Vec<u8>, raw: &[u8]) -> Self {
+        Self { name: name.to_owned(), codec, block: Some((deflated(raw), raw.len())), metadata: None }
+    }
+}
+
+fn leb(mut value: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+    out
+}
+
+fn text(text: &str) -> Vec<u8> {
+    [&leb(text.len())[..], text.as_bytes()].concat()
+}
+
+fn codec(name: &str, parameters: &[u8]) -> Vec<u8> {
+    [&text(name)[..], &leb(parameters.len()), parameters].concat()
+}
+
+/// Vectors of items of a codec; 0 where the length varies.
+fn vector(item: &[u8], length: i32) -> Vec<u8> {
+    codec("VBuffer", &[item, &1i32.to_le_bytes(), &length.to_le_bytes()].concat())
+}
+
+fn numbers(all: &[i32]) -> Vec<u8> {
+    all.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+fn deflated(raw: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(raw).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A file of these columns with one block each.
+fn file(rows: u64, columns: &[Column]) -> Vec<u8> {
+    let (mut out, mut toc, mut place) = (vec![0; 256], Vec::new(), (0, 0, 0));
+    for column in columns {
+        if let Some((packed, raw)) = &column.block {
+            place = (out.len() as u64, packed.len() as u32, *raw as u32);
+            out.extend(packed);
+        }
+        let lookup = out.len() as u64;
+        out.extend([&place.0.to_le_bytes()[..], &place.1.to_le_bytes(), &place.2.to_le_bytes()].concat());
+        let mut metadata = 0;
+        if let Some((codec, packed)) = &column.metadata {
+            let at = out.len() as u64;
+            out.extend(packed);
+            metadata = out.len() as u64;
+            out.extend([&[1][..], &text("M"), codec, &[1], &at.to_le_bytes(), &leb(packed.len())].concat());
+        }
+        toc.extend([&text(&column.name)[..], &column.codec, &[1], &leb(rows as usize)].concat());
+        toc.extend([lookup.to_le_bytes(), metadata.to_le_bytes()].concat());
+    }
+    let toc_at = out.len() as u64;
+    out.extend(toc);
+    let tail = out.len() as u64;
+    out.extend(b"\0BVD\0LMC");
+    let version = 0x0001_0001_0001_0006;
+    let header: Vec<u8> = [0x0042_5644_004C_4D43, version, version, toc_at, tail, rows]
+        .iter()
+        .flat_map(|field: &u64| field.to_le_bytes())
+        .collect();
+    out[..48].copy_from_slice(&header);
+    out[48..52].copy_from_slice(&(columns.len() as u32).to_le_bytes());
+    out
+}
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn with(bytes: &[u8]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("in.idv"), bytes).unwrap();
+        Self(folder)
+    }
+
+    /// Runs the command, `@x` being a file of the folder: the exit code, the output and what is said.
+    fn run(&self, line: &str) -> (i32, String, String) {
+        let folder = format!("{}/", self.0.path().display());
+        let ran = run(line.split(' ').map(|argument| argument.replace('@', &folder)));
+        (ran.code(), ran.out(), ran.err().replace(&folder, "@"))
+    }
+}
+
+const OUTPUTS: [&str; 6] = ["jsonl", "csv", "parquet", "ds", "zds", "msgpack"];
+
+/// Many columns that share one block: a row of them costs what is inflated for it, all rows are too much.
+#[test]
+fn columns_that_share_a_block() {
+    let raw = vec![0; 64 << 20];
+    let mut columns = vec![Column::new("c0", codec("Int64", &[]), &raw)];
+    columns.extend((1..20).map(|index| Column {
+        name: format!("c{index}"),
+        block: None,
+        codec: codec("Int64", &[]),
+        metadata: None,
+    }));
+    let bytes = file(8 << 20, &columns);
+    assert!(bytes.len() < 512 << 10, "{} bytes", bytes.len());
+    let folder = Folder::with(&bytes);
+    let (code, out, _) = folder.run("cat @in.idv -n 2 --json");
+    assert_eq!((code, out.lines().count()), (0, 2));
+    assert_eq!(folder.run("info @in.idv").0, 0);
+    for line in ["cat @in.idv", "convert @in.idv @out.jsonl", "convert @in.idv @out.idv"] {
+        let (code, out, said) = folder.run(line);
+        assert_eq!((code, out.as_str()), (1, ""), "{line}");
+        assert!(
+            said.starts_with("error: idv: @in.idv: memory for the decoded blocks of the same rows "),
+            "{line}: {said}"
+        );
+        assert!(said.contains("exceeds the limit 402653184 (block 0, column \"c"), "{line}: {said}");
+    }
+}
+
+#[test]
+fn long_metadata_are_shown_by_their_beginning() {
+    let len = 20 << 20;
+    let value = [numbers(&[1, len, -1, 0]), vec![7; len as usize]].concat();
+    let mut column = Column::new("x", codec("Byte", &[]), &[1, 2, 3]);
+    column.metadata = Some((vector(&codec("Byte", &[]), 0), deflated(&value)));
+    let folder = Folder::with(&file(3, &[column]));
+    let (code, out, said) = folder.run("info @in.idv");
+    assert_eq!((code, said.as_str()), (0, ""));
+    assert!(out.contains("[7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, …] (20,971,520 items)"), "{out}");
+    let (code, out, _) = folder.run("info @in.idv --json");
+    assert!(code == 0 && out.len() < 2000, "{out}");
+    assert!(out.contains("\"M\":{\"$beginning\":{\"count\":20971520,\"value\":[7,7,"), "{out}");
+    assert_eq!(folder.run("cat @in.idv --json").1, "{\"x\":1}\n{\"x\":2}\n{\"x\":3}\n");
+}
+
+/// Sparse vectors of a hundred million slots: refused where all slots would be written, with the place.
+#[test]
+fn sparse_vectors_of_any_length() {
+    let (rows, length) = (3, 100_000_000);
+    let raw = [numbers(&[rows, length, 1, 1, 1, rows, 5, 6, 7]), numbers(&[0x3FC0_0000; 3])].concat();
+    let folder = Folder::with(&file(3, &[Column::new("v", vector(&codec("Single", &[]), length), &raw)]));
+    for output in OUTPUTS {
+        let (code, _, said) = folder.run(&format!("convert @in.idv @out.{output}"));
+        match output {
+            // What keeps sparse vectors as they are.
+            "jsonl" | "csv" | "zds" | "msgpack" => assert_eq!(code, 0, "{output}: {said}"),
+            _ => {
+                assert_eq!(code, 1, "{output}");
+                assert!(said.contains("exceeds the limit ") && said.contains("column \"v\""), "{output}: {said}");
+            }
+        }
+    }
+    assert_eq!(folder.run("convert @in.idv @structs.parquet --sparse structs").0, 0);
+}
+
+/// A damaged row count makes a lookup table that leaves the file, and so columns that cannot be read.
+#[test]
+fn rows_of_which_nothing_can_be_read() {
+    let column = || Column::new("x", codec("Nothing", &[]), &[1, 2, 3]);
+    let folder = Folder::with(&file(60_000, &[column()]));
+    for output in OUTPUTS.into_iter().chain(["idv", "tsv", "arrow"]) {
+        let (code, _, said) = folder.run(&format!("convert @in.idv @out.{output}"));
+        assert_eq!(code, 1, "{output}: {said}");
+        assert!(said.contains("of 1 column none can be read: codec \"Nothing\" is unknown"), "{output}: {said}");
+        assert!(!folder.0.path().join(format!("out.{output}")).exists(), "{output}");
+    }
+    for verb in ["cat", "sample -n 1", "stats"] {
+        let (code, out, said) = folder.run(&format!("{verb} @in.idv"));
+        assert_eq!((code, out.as_str()), (1, ""), "{verb}: {said}");
+    }
+    assert_eq!(folder.run("info @in.idv").0, 0);
+    // Without columns there may be rows, but not any number of them.
+    let (code, out, _) = Folder::with(&file(3, &[])).run("cat @in.idv --json");
+    assert_eq!((code, out.as_str()), (0, "{}\n{}\n{}\n"));
+    let (code, _, said) = Folder::with(&file(16_700_000, &[])).run("convert @in.idv @out.zds");
+    assert!(code == 1 && said.contains("rows without a column to read 16700000 exceeds the limit 65536"), "{said}");
+}
+
+#[test]
+fn values_that_verification_rejects_are_told_when_they_are_copied() {
+    let key = codec("Key2", &[&codec("Byte", &[])[..], &3u64.to_le_bytes()].concat());
+    let folder = Folder::with(&file(5, &[Column::new("k", key, &[1, 2, 7, 3, 9])]));
+    let (code, _, said) = folder.run("convert @in.idv @out.idv");
+    assert_eq!(code, 3);
+    assert!(
+        said.contains(
+            "@in.idv: value kept that verification rejects (key 7 is above its count 3) (2 times, first row 2"
+        ),
+        "{said}"
+    );
+    assert_eq!(folder.run("verify @out.idv").0, 1);
+}
