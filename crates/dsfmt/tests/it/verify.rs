@@ -134,7 +134,9 @@ fn what_is_copied() {
     for name in ["bad", "x3"] {
         copy.field(name, Field::copy(&reader.variable(name).unwrap()));
     }
-    assert_eq!(findings(copy.to_vec().unwrap()).len(), 3);
+    let mut bytes = Vec::new();
+    copy.write_to(&mut bytes).unwrap();
+    assert_eq!(findings(bytes).len(), 3);
 }
 
 #[test]

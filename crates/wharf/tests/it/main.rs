@@ -52,9 +52,9 @@ mod ending;
 mod golden;
 #[cfg(all(unix, feature = "datadings"))]
 mod hostile_files;
-#[cfg(feature = "idv")]
 #[cfg(all(feature = "idv", feature = "datadings", feature = "ds", feature = "zds", feature = "parquet"))]
 mod idv_limits;
+#[cfg(feature = "idv")]
 mod interface;
 #[cfg(all(feature = "parquet", feature = "idv", feature = "ds"))]
 mod joining;
