@@ -103,7 +103,7 @@ impl Folder {
     fn run(&self, line: &str) -> (i32, String, String) {
         let folder = format!("{}/", self.0.path().display());
         let ran = run(line.split(' ').map(|argument| argument.replace('@', &folder)));
-        (ran.code(), ran.out(), ran.err().replace(&folder, "@"))
+        (ran.code(), ran.out().to_owned(), ran.err().replace(&folder, "@"))
     }
 }
 
