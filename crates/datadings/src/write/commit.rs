@@ -1,12 +1,13 @@
 //! Giving all files of a set their names, so that a crash at any point is seen.
 //!
-//! `.offsets` (or `.index`) is what makes a dataset: without it no reader opens one. So it is removed first and comes last. All new files are
-//! written and synced before the first step, and a signal waits for the last one ([`uninterrupted`]). What a kill or a power cut leaves:
+//! `.offsets` (or `.index`) is what makes a dataset: without it no reader opens one. So it is removed first, and all other files of the old index
+//! after it, so that they never stand beside new data. `.md5`, which names all files, comes last. All new files are written and synced before
+//! the first step, and a signal waits for the last one ([`uninterrupted`]). What a kill or a power cut leaves:
 //!
 //! 1. *Before `.offsets` is removed:* the old dataset, and temporary files that the next writer removes.
 //! 2. *Until the new data have their name:* the old data, whole, without an index. [`rebuild_index`](crate::rebuild_index) makes one.
-//! 3. *Until `.offsets` has its name:* the new data, whole, without an index, or beside files of it that no reader opens. The same helps.
-//! 4. *After that:* the new dataset.
+//! 3. *Until `.offsets` has its name:* the new data, whole, without an index, or beside some of its files. The same helps.
+//! 4. *After that:* the new dataset, at first without its sums.
 //!
 //! A dataset that is new begins at 3. Data that grew in place begin at 2: the samples that were appended are part of what is rebuilt.
 
@@ -26,9 +27,9 @@ use crate::write::sum::sum_of;
 /// All files beside the data, written and not yet in place.
 pub(crate) struct IndexFiles {
     offsets: Spool,
-    /// The others, in the order in which they get their names.
-    others: Vec<Spool>,
-    md5: bool,
+    /// Keys, their hashes and the filter.
+    others: [Spool; 3],
+    md5: Option<Spool>,
     older: Older,
 }
 
@@ -73,11 +74,9 @@ impl IndexFiles {
             spool.put(text.as_bytes())?;
             md5 = Some(spool);
         }
-        let has_md5 = md5.is_some();
-        let mut files =
-            Self { offsets, others: [keys, hashes, filter].into_iter().chain(md5).collect(), md5: has_md5, older };
-        files.others.iter_mut().try_for_each(Spool::ready)?;
-        files.offsets.ready()?;
+        let mut files = Self { offsets, others: [keys, hashes, filter], md5, older };
+        let Self { offsets, others, md5, .. } = &mut files;
+        others.iter_mut().chain(md5).chain([offsets]).try_for_each(Spool::ready)?;
         Ok(files)
     }
 
@@ -102,14 +101,11 @@ impl IndexFiles {
             data.finish()?;
         }
         // From here on no reader opens what is there.
-        steps.step()?;
-        remove(&set.path(Part::Offsets))?;
-        steps.step()?;
-        if self.older == Older::Remove {
-            remove(&set.path(Part::LegacyIndex))?;
-        }
-        if !self.md5 {
-            remove(&set.path(Part::Md5))?;
+        let older = (self.older == Older::Remove).then_some(Part::LegacyIndex);
+        let others = [Part::Md5, Part::Keys, Part::KeyHashes, Part::Filter];
+        for part in [Part::Offsets].into_iter().chain(older).chain(others) {
+            steps.step()?;
+            remove(&set.path(part))?;
         }
         if self.offsets.sync() == Sync::Disk {
             // What is gone must be so before other data are there.
@@ -124,6 +120,8 @@ impl IndexFiles {
         }
         steps.step()?;
         self.offsets.finish()?;
+        steps.step()?;
+        self.md5.map(Spool::finish).transpose()?;
         steps.step()
     }
 }

@@ -133,7 +133,7 @@ pub(crate) fn put(
     }
     // Where a variable lies is known when all have come: it cannot be written into a pipe as it comes.
     let temporary = |cause| Error::io("cannot keep the output in a temporary file", cause);
-    let folder = tempfile::tempdir().map_err(temporary)?;
+    let folder = container_core::TemporaryFolder::beside(&std::env::temp_dir().join("out")).map_err(temporary)?;
     let file = folder.path().join("out.ds");
     let (_, lost) = write(&file, OutputOptions::default().with_sync(Sync::Never))?;
     let mut file = File::open(&file).map_err(temporary)?;

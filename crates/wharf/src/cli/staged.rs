@@ -3,13 +3,16 @@
 //! They are written into a temporary folder, and all of their files are on the disk before [`Staged::commit`] begins. A signal waits for
 //! its end. What a kill or a power cut in it leaves of each dataset that is replaced, step by step:
 //!
-//! 1. *Its index is removed* (`.offsets`, an older `.index`, then the sums): the old data without an index. No reader opens them, and
-//!    `wharf index` makes an index of all their samples.
+//! 1. *Its index is removed,* `.offsets` first: the old data without an index. No reader opens them, and `wharf index` makes an index of all
+//!    their samples.
 //! 2. *Its data are moved into place:* the new data without an index, whole, from which `wharf index` makes the new dataset.
-//! 3. *The rest of the index is moved, and `.offsets` last of all:* as in 2; with `.offsets` it is the new dataset.
+//! 3. *The rest of the index is moved, then `.offsets`, then the sums:* as in 2; with `.offsets` it is the new dataset.
 //!
 //! A dataset that is new begins at 2. So there is at no point an index beside data of another dataset. The next run removes the temporary
 //! folder with what was not moved: index files, and datasets that had no place yet.
+//!
+//! After an error in between, files that replaced none are removed again: of new datasets nothing is left, and of one that is replaced the old
+//! or the new data without an index.
 
 use std::collections::HashMap;
 use std::fs;
@@ -60,26 +63,41 @@ impl Staged {
                 dataset::refuse(to, false, &[])?;
             }
         }
-        let failed = |cause, to: &Path| named("cannot put the output in place", cause, to);
         // Nothing is removed for a dataset that somebody has removed from its temporary folder.
         for (from, to) in &self.moves {
             for part in [Part::Data, Part::Offsets] {
                 fs::symlink_metadata(dataset::member(from, part)).map_err(|cause| failed(cause, to))?;
             }
         }
+        let mut added = Vec::new();
+        self.replace(&mut added).inspect_err(|_| {
+            for path in added {
+                // The first error is the one that is reported.
+                let _ = fs::remove_file(path);
+            }
+        })
+    }
+
+    /// Moves all files; those that replace none are listed.
+    fn replace(&self, added: &mut Vec<PathBuf>) -> Result<()> {
+        let index = [Part::Offsets, Part::LegacyIndex, Part::Md5, Part::Keys, Part::KeyHashes, Part::Filter];
         for (_, to) in &self.moves {
-            for part in [Part::Offsets, Part::LegacyIndex, Part::Md5] {
+            for part in index {
                 absent(fs::remove_file(dataset::member(to, part))).map_err(|cause| failed(cause, to))?;
             }
         }
         // What is gone must be so before other data are there, and those before their index: after a power cut too.
         self.sync();
-        let beside = [Part::Data, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5];
-        for parts in [&beside[..], &[Part::Offsets]] {
+        let beside = [Part::Data, Part::Keys, Part::KeyHashes, Part::Filter];
+        for parts in [&beside[..], &[Part::Offsets], &[Part::Md5]] {
             for (from, to) in &self.moves {
                 for &part in parts {
-                    let moved = fs::rename(dataset::member(from, part), dataset::member(to, part));
-                    absent(moved).map_err(|cause| failed(cause, to))?;
+                    let target = dataset::member(to, part);
+                    let is_new = fs::symlink_metadata(&target).is_err();
+                    match fs::rename(dataset::member(from, part), &target) {
+                        Ok(()) if is_new => added.push(target),
+                        moved => absent(moved).map_err(|cause| failed(cause, to))?,
+                    }
                 }
             }
             self.sync();
@@ -101,6 +119,10 @@ fn absent(outcome: io::Result<()>) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
     }
+}
+
+fn failed(cause: io::Error, to: &Path) -> Error {
+    named("cannot put the output in place", cause, to)
 }
 
 fn named(doing: &'static str, cause: io::Error, path: &Path) -> Error {

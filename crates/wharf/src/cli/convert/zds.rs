@@ -294,7 +294,7 @@ fn cells(arguments: &Arguments, kind: Kind, inputs: Vec<Opened>, filling: &mut F
     use wharf::convert::import::{Keys, SampleOptions};
 
     let temporary = |cause| Error::io("cannot keep the rows in a temporary folder", cause);
-    let folder = tempfile::tempdir().map_err(temporary)?;
+    let folder = container_core::TemporaryFolder::beside(&std::env::temp_dir().join("rows")).map_err(temporary)?;
     let file = folder.path().join("rows");
     let table = arguments.text.table(kind, inputs, arguments.selection.reading.threads)?;
     let samples = SampleOptions::default()
