@@ -115,7 +115,8 @@ fn perform(step: Step, status_before: &str) -> Result<(), String> {
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn faults() -> Result<(), String> {
-    crate::faults::run(&crate::faults::Options::brief(seed())).map(drop)
+    let wharf = shell::tested_program("wharf")?;
+    crate::faults::run(&crate::faults::Options::brief(seed(), wharf)).map(drop)
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]

@@ -182,7 +182,7 @@ mod tests {
                 assert!(ours.next_up() == theirs || ours.next_down() == theirs, "ln {p:e}: {ours:e}, {theirs:e}");
             }
         };
-        for _ in 0..100_000 {
+        for _ in 0..container_core::testkit::cases(10_000, 100_000) {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;

@@ -55,9 +55,9 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// As many runs as CI has time for.
-    pub(crate) fn brief(seed: u32) -> Self {
-        Self { sample: Some(BRIEF), seed: seed.into(), ..Self::default() }
+    /// As many runs of this program as CI has time for.
+    pub(crate) fn brief(seed: u32, wharf: PathBuf) -> Self {
+        Self { sample: Some(BRIEF), seed: seed.into(), wharf: Some(wharf), ..Self::default() }
     }
 
     /// Everything, once more with all cores.

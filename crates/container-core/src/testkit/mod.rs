@@ -7,6 +7,8 @@
 //! | [`every_source_agrees`] | mapped, positional, in memory, read in the smallest pieces: the same result |
 //! | [`ends_after_an_error`] | an iterator that failed says nothing more |
 //! | [`every_write_may_fail`] | the sink breaks at each write and seek in turn: an error, and the old file is as it was |
+//! | [`cases`] | how much a test tries: some of it, or all in a nightly run |
+//! | [`Stopwatch`] | the processor's time, for tests that tell linear work from quadratic |
 //! | [`FailingSink`] | a `Write`, and `Seek`, that breaks after so many calls, and that takes few bytes at a time |
 //!
 //! All panic with the case that failed, as tests do.
@@ -15,11 +17,19 @@
 
 mod sinks;
 mod sources;
+mod stopwatch;
 
 pub use sinks::{FailingSink, Sink, every_write_may_fail};
 pub use sources::every_source_agrees;
+pub use stopwatch::Stopwatch;
 
 use crate::error::{ErrorKind, Result};
+
+/// How much a test tries: `quick`, or `exhaustive` where `WHARF_EXHAUSTIVE` is set, as in `cargo xtask nightly`.
+#[must_use]
+pub fn cases<T>(quick: T, exhaustive: T) -> T {
+    if std::env::var_os("WHARF_EXHAUSTIVE").is_some() { exhaustive } else { quick }
+}
 
 /// Every strict prefix of `full` must be refused by `read_all`, with an error whose byte position lies in the prefix.
 ///

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use container_core::testkit::Stopwatch;
 use container_core::{Access, Container, Input, Limits, OpenOptions, Probe, Recognition, Scan, Source, Table, detect};
 use datadings::{DatadingsContainer, FORMAT, Part, Reader, Writer};
 
@@ -293,7 +294,7 @@ fn names_that_look_alike_are_told_apart_in_one_go() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     std::fs::write(&path, message).unwrap();
-    let start = std::time::Instant::now();
+    let start = Stopwatch::start();
     let container = open(&path);
     let names: std::collections::HashSet<_> = container.tables()[0].columns().iter().map(|c| c.name.clone()).collect();
     assert_eq!(names.len(), count as usize + 1);

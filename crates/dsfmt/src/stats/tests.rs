@@ -1,5 +1,6 @@
 use std::sync::Mutex;
 
+use container_core::testkit::cases;
 use container_core::{OpenOptions, Source};
 use proptest::prelude::*;
 
@@ -139,6 +140,9 @@ fn many_values_of_every_width() {
     let count = 4_500_000;
     let floats: Vec<f64> = noise(count).collect();
     agree(&stats(Array::new([3, 1_500_000], floats.clone()).unwrap()), floats.clone());
+    // The others once more than are sorted.
+    let count = cases(1_100_000, count);
+    let floats = &floats[..count];
     let singles: Vec<f32> = floats.iter().map(|value| *value as f32).collect();
     agree(
         &stats(Array::new([count as u64], singles.clone()).unwrap()),

@@ -140,6 +140,19 @@ proptest! {
         prop_assert_eq!(encode(value.cast_unsigned(), &mut [0; 10]).to_vec(), theirs);
     }
 
+    /// A run with errors in it fails as its first wrong value does, strict or not; the iterator ends there.
+    #[test]
+    fn runs_fail_as_their_values(bytes in vec(any_byte(), 0..300), n in 0..120_usize) {
+        one_by_one::<u32>(&bytes, n)?;
+        one_by_one::<i64>(&bytes, n)?;
+        one_by_one::<u8>(&bytes, n)?;
+        one_by_one::<i128>(&bytes, n)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("WHARF_EXHAUSTIVE").is_some() { 2000 } else { 100 }))]
+
     /// Stepping over values one by one, many at once, and counting them agree.
     #[test]
     fn steps(bytes in vec(any_byte(), 0..9000), part in 0..=1000_usize) {
@@ -156,15 +169,6 @@ proptest! {
         let error = skip_n(&bytes, total + 1).unwrap_err();
         let begun = bytes.iter().rposition(|byte| *byte < 0x80).map_or(0, |last| last + 1);
         prop_assert_eq!((error.kind(), error.index(), error.offset()), (DecodeErrorKind::Truncated, total, begun));
-    }
-
-    /// A run with errors in it fails as its first wrong value does, strict or not; the iterator ends there.
-    #[test]
-    fn runs_fail_as_their_values(bytes in vec(any_byte(), 0..300), n in 0..120_usize) {
-        one_by_one::<u32>(&bytes, n)?;
-        one_by_one::<i64>(&bytes, n)?;
-        one_by_one::<u8>(&bytes, n)?;
-        one_by_one::<i128>(&bytes, n)?;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Blocks of literals, which are decoded in several lanes: whether the guesses are right or wrong, the result is the same.
 
+use container_core::testkit::cases;
 use proptest::prelude::*;
 
 use super::super::bits::Bits;
@@ -124,7 +125,7 @@ fn lanes_that_are_full() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(cases(30, 100)))]
 
     #[test]
     fn blocks_with_some_matches(seed: u64, symbols in 1usize..40_000, one_in in 2u64..500) {
