@@ -60,6 +60,10 @@ fn finish((store, collection): (StoreWriter, CollectionWriter)) {
 }
 
 fn read(root: &Path) -> Documents {
+    // It is made with its first change.
+    if !root.join("collections").join(NAME).exists() {
+        return Documents::new();
+    }
     let collection = Store::open(root).unwrap().collection(NAME).unwrap();
     let mut all = Documents::new();
     for document in collection.documents().unwrap() {
@@ -76,7 +80,7 @@ fn read(root: &Path) -> Documents {
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
+    for entry in fs::read_dir(from).into_iter().flatten() {
         let (path, target) = entry.map(|entry| (entry.path(), to.join(entry.file_name()))).unwrap();
         if path.is_dir() {
             copy(&path, &target);
