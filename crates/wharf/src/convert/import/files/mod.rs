@@ -178,7 +178,8 @@ impl FileTable {
             let state = pattern.reach(path);
             let is_file = state.is_whole() && self.is_included(path);
             let is_link = matches!(member, Member::Link(_));
-            if !is_file && !(is_link && state.goes_on() && !self.is_excluded(path)) {
+            let may_be_folder = is_link && state.goes_on() && !self.is_excluded(path);
+            if !(is_file || may_be_folder) {
                 continue;
             }
             let target = match member {
