@@ -183,23 +183,23 @@ fn filter() -> Vec<libc::sock_filter> {
 
 /// Follows all threads of the process to its end.
 fn follow(process: pid_t, decide: &mut dyn FnMut(&Call) -> Action) -> Result<Ended, String> {
-    let mut held: Vec<(pid_t, Instant)> = Vec::new();
+    let mut waiting: Vec<(pid_t, Instant)> = Vec::new();
     let mut ready = false;
     loop {
         let now = Instant::now();
-        held.retain(|(thread, until)| {
+        waiting.retain(|(thread, until)| {
             let over = *until <= now;
             if over {
                 resume(*thread, 0);
             }
             !over
         });
-        let Some((thread, status)) = wait(!held.is_empty())? else {
+        let Some((thread, status)) = wait(!waiting.is_empty())? else {
             thread::sleep(Duration::from_micros(200));
             continue;
         };
         if libc::WIFEXITED(status) || libc::WIFSIGNALED(status) {
-            held.retain(|(held, _)| *held != thread);
+            waiting.retain(|(waiting, _)| *waiting != thread);
             if thread == process {
                 return Ok(if libc::WIFEXITED(status) {
                     Ended::Exit(libc::WEXITSTATUS(status))
@@ -215,7 +215,7 @@ fn follow(process: pid_t, decide: &mut dyn FnMut(&Call) -> Action) -> Result<End
         let event = status >> 16;
         if event == libc::PTRACE_EVENT_SECCOMP {
             match stopped(process, thread, decide)? {
-                Some(until) => held.push((thread, until)),
+                Some(until) => waiting.push((thread, until)),
                 None => resume(thread, 0),
             }
         } else if !ready {

@@ -3,6 +3,7 @@
 mod limits;
 mod mutations;
 mod subjects;
+mod verbs;
 mod zip;
 
 #[path = "../../../fuzz/src/hdf5_mutate.rs"]
@@ -17,11 +18,7 @@ mod zip;
 mod hdf5_mutate;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{Read, Seek};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -33,6 +30,7 @@ use crate::random::Random;
 use crate::shell;
 use limits::{MemoryLimit, Watch};
 use subjects::{Format, Subject};
+use verbs::{execute, wrong};
 
 /// How many mutants, and which.
 #[derive(Args)]
@@ -81,20 +79,13 @@ struct Mutant<'a> {
     random: Random,
 }
 
-/// A command on a mutant.
-struct Run {
-    arguments: Vec<String>,
-    /// It changes what it reads.
-    in_place: bool,
-}
-
 /// Something that must not happen.
 struct Finding {
     number: u64,
     subject: String,
     command: String,
     kind: &'static str,
-    told: String,
+    messages: String,
     files: Vec<(String, Vec<u8>)>,
 }
 
@@ -213,94 +204,6 @@ fn mutant<'a>(corpus: &'a Corpus, seed: u64, number: u64) -> Result<Mutant<'a>, 
     Ok(Mutant { subject, files, random })
 }
 
-impl Mutant<'_> {
-    /// Every verb that reads such a file.
-    fn runs(&mut self) -> Vec<Run> {
-        let format = self.subject.format;
-        let ending = format.ending();
-        let mut runs = Vec::new();
-        let mut run = |text: &str, in_place: bool| {
-            let text = text.replace("OUT", &format!("out{ending}")).replace("M", &format!("m{ending}"));
-            let arguments = text.replace("SOUND", &format!("o{ending}")).split(' ').map(str::to_owned).collect();
-            runs.push(Run { arguments, in_place });
-        };
-        for verb in
-            ["info M", "info --json M", "verify M", "cat M", "cat --json M", "cat --csv -n 3 M", "get M --row 0"]
-        {
-            run(verb, false);
-        }
-        const TARGETS: [&str; 9] = [
-            "out.csv",
-            "out.jsonl",
-            "out.parquet",
-            "out.arrow",
-            "out.arrows",
-            "out.idv",
-            "out.ds",
-            "out.msgpack",
-            "out.zds",
-        ];
-        let mut targets = TARGETS;
-        self.random.shuffle(&mut targets);
-        for target in targets.iter().take(3) {
-            run(&format!("convert M {target}"), false);
-        }
-        run("convert M SOUND OUT", false);
-        match format {
-            Format::Idv => {
-                run("merge M SOUND -o OUT", false);
-                run("recover M OUT", false);
-                run("recover M OUT --schema SOUND", false);
-            }
-            Format::Datadings => {
-                for text in [
-                    "merge M SOUND -o OUT --on-duplicate rename",
-                    "recover M OUT",
-                    "get M 0",
-                    "sample M OUT -n 3 --seed 1",
-                ] {
-                    run(text, false);
-                }
-                run("index M", true);
-            }
-            Format::Ds => {
-                for text in [
-                    "stats M",
-                    "merge M SOUND -o OUT --dim n",
-                    "set M @a=1 -o OUT",
-                    "rm M @a -o OUT",
-                    "rename M @a=b -o OUT",
-                ] {
-                    run(text, false);
-                }
-            }
-            Format::Store => {
-                for text in ["merge M SOUND -o OUT --on-duplicate first", "recover M OUT", "pack M out.zds", "get M 0"]
-                {
-                    run(text, false);
-                }
-                let changing = random_of(
-                    &mut self.random,
-                    &["index M", "compact M", "recover M --in-place", "rm M 0 --ignore-missing"],
-                );
-                run(changing, true);
-            }
-            Format::Archive => {
-                for text in ["merge M SOUND -o OUT --on-duplicate first", "recover M OUT", "unpack M out.d", "get M 0"]
-                {
-                    run(text, false);
-                }
-            }
-            _ => {}
-        }
-        runs
-    }
-}
-
-fn random_of<'a>(random: &mut Random, from: &[&'a str]) -> &'a str {
-    random.pick(from).copied().unwrap_or_default()
-}
-
 /// Runs every verb on one mutant.
 fn attempt(
     wharf: &Path,
@@ -329,7 +232,7 @@ fn attempt(
         } else if matches!(outcome.code, Some(1 | 2)) && !new.is_empty() && !run.in_place {
             kinds.push("a failure leaves an output");
         }
-        let mut told = outcome.told;
+        let mut messages = outcome.messages;
         // What is written is sound: no reader of ours rejects it. These verbs carry bytes over, and leave it to `verify` what they are.
         let copies = matches!(run.arguments.first().map(String::as_str), Some("merge" | "pack" | "unpack" | "sample"));
         let written = run.arguments.iter().find(|argument| argument.starts_with("out") && !argument.ends_with(".nc"));
@@ -339,15 +242,22 @@ fn attempt(
             kinds.extend(wrong(&check));
             if check.code != Some(0) {
                 kinds.push("verify rejects what was written");
-                told = format!("{told}\nverify: {}", check.told);
+                messages = format!("{messages}\nverify: {}", check.messages);
             }
         }
         if options.number.is_some() {
-            println!("wharf {}: {:?} {}", run.arguments.join(" "), outcome.code, told.trim_end());
+            println!("wharf {}: {:?} {}", run.arguments.join(" "), outcome.code, messages.trim_end());
         }
         for kind in kinds {
             let (subject, command) = (mutant.subject.name.clone(), run.arguments.join(" "));
-            findings.push(Finding { number, subject, command, kind, told: told.clone(), files: mutant.files.clone() });
+            findings.push(Finding {
+                number,
+                subject,
+                command,
+                kind,
+                messages: messages.clone(),
+                files: mutant.files.clone(),
+            });
         }
         if !new.is_empty() || run.in_place {
             place(&mutant.files, folder)?;
@@ -373,57 +283,12 @@ fn place(files: &[(String, Vec<u8>)], folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// How a command ended.
-struct Outcome {
-    code: Option<i32>,
-    signal: Option<i32>,
-    overdue: bool,
-    told: String,
-}
-
-fn execute(wharf: &Path, arguments: &[String], folder: &Path, watch: &Watch) -> Result<Outcome, String> {
-    let failed = |error: std::io::Error| format!("cannot run `wharf {}`: {error}", arguments.join(" "));
-    let mut told: File = tempfile::tempfile_in(folder.parent().unwrap_or(folder)).map_err(failed)?;
-    let mut command = Command::new(wharf);
-    command.args(arguments).current_dir(folder).env_clear().env("TMPDIR", folder);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(told.try_clone().map_err(failed)?);
-    if arguments.first().is_some_and(|verb| verb == "verify") {
-        // What it finds is its result.
-        command.stdout(told.try_clone().map_err(failed)?);
-    }
-    let mut child = command.spawn().map_err(failed)?;
-    let (status, overdue) = watch.wait(&mut child).map_err(failed)?;
-    let mut text = Vec::new();
-    told.rewind().and_then(|()| told.take(1 << 16).read_to_end(&mut text)).map_err(failed)?;
-    let told = String::from_utf8_lossy(&text).into_owned();
-    Ok(Outcome { code: status.code(), signal: status.signal(), overdue, told })
-}
-
 fn count(counts: &Counts, code: Option<i32>) {
     counts.runs.fetch_add(1, Ordering::Relaxed);
     let counter = code.and_then(|code| usize::try_from(code).ok()).and_then(|code| counts.codes.get(code));
     if let Some(counter) = counter {
         counter.fetch_add(1, Ordering::Relaxed);
     }
-}
-
-/// What is wrong with how a command ended.
-fn wrong(outcome: &Outcome) -> Vec<&'static str> {
-    let mut kinds = Vec::new();
-    if outcome.overdue {
-        kinds.push("it takes too long");
-    } else if outcome.told.contains("memory allocation of") {
-        kinds.push("it runs out of memory");
-    } else if outcome.signal.is_some() {
-        kinds.push("death by a signal");
-    } else if outcome.told.contains("panicked at") {
-        kinds.push("a panic");
-    } else if !matches!(outcome.code, Some(0..=3)) {
-        kinds.push("a wrong exit code");
-    } else if matches!(outcome.code, Some(1 | 2)) && outcome.told.trim().is_empty() {
-        kinds.push("a failure without a message");
-    }
-    kinds
 }
 
 /// Keeps files in the target folder.
@@ -440,7 +305,7 @@ fn report(options: &Options, mut findings: Vec<Finding>) -> Result<(), String> {
     for finding in &findings {
         let verb = finding.command.split(' ').next().unwrap_or_default();
         let ending = finding.command.split(' ').find_map(|word| word.rsplit_once('.')).map(|(_, ending)| ending);
-        let line = finding.told.lines().last().unwrap_or_default();
+        let line = finding.messages.lines().last().unwrap_or_default();
         // Numbers differ from one to the next.
         let line: String = line.chars().filter(|letter| !letter.is_ascii_digit()).take(80).collect();
         let group = (finding.kind, format!("{verb} {}", ending.unwrap_or_default()), line);
@@ -449,7 +314,7 @@ fn report(options: &Options, mut findings: Vec<Finding>) -> Result<(), String> {
     for (kept, ((kind, verb, _), group)) in groups.iter().enumerate() {
         let Some(first) = group.first() else { continue };
         eprintln!("{verb}: {kind}, {} times", group.len());
-        let lines: Vec<_> = first.told.lines().rev().take(3).collect();
+        let lines: Vec<_> = first.messages.lines().rev().take(3).collect();
         for line in lines.iter().rev() {
             eprintln!("    {}", line.chars().take(300).collect::<String>());
         }
