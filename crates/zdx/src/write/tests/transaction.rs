@@ -247,7 +247,8 @@ fn watching(watch: &Arc<Mutex<Watch>>) -> WriterOptions {
         let mut watch = watch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         watch.steps += 1;
         let failed = || Err(std::io::Error::other("injected"));
-        if watch.steps == watch.at {
+        // What is there when one step alone fails was seen before.
+        if watch.steps == watch.at && watch.is_lasting {
             watch.look(step);
         }
         match watch.steps {
@@ -288,7 +289,7 @@ fn at_every_step_there_is_the_old_state_or_the_new_one() {
     for story in STORIES {
         let (new, new_for_reference) = wanted(story);
         let mut failures = [0; 2];
-        for (is_lasting, through) in [(false, 0), (true, 3)] {
+        for (is_lasting, through) in [(true, 3), (false, 0)] {
             for at in 1.. {
                 let what = format!("{}: step {at}, {through} bytes, lasting: {is_lasting}", story.name);
                 let folder = tempfile::tempdir().unwrap();
