@@ -130,7 +130,9 @@ fn a_kill_leaves_the_old_store_or_the_new_one() {
         assert!(found == old || found == new, "{bytes}: {found}");
         // The next writer finds the same.
         fs::write(folder.path("one.jsonl"), "{\"_id\":\"one\"}\n").unwrap();
-        run(["put", &path, &folder.path("one.jsonl"), "--table", "t", "--create"]).ok();
+        // It says so where it repairs something.
+        let ran = run(["put", &path, &folder.path("one.jsonl"), "--table", "t", "--create"]);
+        assert_eq!(ran.code(), 0, "{bytes} {ran:?}");
         assert_eq!(documents(&path, "t"), found + 1, "{bytes}");
         run(["verify", &path]).ok();
         assert!(files(Path::new(&path)).keys().all(|file| !file.display().to_string().contains("new-")), "{bytes}");

@@ -61,6 +61,9 @@ impl Condition {
             IndexState::Stale => Some(format!(
                 "the index is older than the data: {documents} found behind the end that it knows, appended later or, if only its time is wrong, deleted"
             )),
+            IndexState::Journal if self.unindexed == 0 => {
+                Some("a writer is at work or was interrupted: no appended document counts yet".to_owned())
+            }
             IndexState::Journal => Some(format!(
                 "a writer is at work or was interrupted: {documents} found that it appended since the index was written"
             )),
