@@ -30,6 +30,7 @@ mod ds_model;
 mod ds_read;
 mod ds_written;
 mod forged;
+#[allow(dead_code, reason = "shared with tests, which make mutants of seeds")]
 mod hdf5_mutate;
 mod inflate;
 mod kernels;
