@@ -99,7 +99,15 @@ fn idv_to_idv_keeps_rows_types_and_annotations() {
     let output = place.path("out.idv");
     for file in goldens() {
         let file = file.to_str().unwrap();
-        run(["convert", file, &output, "--force"]).ok();
+        let ran = run(["convert", file, &output, "--force"]);
+        // What verification rejects is kept, and told.
+        let rejected = file.contains("key-above-count");
+        assert_eq!(
+            (ran.code(), ran.err().is_empty()),
+            (if rejected { 3 } else { 0 }, !rejected),
+            "{file}: {}",
+            ran.err()
+        );
         assert_eq!(rows(&output), rows(file), "{file}");
         assert_eq!(essence(&output), essence(file), "{file}");
     }

@@ -208,7 +208,7 @@ fn what_ds_cannot_hold_is_refused_or_told() {
     let kind = Type::Vector { item: ItemType::Double, dimensions: vec![0x7FFF_FFFF] };
     let column = ColumnSchema::new("v", kind);
     let file = idv(&folder, "wide.idv", column, &Values::Vector(Box::new(vectors)));
-    check(&file, 1, "the bytes of a row, all items of its vector among them");
+    check(&file, 1, "bytes of a row, all slots of its vector among them");
     // A key without a label, where others have one.
     let key = Type::Item(ItemType::Key(KeyType::new(KeyWidth::Byte, 3).unwrap()));
     let column = || ColumnSchema::new("k", key.clone()).with_key_values(["a", "b"]).unwrap();
