@@ -455,7 +455,7 @@ fn wanted(selection: &Selection) -> std::ops::Range<u64> {
 }
 
 /// Attributes that say what a number means: rows of files where these differ are not rows of one table.
-#[cfg(feature = "ds")]
+#[cfg(all(feature = "ds", any(feature = "idv", feature = "arrow")))]
 const MEANING: [&str; 6] = ["units", "calendar", "scale_factor", "add_offset", "flag_values", "flag_meanings"];
 
 /// Columns by name, where the input does not say beforehand which there are.

@@ -249,9 +249,10 @@ fn write<W: Write + Send>(
 ) -> Result<W> {
     let mut labels = None;
     let outcome = pour(arguments, joined, bar, poured, &mut |batch| {
-        writer.write(batch).inspect_err(|error| match error.kind() {
-            ErrorKind::Limit { asked, .. } => labels = Some(asked),
-            _ => {}
+        writer.write(batch).inspect_err(|error| {
+            if let ErrorKind::Limit { asked, .. } = error.kind() {
+                labels = Some(asked);
+            }
         })
     });
     poured.labels = labels;

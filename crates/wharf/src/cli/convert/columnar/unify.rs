@@ -16,6 +16,7 @@ use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_K
 use arrow_schema::{DataType, Field, FieldRef};
 use container_core::Result;
 use container_core::arrow::{ENCODING, from_arrow};
+#[cfg(any(feature = "idv", feature = "ds"))]
 use serde_json::Value;
 
 /// What two columns have together.
