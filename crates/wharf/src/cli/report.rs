@@ -40,8 +40,7 @@ impl<'a> Report<'a> {
 
     pub(crate) fn lost(&mut self, lost: &Lost) {
         let Lost { file, loss } = lost;
-        let is_plain = loss.first.is_unknown() && loss.count <= 1;
-        let message = if is_plain { loss.what.clone() } else { loss.to_string() };
+        let message = if loss.first.is_unknown() { loss.what.clone() } else { loss.to_string() };
         if self.json {
             let mut object = Map::new();
             object.insert("kind".into(), if loss.count == 0 { "note" } else { "loss" }.into());

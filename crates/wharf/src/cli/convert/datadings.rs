@@ -430,6 +430,9 @@ fn files(
     }
     done.poured.lost.extend(table.left_out().iter().cloned().map(|mut loss| {
         let file = loss.first.file.take().map(String::from);
+        if loss.count > 1 {
+            loss.what = format!("{}, the first of {}", loss.what, loss.count);
+        }
         Lost { file, loss }
     }));
     if table.is_empty() {
