@@ -165,3 +165,35 @@ fn a_key_is_refused_again_wherever_it_is_held() {
     }
     assert_eq!(writer.finish().unwrap().samples, 21_950);
 }
+
+#[test]
+fn a_sample_that_comes_in_pieces_is_the_same_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let message = message("one", 7);
+    let mut whole = Writer::create(path("d"), options()).unwrap();
+    whole.append_message(&message).unwrap();
+    whole.finish().unwrap();
+    fs::create_dir(path("x")).unwrap();
+    let mut pieces = Writer::create(path("x/d"), options()).unwrap();
+    let put = |writer: &mut Writer, key: &str, len: usize| {
+        writer.append_stream(key, len as u64, |put| message.chunks(3).try_for_each(&mut *put))
+    };
+    put(&mut pieces, "one", message.len()).unwrap();
+    assert!(put(&mut pieces, "one", message.len()).is_err(), "a key is there once");
+    let error = put(&mut pieces, "two", 2 << 30).unwrap_err();
+    assert_eq!(error.kind().name(), "limit");
+    assert_eq!(pieces.finish().unwrap().samples, 1);
+    for part in [Part::Data, Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5] {
+        let read = |name: &str| fs::read(FileSet::new(&path(name)).path(part)).unwrap();
+        assert_eq!(read("d"), read("x/d"), "{part:?}");
+    }
+    // More or fewer bytes than declared: there is no dataset.
+    for len in [message.len() - 1, message.len() + 1] {
+        let mut writer = Writer::create(path("none"), options()).unwrap();
+        let error = put(&mut writer, "one", len).unwrap_err().to_string();
+        let expected = format!("the sample has {} bytes where {len} were declared", message.len());
+        assert!(error.contains(&expected), "{error}");
+        assert!(writer.finish().is_err() && !path("none").exists());
+    }
+}
