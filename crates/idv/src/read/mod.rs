@@ -16,7 +16,10 @@ mod walk;
 pub use batches::{Batch, Batches, ColumnSlice};
 pub(crate) use beginning::Beginning;
 pub use block::Scratch;
-pub(crate) use block::{Scratches, each_block};
+#[cfg(feature = "arrow")]
+pub(crate) use block::Scratches;
+pub(crate) use block::each_block;
+#[cfg(feature = "arrow")]
 pub(crate) use budget::{Budget, Cost};
 pub use metadata::Metadata;
 pub(crate) use open::unique_names;

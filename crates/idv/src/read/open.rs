@@ -188,6 +188,7 @@ impl Reader {
     }
 
     /// What may be spent on the file.
+    #[cfg(feature = "arrow")]
     pub(crate) fn limits(&self) -> container_core::Limits {
         self.0.options.limits
     }
