@@ -64,7 +64,7 @@ impl Options {
 }
 
 /// Runs of a brief round.
-const BRIEF: usize = 1500;
+const BRIEF: usize = 1000;
 
 /// How long a thread waits for the others where the order of two threads counts.
 const HOLD: Duration = Duration::from_millis(25);
@@ -156,6 +156,9 @@ pub(crate) fn run(options: &Options) -> Result<String, String> {
     let mut known = known.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     known.sort_by(|one, other| one.case.name.cmp(&other.case.name));
     let trials = trials(&known, options);
+    if let Some(sample) = options.sample {
+        println!("the choice again: cargo xtask faults --sample {sample} --seed {}", options.seed);
+    }
     let single = trials.len() == 1 && options.call.is_some();
     println!("{} commands, {} runs with a fault", known.len(), trials.len());
     let (next, findings, missed) = (AtomicUsize::new(0), Mutex::new(Vec::new()), AtomicUsize::new(0));
