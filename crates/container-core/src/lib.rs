@@ -90,7 +90,7 @@ pub use map::{keep_freed_memory, mapped_bytes, release_freed_memory, release_map
 #[cfg(feature = "std")]
 pub use output::{Output, OutputOptions, Overwrite, Sync, sync_directory_of};
 #[cfg(feature = "std")]
-pub use output_folder::OutputFolder;
+pub use output_folder::{OutputFolder, PlacedFolder};
 #[cfg(feature = "std")]
 pub use pages::{Pages, zeroed_vec};
 #[cfg(feature = "std")]

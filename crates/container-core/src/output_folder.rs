@@ -82,17 +82,25 @@ impl OutputFolder {
     /// # Errors
     /// [`Usage`](crate::ErrorKind::Usage) when something is there that may not be replaced; [`Io`](crate::ErrorKind::Io). What was there is
     /// there after an error, too. If even that cannot be restored, it stays beside its place, and the error says where.
-    pub fn commit(mut self, overwrite: Overwrite, sync: Sync) -> Result<()> {
+    pub fn commit(self, overwrite: Overwrite, sync: Sync) -> Result<()> {
+        self.place(overwrite, sync).map(drop)
+    }
+
+    /// The same, for several outputs that appear together or not at all: what was there is kept until what this returns is dropped.
+    ///
+    /// # Errors
+    /// Those of [`commit`](Self::commit).
+    pub fn place(mut self, overwrite: Overwrite, sync: Sync) -> Result<PlacedFolder> {
         uninterrupted(|| {
-            self.place(overwrite)?;
+            let how = self.move_in(overwrite)?;
             if sync == Sync::Disk {
                 sync_directory(directory(&self.target));
             }
-            Ok(())
+            Ok(PlacedFolder { folder: self, how })
         })
     }
 
-    fn place(&mut self, overwrite: Overwrite) -> Result<()> {
+    fn move_in(&mut self, overwrite: Overwrite) -> Result<How> {
         use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotADirectory};
         if !cfg!(unix) {
             let _ = fs::remove_dir(&self.target); // only an empty one goes; elsewhere the rename below replaces it
@@ -102,7 +110,7 @@ impl OutputFolder {
             // Only an empty folder is replaced by a folder.
             placed = fs::rename(&self.new, &self.target);
         }
-        let Err(cause) = placed else { return Ok(()) };
+        let Err(cause) = placed else { return Ok(How::New) };
         match (cause.kind(), overwrite) {
             (AlreadyExists | DirectoryNotEmpty, Overwrite::Replace) => self.replace(),
             (AlreadyExists | DirectoryNotEmpty | NotADirectory, _) => Err(exists(&self.target)),
@@ -111,25 +119,25 @@ impl OutputFolder {
     }
 
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-    fn replace(&mut self) -> Result<()> {
+    fn replace(&mut self) -> Result<How> {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         match renameat_with(CWD, &self.new, CWD, &self.target, RenameFlags::EXCHANGE) {
             Err(cause) if crate::temporary::is_missing(cause) => self.replace_in_two_steps(),
-            exchanged => exchanged.map_err(|cause| self.failed(cause.into())),
+            exchanged => exchanged.map(|()| How::Exchanged).map_err(|cause| self.failed(cause.into())),
         }
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-    fn replace(&mut self) -> Result<()> {
+    fn replace(&mut self) -> Result<How> {
         self.replace_in_two_steps()
     }
 
-    fn replace_in_two_steps(&mut self) -> Result<()> {
+    fn replace_in_two_steps(&mut self) -> Result<How> {
         let aside = self.temporary.path().join(OLD);
         fs::create_dir(&aside).map_err(|cause| self.failed(cause))?;
         let aside = aside.join(self.target.file_name().unwrap_or_default()); // it has one: see `create`
         fs::rename(&self.target, &aside).map_err(|cause| self.failed(cause))?;
-        let Err(cause) = fs::rename(&self.new, &self.target) else { return Ok(()) };
+        let Err(cause) = fs::rename(&self.new, &self.target) else { return Ok(How::Aside) };
         let error = self.failed(cause);
         match rename_new(&aside, &self.target) {
             Ok(()) => Err(error),
@@ -145,6 +153,46 @@ impl OutputFolder {
 
     fn failed(&self, cause: io::Error) -> Error {
         Error::io("cannot put the output in place", cause).in_file(self.target.display().to_string())
+    }
+}
+
+/// A folder that is in place. What it has replaced is removed when this is dropped.
+#[derive(Debug)]
+pub struct PlacedFolder {
+    folder: OutputFolder,
+    how: How,
+}
+
+/// How a folder came into place.
+#[derive(Debug, Clone, Copy)]
+enum How {
+    New,
+    /// The old one has the name of the new one.
+    Exchanged,
+    /// The old one was moved aside before.
+    Aside,
+}
+
+impl PlacedFolder {
+    /// Takes the folder away again, and puts back what it has replaced.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io): the new folder is still in place, or what it has replaced is beside it.
+    pub fn undo(self) -> Result<()> {
+        let Self { mut folder, how } = self;
+        uninterrupted(|| match how {
+            How::New => fs::rename(&folder.target, &folder.new).map_err(|cause| folder.failed(cause)),
+            How::Exchanged => folder.replace().map(drop),
+            How::Aside => {
+                let aside = folder.temporary.path().join(OLD).join(folder.target.file_name().unwrap_or_default());
+                fs::rename(&folder.target, &folder.new).and_then(|()| rename_new(&aside, &folder.target)).map_err(
+                    |cause| {
+                        folder.temporary.release();
+                        folder.failed(cause)
+                    },
+                )
+            }
+        })
     }
 }
 

@@ -128,7 +128,7 @@ pub use container_core::OpenOptions as Options;
 pub use container_core::{Error, ErrorKind, Result};
 
 pub use container::{FORMAT, ZdsContainer};
-pub use new_store::NewStore;
+pub use new_store::{NewStore, PlacedStore};
 pub use read::{Collection, Condition, Document, Documents, Fields, Filter, IndexState, Many, Predicate, Store};
 pub use write::{
     CollectionWriter, Compacted, Durability, LoadOptions, Loaded, OnDuplicate, StoreWriter, WriterOptions,

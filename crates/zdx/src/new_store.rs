@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use container_core::{Error, ErrorKind, OutputFolder, Overwrite, Result, Sync, remove_stale_temporaries};
+use container_core::{Error, ErrorKind, OutputFolder, Overwrite, PlacedFolder, Result, Sync, remove_stale_temporaries};
 
 use crate::FORMAT_NAME;
 use crate::layout::{COLLECTIONS, LOCK_FOLDER, STORE_METADATA};
@@ -67,10 +67,18 @@ impl NewStore {
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) if something else is at its place by now; [`Io`](container_core::ErrorKind::Io).
     pub fn commit(self, sync: Sync) -> Result<()> {
-        self.commit_in(sync).map_err(|error| error.in_format(FORMAT_NAME))
+        self.place(sync).map(drop)
     }
 
-    fn commit_in(self, sync: Sync) -> Result<()> {
+    /// The same, for several stores that appear together or not at all: what was there is kept until what this returns is dropped.
+    ///
+    /// # Errors
+    /// Those of [`commit`](Self::commit).
+    pub fn place(self, sync: Sync) -> Result<PlacedStore> {
+        self.place_in(sync).map_err(|error| error.in_format(FORMAT_NAME))
+    }
+
+    fn place_in(self, sync: Sync) -> Result<PlacedStore> {
         let Self { target, folder, mut lock } = self;
         let overwrite = match &mut lock {
             None => Overwrite::Refuse,
@@ -88,9 +96,24 @@ impl NewStore {
         if !cfg!(unix) {
             lock = None; // a folder with an open file cannot be renamed there
         }
-        folder.commit(overwrite, sync)?;
-        drop(lock);
-        Ok(())
+        Ok(PlacedStore { folder: folder.place(overwrite, sync)?, _lock: lock })
+    }
+}
+
+/// A store that is in place. What it has replaced stays locked, and is removed when this is dropped.
+#[derive(Debug)]
+pub struct PlacedStore {
+    folder: PlacedFolder,
+    _lock: Option<Lock>,
+}
+
+impl PlacedStore {
+    /// Takes the store away again, and puts back what it has replaced.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io).
+    pub fn undo(self) -> Result<()> {
+        self.folder.undo().map_err(|error| error.in_format(FORMAT_NAME))
     }
 }
 

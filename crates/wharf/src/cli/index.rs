@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 fn add(place: Place, arguments: &Arguments, env: &mut Env<'_>, all: &mut Vec<Work>) -> Result<()> {
     #[cfg(feature = "zds")]
     if let Place::Path(_) = place
-        && let Ok(input) = place.input(&mut env.opener)
+        && let Some(input) = place.input_if_there(&mut env.opener)?
         && super::zds::is_store(&input, &env.opener)
     {
         #[cfg(feature = "datadings")]

@@ -13,6 +13,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use container_core::Error;
+#[cfg(any(feature = "datadings", feature = "ds", feature = "zds"))]
+use container_core::Input;
 use container_core::Result;
 
 use super::Outcome;
@@ -109,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let places = inputs::expand(&arguments.files)?;
     #[cfg(feature = "zds")]
     {
-        if is_format(&places, super::zds::NAME, env) {
+        if is_format(&places, super::zds::NAME, env)? {
             #[cfg(feature = "datadings")]
             let samples = arguments.datadings.given().map(|option| (option, "datadings"));
             #[cfg(not(feature = "datadings"))]
@@ -133,10 +135,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     {
         if let Some(place) = places.iter().find(|place| **place != inputs::Place::Stdin) {
             // One that cannot be opened is told of below.
-            let input = place.input(&mut env.opener).ok();
+            let input = place.input_if_there(&mut env.opener)?;
             input.map_or(Ok(()), |input| inputs::not_netcdf(&input)).map_err(|error| error.in_file(place.name()))?;
         }
-        if is_format(&places, super::edit::NAME, env) {
+        if is_format(&places, super::edit::NAME, env)? {
             arguments
                 .refuse("ds", &arguments.for_idv().into_iter().chain(arguments.for_datadings()).collect::<Vec<_>>())?;
             return ds::run(arguments, &places, env);
@@ -147,7 +149,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         }
     }
     #[cfg(feature = "datadings")]
-    if datasets(&places, env) {
+    if datasets(&places, env)? {
         arguments.refuse("datadings", &arguments.for_idv().into_iter().collect::<Vec<_>>())?;
         return datadings::run(arguments, &places, env);
     }
@@ -174,19 +176,22 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 }
 
 #[cfg(any(feature = "ds", feature = "zds"))]
-fn is_format(places: &[inputs::Place], name: &str, env: &mut Env<'_>) -> bool {
-    let first = places.iter().find(|place| **place != inputs::Place::Stdin);
-    let input = first.and_then(|place| place.input(&mut env.opener).ok());
+fn is_format(places: &[inputs::Place], name: &str, env: &mut Env<'_>) -> Result<bool> {
+    let input = first(places, env)?;
     let format = input.and_then(|input| container_core::detect(env.opener.formats, &input).ok());
-    format.is_some_and(|format| format.name() == name)
+    Ok(format.is_some_and(|format| format.name() == name))
 }
 
-/// What the inputs are says the first that is no stream, which could be looked at only once.
-#[cfg(feature = "datadings")]
-fn datasets(places: &[inputs::Place], env: &mut Env<'_>) -> bool {
+/// The first input that is not a stream, which could be looked at only once.
+#[cfg(any(feature = "datadings", feature = "ds", feature = "zds"))]
+fn first(places: &[inputs::Place], env: &mut Env<'_>) -> Result<Option<Input>> {
     let first = places.iter().find(|place| **place != inputs::Place::Stdin);
-    let input = first.and_then(|place| place.input(&mut env.opener).ok());
-    input.is_some_and(|input| is_dataset(&input, &env.opener))
+    first.map_or(Ok(None), |place| place.input_if_there(&mut env.opener))
+}
+
+#[cfg(feature = "datadings")]
+fn datasets(places: &[inputs::Place], env: &mut Env<'_>) -> Result<bool> {
+    Ok(first(places, env)?.is_some_and(|input| is_dataset(&input, &env.opener)))
 }
 
 impl Arguments {

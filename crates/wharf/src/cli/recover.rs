@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     {
         // A stream can be read only once, and is looked at below.
         let input = match place {
-            inputs::Place::Path(_) => place.input(&mut env.opener).ok(),
+            inputs::Place::Path(_) => place.input_if_there(&mut env.opener)?,
             inputs::Place::Stdin => None,
         };
         let input = input.filter(|input| super::zds::is_store(input, &env.opener));

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     #[cfg(feature = "zds")]
     {
         let place = super::inputs::Place::Path(arguments.file.clone().into());
-        let input = (arguments.file != "-").then(|| place.input(&mut env.opener).ok()).flatten();
+        let input = if arguments.file == "-" { None } else { place.input_if_there(&mut env.opener)? };
         if input.is_some_and(|input| super::zds::is_store(&input, &env.opener)) {
             #[cfg(feature = "ds")]
             if let Some(option) = arguments.for_ds() {

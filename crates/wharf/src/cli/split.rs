@@ -17,6 +17,8 @@ use super::human::counted;
 use super::inputs::Place;
 use super::records::{Out, Records, Which};
 use super::staged::Staged;
+#[cfg(feature = "zds")]
+use super::zds;
 
 use parts::{Fractions, Parts};
 
@@ -99,6 +101,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let bar = Bar::new(env.report.terminal);
     let (mut done, mut outputs) = (Vec::new(), Vec::new());
     let mut lines = Vec::new();
+    #[cfg(feature = "zds")]
+    let mut ready = Vec::new();
     for (number, (path, rows)) in paths.iter().zip(parts.ranges()).enumerate() {
         bar.name(format!("{} ({} of {})", path.display(), number + 1, paths.len()));
         bar.begin(Unit::Rows, Some(rows.end - rows.start));
@@ -109,15 +113,24 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             None => records.copy(rows, &mut out, &bar)?,
             Some(order) => records.copy_rows(order.clone().range(rows)?.iter(0), &mut out, &bar)?,
         }
-        // Datasets are staged together, and written one after another; stores wait for each other.
-        done.push((path, if is_dataset { Done::Already(out.finish()?) } else { Done::Waits(out) }));
+        done.push((
+            path,
+            match out {
+                #[cfg(feature = "zds")]
+                Out::Zds(path, new) => {
+                    let (new, writer) = *new;
+                    let (store, written) = new.prepare(vec![writer])?;
+                    ready.push(store);
+                    (written.documents, zds::done(&path, written))
+                }
+                out @ Out::Datadings(..) => out.finish()?,
+            },
+        ));
     }
+    #[cfg(feature = "zds")]
+    zds::place_all(ready)?;
     staged.commit()?;
-    for (path, done) in done {
-        let (written, object) = match done {
-            Done::Already(done) => done,
-            Done::Waits(out) => out.finish()?,
-        };
+    for (path, (written, object)) in done {
         outputs.push(Value::Object(object));
         lines.push(format!("{}: {}", path.display(), counted(written, records.word())));
     }
@@ -137,12 +150,6 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         }
     }
     Ok(Outcome::Done)
-}
-
-/// An output that is whole.
-enum Done {
-    Already((u64, Map<String, Value>)),
-    Waits(Out),
 }
 
 /// The name of every output.

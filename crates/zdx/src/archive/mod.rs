@@ -39,7 +39,7 @@ mod unpack;
 mod verify;
 mod write;
 
-pub use pack::{PackOptions, Packed, pack};
+pub use pack::{PackOptions, Packed, pack, pack_unplaced};
 pub use read::{Archive, Documents, Stranger};
 pub use unpack::{UnpackOptions, Unpacked, unpack};
 pub use write::{ArchiveWriter, Compression, WriteOptions};

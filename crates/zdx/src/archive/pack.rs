@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, OutputOptions, Progress, Result, Source, Unit};
+use container_core::{Error, Output, OutputOptions, Progress, Result, Source, Unit};
 
 use super::content::PIECE;
 use super::names::{check_name, check_path};
@@ -101,7 +101,21 @@ pub struct Packed {
 /// [`ArchiveWriter::create`]; [`Unsupported`](container_core::ErrorKind::Unsupported) for a symbolic link or a device in it, with its path;
 /// [`Invalid`](container_core::ErrorKind::Invalid) for a file that becomes longer or shorter meanwhile.
 pub fn pack(tree: impl AsRef<Path>, target: impl AsRef<Path>, options: &PackOptions) -> Result<Packed> {
-    let tree = tree.as_ref();
+    let (output, packed) = pack_unplaced(tree, target, options)?;
+    output.finish().map_err(|error| error.in_format("zds"))?;
+    Ok(packed)
+}
+
+/// The same, up to the archive's place, which [`Output::finish`] gives it: for several outputs that appear together.
+///
+/// # Errors
+/// Those of [`pack`].
+pub fn pack_unplaced(
+    tree: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    options: &PackOptions,
+) -> Result<(Output, Packed)> {
+    let (tree, target) = (tree.as_ref(), target.as_ref());
     let mut found = Found::default();
     found.walk(tree).map_err(|error| error.in_format("zds"))?;
     found.choose(options);
@@ -137,8 +151,9 @@ pub fn pack(tree: impl AsRef<Path>, target: impl AsRef<Path>, options: &PackOpti
     for folder in folders {
         writer.add_folder(folder)?;
     }
-    packed.packed = writer.finish()?;
-    Ok(packed)
+    let (output, len) = writer.end().map_err(|error| error.in_file(target.display().to_string()))?;
+    packed.packed = len;
+    Ok((output, packed))
 }
 
 fn add_file(writer: &mut ArchiveWriter, path: &str, place: &Path, progress: Option<&dyn Progress>) -> Result<u64> {

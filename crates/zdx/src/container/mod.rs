@@ -10,7 +10,7 @@ mod verify;
 use std::path::Path;
 
 use container_core::{
-    Container, Error, Finding, Format, Input, OpenOptions, Probe, Recognition, Result, Table, VerifyOptions,
+    Container, Error, ErrorKind, Finding, Format, Input, OpenOptions, Probe, Recognition, Result, Table, VerifyOptions,
 };
 use serde_json::{Map, Value};
 
@@ -70,8 +70,13 @@ impl Format for Zds {
 }
 
 fn folder(path: &Path) -> Recognition {
-    let Ok(store) = Store::open(path) else { return Recognition::No };
-    let (Some(root), Ok(names)) = (store.folder(), store.names()) else { return Recognition::No };
+    let opened = Store::open(path).and_then(|store| Ok((store.names()?, store.folder().map(Path::to_owned))));
+    let (names, root) = match opened {
+        Ok((names, Some(root))) => (names, root),
+        // It cannot be read, and opening it says why.
+        Err(error) if error.kind() == ErrorKind::Io && path.join(COLLECTIONS).is_dir() => return Recognition::Content,
+        _ => return Recognition::No,
+    };
     let collections = root.join(COLLECTIONS);
     let is_collection = |name: &String| [META, DOCS].iter().any(|part| collections.join(name).join(part).is_dir());
     let sure = !collections.is_dir() // the folder of a collection

@@ -496,7 +496,7 @@ impl CollectionWriter {
 }
 
 /// Is it a temporary file of a writer? Nobody else has one while we hold the lock.
-fn is_stale(name: &str) -> bool {
+pub(crate) fn is_stale(name: &str) -> bool {
     name == STAGED_DATA || name.starts_with(".wharf-") && name.ends_with(".tmp")
 }
 

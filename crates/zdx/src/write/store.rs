@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::FORMAT_NAME;
 use crate::layout::{COLLECTIONS, LOCK_FOLDER, STORE_METADATA, check_collection};
-use crate::write::collection::CollectionWriter;
+use crate::write::collection::{CollectionWriter, is_stale};
 use crate::write::folder::Folder;
 use crate::write::lock::Lock;
 use crate::write::metadata::Metadata;
@@ -123,7 +123,10 @@ impl StoreWriter {
                 ("collections", json!({})),
             ]));
         }
-        // Collections of a writer that died before they were whole.
+        // Temporary files and collections of a writer that died. Nobody else has any while we hold the lock.
+        for name in folder.names("")?.iter().filter(|name| is_stale(name)) {
+            folder.remove(name)?;
+        }
         for name in lock.folder().names(NEW)? {
             lock.folder().remove_folder(&name)?;
         }

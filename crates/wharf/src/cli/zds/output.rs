@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, OutputOptions, Overwrite, Result, Sync, TemporaryFolder};
+use container_core::{Error, Output, OutputOptions, Overwrite, Result, Sync, TemporaryFolder};
 use serde_json::{Map, Value, json};
-use zdx::archive::{PackOptions, pack};
-use zdx::{CollectionWriter, Durability, NewStore, StoreWriter, WriterOptions};
+use zdx::archive::{PackOptions, pack_unplaced};
+use zdx::{CollectionWriter, Durability, NewStore, PlacedStore, StoreWriter, WriterOptions};
 
 use super::super::inputs::{self, Place};
 use super::NAME;
@@ -67,8 +67,14 @@ impl NewZds {
         error.in_file(self.path.display().to_string())
     }
 
-    /// Gives the store its place.
+    /// Writes what is held back, and moves the store into place.
     pub(crate) fn finish(self, collections: Vec<CollectionWriter>) -> Result<Written> {
+        let (ready, written) = self.prepare(collections)?;
+        ready.place().map(|_| written)
+    }
+
+    /// Writes what is held back: what can fail before the store is moved into place has been done then.
+    pub(crate) fn prepare(self, collections: Vec<CollectionWriter>) -> Result<(Ready, Written)> {
         let Self { path, force, staging, root } = self;
         let named = |error: Error| error.in_file(path.display().to_string());
         let mut written = Written { documents: 0, bytes: 0 };
@@ -77,19 +83,97 @@ impl NewZds {
             writer.finish().map_err(named)?;
         }
         root.finish().map_err(named)?;
-        match staging {
+        let made = match staging {
             Staging::Folder(new) => {
                 written.bytes = bytes_in(new.path());
-                new.commit(Sync::Disk).map_err(named)?;
+                Made::Folder(new)
             }
-            Staging::Archive(_temporary, folder) => {
+            Staging::Archive(temporary, folder) => {
                 let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
                 let options = PackOptions::default().with_output(OutputOptions::default().with_overwrite(overwrite));
-                written.bytes = pack(&folder, &path, &options).map_err(named)?.packed;
+                let (output, packed) = pack_unplaced(&folder, &path, &options).map_err(named)?;
+                written.bytes = packed.packed;
+                Made::Archive(temporary, output)
+            }
+        };
+        Ok((Ready { path, made }, written))
+    }
+}
+
+/// A store that is written, and not yet in place.
+pub(crate) struct Ready {
+    path: PathBuf,
+    made: Made,
+}
+
+enum Made {
+    Folder(NewStore),
+    Archive(TemporaryFolder, Output),
+}
+
+/// A store that is in place. What it has replaced is kept until this is dropped.
+pub(crate) enum Placed {
+    Folder(PlacedStore),
+    /// The folder holds a second name of the archive that was replaced, if there was one.
+    Archive(PathBuf, TemporaryFolder),
+}
+
+/// The name of an archive that is replaced, in the temporary folder.
+const REPLACED: &str = "replaced";
+
+impl Ready {
+    fn place(self) -> Result<Placed> {
+        let Self { path, made } = self;
+        let named = |error: Error| error.in_file(path.display().to_string());
+        match made {
+            Made::Folder(new) => new.place(Sync::Disk).map(Placed::Folder).map_err(named),
+            Made::Archive(temporary, output) => {
+                // Where a file system has no second names, a replaced archive cannot be put back.
+                let _ = std::fs::hard_link(&path, temporary.path().join(REPLACED));
+                output.finish().map_err(named)?;
+                Ok(Placed::Archive(path, temporary))
             }
         }
-        Ok(written)
     }
+}
+
+impl Placed {
+    fn undo(self) -> Result<()> {
+        match self {
+            Self::Folder(store) => store.undo(),
+            Self::Archive(path, temporary) => {
+                let replaced = temporary.path().join(REPLACED);
+                let undone = match replaced.symlink_metadata() {
+                    Ok(_) => std::fs::rename(&replaced, &path),
+                    Err(_) => std::fs::remove_file(&path),
+                };
+                undone.map_err(|cause| Error::io("cannot undo", cause).in_file(path.display().to_string()))
+            }
+        }
+    }
+}
+
+/// Moves all stores into place, or none: after an error those that were moved are taken back.
+pub(crate) fn place_all(all: Vec<Ready>) -> Result<()> {
+    container_core::uninterrupted(|| {
+        let mut placed = Vec::new();
+        for ready in all {
+            match ready.place() {
+                Ok(store) => placed.push(store),
+                Err(error) => {
+                    let undone: Vec<_> = placed.into_iter().rev().map(Placed::undo).collect();
+                    return match undone.into_iter().find_map(Result::err) {
+                        None => Err(error),
+                        Some(second) => {
+                            let detail = format!("an output that was in place cannot be taken back ({second})");
+                            Err(Error::new(error.kind(), detail).caused_by(error))
+                        }
+                    };
+                }
+            }
+        }
+        Ok(())
+    })
 }
 
 /// What was written, for programs.
