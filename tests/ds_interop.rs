@@ -9,7 +9,6 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
 
 #[path = "../crates/dsfmt/tests/it/described/mod.rs"]
-#[allow(unreachable_pub, dead_code, reason = "others use it, too")]
 mod described;
 
 use std::fs;

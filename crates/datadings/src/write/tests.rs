@@ -338,7 +338,7 @@ fn what_exists_is_not_overwritten_unless_asked_for() {
     assert_eq!(Reader::open(&path).unwrap().len(), 4);
 }
 
-/// At every step of a commit: the old dataset, the new one, or none that opens.
+/// At every step of a commit: the old dataset, the new one, at first without its sums, or none that opens.
 #[test]
 fn a_crash_between_any_two_renames_is_seen() {
     let set = FileSet::new("d.msgpack");
@@ -350,7 +350,9 @@ fn a_crash_between_any_two_renames_is_seen() {
         write(&path, replacing(), 0..3, 2).unwrap();
         (old, files(folder.path()))
     };
-    let mut seen = [0; 3];
+    let mut without_sums = new.clone();
+    assert!(without_sums.remove("d.msgpack.md5").is_some());
+    let mut seen = [0; 4];
     for steps in 0..20 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(set.data());
@@ -361,6 +363,7 @@ fn a_crash_between_any_two_renames_is_seen() {
         match Reader::open(&path) {
             Ok(_) if files(folder.path()) == old => seen[0] += 1,
             Ok(_) if files(folder.path()) == new => seen[1] += 1,
+            Ok(_) if files(folder.path()) == without_sums => seen[3] += 1,
             Ok(_) => panic!("a mixture opens after {steps} steps"),
             Err(error) => {
                 assert!(error.to_string().contains("there is no index"), "{error}");
@@ -371,7 +374,7 @@ fn a_crash_between_any_two_renames_is_seen() {
             break;
         }
     }
-    assert_eq!(seen, [1, 2, 7], "old, new, neither");
+    assert_eq!(seen, [1, 2, 10, 1], "old, new, neither, without sums");
 }
 
 #[test]

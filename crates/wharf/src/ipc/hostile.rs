@@ -82,15 +82,16 @@ fn every_prefix_is_an_error_or_a_shorter_stream() {
 
 #[test]
 fn every_flipped_bit_comes_to_an_end() {
+    let step = container_core::testkit::cases(13, 1);
     for (form, compression) in ALL {
         let bytes = sample(WriterOptions::default().with_form(form).with_compression(compression));
         let mut wrong = 0;
-        for bit in 0..bytes.len() * 8 {
+        for bit in (0..bytes.len() * 8).step_by(step) {
             let mut bytes = bytes.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
             wrong += usize::from(!use_it(bytes));
         }
-        assert!(wrong > bytes.len() / 4, "{wrong} flips of {} bytes are seen", bytes.len());
+        assert!(wrong * step > bytes.len() / 4, "{wrong} flips of {} bytes are seen", bytes.len());
     }
 }
 

@@ -71,7 +71,7 @@ fn data_that_are_damaged_get_no_index() {
         ran.err().to_owned()
     };
     assert!(usage(&["index", "-"]).contains("standard input has none"));
-    assert!(usage(&["index", &folder.path("")]).contains("a directory is no datadings dataset"));
+    assert!(usage(&["index", &folder.path("")]).contains("a directory is not a datadings dataset"));
     assert_eq!(run(["index", &folder.path("nothing.msgpack")]).code(), 1);
 }
 
