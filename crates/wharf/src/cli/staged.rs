@@ -3,7 +3,7 @@
 //! They are written into a temporary folder, and all of their files are on the disk before [`Staged::commit`] begins. A signal waits for
 //! its end. What a kill or a power cut in it leaves of each dataset that is replaced, step by step:
 //!
-//! 1. *Its index is removed,* `.offsets` first: the old data without an index. No reader opens them, and `wharf index` makes an index of all
+//! 1. *Its index is moved into the temporary folder,* `.offsets` first: the old data without an index. No reader opens them, and `wharf index` makes an index of all
 //!    their samples.
 //! 2. *Its data are moved into place:* the new data without an index, whole, from which `wharf index` makes the new dataset.
 //! 3. *The rest of the index is moved, then `.offsets`, then the sums:* as in 2; with `.offsets` it is the new dataset.
@@ -11,8 +11,8 @@
 //! A dataset that is new begins at 2. So there is at no point an index beside data of another dataset. The next run removes the temporary
 //! folder with what was not moved: index files, and datasets that had no place yet.
 //!
-//! After an error in between, files that replaced none are removed again: of new datasets nothing is left, and of one that is replaced the old
-//! or the new data without an index.
+//! After an error in between every move is undone, and all is as it was. Where the file system has no hard links, a dataset whose data are
+//! replaced by then is left as in 2.
 
 use std::collections::HashMap;
 use std::fs;
@@ -69,33 +69,43 @@ impl Staged {
                 fs::symlink_metadata(dataset::member(from, part)).map_err(|cause| failed(cause, to))?;
             }
         }
-        let mut added = Vec::new();
-        self.replace(&mut added).inspect_err(|_| {
-            for path in added {
+        let mut undo = Vec::new();
+        self.replace(&mut undo).inspect_err(|_| {
+            for step in undo.into_iter().rev() {
                 // The first error is the one that is reported.
-                let _ = fs::remove_file(path);
+                let _ = match step.old {
+                    Some(old) => fs::rename(old, step.path),
+                    None => fs::remove_file(step.path),
+                };
             }
         })
     }
 
-    /// Moves all files; those that replace none are listed.
-    fn replace(&self, added: &mut Vec<PathBuf>) -> Result<()> {
+    /// Moves all files, and lists how each move is undone.
+    fn replace(&self, undo: &mut Vec<Undo>) -> Result<()> {
         let index = [Part::Offsets, Part::LegacyIndex, Part::Md5, Part::Keys, Part::KeyHashes, Part::Filter];
-        for (_, to) in &self.moves {
+        for (set, (from, to)) in self.moves.iter().enumerate() {
             for part in index {
-                absent(fs::remove_file(dataset::member(to, part))).map_err(|cause| failed(cause, to))?;
+                let (path, old) = (dataset::member(to, part), aside(from, part));
+                match fs::rename(&path, &old) {
+                    Ok(()) => undo.push(Undo { set, path, old: Some(old) }),
+                    moved => absent(moved).map_err(|cause| failed(cause, to))?,
+                }
             }
         }
         // What is gone must be so before other data are there, and those before their index: after a power cut too.
         self.sync();
         let beside = [Part::Data, Part::Keys, Part::KeyHashes, Part::Filter];
         for parts in [&beside[..], &[Part::Offsets], &[Part::Md5]] {
-            for (from, to) in &self.moves {
+            for (set, (from, to)) in self.moves.iter().enumerate() {
                 for &part in parts {
-                    let target = dataset::member(to, part);
-                    let is_new = fs::symlink_metadata(&target).is_err();
-                    match fs::rename(dataset::member(from, part), &target) {
-                        Ok(()) if is_new => added.push(target),
+                    let (path, old) = (dataset::member(to, part), aside(from, part));
+                    let is_new = fs::symlink_metadata(&path).is_err();
+                    let is_kept = !is_new && fs::hard_link(&path, &old).is_ok();
+                    match fs::rename(dataset::member(from, part), &path) {
+                        Ok(()) if is_new || is_kept => undo.push(Undo { set, path, old: is_kept.then_some(old) }),
+                        // The file system has no second names. The old data are gone, and their index must not come back.
+                        Ok(()) => undo.retain(|step| step.set != set),
                         moved => absent(moved).map_err(|cause| failed(cause, to))?,
                     }
                 }
@@ -111,6 +121,21 @@ impl Staged {
             sync_directory_of(&folder.join("any"));
         }
     }
+}
+
+/// How the move of a file of one of the datasets is undone.
+struct Undo {
+    set: usize,
+    path: PathBuf,
+    /// What it has replaced; without it the file is removed.
+    old: Option<PathBuf>,
+}
+
+/// Where a file that is replaced is kept until all are in place: in the temporary folder.
+fn aside(from: &Path, part: Part) -> PathBuf {
+    let mut path = dataset::member(from, part).into_os_string();
+    path.push(".old");
+    path.into()
 }
 
 /// A file that is not there needs nothing.
