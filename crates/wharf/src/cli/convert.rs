@@ -174,12 +174,12 @@ impl Arguments {
 
     /// Files that are read besides the inputs.
     fn read_besides(&self) -> Vec<inputs::Place> {
-        let mut paths = Vec::new();
+        let paths = std::iter::empty();
         #[cfg(any(feature = "idv", feature = "arrow"))]
-        paths.extend(&self.text.schema);
+        let paths = paths.chain(&self.text.schema);
         #[cfg(feature = "datadings")]
-        paths.extend(self.datadings.read_besides());
-        paths.into_iter().map(|path: &PathBuf| inputs::Place::Path(path.clone())).collect()
+        let paths = paths.chain(self.datadings.read_besides());
+        paths.map(|path: &PathBuf| inputs::Place::Path(path.clone())).collect()
     }
 }
 

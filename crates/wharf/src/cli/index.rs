@@ -109,6 +109,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 }
 
 /// Finds out what there is to be done with an input.
+#[cfg_attr(not(feature = "zds"), expect(unused_variables, reason = "they are for what is not built"))]
 fn add(place: Place, arguments: &Arguments, env: &mut Env<'_>, all: &mut Vec<Work>) -> Result<()> {
     #[cfg(feature = "zds")]
     if let Place::Path(_) = place

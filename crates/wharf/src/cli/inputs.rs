@@ -1,6 +1,5 @@
 //! The files that a verb works on: names, patterns, standard input.
 
-use std::error::Error as _;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -44,10 +43,11 @@ impl Place {
     }
 
     /// The same, to find out what to do with it; `None` where nothing is there, which whoever reads it reports.
+    #[cfg(any(feature = "datadings", feature = "ds", feature = "zds"))]
     pub(crate) fn input_if_there(&self, opener: &mut Opener<'_>) -> Result<Option<Input>> {
         match self.input(opener) {
             Ok(input) => Ok(Some(input)),
-            Err(error) => match error.source().and_then(|cause| cause.downcast_ref::<io::Error>()) {
+            Err(error) => match std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>()) {
                 Some(cause) if cause.kind() != io::ErrorKind::NotFound => Err(error.in_file(self.name())),
                 _ => Ok(None),
             },

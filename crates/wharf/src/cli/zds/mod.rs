@@ -9,7 +9,9 @@ mod view;
 
 pub(crate) use ids::{Ids, with_id};
 pub(crate) use index::index;
-pub(crate) use output::{NewZds, done, is_archive, place_all, refuse};
+#[cfg(feature = "datadings")]
+pub(crate) use output::place_all;
+pub(crate) use output::{NewZds, done, is_archive, refuse};
 pub(crate) use remove::remove;
 pub(crate) use stored::{Stored, is_store, located, open_writer, repaired, tables, writer_options};
 pub(crate) use view::View;

@@ -112,6 +112,7 @@ enum Made {
 }
 
 /// A store that is in place. What it has replaced is kept until this is dropped.
+#[cfg_attr(not(feature = "datadings"), expect(dead_code, reason = "only split takes outputs back"))]
 pub(crate) enum Placed {
     Folder(PlacedStore),
     /// The folder holds a second name of the archive that was replaced, if there was one.
@@ -137,6 +138,7 @@ impl Ready {
     }
 }
 
+#[cfg(feature = "datadings")]
 impl Placed {
     fn undo(self) -> Result<()> {
         match self {
@@ -154,6 +156,7 @@ impl Placed {
 }
 
 /// Moves all stores into place, or none: after an error those that were moved are taken back.
+#[cfg(feature = "datadings")]
 pub(crate) fn place_all(all: Vec<Ready>) -> Result<()> {
     container_core::uninterrupted(|| {
         let mut placed = Vec::new();
