@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::thread;
 
-use container_core::{Bytes, Error, ErrorKind, Limits, Result, Source, zeroed_vec};
+use container_core::{Bytes, Error, Limits, Result, Source, zeroed_vec};
 
 use crate::wire::index::{AROUND, Entry, HEAD, head, put};
 use crate::wire::lines::{Line, lines_from};
@@ -38,6 +38,8 @@ pub(crate) struct Walked {
     first: Option<Range<u64>>,
     /// Where the last line begins, if it has no line feed and is not whole.
     pub(crate) torn: Option<u64>,
+    /// The first line above the limit.
+    too_long: Option<Error>,
 }
 
 impl Walked {
@@ -48,13 +50,13 @@ impl Walked {
     pub(crate) fn first_problem(&self, data: &Source, limits: &Limits) -> Result<Option<Error>> {
         let Some(place) = self.first.clone() else { return Ok(None) };
         let before = lines_before(data, place.start)?;
-        // A line that is too long is not read.
-        if let Err(error) = line_bytes(place.end - place.start, limits) {
-            return Ok(Some(error.at(place.start).in_line(before + 1)));
-        }
         let bytes = data.read(place.clone())?;
         let line = lines_from(&bytes, place.start, before).next();
         Ok(line.and_then(|line| id_of(&line, limits).err()))
+    }
+
+    fn within_limits(mut self) -> Result<Self> {
+        self.too_long.take().map_or(Ok(self), Err)
     }
 
     /// The entries as a whole index.
@@ -84,6 +86,7 @@ impl Walked {
             self.passed_over += part.passed_over;
             self.first = self.first.take().or(part.first.take());
             self.torn = self.torn.or(part.torn);
+            self.too_long = self.too_long.take().or(part.too_long.take());
         }
         parts.retain(|part| !part.entries().is_empty());
         if let [part] = &mut parts[..]
@@ -123,10 +126,11 @@ impl Walked {
         });
         match found {
             Ok(()) => self.documents += 1,
-            // One that is too long may be whole.
-            Err(error) if !line.is_ended && !matches!(error.kind(), ErrorKind::Limit { .. }) => {
-                self.torn = Some(line.offset);
+            // It may well be a document: it is neither passed over nor cut off as torn.
+            Err(error) if line_bytes(line.end - line.offset, limits).is_err() => {
+                self.too_long.get_or_insert(error.at(line.offset));
             }
+            Err(_) if !line.is_ended => self.torn = Some(line.offset),
             Err(_) => {
                 self.passed_over += 1;
                 self.first.get_or_insert(line.offset..line.end);
@@ -171,8 +175,7 @@ pub(crate) fn lines_before(data: &Source, end: u64) -> Result<u64> {
 /// Walks over all lines from a byte on, with which one begins; with so many threads, 0 for as many as there are.
 ///
 /// # Errors
-/// [`Io`](container_core::ErrorKind::Io) of the data; [`Limit`](container_core::ErrorKind::Limit) for a line that would have to be read into
-/// memory and is too long. Where the data lie in memory such a line is passed over.
+/// [`Io`](container_core::ErrorKind::Io) of the data; [`Limit`](container_core::ErrorKind::Limit) for a line above the limit.
 pub(crate) fn walk(data: &Source, from: u64, threads: usize, limits: Limits) -> Result<Walked> {
     let threads = match threads {
         0 => thread::available_parallelism().map_or(1, Into::into),
@@ -182,7 +185,7 @@ pub(crate) fn walk(data: &Source, from: u64, threads: usize, limits: Limits) -> 
     if let Some(all) = data.as_slice() {
         let rest = usize::try_from(from).ok().and_then(|from| all.get(from..)).unwrap_or_default();
         walked.add(part_by_part(rest, from, threads, &limits));
-        return Ok(walked);
+        return walked.within_limits();
     }
     let mut at = from;
     while at < data.len() {
@@ -190,7 +193,7 @@ pub(crate) fn walk(data: &Source, from: u64, threads: usize, limits: Limits) -> 
         walked.add(part_by_part(&window, at, threads, &limits));
         at += window.len() as u64;
     }
-    Ok(walked)
+    walked.within_limits()
 }
 
 /// The next lines, as many as a window holds, but at least one.
