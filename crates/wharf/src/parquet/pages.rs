@@ -248,7 +248,7 @@ impl Measured {
                     let own = buf.len() as u64;
                     let (sum, most) = values.and_then(|values| sum_of_deltas(values, count)).unwrap_or_default();
                     let all = sum.saturating_add(own);
-                    // Of a column without lists a batch has so many values.
+                    // A column without lists has one value per row of the batch.
                     let batch = self.rows.saturating_mul(most.saturating_add(own));
                     bytes = bytes.saturating_add(if self.values.repeated { all } else { all.min(batch) });
                 }
@@ -344,7 +344,7 @@ fn levels_bytes(page: &Page, leaf: &Values) -> Option<usize> {
     }
 }
 
-/// The sum and the greatest of so many numbers, each of which is stored as its difference from the one before it, in blocks of a common width.
+/// The sum and the maximum of numbers that are stored as differences to the number before, in blocks of a common width.
 fn sum_of_deltas(mut bytes: &[u8], count: u64) -> Option<(u64, u64)> {
     let bytes = &mut bytes;
     let (block, parts) = (varint(bytes)?, varint(bytes)?);

@@ -247,5 +247,5 @@ fn a_link_in_a_store_is_not_written_through() {
     fs::remove_file(format!("{path}/{meta}/data.jsonl")).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(format!("{path}/{meta}/data.jsonl")).status().unwrap().success());
     let ran = run(["put", &path, &folder.path("one.jsonl")]);
-    assert!(ran.code() == 1 && ran.err().contains("data.jsonl: it is no regular file"), "{ran:?}");
+    assert!(ran.code() == 1 && ran.err().contains("data.jsonl: it is not a regular file"), "{ran:?}");
 }

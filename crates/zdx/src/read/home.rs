@@ -91,7 +91,7 @@ pub(crate) fn file(path: &Path, options: &OpenOptions) -> Result<Option<Found>> 
     };
     // A pipe would be waited for, and a device has no end.
     if !metadata.is_file() {
-        return Err(Error::unsupported("it is no regular file").in_file(path.display().to_string()));
+        return Err(Error::unsupported("it is not a regular file").in_file(path.display().to_string()));
     }
     let source = match Source::open_with(path, options.access) {
         // A writer has removed it meanwhile.

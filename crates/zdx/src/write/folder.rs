@@ -89,7 +89,7 @@ impl Folder {
             Kind::Link => {
                 Err(self.refused("it is a symbolic link; a store is written only through regular files", name))
             }
-            Kind::Special => Err(self.refused("it is no regular file", name)),
+            Kind::Special => Err(self.refused("it is not a regular file", name)),
             kind => Ok(Some(kind)),
         }
     }
@@ -107,7 +107,7 @@ impl Folder {
         self.kind(name).map(|kind| kind.is_some())
     }
 
-    /// A folder in this one; `None` where there is none.
+    /// A folder in this one; `None` where it does not exist.
     ///
     /// # Errors
     /// As [`contains`](Self::contains).
@@ -137,14 +137,14 @@ impl Folder {
         self.folder(name)?.ok_or_else(missing)
     }
 
-    /// A regular file; `None` where there is none and none is made.
+    /// A regular file; `None` where it does not exist and is not created.
     ///
     /// # Errors
     /// As [`contains`](Self::contains), and [`Unsupported`](container_core::ErrorKind::Unsupported) for a file that would be changed in
     /// place and has other names.
     pub(crate) fn open(&self, name: &str, mode: Mode) -> Result<Option<File>> {
         let is_regular = |kind: Option<Kind>| match kind {
-            Some(Kind::Folder) => Err(self.refused("it is no regular file", name)),
+            Some(Kind::Folder) => Err(self.refused("it is not a regular file", name)),
             _ => Ok(()),
         };
         is_regular(self.kind(name)?)?;
@@ -156,7 +156,7 @@ impl Folder {
         };
         let metadata = file.metadata().map_err(|cause| self.failed("cannot open", cause, name))?;
         if !metadata.is_file() {
-            return Err(self.refused("it is no regular file", name));
+            return Err(self.refused("it is not a regular file", name));
         }
         if mode.changes_in_place() && names_of(&metadata) > 1 {
             let detail = "it has other names (hard links), which would change with it: a copy can be written";
@@ -173,7 +173,7 @@ impl Folder {
     pub(crate) fn replace(&self, name: &str, sync: Sync, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
         let replaced = match self.kind(name)? {
             Some(Kind::File(mode)) => Some(mode),
-            Some(_) => return Err(self.refused("it is no regular file", name)),
+            Some(_) => return Err(self.refused("it is not a regular file", name)),
             None => None,
         };
         let (mut file, temporary) = self.temporary(replaced)?;
@@ -231,14 +231,14 @@ impl Folder {
         renamed.map_err(|cause| to.failed("cannot put it in place", cause, new_name))
     }
 
-    /// Removes a regular file; that there is none is as well.
+    /// Removes a regular file; one that does not exist is not an error.
     ///
     /// # Errors
     /// As [`contains`](Self::contains).
     pub(crate) fn remove(&self, name: &str) -> Result<()> {
         match self.kind(name)? {
             None => return Ok(()),
-            Some(Kind::Folder) => return Err(self.refused("it is no regular file", name)),
+            Some(Kind::Folder) => return Err(self.refused("it is not a regular file", name)),
             Some(_) => {}
         }
         match system::remove(&self.handle, &self.path, name) {

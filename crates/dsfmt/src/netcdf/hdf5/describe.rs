@@ -249,7 +249,7 @@ fn attributes(all: &[netcdf_reader::NcAttribute], variable: Option<&str>, losses
             NcAttrValue::UInt64s(all) => AttributeValue::Numbers(all.clone().into()),
             NcAttrValue::Chars(text) => AttributeValue::text(text.as_bytes()),
             NcAttrValue::Strings(texts) => match texts.as_slice() {
-                // Characters of which there are none.
+                // An empty string.
                 [] => AttributeValue::text(b""),
                 [text] => AttributeValue::text(text.as_bytes()),
                 texts => AttributeValue::Texts(texts.to_vec()),

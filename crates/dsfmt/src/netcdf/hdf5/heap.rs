@@ -138,7 +138,7 @@ impl<'a> Heap<'a> {
         (0..MAX_ROWS).take_while(is_direct).count().try_into().unwrap_or(MAX_ROWS)
     }
 
-    /// Rows of a table that spans so many bytes.
+    /// The number of rows of a table that spans `span` bytes.
     fn rows_of(&self, span: u64) -> Option<u16> {
         let (mut rows, mut all) = (0, 0u64);
         while rows < MAX_ROWS {

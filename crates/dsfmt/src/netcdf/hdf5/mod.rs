@@ -154,7 +154,7 @@ pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Opened> {
                 root.variables()?;
                 Ok(root)
             };
-            // What is no NetCDF in one place is no reason to leave the rest.
+            // One object that is not NetCDF does not make the rest unreadable.
             let root: netcdf_reader::Result<NcFile> =
                 read(NcMetadataMode::Strict).or_else(|_| read(NcMetadataMode::Lossy));
             describe::converted(&file, storage.clone(), &root.map_err(library)?, &findings, limits)

@@ -2,7 +2,7 @@
 //!
 //! The libraries bound how deep they go, but not how often they meet the same bytes: groups that many links lead to, headers that share their
 //! parts, attributes that share their values. Here every object is visited once, and what it takes is counted. What only makes the libraries
-//! fail is no error here: they report it.
+//! fail is not an error here: they report it.
 //!
 //! Where an object has many attributes or links, they lie in a fractal heap. The libraries are shown messages of the header instead, see
 //! [`BoundedStorage`](super::storage::BoundedStorage). Attributes of lists of lists, which they would read in exponential time and which have
@@ -251,7 +251,7 @@ impl Walk<'_> {
             }
             Err(_) => return Ok(Vec::new()),
         };
-        // The library reads it again for each reference, and so it counts for each. It takes any other message if there is none of the kind.
+        // The library reads it again for each reference, and so it counts for each. Without a message of that kind it takes any other.
         let Some(header) = self.header(address)? else { return Ok(Vec::new()) };
         let mut own = header.messages.iter().filter(|message| !message.shared);
         let found = own.clone().find(|message| message.kind == kind);

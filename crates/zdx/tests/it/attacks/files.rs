@@ -86,7 +86,7 @@ fn pipes_are_not_waited_for() {
         let made = Made::new(DATA);
         let _ = fs::remove_file(made.meta().join(name));
         pipe(&made.meta().join(name));
-        assert_eq!(refused(&made), format!("zds: /collections/c/meta/{name}: it is no regular file"));
+        assert_eq!(refused(&made), format!("zds: /collections/c/meta/{name}: it is not a regular file"));
     }
     for (name, said) in [("meta/order.ids", ""), ("docs/b.json", " (row 1)")] {
         let made = Made::new(DATA);
@@ -95,7 +95,7 @@ fn pipes_are_not_waited_for() {
         fs::write(folder.join("docs/x.json"), "{}").unwrap();
         pipe(&folder.join(name));
         let collection = made.open();
-        let wanted = format!("zds: {}: it is no regular file{said}", folder.join(name).display());
+        let wanted = format!("zds: {}: it is not a regular file{said}", folder.join(name).display());
         let found = soon(move || match collection.documents() {
             Ok(_) => walk(&collection).1,
             Err(error) => error.to_string(),
@@ -110,7 +110,7 @@ fn pipes_are_not_waited_for() {
             Err(error) => error.to_string(),
             Ok(_) => store.collection("c").unwrap().manifest().unwrap_err().to_string(),
         });
-        assert!(said.starts_with("zds: ") && said.ends_with(": it is no regular file"), "{said}");
+        assert!(said.starts_with("zds: ") && said.ends_with(": it is not a regular file"), "{said}");
     }
 }
 
@@ -120,16 +120,16 @@ fn folders_are_no_files() {
         let made = Made::new(DATA);
         let _ = fs::remove_file(made.meta().join(name));
         fs::create_dir(made.meta().join(name)).unwrap();
-        assert_eq!(refused(&made), format!("zds: /collections/c/meta/{name}: it is no regular file"));
+        assert_eq!(refused(&made), format!("zds: /collections/c/meta/{name}: it is not a regular file"));
     }
     let made = Made::new(DATA);
     fs::create_dir_all(made.root().join("collections/c/docs/b.json")).unwrap();
     let collection = made.open();
     assert_eq!(ids(&collection), ["a", "b"]);
     let said = collection.get("b").unwrap_err().to_string();
-    assert!(said.starts_with("zds: ") && said.ends_with("docs/b.json: it is no regular file"), "{said}");
+    assert!(said.starts_with("zds: ") && said.ends_with("docs/b.json: it is not a regular file"), "{said}");
     let (count, said) = walk(&collection);
-    assert!(count == 1 && said.contains("docs/b.json: it is no regular file (row 1"), "{said}");
+    assert!(count == 1 && said.contains("docs/b.json: it is not a regular file (row 1"), "{said}");
 }
 
 #[test]
@@ -141,11 +141,11 @@ fn devices_have_no_end() {
     let data = made.meta().join("data.jsonl");
     fs::remove_file(&data).unwrap();
     symlink("/dev/zero", &data).unwrap();
-    assert_eq!(refused(&made), "zds: /collections/c/meta/data.jsonl: it is no regular file");
+    assert_eq!(refused(&made), "zds: /collections/c/meta/data.jsonl: it is not a regular file");
     // By its own name, too.
     let said =
         soon(move || Store::open(data).and_then(|store| store.only_collection()).map(drop).unwrap_err().to_string());
-    assert!(said.ends_with("meta/data.jsonl: it is no regular file"), "{said}");
+    assert!(said.ends_with("meta/data.jsonl: it is not a regular file"), "{said}");
 }
 
 #[test]
