@@ -60,6 +60,7 @@ pub fn walk(reader: Reader) {
     assert!(!broken || errors > 0, "something does not read and verify finds nothing");
     let container = IdvContainer::new(reader);
     for index in 0..container.columns().len().min(COLUMNS) {
+        container.column_summary(index);
         if let Err(error) = container.column_details(index) {
             check_error(&error);
         }

@@ -50,6 +50,7 @@ fn all(container: &dyn Container) {
     for table in container.tables() {
         let columns = table.columns();
         for index in 0..columns.len().min(16) {
+            table.column_summary(index);
             let _ = table.column_details(index);
         }
         let len = table.len().unwrap();

@@ -47,8 +47,15 @@ pub trait Table: Send + Sync {
     /// What is wrong with the rows; more columns than the limits allow. `columns` is then as it was.
     fn survey(&self) -> Result<()>;
 
-    /// What `info` shows of a column beyond [`ColumnInfo::details`], because it takes some reading: metadata, sizes.
-    /// JSON members as they are printed, to stand behind those of the column. Empty where there is nothing.
+    /// What `info` shows of a column behind [`ColumnInfo::details`] and costs nothing to know, such as its codec or its shape: JSON members
+    /// as they are printed. Made for each call, since a table may have a million columns. Empty where there is nothing, and for a column
+    /// that does not exist.
+    fn column_summary(&self, _index: usize) -> Map<String, Value> {
+        Map::new()
+    }
+
+    /// What `info` shows of a column behind [`column_summary`](Self::column_summary), because it takes some reading: metadata, sizes.
+    /// JSON members as they are printed. Empty where there is nothing.
     ///
     /// # Errors
     /// What is wrong with the metadata; [`Usage`](crate::ErrorKind::Usage) for a column that does not exist.
@@ -167,15 +174,16 @@ pub struct ColumnInfo {
     pub kind: String,
     /// Why the column cannot be read, if so. It is listed all the same.
     pub unreadable: Option<String>,
-    /// What else there is to say that costs nothing to know, for `info`: JSON members as they are printed.
-    pub details: Map<String, Value>,
+    /// What sets few columns apart, such as a name in the file that another column has too, for `info`: JSON members as they are printed.
+    /// What every column has is for [`Table::column_summary`], which takes no memory.
+    pub details: Vec<(String, Value)>,
 }
 
 impl ColumnInfo {
     /// A readable column without further details.
     #[must_use]
     pub fn new(name: impl Into<String>, kind: impl Into<String>) -> Self {
-        Self { name: name.into(), kind: kind.into(), unreadable: None, details: Map::new() }
+        Self { name: name.into(), kind: kind.into(), unreadable: None, details: Vec::new() }
     }
 }
 

@@ -72,10 +72,14 @@ fn describe(column: &Column) -> ColumnInfo {
     let kind = column.kind().map_or_else(|_| "unreadable".to_owned(), ToString::to_string);
     let mut info = ColumnInfo::new(column.unique_name(), kind);
     info.unreadable = column.kind().err().map(ToString::to_string);
-    let details = &mut info.details;
     if column.name() != column.unique_name() {
-        details.insert("name_in_file".to_owned(), column.name().into());
+        info.details.push(("name_in_file".to_owned(), column.name().into()));
     }
+    info
+}
+
+fn summary(column: &Column) -> Map<String, Value> {
+    let mut details = Map::new();
     details.insert("codec".to_owned(), column.codec_name().into());
     let compression =
         column.compression().map_or(Value::from(column.entry.compression), |kind| kind.to_string().into());
@@ -87,7 +91,7 @@ fn describe(column: &Column) -> ColumnInfo {
         let more = type_details(kind).into_iter().filter(|(member, _)| *member != "codec");
         details.extend(more.map(|(member, value)| (member.to_owned(), value)));
     }
-    info
+    details
 }
 
 impl Container for IdvContainer {
@@ -127,6 +131,10 @@ impl Table for IdvContainer {
 
     fn survey(&self) -> Result<()> {
         Ok(()) // the table of contents has them all
+    }
+
+    fn column_summary(&self, index: usize) -> Map<String, Value> {
+        self.reader.columns().get(index).map(summary).unwrap_or_default()
     }
 
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {

@@ -113,7 +113,7 @@ impl MockTable {
     fn new(document: &Value) -> Self {
         let columns = array(document, "columns").iter().map(|column| {
             let mut info = ColumnInfo::new(text(column, "name"), text(column, "type"));
-            info.details = object(column, "details");
+            info.details = object(column, "details").into_iter().collect();
             info.unreadable = column.get("unreadable").and_then(Value::as_str).map(str::to_owned);
             info
         });

@@ -1,8 +1,9 @@
 //! Which fields samples have, and of what kinds.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use container_core::{ColumnInfo, Error, Limits, Result};
+use serde_json::{Map, Value};
 
 use crate::json;
 use crate::numpy::{self, Numpy};
@@ -40,10 +41,14 @@ struct Arrays {
     shape: Option<Vec<Option<usize>>>,
 }
 
+/// Kinds of values that are no arrays or scalars of NumPy, in the order in which they are shown.
+const PLAIN: [&str; 11] =
+    ["bool", "bytes", "complex", "ext", "float32", "float64", "int", "list", "map", "pickle", "str"];
+
 #[derive(Debug, Clone, Default)]
 struct Kinds {
-    /// In the words that are shown.
-    plain: BTreeSet<&'static str>,
+    /// Of [`PLAIN`], a bit each.
+    plain: u16,
     scalars: Vec<String>,
     arrays: Vec<Arrays>,
     nil: bool,
@@ -82,7 +87,7 @@ impl Kinds {
             },
             Token::Map(_) => "map",
         };
-        self.plain.insert(plain);
+        self.plain |= PLAIN.iter().position(|kind| *kind == plain).map_or(0, |bit| 1 << bit);
         Ok(())
     }
 
@@ -115,7 +120,8 @@ impl Kinds {
 
     /// `int or nil`, `ndarray <f4 [?, 3]`.
     fn text(&self) -> String {
-        let mut parts: Vec<String> = self.plain.iter().map(|&kind| kind.to_owned()).collect();
+        let plain = PLAIN.iter().enumerate().filter(|(bit, _)| self.plain & 1 << bit != 0);
+        let mut parts: Vec<String> = plain.map(|(_, kind)| (*kind).to_owned()).collect();
         parts.extend(self.scalars.iter().map(|dtype| format!("scalar {dtype}")));
         parts.extend(self.arrays.iter().map(|arrays| {
             let length = |length: &Option<usize>| length.map_or_else(|| "?".to_owned(), |length| length.to_string());
@@ -139,10 +145,12 @@ impl Kinds {
 
 impl Field {
     pub(super) fn info(&self) -> ColumnInfo {
-        let mut info = ColumnInfo::new(self.unique.clone(), self.kinds.text());
-        info.details.insert("samples".to_owned(), self.count.into());
-        info.details.insert("samples_looked_at".to_owned(), self.of.into());
-        info
+        ColumnInfo::new(self.unique.clone(), self.kinds.text())
+    }
+
+    pub(super) fn summary(&self) -> Map<String, Value> {
+        let members = [("samples", self.count), ("samples_looked_at", self.of)];
+        members.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect()
     }
 }
 

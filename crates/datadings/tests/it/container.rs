@@ -176,8 +176,8 @@ fn columns_are_the_fields_that_samples_have() {
     assert_eq!(columns(table), wanted);
     table.survey().unwrap();
     assert_eq!(columns(table), wanted);
-    let n = &table.columns()[1];
-    assert_eq!((&n.details["samples"], &n.details["samples_looked_at"]), (&3.into(), &4.into()));
+    let n = table.column_summary(1);
+    assert_eq!((&n["samples"], &n["samples_looked_at"]), (&3.into(), &4.into()));
     assert!(table.column_details(8).unwrap().is_empty() && table.column_details(9).is_err());
 }
 
@@ -217,7 +217,7 @@ fn of_a_field_that_is_there_twice_the_first_counts() {
     let set = Set::of(&[("a", b"\x84\xa3key\xa1a\xa1x\x01\xa1x\x02\xa1y\x03")]);
     let container = open(&set.path);
     let table = container.tables()[0];
-    assert_eq!(table.columns()[1].details["samples"], 1);
+    assert_eq!(table.column_summary(1)["samples"], 1);
     assert_eq!(rows(table, &Scan::default().with_columns([1, 2])), [r#"{"x":1,"y":3}"#]);
 }
 
@@ -265,11 +265,11 @@ fn a_survey_finds_what_a_glance_does_not() {
     writer.finish().unwrap();
     let container = DatadingsContainer::new(Reader::open(&path).unwrap());
     assert_eq!(columns(&container), ["key: str", "x: bytes", "late: nil"]);
-    assert!(container.columns()[0].details["samples_looked_at"].as_u64().unwrap() < 5000);
+    assert!(container.column_summary(0)["samples_looked_at"].as_u64().unwrap() < 5000);
     container.survey().unwrap();
     // Those that were known keep their places, although one of them comes later.
     assert_eq!(columns(&container), ["key: str", "x: bytes", "late: nil", "rare: bool"]);
-    assert_eq!(container.columns()[0].details["samples"], 70_000);
+    assert_eq!(container.column_summary(0)["samples"], 70_000);
     let scan = Scan::default().with_columns([3, 0]).with_rows(33_332..33_334);
     assert_eq!(rows(&container, &scan), [r#"{"key":"033332"}"#, r#"{"rare":true,"key":"033333"}"#]);
     let limits = Limits::default().with_columns(3);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use container_core::ColumnInfo;
+use serde_json::{Map, Value};
 
 use crate::read::{Reader, Variable};
 use crate::wire::short;
@@ -102,9 +103,17 @@ fn describe(variable: &Variable<'_>) -> ColumnInfo {
         let detail = format!("it has {} dimensions; up to {MOST_DIMENSIONS} are shown in rows", shape.len());
         info.unreadable = Some(detail);
     }
-    let details = &mut info.details;
+    info
+}
+
+/// What else the header says of a variable that can be read.
+pub(super) fn summary(variable: &Variable<'_>) -> Map<String, Value> {
+    let mut details = Map::new();
+    if variable.problem().is_some() {
+        return details;
+    }
     details.insert("dimensions".to_owned(), variable.dimensions().into());
-    details.insert("shape".to_owned(), shape.map_or(serde_json::Value::Null, Into::into));
+    details.insert("shape".to_owned(), variable.shape().map_or(Value::Null, Into::into));
     details.insert("bytes".to_owned(), variable.stored_bytes().into());
     if variable.data_type().is_some_and(|data_type| data_type.is_text() || data_type.width() > Some(1)) {
         details.insert("endian".to_owned(), variable.endian().name().into());
@@ -115,5 +124,5 @@ fn describe(variable: &Variable<'_>) -> ColumnInfo {
     if variable.is_time() {
         details.insert("time".to_owned(), true.into());
     }
-    info
+    details
 }

@@ -168,6 +168,10 @@ impl Table for DsTable {
         Ok(()) // the header has them all
     }
 
+    fn column_summary(&self, index: usize) -> Map<String, Value> {
+        self.variable(index).map(|variable| columns::summary(&variable)).unwrap_or_default()
+    }
+
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         let mut details = Map::new();
         let found = attributes(self.variable(index)?.attributes());

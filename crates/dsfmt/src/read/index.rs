@@ -12,8 +12,8 @@ use crate::types::Endian;
 /// What was found out about a variable of a reader.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    pub(crate) mask: OnceLock<MaskIndex>,
-    pub(crate) text: OnceLock<TextIndex>,
+    pub(crate) mask: OnceLock<Box<MaskIndex>>,
+    pub(crate) text: OnceLock<Box<TextIndex>>,
 }
 
 /// Bytes of a mask that are summed up by one entry.

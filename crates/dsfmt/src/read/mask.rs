@@ -36,7 +36,7 @@ impl<'r> Variable<'r> {
             ))
             .at(layout.data.start));
         }
-        Ok(known.get_or_init(|| index))
+        Ok(known.get_or_init(|| Box::new(index)))
     }
 
     /// Which elements of a range are missing, the first of the range in the first bit.

@@ -36,7 +36,7 @@ impl<'r> Variable<'r> {
         let most = (layout.data.end - start).saturating_sub(stored * 8);
         let index = TextIndex::new(&self.reader.source, start..start + stored * 8, layout.endian, most)?;
         self.check_bytes(layout, stored, index.bytes)?;
-        Ok(known.get_or_init(|| index))
+        Ok(known.get_or_init(|| Box::new(index)))
     }
 
     /// The bytes that a variable of strings really takes: mask, lengths and strings.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use container_core::{Bytes, Error, Limits, Result};
 
@@ -14,7 +15,8 @@ pub(crate) struct Header {
     text: Bytes,
     /// In the order of the header.
     pub(crate) entries: Vec<Entry>,
-    by_name: HashMap<String, usize>,
+    /// Places of the entries, by their names.
+    sorted: Vec<usize>,
     /// The dataset's attributes: an object.
     attributes: Option<Range<usize>>,
     /// What is wrong with the dataset's attributes.
@@ -28,9 +30,9 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     /// Its member of the header.
     pub(crate) text: Range<usize>,
-    pub(crate) dimensions: Vec<String>,
+    pub(crate) dimensions: Arc<[String]>,
     /// `None` for an empty variable.
-    pub(crate) shape: Option<Vec<u64>>,
+    pub(crate) shape: Option<Arc<[u64]>>,
     pub(crate) data_type: Option<DataType>,
     pub(crate) endian: Endian,
     pub(crate) masked: bool,
@@ -59,12 +61,13 @@ impl Header {
             return Err(Error::invalid("the header is no object").at(offset));
         }
         let mut header =
-            Self { entries: Vec::new(), by_name: HashMap::new(), attributes: None, problem: None, text: Bytes::new() };
+            Self { entries: Vec::new(), sorted: Vec::new(), attributes: None, problem: None, text: Bytes::new() };
+        let mut places = HashMap::new();
         for (key, value) in json.members() {
             let span = span(line, value.as_text());
             let key = name_of(key);
             match key.strip_prefix('\\').filter(|name| name.starts_with(['.', '\\'])) {
-                Some(name) => header.add(name.to_owned(), value, span, body, limits)?,
+                Some(name) => header.add(name.to_owned(), value, span, body, limits, &mut places)?,
                 None if key == "." => match value.kind() {
                     JsonKind::Object => header.attributes = Some(span),
                     _ => header.problem = Some("the dataset's attributes (\".\") are no object".to_owned()),
@@ -73,24 +76,44 @@ impl Header {
                 None if key.starts_with('.') => {
                     header.problem = Some(format!("{key:?} is neither \".\" nor a variable"))
                 }
-                None => header.add(key, value, span, body, limits)?,
+                None => header.add(key, value, span, body, limits, &mut places)?,
             }
         }
+        header.sorted = (0..header.entries.len()).collect();
+        let name = |place: usize| header.entries.get(place).map(|entry| entry.name.as_str());
+        header.sorted.sort_unstable_by_key(|place| name(*place));
         header.text = text;
         Ok(header)
     }
 
-    fn add(&mut self, name: String, json: Json<'_>, text: Range<usize>, body: u64, limits: &Limits) -> Result<()> {
-        let entry = Entry::parse(name, json, text, body, limits);
+    fn add(
+        &mut self,
+        name: String,
+        json: Json<'_>,
+        text: Range<usize>,
+        body: u64,
+        limits: &Limits,
+        places: &mut HashMap<String, usize>,
+    ) -> Result<()> {
+        let mut entry = Entry::parse(name, json, text, body, limits);
         // Of a name that occurs twice Python takes the last value and the first place.
-        if let Some(known) = self.by_name.get(&entry.name) {
+        if let Some(known) = places.get(&entry.name) {
             if let Some(place) = self.entries.get_mut(*known) {
                 *place = entry;
             }
             return Ok(());
         }
         limits.check_columns("the number of variables", self.entries.len() as u64 + 1)?;
-        self.by_name.insert(entry.name.clone(), self.entries.len());
+        places.insert(entry.name.clone(), self.entries.len());
+        // Variables mostly have the dimensions and sizes of the one before.
+        if let Some(last) = self.entries.last() {
+            if last.dimensions == entry.dimensions {
+                entry.dimensions = Arc::clone(&last.dimensions);
+            }
+            if last.shape == entry.shape {
+                entry.shape.clone_from(&last.shape);
+            }
+        }
         self.entries.push(entry);
         Ok(())
     }
@@ -122,7 +145,9 @@ impl Header {
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        self.by_name.get(name).copied()
+        let named = |place: &usize| self.entries.get(*place).map(|entry| entry.name.as_str());
+        let found = self.sorted.binary_search_by(|place| named(place).cmp(&Some(name))).ok()?;
+        self.sorted.get(found).copied()
     }
 }
 
@@ -158,8 +183,8 @@ impl Entry {
         let mut entry = Self {
             name,
             text,
-            dimensions: Vec::new(),
-            shape: Some(Vec::new()),
+            dimensions: Arc::default(),
+            shape: Some(Arc::default()),
             data_type: Some(DataType::Float64),
             endian: Endian::Big,
             masked: false,
@@ -211,7 +236,7 @@ impl Entry {
             let Some(value) = value else { continue };
             match name {
                 ".dims" => dimensions = names(value)?,
-                ".size" => self.shape = sizes(value)?,
+                ".size" => self.shape = sizes(value)?.map(Into::into),
                 ".type" => self.data_type = data_type(value)?,
                 ".offset" => self.offset = whole(name, value)?,
                 ".len" => len = Some(whole(name, value)?),
@@ -236,7 +261,7 @@ impl Entry {
                 ));
             }
             None => (1..=sizes.len()).map(|number| format!("{}_{number}", self.name)).collect(),
-            Some(names) => names,
+            Some(names) => names.into(),
         };
         if self.shape.is_some() && self.dimensions.len() != sizes.len() {
             return Err(format!(

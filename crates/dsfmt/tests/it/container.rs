@@ -86,7 +86,7 @@ fn variables_stand_in_the_table_of_their_first_dimension() {
     assert_eq!(details["attributes"], serde_json::json!({"title": "x"}));
     let about = serde_json::to_value(table.column_details(1).unwrap()).unwrap();
     assert_eq!(about, serde_json::json!({"attributes": {"units": "m", "fill": "NaN"}}));
-    let said = &table.columns()[1].details;
+    let said = table.column_summary(1);
     assert_eq!((said["missing"].as_bool(), said["shape"].to_string()), (Some(true), "[3,2]".to_owned()));
 }
 
@@ -251,7 +251,7 @@ fn everything(source: Source) -> Result<String> {
     let mut all = serde_json::to_string(&container.details()).unwrap();
     for table in container.tables() {
         for (index, column) in table.columns().iter().enumerate() {
-            all.push_str(&format!("{column:?} {:?}", table.column_details(index)));
+            all.push_str(&format!("{column:?} {:?} {:?}", table.column_summary(index), table.column_details(index)));
         }
         all.push_str(&format!(
             "{:?}",

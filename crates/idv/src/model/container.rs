@@ -92,6 +92,10 @@ impl Table for ModelSchema {
         self.container.survey()
     }
 
+    fn column_summary(&self, index: usize) -> Map<String, Value> {
+        self.container.column_summary(index)
+    }
+
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         self.container.column_details(index).map_err(|error| error.in_key(self.entry.clone()))
     }

@@ -67,7 +67,7 @@ impl Reader {
 
     /// The metadata and where their table lies.
     pub(super) fn metadata_of(&self, column: &Column) -> Result<(Vec<Metadata>, Option<std::ops::Range<u64>>)> {
-        if let Some(place) = column.entry.slot_names {
+        if let Some(place) = column.entry.slot_names.as_deref().copied() {
             let value_type = Type::Vector { item: ItemType::Text, dimensions: vec![slots(column)] };
             let metadata =
                 Metadata { kind: "SlotNames".to_owned(), value_type: Ok(value_type), place: Place::SlotNames(place) };

@@ -28,7 +28,8 @@ pub(super) struct Inner {
 #[derive(Debug, Clone)]
 pub struct Column {
     pub(super) index: usize,
-    pub(super) unique_name: String,
+    /// Where it is not the name.
+    pub(super) unique_name: Option<Box<str>>,
     pub(super) kind: Result<Type, Unreadable>,
     pub(crate) entry: TocEntry,
     pub(super) blocks: u64,
@@ -94,7 +95,7 @@ impl Column {
     /// The name with `#2`, `#3`... behind a repeated one, so that no two columns have the same.
     #[must_use]
     pub fn unique_name(&self) -> &str {
-        &self.unique_name
+        self.unique_name.as_deref().unwrap_or_else(|| self.name())
     }
 
     /// The type of its values.
@@ -178,7 +179,7 @@ impl Reader {
     /// The column of this [unique name](Column::unique_name).
     #[must_use]
     pub fn column(&self, unique_name: &str) -> Option<&Column> {
-        self.0.columns.iter().find(|column| column.unique_name == unique_name)
+        self.0.columns.iter().find(|column| column.unique_name() == unique_name)
     }
 
     /// The bytes it is read from.
@@ -211,7 +212,8 @@ impl Reader {
                 let count = self.0.columns.len();
                 let s = if count == 1 { "" } else { "s" };
                 let detail = format!("of {count} column{s} none can be read: {}", why.detail);
-                let error = Error::new(why.kind, detail).in_column(first.unique_name.clone()).in_format(FORMAT_NAME);
+                let error =
+                    Error::new(why.kind, detail).in_column(first.unique_name().to_owned()).in_format(FORMAT_NAME);
                 Err(match why.byte {
                     Some(byte) => error.at(byte),
                     None => error,
@@ -322,20 +324,20 @@ fn too_long(error: &Error, start: u64, limit: u64) -> Error {
     }
 }
 
-/// Names with `#2`, `#3`... behind repeated ones. A name that is in the file is never given to another column.
-pub(crate) fn unique_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<String> {
+/// The names of columns with `#2`, `#3`... behind repeated ones, `None` for the others. A name that is in the file is never given to another column.
+pub(crate) fn unique_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<Option<Box<str>>> {
     let in_file: HashSet<&str> = names.clone().collect();
     let mut seen: HashMap<&str, u64> = HashMap::new();
     names
         .map(|name| {
             let count = seen.entry(name).and_modify(|count| *count += 1).or_insert(1);
             if *count == 1 {
-                return name.to_owned();
+                return None;
             }
             loop {
                 let candidate = format!("{name}#{count}");
                 if !in_file.contains(candidate.as_str()) {
-                    return candidate;
+                    return Some(candidate.into());
                 }
                 *count += 1;
             }
@@ -349,14 +351,18 @@ mod tests {
 
     #[test]
     fn repeated_names_become_unique() {
-        let unique = |names: &[&str]| unique_names(names.iter().copied());
-        assert_eq!(unique(&["a", "b", "a", "a", ""]), ["a", "b", "a#2", "a#3", ""]);
-        assert_eq!(unique(&["a", "a", "a#2", "a#2"]), ["a", "a#3", "a#2", "a#2#2"]);
+        let unique = |names: &[&'static str]| {
+            let unique = unique_names(names.iter().copied()).into_iter().zip(names);
+            unique.map(|(unique, name)| unique.unwrap_or_else(|| (*name).into())).collect::<Vec<_>>()
+        };
+        let boxed = |names: &[&str]| names.iter().map(|name| Box::from(*name)).collect::<Vec<Box<str>>>();
+        assert_eq!(unique(&["a", "b", "a", "a", ""]), boxed(&["a", "b", "a#2", "a#3", ""]));
+        assert_eq!(unique(&["a", "a", "a#2", "a#2"]), boxed(&["a", "a#3", "a#2", "a#2#2"]));
     }
 
     #[test]
     fn many_equal_names_take_linear_time() {
         let unique = unique_names(std::iter::repeat_n("x", 300_000));
-        assert_eq!(unique.last().map(String::as_str), Some("x#300000"));
+        assert_eq!(unique.last().and_then(Option::as_deref), Some("x#300000"));
     }
 }

@@ -24,6 +24,7 @@ fn info(reader: Reader) -> Value {
         members.insert("name".to_owned(), column.name.clone().into());
         members.insert("type".to_owned(), column.kind.clone().into());
         members.extend(column.details.clone());
+        members.extend(container.column_summary(index));
         members.extend(container.column_details(index).unwrap());
         if let Some(why) = &column.unreadable {
             members.insert("unreadable".to_owned(), why.clone().into());

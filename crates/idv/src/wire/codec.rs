@@ -214,7 +214,7 @@ impl fmt::Display for ItemType {
 /// that cannot be are [`Invalid`](container_core::ErrorKind::Invalid).
 pub(crate) fn parse_type(codec: &CodecDefinition) -> Result<Type> {
     let mut cursor = Cursor::at(&codec.parameters, codec.offset);
-    let parsed = if codec.name == "VBuffer" {
+    let parsed = if &*codec.name == "VBuffer" {
         parse_vector(&mut cursor)?
     } else {
         Type::Item(parse_item(&codec.name, &mut cursor)?)

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::Arc;
 
 use container_core::{Cursor, Error, Result};
 
@@ -56,18 +57,18 @@ impl fmt::Display for Compression {
 /// A codec as the file defines it: name and parameters, not yet understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CodecDefinition {
-    pub(crate) name: String,
-    pub(crate) parameters: Vec<u8>,
+    pub(crate) name: Arc<str>,
+    pub(crate) parameters: Box<[u8]>,
     /// Where the parameters begin.
     pub(crate) offset: u64,
 }
 
 impl CodecDefinition {
     pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
-        let name = string(cursor, "codec name")?.into_owned();
+        let name = string(cursor, "codec name")?.as_ref().into();
         let len = leb(cursor, "length of the codec parameters")?;
         let offset = cursor.offset();
-        let parameters = cursor.take_u64(len, "codec parameters")?.to_vec();
+        let parameters = cursor.take_u64(len, "codec parameters")?.into();
         Ok(Self { name, parameters, offset })
     }
 }
@@ -90,7 +91,7 @@ pub(crate) struct TocEntry {
     pub(crate) compression: u8,
     pub(crate) rows_per_block: u64,
     pub(crate) lookup_offset: u64,
-    pub(crate) slot_names: Option<SlotNamesPlace>,
+    pub(crate) slot_names: Option<Box<SlotNamesPlace>>,
     pub(crate) metadata_offset: Option<u64>,
 }
 
@@ -100,10 +101,15 @@ pub(crate) fn parse_toc(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<
     for index in 0..header.columns {
         let mut name = None;
         let entry = parse_entry(cursor, header.version, &mut name);
-        entries.push(entry.map_err(|error| match name {
+        let mut entry = entry.map_err(|error| match name {
             Some(name) => error.in_column(name),
             None => error.in_column(format!("#{index}")),
-        })?);
+        })?;
+        // Columns mostly have the codec of the one before.
+        if let Some(last) = entries.last().filter(|last: &&TocEntry| last.codec.name == entry.codec.name) {
+            entry.codec.name = Arc::clone(&last.codec.name);
+        }
+        entries.push(entry);
     }
     Ok(entries)
 }
@@ -133,7 +139,7 @@ fn parse_entry(cursor: &mut Cursor<'_>, version: Version, known_name: &mut Optio
             let count = cursor.i32_le("slot names count")?;
             let count = u32::try_from(count)
                 .map_err(|_| Error::invalid(format!("slot names count {count} is negative")).at(at))?;
-            slot_names = Some(SlotNamesPlace { offset, len, count });
+            slot_names = Some(Box::new(SlotNamesPlace { offset, len, count }));
         }
     }
     Ok(TocEntry { offset, name, codec, compression, rows_per_block, lookup_offset, slot_names, metadata_offset })

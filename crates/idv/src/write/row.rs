@@ -49,7 +49,10 @@ struct Column {
 impl RowBuffer {
     /// No rows yet, for these columns.
     pub(crate) fn new(schema: &Schema) -> Self {
-        let names = unique_names(schema.columns.iter().map(|column| column.name.as_str()));
+        let names = || schema.columns.iter().map(|column| column.name.as_str());
+        let unique = unique_names(names()).into_iter().zip(names());
+        let names: Vec<String> =
+            unique.map(|(unique, name)| unique.map_or_else(|| name.to_owned(), String::from)).collect();
         let by_name = names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect();
         let column = |(column, name): (&crate::ColumnSchema, String)| Column {
             name,

@@ -71,7 +71,7 @@ fn dump(source: Source) -> String {
     let container = IdvContainer::new(Reader::from_source(source, Options::default()).unwrap());
     let columns = container.columns().iter().enumerate().map(|(index, column)| {
         let metadata = container.column_details(index).unwrap().remove("metadata");
-        json!({"name": column.name, "type": column.kind, "codec": column.details["codec"], "metadata": metadata})
+        json!({"name": column.name, "type": column.kind, "codec": container.column_summary(index)["codec"], "metadata": metadata})
     });
     let mut lines = json!({"version": container.version(), "columns": columns.collect::<Vec<_>>()}).to_string() + "\n";
     let mut rows = container.reader().rows(&Scan::default()).unwrap();

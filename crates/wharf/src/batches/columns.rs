@@ -1,11 +1,11 @@
 //! Columns of a file with an Arrow schema: how they are called, and which of them a scan wants.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use container_core::arrow::{ArrowTable, BatchRows, BatchScan, JsonRows};
 use container_core::{ColumnInfo, Error, Loss, Position, Result, Rows, Scan};
 
@@ -13,34 +13,48 @@ use super::guarded;
 
 /// The columns of a schema: names unique, types in Arrow's words. Also the fields under these names.
 pub(crate) fn describe(schema: &Schema) -> (Vec<ColumnInfo>, Vec<FieldRef>) {
-    let names: HashSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-    let mut taken: HashSet<String> = HashSet::new();
-    let mut next = HashMap::<&str, u64>::new();
+    // How many columns had each name so far.
+    let mut names: HashMap<&str, u64> = schema.fields().iter().map(|field| (field.name().as_str(), 0)).collect();
+    let mut plain = HashMap::<&DataType, Option<String>>::new();
     let mut columns = Vec::with_capacity(schema.fields().len());
     let mut fields = Vec::with_capacity(schema.fields().len());
     for field in schema.fields() {
         let mut name = field.name().clone();
-        while taken.contains(&name) {
-            let number = next.entry(field.name()).or_insert(1);
-            *number += 1;
-            let numbered = format!("{}#{number}", field.name());
-            if !names.contains(numbered.as_str()) {
-                name = numbered;
+        let mut number = names.get(field.name().as_str()).copied().unwrap_or(0) + 1;
+        while number > 1 {
+            name = format!("{}#{number}", field.name());
+            // What is behind the last `#` is of one name alone: only those of the file can be met.
+            if !names.contains_key(name.as_str()) {
+                break;
             }
+            number += 1;
         }
-        taken.insert(name.clone());
+        names.insert(field.name(), number);
         let mut info = ColumnInfo::new(&*name, field.data_type().to_string());
         if name == *field.name() {
             fields.push(Arc::clone(field));
         } else {
-            info.details.insert("name_in_file".to_owned(), field.name().clone().into());
+            info.details.push(("name_in_file".to_owned(), field.name().clone().into()));
             fields.push(Arc::new(Field::clone(field).with_name(name)));
         }
-        info.details.insert("nullable".to_owned(), field.is_nullable().into());
-        info.unreadable = no_rows(field);
+        info.unreadable = match field.data_type().is_nested() || !field.metadata().is_empty() {
+            true => no_rows(field),
+            // Of the same type it is the same.
+            false => plain.entry(field.data_type()).or_insert_with(|| no_rows(field)).clone(),
+        };
         columns.push(info);
     }
     (columns, fields)
+}
+
+/// What there is to say of any field.
+pub(crate) fn summary(field: Option<&FieldRef>) -> serde_json::Map<String, serde_json::Value> {
+    field.map(|field| ("nullable".to_owned(), field.is_nullable().into())).into_iter().collect()
+}
+
+/// What the column of a field is called; of none, nothing.
+pub(crate) fn name(fields: &[FieldRef], column: usize) -> String {
+    fields.get(column).map(|field| field.name().clone()).unwrap_or_default()
 }
 
 /// Why a column cannot be shown in rows: types that no row has are for other files of Arrow alone.
@@ -196,7 +210,6 @@ pub(crate) fn same_columns(wanted: &SchemaRef, found: &SchemaRef) -> Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_schema::DataType;
 
     fn schema(names: &[&str]) -> Schema {
         Schema::new(names.iter().map(|name| Field::new(*name, DataType::Int32, true)).collect::<Vec<_>>())
@@ -208,8 +221,8 @@ mod tests {
         let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
         assert_eq!(names, ["a", "a#3", "a#2", "a#4", "A", ""]);
         assert!(fields.iter().zip(&names).all(|(field, name)| field.name() == name));
-        assert_eq!(columns[1].details["name_in_file"], "a");
-        assert!(!columns[4].details.contains_key("name_in_file"));
+        assert_eq!(columns[1].details, [("name_in_file".to_owned(), "a".into())]);
+        assert!(columns[4].details.is_empty());
     }
 
     #[test]

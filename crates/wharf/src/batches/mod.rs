@@ -10,7 +10,7 @@ mod size;
 #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "Parquet alone is written ahead"))]
 mod workers;
 
-pub(crate) use columns::{Chosen, choose, describe, json_or_text, metadata, rows, same_columns};
+pub(crate) use columns::{Chosen, choose, describe, json_or_text, metadata, name, rows, same_columns, summary};
 #[cfg(feature = "parquet")]
 pub(crate) use dictionaries::narrow;
 pub(crate) use dictionaries::{Dictionaries, has_dictionary};

@@ -1,12 +1,11 @@
 //! `wharf info`: what is in files.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 
 use container_core::{ColumnInfo, Container, Error, Result, Table};
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
 use super::Outcome;
@@ -49,9 +48,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             show_netcdf(place, &reader, number, several, env)?;
             continue;
         }
-        let opened = place.understand(&input, &env.opener)?;
         let errors = RefCell::new(Vec::new());
         if env.json() {
+            let opened = place.understand(&input, &env.opener)?;
             let file = several.then(|| place.name());
             let info = Info { file, container: opened.container.as_ref(), errors: &errors };
             print_json(&info, env)?;
@@ -63,6 +62,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
                 env.stdout.print(&text)?;
                 continue;
             }
+            let opened = place.understand(&input, &env.opener)?;
             let text = format!("{gap}{}", describe(place, &opened, &errors, env.stdout.terminal));
             env.stdout.print(&text)?;
         }
@@ -137,7 +137,7 @@ impl Serialize for TableInfo<'_> {
         let mut map = serializer.serialize_map(Some(3))?;
         map.serialize_entry("name", self.table.name())?;
         map.serialize_entry("rows", &self.table.len())?;
-        let columns: Vec<usize> = (0..self.table.columns().len()).collect();
+        let columns = 0..self.table.columns().len();
         let column = |index| ColumnEntry { table: self.table, index, errors: self.errors };
         map.serialize_entry("columns", &Each(columns, column))?;
         map.end()
@@ -158,6 +158,9 @@ impl Serialize for ColumnEntry<'_> {
             map.serialize_entry("type", &column.kind)?;
             for (name, value) in &column.details {
                 map.serialize_entry(name, value)?;
+            }
+            for (name, value) in self.table.column_summary(self.index) {
+                map.serialize_entry(&name, &value)?;
             }
             match self.table.column_details(self.index) {
                 Ok(details) => {
@@ -180,15 +183,11 @@ impl Serialize for ColumnEntry<'_> {
 }
 
 /// A list whose items are made while it is printed.
-struct Each<T, F>(Vec<T>, F);
+struct Each<T, F>(T, F);
 
-impl<T: Copy, U: Serialize, F: Fn(T) -> U> Serialize for Each<T, F> {
+impl<T: Clone + IntoIterator, U: Serialize, F: Fn(T::Item) -> U> Serialize for Each<T, F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        for item in &self.0 {
-            list.serialize_element(&(self.1)(*item))?;
-        }
-        list.end()
+        serializer.collect_seq(self.0.clone().into_iter().map(&self.1))
     }
 }
 
@@ -227,14 +226,25 @@ const COLLECTIONS: &str = "collections";
 /// Details of a container that say nothing to people, or what its version says already.
 const OF_THE_WHOLE_FOR_PROGRAMS: [&str; 2] = ["salt", "legacy"];
 
+/// Columns of a table that are listed for people, at most.
+const LISTED: usize = 20_000;
+
 fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option<u16>) -> String {
     let rows = table.len().map_or_else(|| "rows not counted".to_owned(), |rows| counted(rows, "row"));
     let columns = table.columns();
     let mut text = format!("{rows}, {}", counted(columns.len(), "column"));
-    let mut described: Vec<_> =
-        columns.iter().enumerate().map(|(index, column)| Described::new(table, index, column, errors)).collect();
-    text.push_str(&looked_at(&mut described, table.len()));
-    let (common, differing) = common(&described);
+    // All columns are looked at, for what they have in common and for what is wrong, and only those that are listed are held.
+    let mut profiles = Profiles::default();
+    let mut described = Vec::new();
+    for (index, column) in columns.iter().enumerate() {
+        let column = Described::new(table, index, column, errors);
+        profiles.add(&column.plain);
+        if index < LISTED {
+            described.push(column);
+        }
+    }
+    text.push_str(&profiles.take_looked_at(table.len()));
+    let (common, differing) = profiles.common();
     let said: Vec<String> = common.iter().map(|(key, value)| format!("{} {}", spaced(key), scalar(value))).collect();
     if !said.is_empty() {
         text.push_str(&format!("; all columns: {}", said.join(", ")));
@@ -259,6 +269,9 @@ fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option
         }
     }
     text.push_str(&human::print(&mut lines));
+    if let Some(more @ 1..) = columns.len().checked_sub(LISTED) {
+        text.push_str(&format!("… and {}\n", counted(more, "more column")));
+    }
     if described.iter().any(|column| !column.nested.is_empty()) {
         text.push('\n');
         text.push_str(&metadata(&described, width));
@@ -266,40 +279,75 @@ fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option
     text
 }
 
-/// Where columns were looked for: said unless it is in all rows, as is how many of those have each.
-fn looked_at(described: &mut [Described], rows: Option<u64>) -> String {
-    let looked = |what: &&str| described.iter().any(|column| column.plain.contains_key(&format!("{what}_looked_at")));
-    let Some(what) = ["samples", "documents", "rows"].into_iter().find(looked) else { return String::new() };
-    let place = format!("{what}_looked_at");
-    let of = described.iter().find_map(|column| column.plain.get(&place).cloned()).unwrap_or_default();
-    let everywhere = described.iter().all(|column| column.plain.get(what) == Some(&of));
-    for column in described {
-        column.plain.shift_remove(&place);
-        if everywhere {
-            column.plain.shift_remove(what);
-        }
-    }
-    match of.as_u64() {
-        Some(looked) if rows != Some(looked) => format!(" in the {} looked at", counted(looked, "row")),
-        _ => String::new(),
+/// A detail over all columns of a table.
+struct Profile {
+    /// The value of the first column that has it.
+    first: Value,
+    /// Columns that have it.
+    columns: usize,
+    /// All of them have the first value.
+    same: bool,
+}
+
+impl Profile {
+    /// All columns of so many have the first value.
+    fn is_of_all(&self, columns: usize) -> bool {
+        self.same && self.columns == columns
     }
 }
 
-/// What is the same for all columns is said once, the rest has a place of its own in the table.
-fn common(described: &[Described]) -> (Map<String, Value>, Vec<String>) {
-    let (mut common, mut differing) = (Map::new(), Vec::new());
-    let mut seen = HashSet::new();
-    let keys = described.iter().flat_map(|column| column.plain.keys()).filter(|key| seen.insert(key.as_str()));
-    for key in keys {
-        let mut values = described.iter().map(|column| column.plain.get(key));
-        match values.next().flatten() {
-            Some(first) if described.len() > 1 && key != "bytes" && values.all(|value| value == Some(first)) => {
-                common.insert(key.clone(), first.clone());
+/// The details of all columns, in the order of their first appearance. Their keys are those of a format, which are few.
+#[derive(Default)]
+struct Profiles {
+    columns: usize,
+    details: Vec<(String, Profile)>,
+}
+
+impl Profiles {
+    fn add(&mut self, details: &Map<String, Value>) {
+        self.columns += 1;
+        for (key, value) in details {
+            match self.details.iter_mut().find(|(own, _)| own == key) {
+                Some((_, profile)) => {
+                    profile.columns += 1;
+                    profile.same &= profile.first == *value;
+                }
+                None => {
+                    self.details.push((key.clone(), Profile { first: value.clone(), columns: 1, same: true }));
+                }
             }
-            _ => differing.push(key.clone()),
         }
     }
-    (common, differing)
+
+    /// Where columns were looked for: said unless it is in all rows, as is how many of those have each.
+    fn take_looked_at(&mut self, rows: Option<u64>) -> String {
+        for what in ["samples", "documents", "rows"] {
+            let key = format!("{what}_looked_at");
+            let Some(place) = self.details.iter().position(|(own, _)| *own == key) else { continue };
+            let (_, looked) = self.details.remove(place);
+            let columns = self.columns;
+            self.details
+                .retain(|(own, profile)| own != what || !profile.is_of_all(columns) || profile.first != looked.first);
+            return match looked.first.as_u64() {
+                Some(looked) if rows != Some(looked) => format!(" in the {} looked at", counted(looked, "row")),
+                _ => String::new(),
+            };
+        }
+        String::new()
+    }
+
+    /// What is the same for all columns is said once, the rest has a place of its own in the table.
+    fn common(self) -> (Map<String, Value>, Vec<String>) {
+        let columns = self.columns;
+        let (mut common, mut differing) = (Map::new(), Vec::new());
+        for (key, profile) in self.details {
+            match columns > 1 && profile.is_of_all(columns) && key != "bytes" {
+                true => drop(common.insert(key, profile.first)),
+                false => differing.push(key),
+            }
+        }
+        (common, differing)
+    }
 }
 
 /// A line for everything else that columns say of themselves.
@@ -330,7 +378,8 @@ const FOR_PROGRAMS: [&str; 7] =
 
 impl Described {
     fn new(table: &dyn Table, index: usize, column: &ColumnInfo, errors: &RefCell<Vec<Error>>) -> Self {
-        let mut details = column.details.clone();
+        let mut details: Map<String, Value> = column.details.iter().cloned().collect();
+        details.extend(table.column_summary(index));
         let mut note = column.unreadable.as_ref().map(|why| format!("cannot be read: {}", clean(why)));
         match table.column_details(index) {
             Ok(more) => details.extend(more),

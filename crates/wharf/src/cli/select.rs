@@ -125,7 +125,10 @@ pub(crate) fn columns_of(all: &[ColumnInfo], asked: &[String]) -> Result<Option<
         return Ok(None);
     }
     // A column that stands at a path may be called as another one: it is asked for by the path.
-    let path = |column: &ColumnInfo| column.details.get("path").and_then(serde_json::Value::as_str).map(str::to_owned);
+    let path = |column: &ColumnInfo| {
+        let found = column.details.iter().find(|(key, _)| key == "path");
+        found.and_then(|(_, value)| value.as_str()).map(str::to_owned)
+    };
     let (mut by_name, mut by_path) = (HashMap::new(), HashMap::new());
     for (index, column) in all.iter().enumerate() {
         match path(column) {

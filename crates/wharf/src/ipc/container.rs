@@ -65,8 +65,7 @@ fn begins_stream(head: &[u8]) -> bool {
 pub struct IpcContainer {
     reader: Reader,
     columns: Vec<ColumnInfo>,
-    fields: Vec<FieldRef>,
-    names: Arc<[String]>,
+    fields: Arc<[FieldRef]>,
 }
 
 impl IpcContainer {
@@ -74,8 +73,7 @@ impl IpcContainer {
     #[must_use]
     pub fn new(reader: Reader) -> Self {
         let (columns, fields) = batches::describe(reader.schema());
-        let names = columns.iter().map(|column| column.name.clone()).collect();
-        Self { reader, columns, fields, names }
+        Self { reader, columns, fields: fields.into() }
     }
 
     /// The reader.
@@ -140,9 +138,7 @@ impl Container for IpcContainer {
                 match columns.is_empty() {
                     true => tell(error),
                     false => columns.into_iter().for_each(|(column, error)| {
-                        tell(
-                            error.in_block(batch as u64).in_column(self.names.get(column).cloned().unwrap_or_default()),
-                        );
+                        tell(error.in_block(batch as u64).in_column(batches::name(&self.fields, column)));
                     }),
                 }
             }
@@ -173,6 +169,10 @@ impl Table for IpcContainer {
 
     fn survey(&self) -> Result<()> {
         Ok(()) // the schema has them all
+    }
+
+    fn column_summary(&self, index: usize) -> Map<String, Value> {
+        batches::summary(self.fields.get(index))
     }
 
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
@@ -210,6 +210,6 @@ impl ArrowTable for IpcContainer {
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
         let chosen = self.choose(scan)?;
-        Ok(Box::new(Batches::new(self.reader.clone(), chosen, Arc::clone(&self.names), scan)))
+        Ok(Box::new(Batches::new(self.reader.clone(), chosen, Arc::clone(&self.fields), scan)))
     }
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::FileDecoder;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use container_core::arrow::{BatchReader, BatchScan, Pieces, from_arrow, to_arrow};
 use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
 
 use super::FORMAT_NAME;
 use super::wire::{Index, Placed, check_buffers, index};
-use crate::batches::{Chosen, Workers, guarded, has_dictionary, pieces};
+use crate::batches::{Chosen, Workers, guarded, has_dictionary, name, pieces};
 
 /// Bytes of batches that are decoded at once, at most, where threads are many: one batch whatever its size.
 const AT_ONCE: u64 = 256 << 20;
@@ -156,7 +156,7 @@ impl Decoder {
 pub struct Batches {
     reader: Reader,
     chosen: Chosen,
-    names: Arc<[String]>,
+    fields: Arc<[FieldRef]>,
     workers: Workers,
     decoder: Decoder,
     batch_rows: usize,
@@ -168,13 +168,13 @@ pub struct Batches {
 }
 
 impl Batches {
-    pub(super) fn new(reader: Reader, chosen: Chosen, names: Arc<[String]>, scan: &BatchScan) -> Self {
+    pub(super) fn new(reader: Reader, chosen: Chosen, fields: Arc<[FieldRef]>, scan: &BatchScan) -> Self {
         let next = reader.index.batches.partition_point(|batch| batch.start + batch.rows <= chosen.rows.start);
         Self {
             decoder: reader.decoder(&chosen.columns),
             reader,
             chosen,
-            names,
+            fields,
             workers: Workers::new(scan.scan.threads),
             batch_rows: scan.batch_rows,
             batch_bytes: scan.batch_bytes,
@@ -241,7 +241,7 @@ impl Batches {
     /// Finds the column that cannot be read: each is read alone until one fails.
     fn blame(&self, batch: usize, error: Error) -> Error {
         match self.reader.damaged(batch, &self.chosen.columns, 1).first() {
-            Some((column, _)) => error.in_column(self.names.get(*column).cloned().unwrap_or_default()),
+            Some((column, _)) => error.in_column(name(&self.fields, *column)),
             None => error,
         }
     }

@@ -52,8 +52,7 @@ impl Format for Parquet {
 pub struct ParquetContainer {
     reader: Reader,
     columns: Vec<ColumnInfo>,
-    fields: Vec<FieldRef>,
-    names: Arc<[String]>,
+    fields: Arc<[FieldRef]>,
 }
 
 impl ParquetContainer {
@@ -61,8 +60,7 @@ impl ParquetContainer {
     #[must_use]
     pub fn new(reader: Reader) -> Self {
         let (columns, fields) = batches::describe(reader.schema());
-        let names = columns.iter().map(|column| column.name.clone()).collect();
-        Self { reader, columns, fields, names }
+        Self { reader, columns, fields: fields.into() }
     }
 
     /// The reader.
@@ -146,6 +144,10 @@ impl Table for ParquetContainer {
         Ok(()) // the footer has them all
     }
 
+    fn column_summary(&self, index: usize) -> Map<String, Value> {
+        batches::summary(self.fields.get(index))
+    }
+
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         if index >= self.columns.len() {
             return Err(Error::usage(format!("there is no column {index}")).in_format(FORMAT_NAME));
@@ -177,6 +179,6 @@ impl ArrowTable for ParquetContainer {
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
         let chosen = self.choose(scan)?;
-        Ok(Box::new(Batches::new(self.reader.clone(), chosen, Arc::clone(&self.names), scan)))
+        Ok(Box::new(Batches::new(self.reader.clone(), chosen, Arc::clone(&self.fields), scan)))
     }
 }

@@ -2,7 +2,7 @@
 //! itself, and goes into nested groups without an end.
 //!
 //! A footer is a struct of Thrift's compact protocol; its field 2 is the schema, the list of all nodes of a tree, each of which says how many
-//! children follow.
+//! children follow. Field 4 is the list of row groups, each of which begins with the list of its column chunks, as many as there are leaves.
 
 use container_core::{Cursor, Error, Limits, Result, Source};
 
@@ -10,6 +10,10 @@ use container_core::{Cursor, Error, Limits, Result, Source};
 pub(super) const MAGIC: &[u8; 4] = b"PAR1";
 /// At the end of a file whose footer is encrypted.
 pub(super) const ENCRYPTED: &[u8; 4] = b"PARE";
+/// Bytes that a node of the schema takes once decoded, as types of Parquet and of Arrow, and as a column that is shown.
+const NODE_BYTES: u64 = 1024;
+/// Bytes that a column chunk takes once decoded.
+const CHUNK_BYTES: u64 = 512;
 /// Structures of Thrift in structures that are skipped.
 const MOST_NESTED: u32 = 64;
 
@@ -49,14 +53,37 @@ const STRUCT: u8 = 12;
 
 impl Footer<'_> {
     fn check(&mut self) -> Result<()> {
-        let mut id = 0;
+        let (mut id, mut nodes) = (0, None);
         while let Some(kind) = self.field(&mut id)? {
-            if id == 2 {
-                return self.schema(kind);
+            match (id, nodes) {
+                (2, None) => nodes = Some(self.schema(kind)?),
+                (4, Some(nodes)) => return self.row_groups(kind, nodes),
+                _ => self.skip(kind, MOST_NESTED)?,
             }
-            self.skip(kind, MOST_NESTED)?;
         }
-        Err(self.wrong("the footer has no schema"))
+        match nodes {
+            Some(nodes) => self.memory(nodes, 0),
+            None => Err(self.wrong("the footer has no schema")),
+        }
+    }
+
+    /// Fails where what the library makes of the footer takes more memory than allowed: it decodes all of it, whatever is asked for.
+    fn memory(&self, nodes: u64, chunks: u64) -> Result<()> {
+        let decoded = nodes.saturating_mul(NODE_BYTES).saturating_add(chunks.saturating_mul(CHUNK_BYTES));
+        let what = format!("the memory for a footer of {nodes} schema nodes and {chunks} column chunks");
+        self.limits.check_memory(what, decoded)
+    }
+
+    /// The row groups have as many column chunks each as the first one.
+    fn row_groups(&mut self, kind: u8, nodes: u64) -> Result<()> {
+        let (element, groups) = if kind == 9 { self.list()? } else { (0, 0) };
+        let mut id = 0;
+        let chunks = match element == STRUCT && groups > 0 && self.field(&mut id)? == Some(9) && id == 1 {
+            true => self.list()?.1,
+            false => 0,
+        };
+        // Each takes a byte at least, whatever the lists say.
+        self.memory(nodes, groups.saturating_mul(chunks).min(self.cursor.remaining() as u64))
     }
 
     fn wrong(&self, what: impl Into<container_core::Text>) -> Error {
@@ -152,8 +179,8 @@ impl Footer<'_> {
         }
     }
 
-    /// The tree of the schema: its nodes are there, and it is not too deep.
-    fn schema(&mut self, kind: u8) -> Result<()> {
+    /// How many nodes the tree of the schema has: they are there, and it is not too deep.
+    fn schema(&mut self, kind: u8) -> Result<u64> {
         let begin = self.cursor.offset();
         let (element, count) = if kind == 9 { self.list()? } else { (0, 0) };
         if element != STRUCT {
@@ -189,7 +216,7 @@ impl Footer<'_> {
                 open.pop();
             }
         }
-        Ok(())
+        Ok(count)
     }
 
     /// How many children a node says it has.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, FieldRef, SchemaRef};
 use container_core::arrow::{BatchReader, BatchScan, Pieces, to_arrow};
 use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader};
@@ -13,7 +13,7 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use super::pages::{self, Gauge, Wanted};
 use super::source::{Chunks, from_arrow, library};
 use super::{FORMAT_NAME, footer, units};
-use crate::batches::{Chosen, Workers, array_bytes, groups, guarded, has_dictionary, pieces};
+use crate::batches::{Chosen, Workers, array_bytes, groups, guarded, has_dictionary, name, pieces};
 
 /// A Parquet file, its footer read and checked.
 #[derive(Debug, Clone)]
@@ -263,7 +263,7 @@ struct Plan {
     reader: Reader,
     chosen: Chosen,
     /// The names of all columns, unique.
-    names: Arc<[String]>,
+    fields: Arc<[FieldRef]>,
     workers: Workers,
     batch_rows: usize,
     batch_bytes: usize,
@@ -354,12 +354,12 @@ impl RawRows {
 }
 
 impl Batches {
-    pub(super) fn new(reader: Reader, chosen: Chosen, names: Arc<[String]>, scan: &BatchScan) -> Self {
+    pub(super) fn new(reader: Reader, chosen: Chosen, fields: Arc<[FieldRef]>, scan: &BatchScan) -> Self {
         let workers = Workers::new(scan.scan.threads);
         let (batch_rows, batch_bytes) = (scan.batch_rows, scan.batch_bytes);
         // Row groups before the rows wanted are not touched.
         let group = reader.starts.partition_point(|start| *start <= chosen.rows.start).saturating_sub(1);
-        let plan = Plan { reader, chosen, names, workers, batch_rows, batch_bytes };
+        let plan = Plan { reader, chosen, fields, workers, batch_rows, batch_bytes };
         Self { plan, group, open: None, raw: Vec::new(), cut: None, failed: false }
     }
 
@@ -522,7 +522,7 @@ impl Plan {
     }
 
     fn name(&self, column: usize) -> String {
-        self.names.get(column).cloned().unwrap_or_default()
+        name(&self.fields, column)
     }
 
     /// Names the column that cannot be read. Of several, the library does not tell which it was: each is read alone until one fails.

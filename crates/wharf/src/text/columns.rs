@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use container_core::{ColumnInfo, Error, Limits, Result};
+use serde_json::{Map, Value};
 
 use super::cut::{Feeder, next_json};
 use super::inner::{Text, place};
@@ -22,6 +23,24 @@ pub(super) struct Survey {
     by_name: HashMap<Box<str>, usize>,
 }
 
+/// Columns as they are shown.
+#[derive(Debug)]
+pub(super) struct Columns {
+    pub(super) infos: Vec<ColumnInfo>,
+    /// Rows that have each.
+    counts: Vec<u64>,
+    /// Rows that were looked at.
+    rows: u64,
+}
+
+impl Columns {
+    pub(super) fn summary(&self, index: usize) -> Map<String, Value> {
+        let members = |count: &u64| [("rows", *count), ("rows_looked_at", self.rows)];
+        let members = self.counts.get(index).map(members).into_iter().flatten();
+        members.map(|(name, count)| (name.to_owned(), count.into())).collect()
+    }
+}
+
 /// A member of objects.
 #[derive(Debug)]
 struct Field {
@@ -39,7 +58,7 @@ const KINDS: [&str; 6] = ["boolean", "number", "string", "array", "object", "nul
 impl Survey {
     /// Looks at chunks, all or those that are taken together first; and what is wrong with one, or behind the last one.
     pub(super) fn of(text: &Text, workers: &Workers, all: bool) -> (Self, Result<()>) {
-        let mut survey = Self { csv: vec![Seen::default(); text.names.len()], ..Self::default() };
+        let mut survey = Self::default();
         let mut feeder = Feeder::new(text);
         loop {
             let (chunks, result) = feeder.next(workers);
@@ -73,7 +92,10 @@ impl Survey {
 
     fn merge(&mut self, other: Self, limits: &Limits) -> Result<()> {
         self.rows += other.rows;
-        self.csv.iter_mut().zip(other.csv).for_each(|(own, other)| own.merge(other));
+        match self.csv.is_empty() {
+            true => self.csv = other.csv,
+            false => self.csv.iter_mut().zip(other.csv).for_each(|(own, other)| own.merge(other)),
+        }
         for field in other.fields {
             let at = match self.by_name.get(&field.name) {
                 Some(at) => *at,
@@ -96,26 +118,26 @@ impl Survey {
     }
 
     /// The columns.
-    pub(super) fn columns(&self, text: &Text) -> Vec<ColumnInfo> {
-        let info = |name: &str, kind: String, count: u64| {
-            let mut info = ColumnInfo::new(name, kind);
-            info.details.insert("rows".to_owned(), count.into());
-            info.details.insert("rows_looked_at".to_owned(), self.rows.into());
-            info
-        };
+    pub(super) fn columns(self, text: &Text) -> Columns {
+        let rows = self.rows;
         if text.is_csv() {
             let column = |(name, seen): (&String, &Seen)| {
                 let kind = seen.kind();
                 let null = if seen.nulls() > 0 && kind != Kind::Null { " or null" } else { "" };
-                info(name, format!("{}{null}", kind.name()), self.rows - seen.nulls())
+                (ColumnInfo::new(name, format!("{}{null}", kind.name())), rows - seen.nulls())
             };
-            return text.names.iter().zip(&self.csv).map(column).collect();
+            let mut csv = self.csv;
+            csv.resize_with(text.names.len(), Seen::default); // without rows there is nothing yet
+            let (infos, counts) = text.names.iter().zip(&csv).map(column).unzip();
+            return Columns { infos, counts, rows };
         }
         let column = |field: &Field| {
             let kinds = KINDS.iter().enumerate().filter(|(bit, _)| field.kinds & 1 << bit != 0).map(|(_, kind)| *kind);
-            info(&field.name, kinds.collect::<Vec<_>>().join(" or "), field.count)
+            (ColumnInfo::new(&*field.name, kinds.collect::<Vec<_>>().join(" or ")), field.count)
         };
-        self.fields.iter().map(column).collect()
+        drop(self.by_name);
+        let (infos, counts) = self.fields.iter().map(column).unzip();
+        Columns { infos, counts, rows }
     }
 }
 

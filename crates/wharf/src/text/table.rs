@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use container_core::{ColumnInfo, Error, Result, Rows, Scan, Table};
 use serde_json::{Map, Value};
 
-use super::columns::Survey;
+use super::columns::{Columns, Survey};
 use super::cut::Feeder;
 use super::inner::Text;
 use super::rows::TextRows;
@@ -22,8 +22,8 @@ const COUNTED: u64 = 64 << 20;
 pub(super) struct TextTable {
     pub(super) text: Text,
     /// What the first rows have, and what all have.
-    some: OnceLock<Vec<ColumnInfo>>,
-    all: OnceLock<Vec<ColumnInfo>>,
+    some: OnceLock<Columns>,
+    all: OnceLock<Columns>,
     /// What all rows were seen to hold.
     #[cfg(feature = "arrow")]
     pub(super) observed: OnceLock<super::arrow::Held>,
@@ -38,6 +38,22 @@ impl TextTable {
             #[cfg(feature = "arrow")]
             observed: OnceLock::new(),
         }
+    }
+
+    /// The columns that are known.
+    fn known(&self) -> &Columns {
+        if let Some(all) = self.all.get() {
+            return all;
+        }
+        self.some.get_or_init(|| {
+            let small = self.text.len() <= SMALL;
+            let Ok(workers) = Workers::new(usize::from(!small)) else {
+                return Survey::default().columns(&self.text);
+            };
+            // What is wrong with a row is told where rows are read.
+            let (survey, _) = Survey::of(&self.text, &workers, small);
+            survey.columns(&self.text)
+        })
     }
 
     /// Which column is called so.
@@ -67,16 +83,7 @@ impl Table for TextTable {
     /// Of CSV those of the header; of JSON lines the members of objects, in the order of their first appearance: of all objects of a text up to
     /// 16 MiB, else of those in its first MiB, until [`survey`](Table::survey) has looked at them all. In these rows also the kinds are found.
     fn columns(&self) -> &[ColumnInfo] {
-        if let Some(all) = self.all.get() {
-            return all;
-        }
-        self.some.get_or_init(|| {
-            let small = self.text.len() <= SMALL;
-            let Ok(workers) = Workers::new(usize::from(!small)) else { return Vec::new() };
-            // What is wrong with a row is told where rows are read.
-            let (survey, _) = Survey::of(&self.text, &workers, small);
-            survey.columns(&self.text)
-        })
+        &self.known().infos
     }
 
     fn survey(&self) -> Result<()> {
@@ -86,6 +93,10 @@ impl Table for TextTable {
             let _ = self.all.set(survey.columns(&self.text)); // somebody else may have been faster, with the same
         }
         Ok(())
+    }
+
+    fn column_summary(&self, index: usize) -> Map<String, Value> {
+        self.known().summary(index)
     }
 
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use container_core::raw_json::Members;
 use container_core::{ColumnInfo, Error, ErrorKind, Result};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::json::Wanted;
 use crate::read::{Collection, Document};
@@ -64,11 +65,14 @@ impl Field {
     pub(super) fn info(&self) -> ColumnInfo {
         let mut info = ColumnInfo::new(self.name.clone(), self.kinds.text());
         if let Key::Path(path) = &self.key {
-            info.details.insert("path".to_owned(), path.clone().into());
+            info.details.push(("path".to_owned(), path.clone().into()));
         }
-        info.details.insert("documents".to_owned(), self.count.into());
-        info.details.insert("documents_looked_at".to_owned(), self.of.into());
         info
+    }
+
+    pub(super) fn summary(&self) -> Map<String, Value> {
+        let members = [("documents", self.count), ("documents_looked_at", self.of)];
+        members.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect()
     }
 }
 

@@ -152,6 +152,10 @@ impl Table for CollectionTable {
         Ok(())
     }
 
+    fn column_summary(&self, index: usize) -> Map<String, Value> {
+        self.fields().get(index).map(Field::summary).unwrap_or_default()
+    }
+
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         match index < self.fields().len() {
             true => Ok(Map::new()),

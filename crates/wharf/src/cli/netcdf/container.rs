@@ -19,6 +19,7 @@ pub(crate) struct NetcdfContainer<'r> {
 
 /// The variables of one leading dimension.
 struct Variables<'r> {
+    reader: &'r Reader,
     name: String,
     rows: u64,
     variables: Vec<&'r Variable>,
@@ -28,22 +29,22 @@ struct Variables<'r> {
 impl<'r> NetcdfContainer<'r> {
     pub(crate) fn new(reader: &'r Reader) -> Self {
         let mut tables: Vec<Variables<'r>> = Vec::new();
-        let mut scalars = Variables::new(SCALARS.to_owned(), 1);
+        let mut scalars = Variables::new(reader, SCALARS.to_owned(), 1);
         // Dimensions of groups may share a name: their places do not.
         let mut places: HashMap<usize, usize> = HashMap::new();
         for variable in reader.variables() {
             let first = variable.dimensions.first().zip(variable.shape.first());
             let named = first.and_then(|(place, rows)| Some((*place, reader.dimensions().get(*place)?, *rows)));
             let Some((place, dimension, rows)) = named else {
-                scalars.add(reader, variable);
+                scalars.add(variable);
                 continue;
             };
             let table = *places.entry(place).or_insert_with(|| {
-                tables.push(Variables::new(dimension.name.clone(), rows));
+                tables.push(Variables::new(reader, dimension.name.clone(), rows));
                 tables.len() - 1
             });
             if let Some(table) = tables.get_mut(table) {
-                table.add(reader, variable);
+                table.add(variable);
             }
         }
         if !scalars.columns.is_empty() || tables.is_empty() {
@@ -55,23 +56,21 @@ impl<'r> NetcdfContainer<'r> {
 }
 
 impl<'r> Variables<'r> {
-    const fn new(name: String, rows: u64) -> Self {
-        Self { name, rows, variables: Vec::new(), columns: Vec::new() }
+    const fn new(reader: &'r Reader, name: String, rows: u64) -> Self {
+        Self { reader, name, rows, variables: Vec::new(), columns: Vec::new() }
     }
 
-    fn add(&mut self, reader: &Reader, variable: &'r Variable) {
+    fn add(&mut self, variable: &'r Variable) {
         self.variables.push(variable);
-        self.columns.push(column(reader, variable));
+        self.columns.push(column(self.reader, variable));
     }
 }
 
 /// What the header says of a variable. Its type is that which it has in a ds file, `nc_type` its own.
 fn column(reader: &Reader, variable: &Variable) -> ColumnInfo {
-    let names: Vec<&str> = reader.dimension_names(variable).collect();
-    let stored = variable.nc_type.data_type();
-    let mut info = match (&variable.problem, stored) {
+    match (&variable.problem, variable.nc_type.data_type()) {
         (None, Some(stored)) => {
-            let inner = names.iter().zip(&variable.shape).skip(1);
+            let inner = reader.dimension_names(variable).zip(&variable.shape).skip(1);
             let inner: Vec<String> = inner.map(|(name, size)| format!("{name}={size}")).collect();
             let inner = if inner.is_empty() { String::new() } else { format!("[{}]", inner.join(", ")) };
             ColumnInfo::new(&variable.name, format!("{}{inner}", stored.name()))
@@ -82,8 +81,14 @@ fn column(reader: &Reader, variable: &Variable) -> ColumnInfo {
             info.unreadable = Some(problem.clone().unwrap_or_else(kind));
             info
         }
-    };
-    let details = &mut info.details;
+    }
+}
+
+/// What else the header says of a variable.
+fn summary(reader: &Reader, variable: &Variable) -> Map<String, Value> {
+    let names: Vec<&str> = reader.dimension_names(variable).collect();
+    let stored = variable.nc_type.data_type();
+    let mut details = Map::new();
     details.insert("nc_type".to_owned(), variable.nc_type.to_string().into());
     details.insert("dimensions".to_owned(), names.into());
     details.insert("shape".to_owned(), variable.shape.as_slice().into());
@@ -101,7 +106,7 @@ fn column(reader: &Reader, variable: &Variable) -> ColumnInfo {
         let members = members.iter().map(|(name, value)| (name.clone(), number(*value)));
         details.insert("members".to_owned(), Value::Object(members.collect()));
     }
-    info
+    details
 }
 
 impl Container for NetcdfContainer<'_> {
@@ -157,6 +162,10 @@ impl Table for Variables<'_> {
 
     fn survey(&self) -> Result<()> {
         Ok(()) // the header has them all
+    }
+
+    fn column_summary(&self, index: usize) -> Map<String, Value> {
+        self.variables.get(index).map(|variable| summary(self.reader, variable)).unwrap_or_default()
     }
 
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {

@@ -117,7 +117,7 @@ fn opened(path: &Path) -> wharf::Result<Vec<Map<String, Json>>> {
         // Numbers that are times by the conventions for NetCDF.
         let mut times = Vec::new();
         for (place, column) in table.columns().iter().enumerate() {
-            let units = units(column, &table.column_details(place)?);
+            let units = units(&table.column_details(place)?);
             times.extend(units.map(|units| (column.name.clone(), units)));
         }
         // A ds file without elements has its variables all the same, and rows of scalars are no others.
@@ -152,9 +152,9 @@ enum Units {
     Duration,
 }
 
-fn units(column: &wharf::ColumnInfo, details: &Map<String, Json>) -> Option<Units> {
+fn units(details: &Map<String, Json>) -> Option<Units> {
     let of = |members: &Map<String, Json>| Some(members.get("attributes")?.get("units")?.as_str()?.to_owned());
-    let units = of(&column.details).or_else(|| of(details))?;
+    let units = of(details)?;
     Some(match units.strip_prefix("microseconds since ").and_then(|origin| origin.get(..10)) {
         Some("0001-01-01") => Units::Micros(-719_162 * 86_400_000_000),
         Some("1970-01-01") => Units::Micros(0),
