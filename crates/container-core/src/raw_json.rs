@@ -8,6 +8,8 @@ use serde::ser::{Error as _, SerializeMap};
 use serde::{Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::{Error, Result};
+
 /// Brackets in each other, at most, where a value is taken apart.
 const DEEPEST: u32 = 128;
 
@@ -167,6 +169,62 @@ pub fn number<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Erro
     }
 }
 
+/// Checks that a JSON text which stands inside of `around` brackets is not nested deeper than values are taken apart: 128.
+///
+/// ```
+/// use container_core::raw_json::check_nesting;
+///
+/// let deep = [vec!["["; 128], vec!["]"; 128]].concat().concat();
+/// assert!(check_nesting(&deep, 0).is_ok());
+/// assert_eq!(check_nesting(&deep, 1).unwrap_err().to_string(), "the nesting of values 129 exceeds the limit 128");
+/// ```
+///
+/// # Errors
+/// [`Limit`](crate::ErrorKind::Limit).
+#[inline]
+pub fn check_nesting(json: &str, around: u32) -> Result<()> {
+    let most = DEEPEST.saturating_sub(around) as usize; // 32 bits fit
+    if json.len() <= 2 * most || json.starts_with('"') || openings(json.as_bytes()) <= most {
+        return Ok(());
+    }
+    let nesting = nesting(json);
+    match nesting > most {
+        true => Err(Error::limit("the nesting of values", nesting as u64 + u64::from(around), DEEPEST.into())),
+        false => Ok(()),
+    }
+}
+
+/// How many brackets open, those in strings among them. Far faster than going over tokens, and mostly enough to know.
+fn openings(json: &[u8]) -> usize {
+    // "[" and "{" differ in one bit. The sum of a part fits into a byte.
+    let is_opening = |byte: &u8| u8::from(byte | 0x20 == b'{');
+    json.chunks(255)
+        .map(|part| usize::from(part.iter().fold(0u8, |sum, byte| sum.wrapping_add(is_opening(byte)))))
+        .sum()
+}
+
+/// How many brackets are open at once, at most.
+#[cold]
+fn nesting(json: &str) -> usize {
+    let (mut open, mut deepest) = (0_usize, 0);
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'[' | b'{' => {
+                open += 1;
+                deepest = deepest.max(open);
+            }
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,5 +277,16 @@ mod tests {
                 assert!(error.to_string().contains("more than 128 brackets"), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn nesting_is_not_the_number_of_brackets() {
+        let siblings = format!("[{}]", vec!["[{}]"; 300].join(","));
+        assert!(check_nesting(&siblings, 125).is_ok());
+        let error = check_nesting(&siblings, 126).unwrap_err().to_string();
+        assert_eq!(error, "the nesting of values 129 exceeds the limit 128");
+        let quoted = format!(r#"["{}\"[", "\\"]"#, "[{".repeat(300));
+        assert!(check_nesting(&quoted, 127).is_ok());
+        assert!(check_nesting(&quoted, 128).is_err());
     }
 }

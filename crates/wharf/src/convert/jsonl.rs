@@ -1,11 +1,14 @@
 use std::io::Write;
 
-use container_core::{Loss, Result, Rows};
+use container_core::{Loss, Position, Result, Rows};
 
 use super::Sink;
 use super::buffered::Buffered;
 
 /// Rows as JSON lines: one object per row, one row per line. Tables may follow one another whatever their columns.
+///
+/// A row that is another value than an object, as a sample of datadings can be, is written as it is, and counted as a loss: readers of tables
+/// refuse such a line.
 ///
 /// ```no_run
 /// use wharf::convert::{JsonLines, copy};
@@ -17,12 +20,13 @@ use super::buffered::Buffered;
 #[derive(Debug)]
 pub struct JsonLines<W> {
     out: Buffered<W>,
+    other_values: Option<Loss>,
 }
 
 impl<W: Write> JsonLines<W> {
     /// Writes to `out`, in large pieces.
     pub fn new(out: W) -> Self {
-        Self { out: Buffered::new(out) }
+        Self { out: Buffered::new(out), other_values: None }
     }
 
     /// The writer.
@@ -39,6 +43,18 @@ impl<W: Write> JsonLines<W> {
     }
 }
 
+impl<W> JsonLines<W> {
+    #[cold]
+    fn count_other_value(&mut self, row: u64) {
+        let first = || {
+            let mut position = Position::default();
+            position.row = Some(row);
+            Loss::new("row written as a line that is not an object", 0, position)
+        };
+        self.other_values.get_or_insert_with(first).count += 1;
+    }
+}
+
 impl<W: Write> Sink for JsonLines<W> {
     fn begin(&mut self, _: &[&str]) -> Result<()> {
         self.out.check()
@@ -51,6 +67,9 @@ impl<W: Write> Sink for JsonLines<W> {
             self.out.buffer.truncate(before);
             return Err(error.in_row(rows.index()));
         }
+        if self.out.buffer.get(before) != Some(&b'{') {
+            self.count_other_value(rows.index());
+        }
         self.out.buffer.push(b'\n');
         self.out.row_done()
     }
@@ -60,6 +79,6 @@ impl<W: Write> Sink for JsonLines<W> {
     }
 
     fn losses(&self) -> Vec<Loss> {
-        Vec::new()
+        self.other_values.iter().cloned().collect()
     }
 }

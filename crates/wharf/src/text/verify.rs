@@ -82,8 +82,10 @@ fn rows(text: &Text, chunk: &Chunk) -> Vec<Finding> {
         if let Err(error) = std::str::from_utf8(bytes) {
             wrong(not_utf8(error.valid_up_to()));
         }
+        // A text may have it, and is read as it is.
         if let Some(nul) = memchr::memchr(0, bytes) {
-            wrong(Error::invalid("the row has a NUL byte").at(nul as u64));
+            let error = Error::invalid("the row has a NUL byte: some readers of CSV refuse it").at(nul as u64);
+            findings.push(Finding::warning(text.placed(error, chunk, record.start)));
         }
     }
     findings

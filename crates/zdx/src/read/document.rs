@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use container_core::raw_json::check_nesting;
 use container_core::{Error, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -79,14 +80,16 @@ impl Document<'_> {
         Ok(Cow::Owned(json::compact(&self.bytes)))
     }
 
-    /// Its JSON in one line that states its id: as [`line`](Self::line) where it has a member `_id`, else with one in front. What is no object
-    /// states none, and stays as it is but for white space.
+    /// Its JSON in one line that states its id: as [`line`](Self::line) where it has a member `_id`, else with one in front. Another value
+    /// than an object states none, and stays as it is but for white space: the reference writes such documents into files of their own.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) where it is no JSON, or not UTF-8.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) where it is not JSON, or not UTF-8;
+    /// [`Limit`](container_core::ErrorKind::Limit) for more than 128 brackets in each other.
     pub fn identified(&self) -> Result<Cow<'_, [u8]>> {
         let text = self.text()?;
         let shape = shape(text).map_err(|error| self.json_error(&error))?;
+        check_nesting(text, 0).map_err(|error| self.placed(error, 0))?;
         let line = match text.contains(['\n', '\r']) {
             true => Cow::Owned(json::compact(text.as_bytes())),
             false => Cow::Borrowed(text.as_bytes()),
@@ -109,7 +112,7 @@ impl Document<'_> {
         let value = value::parse(&self.bytes).map_err(|error| self.json_error(&error))?;
         match value.is_object() {
             true => Ok(value),
-            false => Err(self.placed(Error::invalid("the document is no object"), 0)),
+            false => Err(self.placed(Error::invalid("the document is not an object"), 0)),
         }
     }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use container_core::raw_json::check_nesting;
 use container_core::{Error, Result};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -211,7 +212,7 @@ impl<'de, L: Look> Visitor<'de> for Members<'_, L> {
             // The value is a piece of the text.
             let ahead = value.as_ptr().addr().saturating_sub(begin) as u64;
             let place = self.place.ahead(ahead);
-            if let Err(error) = self.look.member(&name, value, place) {
+            if let Err(error) = check_nesting(value, 1).and_then(|()| self.look.member(&name, value, place)) {
                 // A byte counts from the value's beginning.
                 *self.failed = Some(error.in_column(name.into_owned()).shifted(place.byte).at(place.byte));
                 return Err(serde::de::Error::custom("the member is refused"));

@@ -194,7 +194,7 @@ fn every_fault_of_csv_is_found() {
         "error: csv: 2 cells where there are 3 columns (byte 6, line 2)",
         "error: csv: 4 cells where there are 3 columns (byte 16, line 4)",
         "error: csv: the text is not UTF-8 (byte 30, line 6)",
-        "error: csv: the row has a NUL byte (byte 36, line 7)",
+        "warning: csv: the row has a NUL byte: some readers of CSV refuse it (byte 36, line 7)",
         "error: csv: a quote of this record is not closed (byte 40, line 8)",
     ];
     for window in [1, 8, 64, 1 << 20] {
@@ -203,6 +203,30 @@ fn every_fault_of_csv_is_found() {
     let (shown, error) = cat(&open(TextForm::Csv, text, 8), &Scan::default().with_rows(1..9));
     assert_eq!(shown, "{\"a\":1,\"b\":2,\"a#2\":3}\n");
     assert_eq!(error.unwrap(), "csv: 4 cells where there are 3 columns (byte 16, line 4, row 2)");
+}
+
+#[test]
+fn values_are_nested_as_deep_as_they_can_be_verified() {
+    let line = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
+    for (depth, window) in [(128, 1 << 20), (129, 1 << 20), (128, 64), (129, 64), (100_000, 1 << 20)] {
+        let text = format!("{{\"a\":\"{}\"}}\n{}\n", "[".repeat(200), line(depth));
+        let container = open(TextForm::JsonLines, text.as_bytes(), window);
+        let wanted =
+            format!("jsonl: the nesting of values {depth} exceeds the limit 128 (byte 214, line 2, column \"a\")");
+        let found = findings(&container);
+        let (shown, error) = cat(&container, &Scan::default());
+        if depth == 128 {
+            assert_eq!((shown, error, found), (text, None, Vec::new()));
+        } else {
+            assert_eq!(found, [format!("error: {wanted}")]);
+            assert_eq!(shown.lines().count(), 1);
+            assert_eq!(error.unwrap(), wanted.replace("line 2", "line 2, row 1"));
+        }
+    }
+    let deep = format!("{}\n", line(129));
+    let table = open(TextForm::JsonLines, deep.as_bytes(), 1 << 20);
+    let mut csv = Csv::new(Vec::new());
+    assert!(copy(table.tables()[0], &Scan::default(), &mut csv).unwrap_err().to_string().contains("129 exceeds"));
 }
 
 #[test]
