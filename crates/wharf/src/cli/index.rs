@@ -37,8 +37,8 @@ Examples:
 /// when the new one is whole; the data stay as they are. Data that are damaged are an error, which says where: `wharf recover` saves
 /// what is left of them.
 ///
-/// ZDS: an index that is missing, damaged or older than the data is made anew, and a torn end of the data cut off. One that is valid
-/// is left alone without --force: in the data are the lines of deleted documents, too, which would be back.
+/// ZDS: an index that is missing, damaged, or older or longer than the data is made anew, and a torn end of the data cut off; where the
+/// index named documents that the data no longer have, the exit code is 3. One that is valid is left alone without --force: in the data are the lines of deleted documents, too, which would be back.
 ///
 /// Of several datasets or collections each is done; if one fails that is reported, and the exit code is 1.
 #[derive(Debug, clap::Args)]
@@ -99,11 +99,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             #[cfg(feature = "zds")]
             Work::Table(place, name) => super::zds::index(place, name, arguments.force, env),
             #[cfg(feature = "datadings")]
-            Work::Dataset(path) => one(path, arguments, env),
+            Work::Dataset(path) => one(path, arguments, env).map(|()| Outcome::Done),
         };
-        if let Err(error) = done {
-            outcome = outcome.max(env.fail(&error).min(Outcome::Failed));
-        }
+        outcome = outcome.max(done.unwrap_or_else(|error| env.fail(&error).min(Outcome::Failed)));
     }
     Ok(outcome)
 }

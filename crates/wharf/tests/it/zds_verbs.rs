@@ -101,6 +101,55 @@ fn an_index_is_made_anew() {
     }
 }
 
+/// The data end inside the last line that a sound index names.
+#[test]
+fn an_index_that_is_longer_than_the_data_is_made_anew() {
+    let folder = Folder::new();
+    let store = folder.path("s");
+    piped(&["put", &store, "--table", "t", "--create"], "{\"_id\":\"a\"}\n{\"_id\":\"b\"}\n{\"_id\":\"c\",\"n\":1}\n");
+    let data = format!("{store}/collections/t/meta/data.jsonl");
+    let whole = fs::read_to_string(&data).unwrap();
+    for (cut, rows) in [(5, 2), (whole.len() - "{\"_id\":\"a\"}\n".len(), 1)] {
+        fs::write(&data, &whole[..whole.len() - cut]).unwrap();
+        assert_eq!(run(["verify", &store]).code(), 1);
+        let ran = run(["index", &store]);
+        let said = ran.err().replace(&store, "@");
+        let wanted = format!(
+            "the index named lines up to byte 42 of the data, which end before: 3 documents before, {rows} now"
+        );
+        assert!(ran.code() == 3 && said.contains(&wanted), "{ran:?}");
+        assert!(ran.out().contains("index made anew"), "{ran:?}");
+        run(["verify", &store]).ok();
+        assert_eq!(cat(&store).lines().count(), rows);
+        assert!(run(["index", &store]).ok().contains("the index is valid"));
+        run(["rm", &store, "a"]);
+        fs::remove_dir_all(&store).unwrap();
+        piped(&["put", &store, "--table", "t", "--create"], &whole);
+    }
+}
+
+/// Lines of JSON hold objects that every reader takes.
+#[test]
+fn documents_that_are_not_objects_are_reported_and_too_deep_ones_refused() {
+    let folder = Folder::new();
+    let out = folder.path("out.jsonl");
+    let deep = |depth: usize| format!("{{\"_id\":\"a\",\"x\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
+    for (name, document, code, wanted) in [
+        ("list", "[1]".to_owned(), 3, "row written as a line that is not an object (row 0)"),
+        ("deep", deep(129), 1, "the nesting of values 129 exceeds the limit 128"),
+        ("most", deep(128), 0, ""),
+    ] {
+        let docs = folder.path(&format!("{name}/collections/t/docs"));
+        fs::create_dir_all(&docs).unwrap();
+        fs::write(format!("{docs}/a.json"), &document).unwrap();
+        let ran = run(["convert", &folder.path(name), &out, "--force"]);
+        assert!(ran.code() == code && ran.err().contains(wanted), "{name}: {ran:?}");
+        if code == 0 {
+            run(["verify", &out]).ok();
+        }
+    }
+}
+
 #[test]
 fn what_is_whole_is_saved() {
     let folder = Folder::new();

@@ -41,6 +41,8 @@ pub struct Condition {
     pub superseded: u64,
     /// Where the last line begins, if it is torn: it has no line feed and is no whole document. Bytes, from 0.
     pub torn: Option<u64>,
+    /// The index names lines up to this byte, and the data end before: what stood behind is lost. Bytes, from 0.
+    pub data_end_before: Option<u64>,
     /// Documents in files of their own, of ids that have a line, too: the line is the one that holds.
     pub shadowed: u64,
     /// Ids of `order.ids` that no file has.
@@ -84,6 +86,9 @@ impl Condition {
         }
         if let Some(at) = self.torn {
             notes.push(format!("the last line is torn: it is left out (byte {at})"));
+        }
+        if let Some(end) = self.data_end_before {
+            notes.push(format!("the index names lines up to byte {end} of the data, which end before"));
         }
         if self.shadowed > 0 {
             let files = counted(self.shadowed, "file");

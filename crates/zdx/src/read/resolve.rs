@@ -85,6 +85,7 @@ pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limi
     // Compacted data are all of documents, and the index that is still there is about others.
     let was_compacted = journal.is_some_and(|journal| journal.was_compacted(data.len()));
     let table = table.filter(|_| !was_compacted);
+    let behind_the_end = |table: &Table| Some(table.seen.covered).filter(|covered| *covered > data.len());
     let from = match (&table, &journal) {
         (Some(table), Some(journal)) => journal.head.data_bytes.max(table.seen.covered.min(data.len())),
         (Some(table), None) => table.seen.covered,
@@ -95,6 +96,7 @@ pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limi
     let table = match table {
         Some(table) if journal.is_none() && (!found.is_older || from >= data.len()) => {
             condition.superseded = twice(&table);
+            condition.data_end_before = behind_the_end(&table);
             return Ok((table, condition));
         }
         table => table,
@@ -132,6 +134,7 @@ pub(crate) fn resolve(data: &Source, found: &Found, threads: usize, limits: Limi
     }
     let all = Table::build_for(all.finish(), data.len(), threads)?;
     condition.superseded = table.as_ref().map_or_else(|| twice(&all), twice);
+    condition.data_end_before = behind_the_end(&all);
     Ok((all, condition))
 }
 

@@ -178,10 +178,9 @@ impl CollectionWriter {
             IndexState::NoData => !has_index,
             _ => false,
         };
-        if table.seen.covered > source.len() {
+        if let Some(end) = condition.data_end_before {
             let detail = format!(
-                "the index names lines up to byte {} of the data: they end before; an index of what is there can be made anew",
-                table.seen.covered
+                "the index names lines up to byte {end} of the data: they end before; an index of what is there can be made anew",
             );
             return Err(in_data(Error::invalid(detail).at(source.len())));
         }

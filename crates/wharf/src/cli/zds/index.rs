@@ -3,31 +3,36 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use container_core::{Error, Result, Source};
+use container_core::{Error, Loss, Position, Result, Source};
 use serde_json::json;
 use zdx::wire::lines::lines;
 use zdx::{Collection, IndexState};
 
+use super::super::Outcome;
 use super::super::env::Env;
 use super::super::human::{clean, counted};
 use super::super::inputs::Place;
+use super::super::report::Lost;
 use super::{Stored, located, open_writer, writer_options};
 
 /// Makes the index of a collection anew, unless it is valid.
-pub(crate) fn index(place: &Place, table: &str, force: bool, env: &mut Env<'_>) -> Result<()> {
+pub(crate) fn index(place: &Place, table: &str, force: bool, env: &mut Env<'_>) -> Result<Outcome> {
     let named = |error: Error| error.in_file(place.name());
     let input = place.input(&mut env.opener).map_err(named)?;
     let stored = Stored::open(place, &input, &env.opener, Some(table))?;
     let condition = stored.collection.condition().map_err(named)?;
-    let before = word(&condition.index);
-    let is_valid = matches!(condition.index, IndexState::Valid | IndexState::Text);
+    let is_cut = condition.data_end_before.is_some();
+    let before = if is_cut { "longer than the data" } else { word(&condition.index) };
+    let is_valid = matches!(condition.index, IndexState::Valid | IndexState::Text) && !is_cut;
     let has_data = !matches!(condition.index, IndexState::NoData);
     let dead = if is_valid { dead(place, &stored.collection)? } else { Vec::new() };
     let is_made = has_data && (force || !is_valid);
     let (mut rows, mut notes) = (stored.len()?, Vec::new());
+    let known = rows;
     drop(stored);
     if is_made {
-        let (root, name) = open_writer(place, Some(table), writer_options(false).with_rebuild(force), "index")?;
+        let (root, name) =
+            open_writer(place, Some(table), writer_options(false).with_rebuild(force || is_cut), "index")?;
         let named = |error: Error| located(error, place, &name);
         let writer = root.collection(&name).map_err(named)?;
         // Of an index that was valid there is nothing to be told but what it had left out.
@@ -61,7 +66,14 @@ pub(crate) fn index(place: &Place, table: &str, force: bool, env: &mut Env<'_>) 
         notes.iter().for_each(|note| line.push_str(&format!("; {note}")));
         clean(&line).into_owned()
     };
-    env.stdout.print(&format!("{text}\n"))
+    env.stdout.print(&format!("{text}\n"))?;
+    let Some(end) = condition.data_end_before else { return Ok(Outcome::Done) };
+    let what = format!(
+        "table {table}: the index named lines up to byte {end} of the data, which end before: {} before, {rows} now",
+        counted(known, "document")
+    );
+    env.report.lost(&Lost { file: Some(place.name()), loss: Loss::new(what, 1, Position::default()) });
+    Ok(Outcome::Loss)
 }
 
 /// A word for what there was.
