@@ -12,6 +12,7 @@ use crate::FORMAT_NAME;
 use crate::read::{Reader, Variable};
 use crate::types::DataType;
 use crate::wire::{Entry, VERSION_LINE, short};
+use crate::write::Builder;
 
 /// Findings, on their way to who wants them.
 struct Report<'f>(&'f mut dyn FnMut(Finding));
@@ -30,6 +31,24 @@ impl Report<'_> {
         match error.kind() {
             ErrorKind::Io => return Err(error),
             _ => self.error(error),
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Builder<'a> {
+    /// Checks the values that are copied from other files byte for byte: bits that should be 0, lengths of strings, and that texts are
+    /// UTF-8. [`Reader::verify`] finds the same in the file that is written. Each finding comes with the reader of its file.
+    ///
+    /// # Errors
+    /// As [`Reader::verify`].
+    pub fn verify_copied(&self, report: &mut dyn FnMut(&'a Reader, Finding)) -> Result<()> {
+        for variable in self.fields.iter().filter_map(|(_, field)| field.source().1) {
+            let mut report = |finding| report(variable.reader, finding);
+            let mut report = Report(&mut report);
+            if let Err(error) = values::check(variable, &mut report) {
+                report.failed(error)?;
+            }
         }
         Ok(())
     }
@@ -87,23 +106,6 @@ impl Reader {
             }
         }
         extents::check(self, &spare, &mut report);
-        Ok(())
-    }
-
-    /// Checks what a copy of some variables takes over: that they agree on the sizes of dimensions, bits that should be 0, lengths of
-    /// strings, and that texts are UTF-8. As [`verify`](Self::verify), but for how they lie in this file.
-    ///
-    /// # Errors
-    /// As [`verify`](Self::verify).
-    pub fn verify_copied(&self, variables: &[Variable<'_>], report: &mut dyn FnMut(Finding)) -> Result<()> {
-        let mut report = Report(report);
-        let sound = || variables.iter().copied().filter(|variable| variable.problem().is_none());
-        self.check_sizes(sound(), &mut report);
-        for variable in sound() {
-            if let Err(error) = values::check(&variable, &mut report) {
-                report.failed(error)?;
-            }
-        }
         Ok(())
     }
 

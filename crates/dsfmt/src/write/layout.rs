@@ -85,6 +85,11 @@ fn check(index: usize, name: &str, field: &Field<'_>) -> Result<Place> {
     if let Some(shape) = field.shape().filter(|shape| shape.len() != dimensions) {
         return Err(Error::usage(format!("there are {dimensions} dimensions and {} sizes", shape.len())));
     }
+    let limit = Limits::default().depth;
+    if dimensions > limit as usize {
+        // 32 bits fit
+        return Err(Error::limit("the number of dimensions", dimensions as u64, limit.into()));
+    }
     Ok(Place { field: index, masked: field.is_masked(), len: len(field)? })
 }
 

@@ -295,3 +295,20 @@ fn a_write_that_fails_leaves_the_old_file() {
         assert_eq!(reader.variable("a").unwrap().read().unwrap().missing(), if masked { 14_286 } else { 0 });
     }
 }
+
+#[test]
+fn dimensions_are_as_many_as_readers_take() {
+    for (count, is_right) in [(128, true), (129, false)] {
+        let array = Array::new(vec![1; count], vec![7u8]).unwrap();
+        let mut builder = Builder::new();
+        builder.field("a", Field::new(array));
+        let mut file = Vec::new();
+        match builder.write_to(&mut file) {
+            Ok(_) => assert!(is_right && Reader::from_source(file.into(), Default::default()).is_ok()),
+            Err(error) => {
+                let wanted = "ds: the number of dimensions 129 exceeds the limit 128 (column \"a\")";
+                assert_eq!((is_right, error.to_string().as_str()), (false, wanted));
+            }
+        }
+    }
+}

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, Loss, OpenOptions, OutputOptions, Overwrite, Result, Source, Sync};
-use dsfmt::{Edit, Reader, Written};
+use container_core::{Error, Loss, OpenOptions, OutputOptions, Overwrite, Result, Severity, Source, Sync};
+use dsfmt::{Builder, Edit, Reader, Written};
 use serde_json::{Map, Value};
 
 use super::Outcome;
@@ -65,8 +65,11 @@ pub(crate) fn run(
     let losses = change(&mut edit).map_err(|error| error.in_file(place.name()))?;
     let builder = edit.into_builder();
     let mut lost: Vec<Lost> = losses.into_iter().map(|loss| Lost { file: Some(place.name()), loss }).collect();
-    let mut write =
-        |path: &Path, options: OutputOptions| Ok((builder.write(path, options)?, std::mem::take(&mut lost)));
+    let mut write = |path: &Path, options: OutputOptions| {
+        let written = builder.write(path, options)?;
+        lost.extend(rejected(&builder, &|_| Some(place.name()))?);
+        Ok((written, std::mem::take(&mut lost)))
+    };
     match (&target.output, &place) {
         (Some(path), _) => put(path, force, std::slice::from_ref(&place), env, &mut write),
         (None, Place::Path(path)) => {
@@ -95,6 +98,25 @@ pub(crate) fn create(
     put(Path::new(file), force, &[], env, &mut |path, options| {
         Ok((builder.write(path, options)?, std::mem::take(&mut lost)))
     })
+}
+
+/// What verification rejects of values that are copied byte for byte: the first of each variable, with how many there are. `name` names the
+/// file of a reader.
+pub(crate) fn rejected(builder: &Builder<'_>, name: &dyn Fn(&Reader) -> Option<String>) -> Result<Vec<Lost>> {
+    let mut lost: Vec<Lost> = Vec::new();
+    builder.verify_copied(&mut |reader, finding| {
+        if finding.severity == Severity::Error {
+            let (file, first) = (name(reader), finding.error.position().clone());
+            match lost.last_mut().filter(|last| last.file == file && last.loss.first.column == first.column) {
+                Some(last) => last.loss.count += 1,
+                None => {
+                    let what = format!("copied although verification rejects it: {}", finding.error.detail());
+                    lost.push(Lost { file, loss: Loss::new(what, 1, first) });
+                }
+            }
+        }
+    })?;
+    Ok(lost)
 }
 
 /// Opens an input, which has to be a ds file.

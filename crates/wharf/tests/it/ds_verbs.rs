@@ -188,3 +188,38 @@ fn days_become_a_week() {
     assert_eq!(ran.code(), 2);
     assert!(ran.err().contains("c.ds: its type is unicode, that of the datasets before int32"), "{}", ran.err());
 }
+
+/// Values are copied byte for byte; what verification rejects of them is reported.
+#[test]
+fn texts_that_are_not_utf_8_are_reported_when_they_are_carried_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = concat!(
+        r#"{"a": {".dims": ["x"], ".size": [2], ".type": "unicode", ".endian": "l", ".len": 19}, "#,
+        r#""b": {".dims": ["y"], ".size": [1], ".offset": 19, ".len": 1, ".type": "int8"}, ".": {"t": 1}}"#
+    );
+    let body = [&1u64.to_le_bytes()[..], &2u64.to_le_bytes(), b"\xc3\xbcx\x07"].concat();
+    let (bad, out) = (path(&folder, "bad.ds"), path(&folder, "out.ds"));
+    let bytes = [b"ds-1.0\n", header.as_bytes(), b"\n", &body].concat();
+    fs::write(&bad, &bytes).unwrap();
+    let text =
+        "bad.ds: copied although verification rejects it: the text of element 0 is not UTF-8 at its byte 0 (2 times";
+    for arguments in [
+        vec!["set", &bad, "@t=2", "-o", &out],
+        vec!["set", &bad, "@t=2", "--in-place"],
+        vec!["rm", &bad, "@t", "-o", &out],
+        vec!["rename", &bad, "a=c", "-o", &out],
+    ] {
+        fs::write(&bad, &bytes).unwrap();
+        let _ = fs::remove_file(&out);
+        let ran = run(&arguments);
+        assert!(ran.code() == 3 && ran.err().contains(text), "{arguments:?}: {}", ran.err());
+        let written = if arguments.contains(&"--in-place") { &bad } else { &out };
+        assert_eq!(run(["verify", written]).code(), 1, "{arguments:?}");
+    }
+    // `merge` looks into all values; what is left out is not copied.
+    fs::write(&bad, &bytes).unwrap();
+    let ran = run(["merge", &bad, "--dim", "y", "-o", &out, "--force"]);
+    assert!(ran.code() == 1 && ran.err().contains("is not UTF-8 at its byte 0"), "{ran:?}");
+    assert_eq!(run(["rm", &bad, "a", "-o", &out, "--force"]).ok(), "");
+    run(["verify", &out]).ok();
+}

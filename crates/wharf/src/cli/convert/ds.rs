@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use container_core::{Error, Finding, Loss, Progress, Result, Severity};
+use container_core::{Error, Progress, Result};
 use dsfmt::{Builder, Field, Reader, Select, Selection, Variable, Writer};
 use wharf::convert::import::DsOptions as Taken;
 
@@ -13,7 +13,6 @@ use super::super::bar::Bar;
 use super::super::edit;
 use super::super::env::Env;
 use super::super::inputs::Place;
-use super::super::report::Lost;
 use super::source::{self, Kind, Opened};
 use super::text::{does_not_go, together};
 use super::{Arguments, Form, refuse, wanted};
@@ -177,7 +176,7 @@ fn copied(arguments: &Arguments, kind: Kind, places: &[Place], env: &mut Env<'_>
     }
     let path = Path::new(arguments.output());
     edit::put(path, arguments.force, places, env, &mut |path, options| match &rows {
-        None => Ok((builder.write(path, options)?, rejected(place, &reader, &chosen)?)),
+        None => Ok((builder.write(path, options)?, edit::rejected(&builder, &|_| Some(place.name()))?)),
         Some(cut) => {
             let mut writer = builder.clone().begin(path, options)?;
             while let Some(variable) = writer.current().map(|name| reader.variable(name)) {
@@ -186,25 +185,6 @@ fn copied(arguments: &Arguments, kind: Kind, places: &[Place], env: &mut Env<'_>
             Ok((writer.finish()?, Vec::new()))
         }
     })
-}
-
-/// What verification rejects of variables that are copied as they are: the first of each, with how many there are.
-fn rejected(place: &Place, reader: &Reader, variables: &[Variable<'_>]) -> Result<Vec<Lost>> {
-    let mut lost: Vec<Lost> = Vec::new();
-    let mut note = |finding: Finding| {
-        if finding.severity == Severity::Error {
-            let first = finding.error.position().clone();
-            match lost.last_mut().filter(|last| last.loss.first.column == first.column) {
-                Some(last) => last.loss.count += 1,
-                None => {
-                    let what = format!("copied although verification rejects it: {}", finding.error.detail());
-                    lost.push(Lost { file: Some(place.name()), loss: Loss::new(what, 1, first) });
-                }
-            }
-        }
-    };
-    reader.verify_copied(variables, &mut note)?;
-    Ok(lost)
 }
 
 /// The dimension of the rows: the one that is named, or else the only one that comes first in variables.
