@@ -89,6 +89,13 @@ impl From<Flaw> for What {
     }
 }
 
+impl Flaw {
+    /// How bad it is.
+    pub(crate) fn severity(self) -> Severity {
+        What::from(self).severity()
+    }
+}
+
 /// The findings of a piece of the work: no more than can be told.
 #[derive(Default)]
 pub(super) struct Batch {

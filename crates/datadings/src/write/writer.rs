@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use container_core::{Error, ErrorKind, Overwrite, Result};
+use container_core::{Error, ErrorKind, Loss, Overwrite, Position, Result, Severity};
 use serde::Serialize;
 
 use crate::FORMAT_NAME;
 use crate::ser;
 use crate::value::RawValue;
+use crate::verify::message::{Allowance, inspect};
 use crate::wire::keys::opening_key;
 use crate::wire::{FileSet, Part, Token, Tokens};
 use crate::write::commit::{IndexFiles, Older};
@@ -55,6 +56,8 @@ pub struct Writer {
     /// Where the last of the samples ends that were there before an append.
     pub(crate) old_end: u64,
     pub(crate) poisoned: bool,
+    /// Messages that were taken although verification rejects them.
+    pub(crate) rejected: Option<Loss>,
 }
 
 /// What was written.
@@ -104,6 +107,7 @@ impl Writer {
             scratch: Vec::new(),
             old_end: 0,
             poisoned: false,
+            rejected: None,
         })
     }
 
@@ -156,20 +160,31 @@ impl Writer {
     }
 
     /// Appends a message under a key, as Python's `RawWriter.write` does. The key must be the one in the message, unless
-    /// [`WriterOptions::any_message`] is set.
+    /// [`WriterOptions::any_message`] is set: then [`take_losses`](Self::take_losses) tells what verification rejects.
     ///
     /// # Errors
     /// As [`append_message`](Self::append_message).
     pub fn append_raw(&mut self, key: &str, message: &[u8]) -> Result<()> {
-        let checked = self.check_message(message).and_then(|()| match self.options.any_message {
-            // It is in no message that would bound its length.
-            true => self.options.limits.check_block("the length of a key", key.len() as u64),
-            false => same_key(key, key_of(message)?),
-        });
+        let checked = match self.options.any_message {
+            true => self.inspect_message(key, message),
+            false => self.check_message(message).and_then(|()| same_key(key, key_of(message)?)).map(|()| None),
+        };
         match checked {
-            Ok(()) => self.put(key, message),
+            Ok(flaw) => {
+                self.put(key, message)?;
+                if let Some(flaw) = flaw {
+                    self.count_rejected(key, &flaw);
+                }
+                Ok(())
+            }
             Err(error) => Err(self.refused(error).in_key(key.to_owned())),
         }
+    }
+
+    /// Messages that were [appended raw](Self::append_raw) since this was asked last, and that [`Reader::verify`](crate::Reader::verify)
+    /// rejects: how many, what is wrong with the first, and its key.
+    pub fn take_losses(&mut self) -> Vec<Loss> {
+        self.rejected.take().into_iter().collect()
     }
 
     /// Appends a sample that is larger than what should be in memory: `write` gives its `len` bytes, a msgpack message, in pieces. The key must be the
@@ -214,8 +229,41 @@ impl Writer {
         tokens.check(self.options.limits.depth)?;
         match tokens.rest().len() {
             0 => Ok(()),
-            more => Err(Error::invalid(format!("the message is followed by {more} more bytes")).at(tokens.offset())),
+            more => Err(followed(more as u64, tokens.offset())),
         }
+    }
+
+    /// The first thing for which verification rejects a message that is whole.
+    fn inspect_message(&self, key: &str, message: &[u8]) -> Result<Option<Error>> {
+        let limits = &self.options.limits;
+        // It is in no message that would bound its length.
+        limits.check_block("the length of a key", key.len() as u64)?;
+        limits.check_block("the length of a sample", message.len() as u64)?;
+        let mut tokens = Tokens::at(message, 0);
+        let mut first = None;
+        let found = inspect(&mut tokens, &mut Allowance::unbounded(limits.depth), &mut |flaw, error| {
+            if flaw.severity() == Severity::Error {
+                first.get_or_insert(error);
+            }
+        })?;
+        if let more @ 1.. = tokens.remaining() {
+            return Err(followed(more, tokens.offset()));
+        }
+        if let Some(own) = found.key.filter(|own| first.is_none() && *own != key) {
+            first =
+                Some(Error::invalid(format!("the sample's key is {own:?}, the one in the list of keys is {key:?}")));
+        }
+        Ok(first)
+    }
+
+    #[cold]
+    fn count_rejected(&mut self, key: &str, flaw: &Error) {
+        let first = || {
+            let mut position = Position::default();
+            position.key = Some(key.to_owned().into());
+            Loss::new(format!("sample copied although verification rejects it: {}", flaw.detail()), 0, position)
+        };
+        self.rejected.get_or_insert_with(first).count += 1;
     }
 
     #[cold]
@@ -292,6 +340,11 @@ fn key_of(message: &[u8]) -> Result<&str> {
         Err(error) if error.kind() == ErrorKind::Invalid => Err(Error::usage("the sample is no map").caused_by(error)),
         Err(error) => Err(error),
     }
+}
+
+#[cold]
+fn followed(more: u64, at: u64) -> Error {
+    Error::invalid(format!("the message is followed by {more} more bytes")).at(at)
 }
 
 fn same_key(given: &str, found: &str) -> Result<()> {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::bar::Bar;
 use super::env::{Env, Opener};
 use super::inputs::{self, Place};
+use super::report::Lost;
 
 /// The name of the format.
 pub(crate) const NAME: &str = "datadings";
@@ -154,6 +155,11 @@ impl Dataset {
         let byte = sample.offset().saturating_add(error.position().byte.unwrap_or(0));
         self.place(Error::new(error.kind(), error.detail().to_owned()).at(byte), sample.index())
     }
+}
+
+/// Samples that were copied although verification rejects them.
+pub(crate) fn rejected(writer: &mut Writer, file: Option<String>) -> Vec<Lost> {
+    writer.take_losses().into_iter().map(|loss| Lost { file: file.clone(), loss }).collect()
 }
 
 /// The writer has this key already: the one thing it holds against a message of which it takes any.

@@ -11,6 +11,7 @@ use super::bar::Bar;
 use super::dataset::{self, Dataset, Placing};
 use super::env::Opener;
 use super::inputs::Place;
+use super::report::Lost;
 #[cfg(feature = "zds")]
 use super::zds::{self, NewZds, Stored};
 
@@ -131,6 +132,15 @@ pub(crate) enum Out {
 }
 
 impl Out {
+    /// What was copied although verification rejects it, since this was asked last. Documents are refused then.
+    pub(crate) fn take_losses(&mut self, from: &Place) -> Vec<Lost> {
+        match self {
+            Self::Datadings(_, writer) => dataset::rejected(writer, Some(from.name())),
+            #[cfg(feature = "zds")]
+            Self::Zds(..) => Vec::new(),
+        }
+    }
+
     /// Writes what is held back, and gives it its place; says how many records there are, and what programs are told.
     pub(crate) fn finish(self) -> Result<(u64, Map<String, Value>)> {
         match self {

@@ -85,8 +85,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             records.copy_rows(chosen, &mut out, &bar)?;
         }
     }
+    let lost = out.take_losses(&place);
     let (written, mut object) = out.finish()?;
     bar.clear();
+    lost.iter().for_each(|lost| env.report.lost(lost));
     object.insert("of".into(), len.into());
     let mut line = format!("{}: {} of {len}", path.display(), counted(written, records.word()));
     if let Some(seed) = seed {
@@ -94,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         line.push_str(&format!(", seed {seed}"));
     }
     dataset::tell(object, &line, env)?;
-    Ok(Outcome::Done)
+    Ok(Outcome::after(&lost))
 }
 
 /// The chosen ones, sorted: 8 bytes a sample, less than the writer holds of each.

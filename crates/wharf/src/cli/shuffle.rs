@@ -77,10 +77,12 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     bar.name(place.name());
     bar.begin(Unit::Rows, Some(len));
     records.copy_rows(order.iter(0), &mut out, &bar)?;
+    let lost = out.take_losses(&place);
     let (written, mut object) = out.finish()?;
     bar.clear();
+    lost.iter().for_each(|lost| env.report.lost(lost));
     object.insert("seed".into(), seed.into());
     let line = format!("{}: {}, seed {seed}", path.display(), counted(written, records.word()));
     dataset::tell(object, &line, env)?;
-    Ok(Outcome::Done)
+    Ok(Outcome::after(&lost))
 }

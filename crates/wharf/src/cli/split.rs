@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut staged = Staged::new(arguments.placing.force);
     let bar = Bar::new(env.report.terminal);
     let (mut done, mut outputs) = (Vec::new(), Vec::new());
-    let mut lines = Vec::new();
+    let (mut lines, mut lost) = (Vec::new(), Vec::new());
     #[cfg(feature = "zds")]
     let mut ready = Vec::new();
     for (number, (path, rows)) in paths.iter().zip(parts.ranges()).enumerate() {
@@ -113,6 +113,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             None => records.copy(rows, &mut out, &bar)?,
             Some(order) => records.copy_rows(order.clone().range(rows)?.iter(0), &mut out, &bar)?,
         }
+        lost.extend(out.take_losses(&place));
         done.push((
             path,
             match out {
@@ -135,6 +136,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         lines.push(format!("{}: {}", path.display(), counted(written, records.word())));
     }
     bar.clear();
+    lost.iter().for_each(|lost| env.report.lost(lost));
     let mut object = Map::new();
     object.insert("rows".into(), len.into());
     object.insert("outputs".into(), outputs.into());
@@ -149,7 +151,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             dataset::tell(Map::new(), line, env)?;
         }
     }
-    Ok(Outcome::Done)
+    Ok(Outcome::after(&lost))
 }
 
 /// The name of every output.

@@ -199,7 +199,8 @@ fn datasets_are_copied_byte_for_byte() {
     {
         let golden = datadings_place::golden(&format!("{name}.msgpack"));
         let output = format!("@{name}.msgpack");
-        place.run(&["convert", &golden, &output]).ok();
+        let ran = place.run(&["convert", &golden, &output]);
+        assert_eq!(ran.code(), if name == "raw-without-key" { 3 } else { 0 }, "{}", ran.err());
         for suffix in SUFFIXES {
             let copy = place.read(&format!("{name}.msgpack{suffix}"));
             assert_eq!(copy, fs::read(format!("{golden}{suffix}")).unwrap(), "{name}{suffix}");
@@ -216,6 +217,18 @@ fn datasets_are_copied_byte_for_byte() {
         }
         place.check_sums("index-converted.msgpack");
     }
+}
+
+#[test]
+fn samples_that_are_not_maps_become_lines_that_are_reported() {
+    let place = Place::new();
+    let golden = datadings_place::golden("raw-without-key.msgpack");
+    let (code, said) = place.said(&["convert", &golden, "@out.jsonl"]);
+    assert!(code == 3 && said.contains("row written as a line that is not an object (3 times, first row 0)"), "{said}");
+    assert_eq!(place.run(&["verify", "@out.jsonl"]).code(), 1);
+    let (code, said) = place.said(&["convert", &golden, "@rest.jsonl", "--rows", "2..5"]);
+    assert_eq!(code, 0, "{said}");
+    place.run(&["verify", "@rest.jsonl"]).ok();
 }
 
 #[test]

@@ -339,20 +339,55 @@ fn small_datasets_and_odd_ones() {
     let out = folder.path("out.msgpack");
     for name in SOME {
         let input = golden(name);
-        assert_eq!(run(["shuffle", &input, &out, "--force"]).code(), 0, "{name}");
+        // What is not a sample for others is copied, and reported.
+        let is_sound = name != "raw-without-key.msgpack";
+        let run_well = |arguments: &[&str]| {
+            let ran = run(arguments);
+            assert_eq!(ran.code(), if is_sound { 0 } else { 3 }, "{name}: {}", ran.err());
+            let text = "sample copied although verification rejects it: ";
+            assert_eq!(ran.err().contains(text), !is_sound, "{name}: {}", ran.err());
+        };
+        run_well(&["shuffle", &input, &out, "--force"]);
+        assert_eq!(run(["verify", &out]).code(), i32::from(!is_sound));
         let mut found = keys(&out);
         found.sort();
         let mut expected = keys(&input);
         expected.sort();
         assert_eq!(found, expected, "{name}");
-        assert_eq!(run(["merge", &input, "-o", &out, "--force"]).code(), 0, "{name}");
+        run_well(&["merge", &input, "-o", &out, "--force"]);
         assert_eq!(fs::read(&out).unwrap(), fs::read(&input).unwrap(), "{name}");
         assert_eq!(keys(&out), keys(&input), "{name}");
         let (one, other) = (folder.path("p-0.msgpack"), folder.path("p-1.msgpack"));
         let pattern = folder.path("p-{}.msgpack");
-        assert_eq!(run(["split", &input, "--parts", "2", "-o", &pattern, "--force"]).code(), 0);
+        run_well(&["split", &input, "--parts", "1", "-o", &pattern, "--force"]);
+        assert_ne!(run(["split", &input, "--parts", "2", "-o", &pattern, "--force"]).code(), 1);
         assert_eq!([keys(&one), keys(&other)].concat(), keys(&input), "{name}");
     }
+}
+
+/// The key of a sample is another than the one that the list of keys has.
+#[test]
+fn samples_under_keys_that_are_not_theirs_are_reported() {
+    let folder = Folder::new();
+    let input = folder.write("in.msgpack", &[("a", 1), ("b", 2), ("c", 3)]);
+    let (data, out) = (fs::read(&input).unwrap(), folder.path("out.msgpack"));
+    let other = data.windows(2).position(|bytes| bytes == b"\xa1b").unwrap() + 1;
+    fs::write(&input, [&data[..other], b"x", &data[other + 1..]].concat()).unwrap();
+    let text = r#"sample copied although verification rejects it: the sample's key is "x", the one in the list of keys is "b" (key "b")"#;
+    for arguments in [
+        vec!["convert", &input, &out],
+        vec!["merge", &input, "-o", &out],
+        vec!["sample", &input, &out, "-n", "3"],
+        vec!["shuffle", &input, &out],
+    ] {
+        let ran = run(arguments.iter().chain(&["--force"]));
+        assert_eq!((ran.code(), ran.err().contains(text)), (3, true), "{arguments:?}: {}", ran.err());
+        assert_eq!(run(["verify", &out]).code(), 1);
+    }
+    assert_eq!(
+        run(["sample", &input, &out, "-n", "1", "--sequential", "--force"]).ok(),
+        format!("{out}: 1 sample of 3\n")
+    );
 }
 
 #[test]

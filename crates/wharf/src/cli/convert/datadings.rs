@@ -395,6 +395,7 @@ fn datasets(
         bar.begin(Unit::Rows, Some(reader.len()));
         let sampled = copy_samples(&reader, writer, &options, before, Some(bar.as_ref()));
         let sampled = sampled.map_err(|error| if error.kind() == ErrorKind::Io { error } else { named(error) })?;
+        done.poured.lost.extend(sampled.losses.into_iter().map(|loss| Lost { file: Some(input.name.clone()), loss }));
         done.poured.rows += sampled.rows;
         before = sampled.passed;
     }

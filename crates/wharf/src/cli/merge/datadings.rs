@@ -92,10 +92,12 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
         Some(seed) if random => merge.random(total, seed, options.shuffle)?,
         Some(seed) => merge.shuffled(seed)?,
     }
-    let Merge { writer, lost, .. } = merge;
+    let Merge { mut writer, mut lost, .. } = merge;
+    // Of which dataset each is its key tells.
+    let rejected = dataset::rejected(&mut writer, None);
     let written = writer.finish()?;
     bar.clear();
-    for loss in &lost {
+    for loss in lost.iter().chain(&rejected) {
         env.report.lost(loss);
     }
     let mut object = dataset::done(path, written);
@@ -118,6 +120,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
             env.report.message(format!("note: {}: seed {seed}", path.display()));
         }
     }
+    lost.extend(rejected);
     Ok(Outcome::after(&lost))
 }
 

@@ -12,7 +12,7 @@ const STRIDE: u64 = 256;
 /// Appends samples of a dataset: byte for byte as they are, unless columns are chosen. `before` is the number of samples in the inputs
 /// before this one; [`SampleOptions::rows`] counts them too. [`SampleOptions::keys`] does not matter: samples have keys. For
 /// samples that Python's `RawWriter` wrote under keys that are not theirs the writer has to take
-/// [any message](datadings::WriterOptions::any_message).
+/// [any message](datadings::WriterOptions::any_message); such samples are losses.
 ///
 /// # Errors
 /// Of the reader and of the writer, with the row; a key that was there before;
@@ -52,6 +52,7 @@ pub fn copy_samples(
             progress.advance(STRIDE);
         }
     }
+    sampled.losses = writer.take_losses();
     let missing = options.columns.iter().flatten().zip(&seen).find(|(_, seen)| !**seen);
     match missing {
         Some((name, _)) if sampled.rows > 0 => Err(no_column(name)),
