@@ -210,4 +210,9 @@ fn values_that_verification_rejects_are_told_when_they_are_copied() {
         "{said}"
     );
     assert_eq!(folder.run("verify @out.idv").0, 1);
+    // `merge` decodes blocks that it cannot carry over, and finds the same.
+    let (code, _, said) = folder.run("merge @in.idv @in.idv -o @merged.idv --rows-per-block 3");
+    let text = "@in.idv: value kept that verification rejects (key 7 is above its count 3) (2 times, first row 2";
+    assert!(code == 3 && said.matches(text).count() == 2, "{said}");
+    assert_eq!(folder.run("verify @merged.idv").0, 1);
 }

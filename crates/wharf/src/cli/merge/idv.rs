@@ -39,15 +39,13 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
     let name = output.path().display().to_string();
     let bar = Arc::new(Bar::new(env.report.terminal));
     bar.begin(Unit::Rows, Some(files.iter().map(|file| file.reader.row_count()).fold(0, u64::saturating_add)));
-    let (output, copied, rows) = write(arguments, &files, schema, output, &bar).inspect_err(|_| bar.clear())?;
+    let mut lost: Vec<Lost> = files.iter_mut().flat_map(|file| std::mem::take(&mut file.lost)).collect();
+    let (output, copied, rows) =
+        write(arguments, &files, schema, output, &mut lost, &bar).inspect_err(|_| bar.clear())?;
     let bytes = output.file().metadata().map_or(0, |metadata| metadata.len());
     output.finish()?;
     bar.clear();
-    let mut outcome = Outcome::Done;
-    for lost in files.iter().flat_map(|file| &file.lost) {
-        env.report.lost(lost);
-        outcome = Outcome::Loss;
-    }
+    lost.iter().for_each(|lost| env.report.lost(lost));
     if env.json() {
         let done = json!({
             "file": name, "to": "idv", "rows": rows, "bytes": bytes, "inputs": files.len(),
@@ -59,7 +57,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
         let carried = copied.carried;
         env.report.note(format!("{name}: {} of {inputs}, {carried} of {blocks} carried over", counted(rows, "row")));
     }
-    Ok(outcome)
+    Ok(Outcome::after(&lost))
 }
 
 fn open(place: &Place, columns: &[String], env: &mut Env<'_>) -> Result<File> {
@@ -100,6 +98,7 @@ fn write(
     files: &[File],
     schema: idv::Schema,
     output: Output,
+    lost: &mut Vec<Lost>,
     bar: &Arc<Bar>,
 ) -> Result<(Output, idv::Copied, u64)> {
     let readers: Vec<idv::Reader> = files.iter().map(|file| file.reader.clone()).collect();
@@ -114,6 +113,8 @@ fn write(
         let more = more.map_err(|error| error.in_file(file.place.name()))?;
         copied.carried += more.carried;
         copied.encoded += more.encoded;
+        let losses = writer.take_losses();
+        lost.extend(losses.into_iter().map(|loss| Lost { file: Some(file.place.name()), loss }));
     }
     let rows = writer.row_count();
     Ok((writer.finish().map_err(named)?, copied, rows))
