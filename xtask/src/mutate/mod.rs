@@ -234,7 +234,9 @@ fn attempt(
         }
         let mut messages = outcome.messages;
         // What is written is sound: no reader of ours rejects it. These verbs carry bytes over, and leave it to `verify` what they are.
-        let copies = matches!(run.arguments.first().map(String::as_str), Some("merge" | "pack" | "unpack" | "sample"));
+        let verb = run.arguments.first().map(String::as_str);
+        let copies =
+            matches!(verb, Some("pack" | "unpack")) || verb == Some("merge") && mutant.subject.format == Format::Idv;
         let written = run.arguments.iter().find(|argument| argument.starts_with("out") && !argument.ends_with(".nc"));
         if let Some(written) = written.filter(|_| !copies && kinds.is_empty() && outcome.code == Some(0)) {
             let check = execute(wharf, &["verify".to_owned(), written.clone()], folder, watch)?;
