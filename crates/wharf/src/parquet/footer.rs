@@ -14,6 +14,9 @@ pub(super) const ENCRYPTED: &[u8; 4] = b"PARE";
 const NODE_BYTES: u64 = 1024;
 /// Bytes that a column chunk takes once decoded.
 const CHUNK_BYTES: u64 = 512;
+/// How many times the memory allowed for one operation the column chunks may take: files of many row groups are common, as well
+/// as large, and no other reader refuses them.
+const CHUNKS_FACTOR: u64 = 4;
 /// Structures of Thrift in structures that are skipped.
 const MOST_NESTED: u32 = 64;
 
@@ -69,9 +72,11 @@ impl Footer<'_> {
 
     /// Fails where what the library makes of the footer takes more memory than allowed: it decodes all of it, whatever is asked for.
     fn memory(&self, nodes: u64, chunks: u64) -> Result<()> {
-        let decoded = nodes.saturating_mul(NODE_BYTES).saturating_add(chunks.saturating_mul(CHUNK_BYTES));
-        let what = format!("the memory for a footer of {nodes} schema nodes and {chunks} column chunks");
-        self.limits.check_memory(what, decoded)
+        let what = || format!("the memory for a footer of {nodes} schema nodes and {chunks} column chunks");
+        self.limits.check_memory(what(), nodes.saturating_mul(NODE_BYTES + CHUNK_BYTES))?;
+        let (decoded, most) =
+            (chunks.saturating_mul(CHUNK_BYTES), self.limits.memory_bytes.saturating_mul(CHUNKS_FACTOR));
+        if decoded > most { Err(Error::limit(what(), decoded, most)) } else { Ok(()) }
     }
 
     /// The row groups have as many column chunks each as the first one.

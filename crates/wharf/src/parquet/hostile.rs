@@ -124,7 +124,7 @@ fn footers_that_lie_are_errors_before_memory_is_reserved() {
     assert_eq!(error.kind(), ErrorKind::Limit { asked: 129, limit: 128 });
     let error = said(with_schema(&vec![0; 1 << 20 | 1]));
     assert_eq!(error.kind(), ErrorKind::Limit { asked: 1 << 20 | 1, limit: 1 << 20 });
-    // What the library would make of it: 1000 nodes and 1,000,000 chunks, which the bytes are there for.
+    // What the library would make of it: 1000 nodes and 4,000,000 chunks, which the bytes are there for.
     let mut wide = with_schema(&{
         let mut children = vec![0; 1000];
         children[0] = 999;
@@ -133,12 +133,18 @@ fn footers_that_lie_are_errors_before_memory_is_reserved() {
     let behind = wide.split_off(wide.len() - 11);
     assert_eq!(behind[..3], [0x19, 0x0C, 0]);
     wide.extend([0x19, 0xFC]);
-    varint(&mut wide, 1000);
+    varint(&mut wide, 4000);
     wide.extend([0x19, 0xFC]);
     varint(&mut wide, 1000);
-    wide.resize(wide.len() + 1_100_000, 0);
+    wide.resize(wide.len() + 4_100_000, 0);
     let error = said(with_footer(&wide[4..]));
-    let asked = 1000 * 1024 + 1_000_000 * 512;
+    assert_eq!(error.kind(), ErrorKind::Limit { asked: 4_000_000 * 512, limit: 4 * (384 << 20) }, "{error}");
+    // A million columns of one row group.
+    let columns = (1 << 20) - 2;
+    let mut wide = vec![0; columns + 1];
+    wide[0] = columns as i32;
+    let error = said(with_schema(&wide));
+    let asked = (columns as u64 + 1) * (1024 + 512);
     assert_eq!(error.kind(), ErrorKind::Limit { asked, limit: 384 << 20 }, "{error}");
     let mut long = sample();
     let at = long.len() - 8;
