@@ -1,12 +1,14 @@
 //! The golden files: what references wrote, with what the references read in them, and where each comes from.
 
 mod cross;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod routes;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use tempfile::TempDir;
 
 use crate::interop::{ds, zdx};
@@ -17,13 +19,24 @@ use crate::zippy::Zippy;
 
 /// How far to go.
 #[derive(Args, Default)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
+    #[command(subcommand)]
+    part: Option<Part>,
     /// Install the reference if it is not there, and let it write the files again to compare them
     #[arg(long)]
     reference: bool,
     /// Replace the files by what the reference writes now
     #[arg(long)]
     update: bool,
+}
+
+/// A part of the golden files that is checked by itself.
+#[derive(Subcommand)]
+enum Part {
+    /// Runs every conversion and every verb on small inputs, and compares how they end with what was recorded
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    Routes(routes::Options),
 }
 
 impl Options {
@@ -41,6 +54,10 @@ const TESTS: [&str; 7] =
     ["cross::", "datadings_golden::", "golden::", "idv_golden::", "idv_model::", "netcdf::", "time::"];
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    if let Some(Part::Routes(options)) = &options.part {
+        return routes::run(options);
+    }
     let golden = shell::root().join("tests/golden");
     let idv = golden.join("idv");
     let mlnet = if options.reference || options.update { MlNet::install().map(Some) } else { MlNet::installed() };
@@ -60,7 +77,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     if let Some(cross) = cross.as_ref().filter(|_| options.update) {
         cross.replace()?;
     }
-    for directory in shell::entries(&golden)?.iter().filter(|path| path.is_dir()) {
+    // What is in `routes` is ours.
+    for directory in shell::entries(&golden)?.iter().filter(|path| path.is_dir() && !path.ends_with("routes")) {
         let files = check_provenance(directory)?;
         println!("golden/{}: {files} files, all of them listed in PROVENANCE.md", shell::file_name(directory));
     }
@@ -82,7 +100,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
             println!("golden/cross: not made again, its references are not all installed (--reference installs them)")
         }
     }
-    run_tests()
+    run_tests()?;
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    routes::run(&routes::Options::default())?;
+    Ok(())
 }
 
 /// Runs the tests of the golden files, of all crates at once: what `cargo test --workspace` has built needs no building here.

@@ -52,10 +52,10 @@ impl Output {
 
 /// A command and what it finds.
 #[derive(Debug, Clone)]
-pub(super) struct Case {
+pub(crate) struct Case {
     pub(super) name: String,
-    pub(super) before: Snapshot,
-    pub(super) arguments: Vec<String>,
+    pub(crate) before: Snapshot,
+    pub(crate) arguments: Vec<String>,
     /// The next run of the same command, which may find the output in place.
     pub(super) again: Vec<String>,
     pub(super) outputs: Vec<Output>,
@@ -145,7 +145,7 @@ const AGAIN: [(&str, &str); 4] = [
 const THREADED: [&str; 7] = ["convert", "merge", "split", "sample", "shuffle", "recover", "index"];
 
 /// Makes the inputs in a folder, and returns all cases.
-pub(super) fn all(wharf: &Path, folder: &Path, one_thread: bool) -> Result<Vec<Case>, String> {
+pub(crate) fn all(wharf: &Path, folder: &Path, one_thread: bool) -> Result<Vec<Case>, String> {
     let materials = materials(wharf, folder)?;
     let mut cases = Vec::new();
     for (name, text) in WRITERS {
@@ -206,7 +206,7 @@ fn case(name: &str, before: Snapshot, text: &str, again: &str, outputs: Vec<Outp
 }
 
 /// The inputs that a command names, each with what belongs to it.
-fn inputs(materials: &Snapshot, text: &str) -> Snapshot {
+pub(crate) fn inputs(materials: &Snapshot, text: &str) -> Snapshot {
     materials.only(|path| {
         text.split(' ').any(|word| {
             let rest = path.strip_prefix(word).filter(|_| materials.0.contains_key(word));

@@ -19,7 +19,9 @@ use clap::{Args, ValueEnum};
 
 use crate::random::Random;
 use crate::shell;
+pub(crate) use cases::{Case, all as cases, inputs};
 use check::{Finding, Known, attempt, learn};
+pub(crate) use snapshot::{Entry, Snapshot};
 use trace::{Call, Kind};
 
 /// Which commands and faults.
@@ -180,8 +182,8 @@ pub(crate) fn run(options: &Options) -> Result<String, String> {
     report(options, &known, &trials, missed.into_inner(), &findings, start.elapsed())
 }
 
-/// Runs the work in so many threads.
-fn in_parallel(workers: usize, work: impl Fn(usize) -> Result<(), String> + Sync) -> Result<(), String> {
+/// Runs the work in this many threads.
+pub(crate) fn in_parallel(workers: usize, work: impl Fn(usize) -> Result<(), String> + Sync) -> Result<(), String> {
     let work = &work;
     thread::scope(|scope| {
         let threads: Vec<_> = (0..workers).map(|worker| scope.spawn(move || work(worker))).collect();

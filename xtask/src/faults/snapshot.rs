@@ -8,7 +8,7 @@ use crate::shell;
 
 /// One entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(crate) enum Entry {
     Folder,
     File(Vec<u8>),
     Link(PathBuf),
@@ -16,11 +16,11 @@ pub(super) enum Entry {
 
 /// All entries below a folder, by their paths from there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Snapshot(pub(super) BTreeMap<String, Entry>);
+pub(crate) struct Snapshot(pub(crate) BTreeMap<String, Entry>);
 
 impl Snapshot {
     /// Everything that is below the folder now.
-    pub(super) fn take(folder: &Path) -> Result<Self, String> {
+    pub(crate) fn take(folder: &Path) -> Result<Self, String> {
         let mut entries = BTreeMap::new();
         let mut open = vec![(folder.to_owned(), String::new())];
         while let Some((folder, before)) = open.pop() {
@@ -43,7 +43,7 @@ impl Snapshot {
     }
 
     /// Makes the folder hold these entries and nothing else.
-    pub(super) fn restore(&self, folder: &Path) -> Result<(), String> {
+    pub(crate) fn restore(&self, folder: &Path) -> Result<(), String> {
         shell::empty_directory(folder)?;
         for (name, entry) in &self.0 {
             let path = folder.join(name);
@@ -58,14 +58,14 @@ impl Snapshot {
     }
 
     /// The entries whose paths pass.
-    pub(super) fn only(&self, passes: impl Fn(&str) -> bool) -> Self {
+    pub(crate) fn only(&self, passes: impl Fn(&str) -> bool) -> Self {
         Self(
             self.0.iter().filter(|(name, _)| passes(name)).map(|(name, entry)| (name.clone(), entry.clone())).collect(),
         )
     }
 
     /// The paths that only one of both has, or that differ.
-    pub(super) fn difference(&self, other: &Self) -> Vec<String> {
+    pub(crate) fn difference(&self, other: &Self) -> Vec<String> {
         let changed = self.0.iter().filter(|(name, entry)| other.0.get(*name) != Some(entry)).map(|(name, _)| name);
         let added = other.0.keys().filter(|name| !self.0.contains_key(*name));
         changed.chain(added).cloned().collect()
