@@ -288,7 +288,12 @@ impl Cases {
         }
         for (text, _) in TEXTS {
             for (form, options) in FORMS {
-                self.convert("texts", text, form, options, None);
+                // Rows of unlike lengths: no column can be read alone.
+                if matches!(text, "semicolons.csv" | "short.csv") {
+                    self.add("texts", &convert(text, form, options));
+                } else {
+                    self.convert("texts", text, form, options, None);
+                }
             }
             for reader in ["info F", "info F --json", "verify F", "cat F --json", "cat F --csv"] {
                 self.add("texts", &reader.replace('F', text));

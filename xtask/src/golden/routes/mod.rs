@@ -193,7 +193,11 @@ fn columns(
     info.args(["info", "--json", &by_column.input]).current_dir(folder).env_clear().stdin(Stdio::null());
     let described = shell::output(&mut info)?;
     let described: Value = serde_json::from_slice(&described.stdout).unwrap_or_default();
-    let columns = described.pointer("/tables/0/columns").and_then(Value::as_array).map(Vec::as_slice);
+    let tables = described.get("tables").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let is_chosen =
+        |table: &&Value| case.arguments.iter().any(|word| table.get("name").is_some_and(|name| name == word));
+    let table = tables.iter().find(is_chosen).or_else(|| tables.first());
+    let columns = table.and_then(|table| table.get("columns")?.as_array()).map(Vec::as_slice);
     let names = columns.unwrap_or_default().iter().filter_map(|column| column.get("name")?.as_str());
     // No argument of a command contains NUL.
     let names: Vec<_> = names.filter(|name| Some(*name) != by_column.always && !name.contains('\0')).collect();
