@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use arrow_schema::{Field, Metadata};
+use arrow_schema::Field;
 use container_core::{Error, Result};
 
 use crate::FORMAT_NAME;
@@ -109,7 +109,7 @@ impl Said {
     ///
     /// # Errors
     /// [`Invalid`](container_core::ErrorKind::Invalid) for what is no JSON object.
-    pub(super) fn of(metadata: &Metadata) -> Result<Self> {
+    pub(super) fn of(metadata: &HashMap<String, String>) -> Result<Self> {
         let mut said = Self::default();
         let Some(text) = metadata.get(FORMAT_NAME) else { return Ok(said) };
         let wrong = |what: &str| Error::invalid(format!("the metadata {FORMAT_NAME:?} {what}")).in_format(FORMAT_NAME);

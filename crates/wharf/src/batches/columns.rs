@@ -117,9 +117,15 @@ impl Rows for AllRows<'_> {
 
 /// What there is to say of a field's own metadata, for `info`.
 pub(crate) fn metadata(field: &Field) -> serde_json::Map<String, serde_json::Value> {
-    let mut members: Vec<_> = field.metadata().iter().collect();
-    members.sort();
-    members.into_iter().map(|(key, value)| (key.clone(), json_or_text(value))).collect()
+    let pairs = sorted(field.metadata()).into_iter();
+    pairs.map(|(key, value)| (key.clone(), json_or_text(value))).collect()
+}
+
+/// Metadata in the order of their keys: the order of a hash map is another in each run.
+pub(crate) fn sorted(metadata: &HashMap<String, String>) -> Vec<(&String, &String)> {
+    let mut pairs: Vec<_> = metadata.iter().collect();
+    pairs.sort();
+    pairs
 }
 
 /// A text that is an object of JSON as that object: such are the original types of columns.
@@ -140,7 +146,7 @@ pub(crate) struct Chosen {
 /// Finds out what a scan wants.
 pub(crate) fn choose(
     fields: &[FieldRef],
-    metadata: &arrow_schema::Metadata,
+    metadata: &HashMap<String, String>,
     len: u64,
     scan: &BatchScan,
 ) -> Result<Chosen> {

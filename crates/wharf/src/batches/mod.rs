@@ -10,6 +10,8 @@ mod size;
 #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "Parquet alone is written ahead"))]
 mod workers;
 
+#[cfg(feature = "parquet")]
+pub(crate) use columns::sorted;
 pub(crate) use columns::{Chosen, choose, describe, json_or_text, metadata, name, rows, same_columns, summary};
 #[cfg(feature = "parquet")]
 pub(crate) use dictionaries::narrow;

@@ -190,10 +190,11 @@ pub(crate) fn batch(columns: Vec<(Field, ArrayRef)>) -> RecordBatch {
     let (fields, arrays): (Vec<_>, Vec<_>) = columns
         .into_iter()
         .map(|(field, array)| {
-            let about = [("idv", format!("{{\"kind\":\"{}\"}}", field.name())), ("note", "ü".to_owned())];
-            (field.with_metadata(about), array)
+            let kind = format!("{{\"kind\":\"{}\"}}", field.name());
+            let about = [("idv".to_owned(), kind), ("note".to_owned(), "ü".to_owned())];
+            (field.with_metadata(about.into()), array)
         })
         .unzip();
-    let schema = Schema::new(fields).with_metadata([("origin", "a test")]);
+    let schema = Schema::new(fields).with_metadata([("origin".to_owned(), "a test".to_owned())].into());
     RecordBatch::try_new(Arc::new(schema), arrays).unwrap()
 }

@@ -6,10 +6,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::convert::fb_to_schema;
 use arrow_ipc::{Block, CompressionType, Message, MessageHeader, MetadataVersion};
 use arrow_schema::SchemaRef;
-use container_core::arrow::from_arrow;
 use container_core::{Bytes, Error, Limits, Result, Source};
 
 /// At both ends of a file, in front followed by two zeros.
@@ -201,7 +200,7 @@ fn schema(schema: arrow_ipc::Schema<'_>) -> Result<SchemaRef> {
     if !schema.endianness().equals_to_target_endianness() {
         return Err(Error::unsupported("the file has the byte order that this machine has not"));
     }
-    crate::batches::guarded("the schema", || try_fb_to_schema(schema).map(Arc::new).map_err(from_arrow))
+    crate::batches::guarded("the schema", || Ok(Arc::new(fb_to_schema(schema))))
 }
 
 fn first_line(error: &impl std::fmt::Display) -> String {

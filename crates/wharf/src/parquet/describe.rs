@@ -12,7 +12,7 @@ use parquet::schema::types::ColumnDescriptor;
 use serde_json::{Map, Value};
 
 use super::read::Reader;
-use crate::batches::{json_or_text, metadata};
+use crate::batches::{json_or_text, metadata, sorted};
 
 /// Of the file as a whole.
 pub(super) fn file(reader: &Reader) -> Map<String, Value> {
@@ -26,7 +26,7 @@ pub(super) fn file(reader: &Reader) -> Map<String, Value> {
     let pairs = file.key_value_metadata().into_iter().flatten().filter(|pair| pair.key != ARROW_SCHEMA_META_KEY);
     let mut pairs: Map<String, Value> =
         pairs.map(|pair| (pair.key.clone(), pair.value.as_deref().map_or(Value::Null, json_or_text))).collect();
-    for (key, value) in reader.schema().metadata().iter() {
+    for (key, value) in sorted(reader.schema().metadata()) {
         if !pairs.contains_key(key) {
             pairs.insert(key.clone(), json_or_text(value));
         }

@@ -8,6 +8,8 @@ use parquet::basic::{BrotliLevel, Compression as Codec, GzipLevel, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 
+use crate::batches::sorted;
+
 /// How pages are compressed.
 ///
 /// As a text: `none`, `snappy`, `lz4`, `gzip`, `zstd`, `brotli`; the last three with a level, if wanted: `zstd:3`.
@@ -163,7 +165,7 @@ impl WriterOptions {
 
     pub(super) fn properties(&self, schema: &Schema) -> Result<WriterPropertiesBuilder> {
         // Metadata of the schema is for those, too, who do not know the one of Arrow.
-        let pairs = schema.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
+        let pairs = sorted(schema.metadata()).into_iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
         let pairs: Vec<KeyValue> = pairs.filter(|pair| pair.key != ARROW_SCHEMA_META_KEY).collect();
         let statistics = if self.statistics { EnabledStatistics::Page } else { EnabledStatistics::None };
         let properties = WriterProperties::builder()

@@ -152,8 +152,8 @@ impl RowGroups for Pages<'_> {
     fn column_chunks(&self, leaf: usize) -> ParquetResult<Box<dyn PageIterator>> {
         let chunk = self.leaves.get(leaf).and_then(|leaf| Some((*leaf, self.group.columns().get(*leaf)?)));
         let (leaf, chunk) = chunk.ok_or_else(|| ParquetError::General("the column has no pages".to_owned()))?;
-        let index = self.metadata.page_index();
-        let locations = index.and_then(|index| index.page_locations(self.number, leaf).cloned());
+        let index = self.metadata.offset_index().and_then(|index| index.get(self.number)?.get(leaf));
+        let locations = index.map(|index| index.page_locations().clone());
         let inner = SerializedPageReader::new(Arc::new(self.source.clone()), chunk, self.num_rows(), locations)?;
         let values = Values::of(chunk.column_descr(), self.views);
         let pages = Measured { inner, values, longest: 0, rows: self.rows, gauge: Arc::clone(self.gauge) };
@@ -261,14 +261,6 @@ impl Measured {
         }
         Ok(())
     }
-
-    fn measured(&mut self, page: ParquetResult<Option<Page>>) -> ParquetResult<Option<Page>> {
-        let page = page?;
-        if let Some(page) = &page {
-            self.measure(page)?;
-        }
-        Ok(page)
-    }
 }
 
 impl Iterator for Measured {
@@ -281,8 +273,11 @@ impl Iterator for Measured {
 
 impl PageReader for Measured {
     fn get_next_page(&mut self) -> ParquetResult<Option<Page>> {
-        let page = self.inner.get_next_page();
-        self.measured(page)
+        let page = self.inner.get_next_page()?;
+        if let Some(page) = &page {
+            self.measure(page)?;
+        }
+        Ok(page)
     }
 
     fn peek_next_page(&mut self) -> ParquetResult<Option<PageMetadata>> {
@@ -291,15 +286,6 @@ impl PageReader for Measured {
 
     fn skip_next_page(&mut self) -> ParquetResult<()> {
         self.inner.skip_next_page()
-    }
-
-    fn supports_deferred_dictionary(&self) -> bool {
-        self.inner.supports_deferred_dictionary()
-    }
-
-    fn take_deferred_dictionary(&mut self) -> ParquetResult<Option<Page>> {
-        let page = self.inner.take_deferred_dictionary();
-        self.measured(page)
     }
 
     fn at_record_boundary(&mut self) -> ParquetResult<bool> {

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
@@ -6,6 +7,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use container_core::arrow::{ArrowTable, BatchScan};
 use container_core::{Container, OpenOptions, Scan, Source, Table, VerifyOptions};
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowWriter};
 
 use super::*;
 use crate::batches::samples;
@@ -39,6 +41,25 @@ pub(super) fn ints(from: i32, to: i32) -> RecordBatch {
     let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(from..to));
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values((from..to).map(|n| format!("text {n}"))));
     RecordBatch::try_from_iter([("n", numbers), ("t", texts)]).unwrap()
+}
+
+#[test]
+fn metadata_stand_in_the_order_of_their_keys() {
+    let keys: Vec<String> = (10..30).map(|number| format!("key {number}")).collect();
+    let metadata: HashMap<String, String> = keys.iter().map(|key| (key.clone(), "value".to_owned())).collect();
+    let schema = Arc::new(Schema::new_with_metadata(vec![Field::new("n", DataType::Int32, true)], metadata));
+    let batch = RecordBatch::new_empty(schema.clone());
+
+    let written = open(write(std::slice::from_ref(&batch), WriterOptions::default()));
+    let pairs = written.reader().metadata().file_metadata().key_value_metadata().unwrap();
+    let found = pairs.iter().map(|pair| pair.key.clone()).filter(|key| key != ARROW_SCHEMA_META_KEY);
+    assert_eq!(found.collect::<Vec<_>>(), keys);
+
+    // Other writers put them into Arrow's schema alone.
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema, None).unwrap();
+    writer.write(&batch).unwrap();
+    let details = open(writer.into_inner().unwrap()).details();
+    assert_eq!(details["metadata"].as_object().unwrap().keys().collect::<Vec<_>>(), keys.iter().collect::<Vec<_>>());
 }
 
 #[test]

@@ -203,7 +203,7 @@ fn own_items(data: ArrayData) -> Result<ArrayData> {
         return Ok(data);
     }
     let rows = data.len();
-    let mut own = MutableArrayData::try_new(vec![&data], false, rows).map_err(from_arrow)?;
+    let mut own = MutableArrayData::new(vec![&data], false, rows);
     own.try_extend(0, 0, rows).map_err(from_arrow)?;
     Ok(own.freeze())
 }

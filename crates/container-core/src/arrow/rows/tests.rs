@@ -132,7 +132,7 @@ fn nested_values() {
     let shaped = |metadata: &str| {
         let metadata = [("ARROW:extension:name", "arrow.fixed_shape_tensor"), ("ARROW:extension:metadata", metadata)];
         let field = Field::new("x", list.data_type().clone(), true)
-            .with_metadata(metadata.map(|(key, value)| (key.to_owned(), value.to_owned())));
+            .with_metadata(metadata.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
         lines(vec![(field, Arc::new(list.slice(1, 1)))]).remove(0)
     };
     assert_eq!(shaped("{\"shape\":[3,2]}"), "{\"x\":[[6,7],[8,9],[10,11]]}");
@@ -145,7 +145,7 @@ fn nested_values() {
 #[test]
 fn json_stays_json() {
     let field = Field::new("x", DataType::Utf8, true)
-        .with_metadata([("ARROW:extension:name".to_owned(), "arrow.json".to_owned())]);
+        .with_metadata([("ARROW:extension:name".to_owned(), "arrow.json".to_owned())].into());
     let texts = StringArray::from(vec![Some("{\"a\":\n[1.50, 18446744073709551617]}"), None, Some("\"x\"")]);
     assert_eq!(
         lines(vec![(field.clone(), Arc::new(texts))]),
