@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
-use container_core::arrow::{ArrowTable, BatchScan, JsonRows};
+use container_arrow::{ArrowTable, BatchScan, JsonRows};
 use container_core::{Error, ErrorKind, Table};
 
 /// Batches of one walk that are looked at.

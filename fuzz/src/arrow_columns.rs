@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
-use container_core::arrow::{BatchScan, Columns, ENCODING, Json, JsonRows, Mapping, Unfit};
+use container_arrow::{BatchScan, Columns, ENCODING, Json, JsonRows, Mapping, Unfit};
 use container_core::{Error, ErrorKind, Limits, Loss};
 use serde_json::Value;
 

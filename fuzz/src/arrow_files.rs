@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use container_core::arrow::{BatchScan, BatchWriter, Mapping, Times};
+use container_arrow::{BatchScan, BatchWriter, Mapping, Times};
 use container_core::{Container, ErrorKind, OpenOptions, OutputOptions, Scan, Source, Sync, Table};
 use dsfmt::container::DsContainer;
 use idv::IdvContainer;

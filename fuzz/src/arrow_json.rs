@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use container_core::arrow::{BatchScan, Columns, Json, JsonRows, Mapping, Observation, Unfit, resolve_schema};
+use container_arrow::{BatchScan, Columns, Json, JsonRows, Mapping, Observation, Unfit, resolve_schema};
 use container_core::{Error, ErrorKind, Limits, Loss};
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Once;
 
-use container_core::arrow::BatchScan;
+use container_arrow::BatchScan;
 use container_core::{Container, Error, ErrorKind, Limits, OpenOptions, Scan, Source, VerifyOptions};
 use wharf::ipc::{IpcContainer, Reader as IpcReader};
 use wharf::parquet::{ParquetContainer, Reader as ParquetReader};

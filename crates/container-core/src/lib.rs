@@ -27,8 +27,8 @@
 //! # Features
 //!
 //! Without features the crate is `no_std` and does not allocate: [`Position`], [`Cursor`], [`Error`], [`Limits`],
-//! [`Decode`], [`Encode`]. `alloc` gives errors texts of their own, `std` (default) adds everything else, `arrow` tables as Arrow
-//! record batches, `raw_json` JSON whose values stay their text, `testkit` the conformance kit.
+//! [`Decode`], [`Encode`]. `alloc` gives errors texts of their own, `std` (default) adds everything else, `arrow` the traits of tables as
+//! Arrow record batches, `raw_json` JSON whose values stay their text, `testkit` the conformance kit.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(

@@ -22,7 +22,7 @@ use std::time::Instant;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float32Type;
-use container_core::arrow::{BatchScan, BatchWriter};
+use container_arrow::{BatchScan, BatchWriter};
 use container_core::{Access, Container, OpenOptions};
 use dsfmt::arrow::{ArrowWriter, WriterOptions};
 use dsfmt::container::DsContainer;

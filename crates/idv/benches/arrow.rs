@@ -15,8 +15,8 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
+use container_arrow::{BatchReader, BatchScan};
 use container_core::Scan;
-use container_core::arrow::{BatchReader, BatchScan};
 use idv::{
     ColumnSchema, ColumnSlice, Compression, ItemType, KeyType, KeyWidth, Reader, Schema, Type, Values, Vectors, Writer,
     WriterOptions,

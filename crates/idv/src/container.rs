@@ -177,7 +177,7 @@ impl Table for IdvContainer {
     }
 
     #[cfg(feature = "arrow")]
-    fn arrow(&self) -> Option<&dyn container_core::arrow::ArrowTable> {
+    fn arrow(&self) -> Option<&dyn container_arrow::ArrowTable> {
         Some(self)
     }
 }

@@ -431,7 +431,7 @@ fn recovery() {
 
 #[cfg(feature = "arrow")]
 mod arrow {
-    use container_core::arrow::BatchScan;
+    use container_arrow::BatchScan;
 
     use super::*;
 

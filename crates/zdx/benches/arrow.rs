@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use container_core::arrow::{BatchScan, BatchWriter, JsonRows};
+use container_arrow::{BatchScan, BatchWriter, JsonRows};
 use container_core::{Access, Container, Input, OpenOptions, Scan};
 use zdx::arrow::{BatchLoader, IdFrom};
 use zdx::{StoreWriter, WriterOptions, ZdsContainer};

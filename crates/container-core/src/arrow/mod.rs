@@ -1,4 +1,4 @@
-//! Tables as Arrow record batches, out and in.
+//! Tables as Arrow record batches, out and in: the interface.
 //!
 //! A table that has a mapping to Arrow implements [`ArrowTable`]: [`schema`](ArrowTable::schema) says which columns there are, and
 //! [`batches`](ArrowTable::batches) walks over them, a [`RecordBatchReader`] as all of Arrow's tools take it. What a format writes from
@@ -7,37 +7,16 @@
 //! What has no type in Arrow keeps its own in the metadata of the field: under the name of the format stands a JSON object with what its
 //! writer needs to make the same column again, so that a way through Parquet and back loses nothing.
 //!
-//! Where a format has no schema, an [`Observation`] gathers what all rows have, [`resolve_schema`] says which columns come of it, and
-//! [`Columns`] are built value by value: see the [rules](resolve). For JSON texts both are done by [`Json`].
-//!
-//! Batches are shown as rows, and as JSON lines, by [`BatchRows`] and [`JsonRows`].
-//!
-//! Buffers are shared with the source wherever its bytes lie as Arrow wants them: see [`numbers`].
+//! What formats implement it with (inferred schemas, builders, rows and JSON of batches) is the crate `container-arrow`.
 
-mod build;
 mod error;
-mod json;
-mod observe;
 mod options;
-mod pieces;
-mod resolve;
-mod rows;
-mod share;
-mod times;
 
 #[cfg(test)]
 mod tests;
 
-pub use build::{Columns, ListSlot, ObjectSlot, Slot, Tensor, Wants, add_losses};
 pub use error::{from_arrow, to_arrow};
-pub use json::Json;
-pub use observe::{Class, Element, Look, LookList, LookObject, Observation, Observed};
 pub use options::{BatchScan, Mapping, Sparse, Times, Unfit};
-pub use pieces::Pieces;
-pub use resolve::{ENCODING, guess, resolve, resolve_schema};
-pub use rows::{BatchRows, JsonRows};
-pub use share::{booleans, numbers};
-pub use times::{parse as parse_time, write as write_time};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;

@@ -1,7 +1,7 @@
 //! Samples into columns.
 
 use arrow_schema::DataType;
-use container_core::arrow::{Class, Columns, Element, ListSlot, ObjectSlot, Slot, Tensor, Wants};
+use container_arrow::{Class, Columns, Element, ListSlot, ObjectSlot, Slot, Tensor, Wants};
 use container_core::{Error, Limits, Loss, Position, Result};
 
 use super::lookup::Lookup;

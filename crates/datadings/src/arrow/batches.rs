@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use container_core::arrow::{BatchReader, BatchScan, Columns, add_losses, to_arrow};
+use container_arrow::{BatchReader, BatchScan, Columns, add_losses, to_arrow};
 use container_core::{Error, Loss, Result};
 
 use super::append::Appender;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use arrow_schema::{DataType, Field, TimeUnit};
-use container_core::arrow::{Class, Observed};
+use container_arrow::{Class, Observed};
 use serde_json::{Value as Json, json};
 
 use super::value::{self, Value};

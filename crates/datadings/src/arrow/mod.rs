@@ -4,7 +4,7 @@
 //!
 //! A dataset has no schema: all samples of the range are looked at, unless [`BatchScan::schema`] declares one. Fields stand in the order of
 //! their first appearance, and all of them are nullable: nil, and a field that a sample does not have, is null. The types follow from all
-//! values of a column, in whatever order they come, by the rules of [`resolve`](container_core::arrow::resolve()).
+//! values of a column, in whatever order they come, by the rules of [`resolve`](container_arrow::resolve()).
 //!
 //! | value | Arrow type | note |
 //! |---|---|---|
@@ -24,7 +24,7 @@
 //! | of bytes or texts, in one dimension | List of Binary, of Utf8 | |
 //! | complex numbers, arrays of them, of structures, of objects, of longer floats, of texts in more dimensions or with code points that are none; ext (and so timestamps of msgpack) | | they do not fit |
 //!
-//! What does not fit becomes what [`Mapping::unfit`](container_core::arrow::Mapping) says. `Json` is the text that rows have, `Msgpack` the
+//! What does not fit becomes what [`Mapping::unfit`](container_arrow::Mapping) says. `Json` is the text that rows have, `Msgpack` the
 //! bytes of the sample: both keep all there is. A sample that is no map is an error, or a row of nulls that is counted where `unfit` says anything
 //! else. Nothing has to be a key.
 //!
@@ -74,8 +74,8 @@ mod value;
 mod write;
 
 use arrow_schema::SchemaRef;
+use container_arrow::{ArrowTable, BatchReader, BatchScan};
 use container_core::Result;
-use container_core::arrow::{ArrowTable, BatchReader, BatchScan};
 
 pub use self::write::{ArrowWriter, Keys, WriterOptions};
 

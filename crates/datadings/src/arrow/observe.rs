@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use container_core::arrow::{Look, Observation, Unfit};
+use container_arrow::{Look, Observation, Unfit};
 use container_core::{Error, Limits, Result};
 
 use super::lookup::Lookup;

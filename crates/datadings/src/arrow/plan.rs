@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use container_core::arrow::{BatchScan, Columns, resolve_schema};
+use container_arrow::{BatchScan, Columns, resolve_schema};
 use container_core::{Error, Result, Table};
 
 use super::lookup::{Lookup, text};

@@ -1,7 +1,7 @@
 //! What stands next in a sample, as columns see it.
 
+use container_arrow::Element;
 use container_core::Result;
-use container_core::arrow::Element;
 
 use crate::numpy::{Item, Kind, NdArray, Numpy, Primitive, Scalar, sniff};
 use crate::value::RawValue;

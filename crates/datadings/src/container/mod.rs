@@ -299,7 +299,7 @@ impl Table for DatadingsContainer {
     }
 
     #[cfg(feature = "arrow")]
-    fn arrow(&self) -> Option<&dyn container_core::arrow::ArrowTable> {
+    fn arrow(&self) -> Option<&dyn container_arrow::ArrowTable> {
         Some(self)
     }
 }

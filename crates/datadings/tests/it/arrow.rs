@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
 use base64::Engine;
-use container_core::arrow::{ArrowTable, BatchScan, BatchWriter, JsonRows, Mapping, Unfit};
+use container_arrow::{ArrowTable, BatchScan, BatchWriter, JsonRows, Mapping, Unfit};
 use container_core::{ErrorKind, Limits, Loss, Scan, Table};
 use datadings::arrow::{ArrowWriter, Keys, WriterOptions};
 use datadings::{DatadingsContainer, RawValue, Reader, json};
@@ -148,7 +148,7 @@ fn same(row: &Value, column: &Value, field: &Field, lost: &mut u64) -> bool {
             let DataType::Timestamp(unit, _) = field.data_type() else { panic!() };
             let column = column.as_str().unwrap();
             let mut text = String::new();
-            assert!(container_core::arrow::write_time(field.data_type(), row.as_i64().unwrap(), &mut text), "{unit:?}");
+            assert!(container_arrow::write_time(field.data_type(), row.as_i64().unwrap(), &mut text), "{unit:?}");
             column == text
         }
         (Value::Number(row), Value::Number(column), _) => {
@@ -374,7 +374,7 @@ fn a_damaged_sample_in_the_middle() {
     std::fs::write(&set.path, &bytes).unwrap();
     let container = open(&set.path);
     let error = container.batches(&BatchScan::default().with_batch_rows(5)).unwrap().last().unwrap().unwrap_err();
-    let error = container_core::arrow::from_arrow(error);
+    let error = container_arrow::from_arrow(error);
     assert!(error.to_string().contains("0xff, which is not UTF-8"), "{error}");
     assert_eq!((error.position().row, error.position().byte), (Some(1), Some(last as u64)));
 }

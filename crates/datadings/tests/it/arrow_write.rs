@@ -14,7 +14,7 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
-use container_core::arrow::{ArrowTable, BatchScan, BatchWriter, JsonRows};
+use container_arrow::{ArrowTable, BatchScan, BatchWriter, JsonRows};
 use container_core::{Error, ErrorKind, Limits, Loss, Result};
 use datadings::arrow::{ArrowWriter, Keys, WriterOptions};
 use datadings::{DatadingsContainer, Reader, json};
@@ -350,7 +350,7 @@ proptest! {
         as_json in any::<bool>(),
         threads in 1..4usize,
     ) {
-        use container_core::arrow::{Mapping, Unfit};
+        use container_arrow::{Mapping, Unfit};
         let wanted: Vec<Value> = values.iter().enumerate().map(|(at, members)| {
             let mut sample = json!({ "key": format!("k{at}") });
             members.iter().for_each(|(name, value)| sample[name] = value.clone());

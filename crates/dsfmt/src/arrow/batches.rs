@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use container_core::arrow::{BatchReader, BatchScan, from_arrow, to_arrow};
+use container_arrow::{BatchReader, BatchScan, from_arrow, to_arrow};
 use container_core::{Error, Loss, Result};
 
 use super::plan::{Column, Plan};

@@ -11,7 +11,7 @@ use arrow_array::types::{
 use arrow_array::{ArrayRef, BooleanArray, FixedSizeListArray, GenericByteArray, PrimitiveArray, new_null_array};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType as ArrowType;
-use container_core::arrow::from_arrow;
+use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
 use super::bits;
@@ -108,7 +108,7 @@ impl Column<'_> {
         let width = size_of::<T>() as u64;
         let numbers: ScalarBuffer<T> = if mask.is_none() && (width == 1 || !layout.swap()) {
             let bytes = layout.data.start + range.start * width..layout.data.start + range.end * width;
-            container_core::arrow::numbers(variable.reader.source.read(bytes)?)
+            container_arrow::numbers(variable.reader.source.read(bytes)?)
         } else {
             variable.owned_numbers::<T>(layout, range, mask, T::default())?.into()
         };

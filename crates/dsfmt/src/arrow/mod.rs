@@ -11,7 +11,7 @@
 //! | masked | the same, nullable | a missing element is null, in lists, too: these are never null themselves |
 //! | more than one dimension | FixedSizeList of what the others hold, with the extension `arrow.fixed_shape_tensor` | its shape and the names of its dimensions; up to 2,147,483,647 elements in a row |
 //! | empty (without values) | its type, nullable; Null if it has none | one null in the table of the scalars |
-//! | numbers that are times, [`TimeForm::Iso`](crate::container::TimeForm) | Timestamp(us) without a zone, in UTC | if each time of the rows in question leads back to its number, and the calendar has real days; else numbers, and a note tells why. By [`Times`](container_core::arrow::Times): cut off to microseconds and counted, nanoseconds, numbers |
+//! | numbers that are times, [`TimeForm::Iso`](crate::container::TimeForm) | Timestamp(us) without a zone, in UTC | if each time of the rows in question leads back to its number, and the calendar has real days; else numbers, and a note tells why. By [`Times`](container_arrow::Times): cut off to microseconds and counted, nanoseconds, numbers |
 //! | numbers that are times, [`TimeForm::Julian`](crate::container::TimeForm) | Float64, nullable | Julian dates |
 //!
 //! With [`Scan::missing_as_null`](container_core::Scan) a NaN is null.
@@ -20,8 +20,8 @@
 //! `attributes`, and where they hold `masked`, `time` (Julian dates), `empty`. That of the schema has the `attributes` of the dataset. An
 //! attribute that plain JSON cannot hold, such as NaN, is `{"$ds": text}` with its text in the file.
 //!
-//! Batches hold up to [`batch_rows`](container_core::arrow::BatchScan::batch_rows) rows and
-//! [`batch_bytes`](container_core::arrow::BatchScan::batch_bytes) bytes, those of strings counted. Of rows and lists without elements as
+//! Batches hold up to [`batch_rows`](container_arrow::BatchScan::batch_rows) rows and
+//! [`batch_bytes`](container_arrow::BatchScan::batch_bytes) bytes, those of strings counted. Of rows and lists without elements as
 //! many can be read as [`DsContainer`](crate::container::DsContainer) shows. With feature `parallel` columns are made side by side.
 //!
 //! # In: what a column becomes
@@ -54,8 +54,8 @@ mod times;
 mod write;
 
 use arrow_schema::SchemaRef;
+use container_arrow::{ArrowTable, BatchReader, BatchScan};
 use container_core::Result;
-use container_core::arrow::{ArrowTable, BatchReader, BatchScan};
 
 use crate::container::DsTable;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef, TimeUnit};
-use container_core::arrow::{BatchScan, Times};
+use container_arrow::{BatchScan, Times};
 use container_core::{Error, Loss, Position, Result};
 
 use super::meta::{self, Shown};

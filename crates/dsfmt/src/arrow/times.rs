@@ -1,6 +1,6 @@
 //! Times of the file as Arrow's, and back.
 
-use container_core::arrow::Times;
+use container_arrow::Times;
 
 use crate::array::Values;
 use crate::time::{Calendar, Date, Units};

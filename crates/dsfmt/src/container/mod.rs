@@ -194,7 +194,7 @@ impl Table for DsTable {
     }
 
     #[cfg(feature = "arrow")]
-    fn arrow(&self) -> Option<&dyn container_core::arrow::ArrowTable> {
+    fn arrow(&self) -> Option<&dyn container_arrow::ArrowTable> {
         Some(self)
     }
 }

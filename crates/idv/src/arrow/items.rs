@@ -13,7 +13,7 @@ use arrow_array::{
 };
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Fields};
-use container_core::arrow::{Times, from_arrow, numbers};
+use container_arrow::{Times, from_arrow, numbers};
 use container_core::{Bytes, Error, Result};
 
 use super::times::{self, Meaning};

@@ -15,7 +15,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
-use container_core::arrow::from_arrow;
+use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
 use super::measure;

@@ -8,7 +8,7 @@ use arrow_array::types::{
 };
 use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use container_core::arrow::{BatchScan, Sparse, Times};
+use container_arrow::{BatchScan, Sparse, Times};
 use container_core::{Error, ErrorKind, Loss, Position, Result};
 
 use super::items::{ItemPlan, zoned_fields};

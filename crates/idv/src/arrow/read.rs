@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::concat::concat_batches;
-use container_core::arrow::{ArrowTable, BatchReader, BatchScan, from_arrow, to_arrow};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, from_arrow, to_arrow};
 use container_core::{Error, Loss, Position, Result};
 
 use super::items::{Rows, Tally};
@@ -121,7 +121,7 @@ impl Reader {
     /// ```
     /// # fn main() -> container_core::Result<()> {
     /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/real-adult.idv");
-    /// use container_core::arrow::{BatchReader, BatchScan};
+    /// use container_arrow::{BatchReader, BatchScan};
     ///
     /// let reader = idv::Reader::open(path)?;
     /// let mut batches = reader.record_batches(&BatchScan::default())?;

@@ -10,7 +10,7 @@ use arrow_array::types::{
 use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
-use container_core::arrow::Times;
+use container_arrow::Times;
 use container_core::{Error, Result};
 
 use super::items::{Rows, Tally, primitive};
@@ -172,5 +172,5 @@ pub(super) fn moments(ticks: &[i64], minutes: &[i16], nulls: Option<&NullBuffer>
 pub(super) fn checked<T: ArrowPrimitiveType>(
     array: Result<PrimitiveArray<T>, arrow_schema::ArrowError>,
 ) -> Result<PrimitiveArray<T>> {
-    array.map_err(container_core::arrow::from_arrow)
+    array.map_err(container_arrow::from_arrow)
 }

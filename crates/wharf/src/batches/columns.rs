@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
-use container_core::arrow::{ArrowTable, BatchRows, BatchScan, JsonRows};
+use container_arrow::{ArrowTable, BatchRows, BatchScan, JsonRows};
 use container_core::{ColumnInfo, Error, Loss, Position, Result, Rows, Scan};
 
 use super::guarded;

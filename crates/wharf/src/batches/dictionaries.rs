@@ -15,7 +15,7 @@ use arrow_schema::Schema;
 use arrow_schema::{ArrowError, DataType, Field};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
-use container_core::arrow::from_arrow;
+use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
 /// The dictionaries of a file so far, by the place of their array in the schema.

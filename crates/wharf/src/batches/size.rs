@@ -4,7 +4,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::ArrowNativeType;
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
-use container_core::arrow::Pieces;
+use container_arrow::Pieces;
 
 /// The bytes that the rows of a batch take, about: of buffers that it shares with others, its own part.
 pub(crate) fn bytes_of(batch: &RecordBatch) -> usize {

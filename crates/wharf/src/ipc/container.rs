@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{FieldRef, SchemaRef};
-use container_core::arrow::{ArrowTable, BatchReader, BatchScan};
+use container_arrow::{ArrowTable, BatchReader, BatchScan};
 use container_core::{
     ColumnInfo, Container, Error, Finding, Format, Input, OpenOptions, Probe, Recognition, Result, Rows, Scan, Table,
     Unit, VerifyOptions,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use container_core::arrow::{ArrowTable, BatchScan};
+use container_arrow::{ArrowTable, BatchScan};
 use container_core::{Container, Error, ErrorKind, Limits, OpenOptions, Scan, Source, Table, VerifyOptions};
 
 use super::*;

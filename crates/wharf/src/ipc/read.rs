@@ -7,7 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::FileDecoder;
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
-use container_core::arrow::{BatchReader, BatchScan, Pieces, from_arrow, to_arrow};
+use container_arrow::{BatchReader, BatchScan, Pieces, from_arrow, to_arrow};
 use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
 
 use super::FORMAT_NAME;

@@ -7,7 +7,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
-use container_core::arrow::{ArrowTable, BatchScan};
+use container_arrow::{ArrowTable, BatchScan};
 use container_core::{Container, ErrorKind, OpenOptions, Result, Scan, Source, Table, VerifyOptions};
 
 use super::*;

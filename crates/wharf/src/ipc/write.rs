@@ -9,7 +9,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, SchemaRef};
-use container_core::arrow::{BatchWriter, from_arrow};
+use container_arrow::{BatchWriter, from_arrow};
 use container_core::{Error, Loss, OpenOptions, Output, OutputOptions, Result};
 
 use super::FORMAT_NAME;

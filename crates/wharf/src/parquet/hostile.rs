@@ -2,7 +2,7 @@
 
 use arrow_array::types::Int8Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int64Array, ListArray, RecordBatch};
-use container_core::arrow::{ArrowTable, BatchScan};
+use container_arrow::{ArrowTable, BatchScan};
 use container_core::{Container, Error, ErrorKind, Limits, OpenOptions, Scan, Source, Table, VerifyOptions};
 
 use base64::Engine as _;

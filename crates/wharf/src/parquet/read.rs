@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
-use container_core::arrow::{BatchReader, BatchScan, Pieces, to_arrow};
+use container_arrow::{BatchReader, BatchScan, Pieces, to_arrow};
 use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};

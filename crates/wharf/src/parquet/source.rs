@@ -97,7 +97,7 @@ pub(super) fn from_arrow(error: arrow_schema::ArrowError) -> Error {
     match error {
         arrow_schema::ArrowError::ExternalError(cause) => own(cause),
         arrow_schema::ArrowError::ParquetError(what) => Error::invalid(plain(&what)),
-        other => container_core::arrow::from_arrow(other),
+        other => container_arrow::from_arrow(other),
     }
 }
 

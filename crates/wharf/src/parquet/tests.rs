@@ -5,7 +5,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
-use container_core::arrow::{ArrowTable, BatchScan};
+use container_arrow::{ArrowTable, BatchScan};
 use container_core::{Container, OpenOptions, Scan, Source, Table, VerifyOptions};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowWriter};
 

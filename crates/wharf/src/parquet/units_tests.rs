@@ -6,7 +6,7 @@ use arrow_array::{
     TimestampMicrosecondArray, TimestampSecondArray,
 };
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
-use container_core::arrow::BatchScan;
+use container_arrow::BatchScan;
 use container_core::{ErrorKind, Source};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::add_encoded_arrow_schema_to_metadata;

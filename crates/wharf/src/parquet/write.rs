@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, SchemaRef};
-use container_core::arrow::BatchWriter;
+use container_arrow::BatchWriter;
 use container_core::{Error, Loss, OpenOptions, Output, OutputOptions, Result};
 use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
 use parquet::file::properties::WriterPropertiesBuilder;
@@ -176,7 +176,7 @@ impl<W: Write + Send> Writer<W> {
             return Err(Error::unsupported("a Parquet file without columns has no rows"));
         }
         if !self.narrow.is_empty() {
-            let narrow = batch.project(&self.narrow).map_err(container_core::arrow::from_arrow)?;
+            let narrow = batch.project(&self.narrow).map_err(container_arrow::from_arrow)?;
             self.dictionaries.join(&narrow)?;
         }
         let mut rest = batch.clone();

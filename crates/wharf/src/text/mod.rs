@@ -25,7 +25,7 @@
 //! # Arrow
 //!
 //! Types are found by looking at all rows, with all threads; what comes of it does not depend on the order of rows. A schema that is declared is
-//! taken instead. For JSON lines see [`container_core::arrow::resolve`]. Columns of CSV:
+//! taken instead. For JSON lines see [`container_arrow::resolve`]. Columns of CSV:
 //!
 //! | all cells are | Arrow type | note |
 //! |---|---|---|
@@ -37,7 +37,7 @@
 //! | `12:30`, `12:30:59.5` | `Time64` | microseconds; nanoseconds where one is finer |
 //! | `2024-05-01T12:30`, with a blank for the `T`, or such and dates | `Timestamp` | the same |
 //! | the same with `Z` or `+02:00` | `Timestamp`, UTC | the same; which difference it was is not kept |
-//! | arrays, or objects, of JSON | as [`container_core::arrow::resolve`] says | `Utf8` where what they hold does not go together |
+//! | arrays, or objects, of JSON | as [`container_arrow::resolve`] says | `Utf8` where what they hold does not go together |
 //! | several of these, anything else | `Utf8` | `LargeUtf8` where one is longer than 1 GiB |
 //!
 //! Empty cells are null; `""` is an empty text in a column of text, else null, too. Durations (`PT1.5S`) are text, unless a schema

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 #[cfg(feature = "arrow")]
 use arrow_schema::DataType;
-use container_core::Limits;
 #[cfg(feature = "arrow")]
-use container_core::arrow::{Json, Observation, parse_time};
+use container_arrow::{Json, Observation, parse_time};
+use container_core::Limits;
 
 use super::values::may_be_nested;
 use super::words::Word;

@@ -122,7 +122,7 @@ impl Table for TextTable {
     }
 
     #[cfg(feature = "arrow")]
-    fn arrow(&self) -> Option<&dyn container_core::arrow::ArrowTable> {
+    fn arrow(&self) -> Option<&dyn container_arrow::ArrowTable> {
         Some(self)
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow_array::builder::{FixedSizeListBuilder, Float64Builder, Int32Builder, ListBuilder};
 use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int32Array, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema};
-use container_core::arrow::{ArrowTable, BatchScan};
+use container_arrow::{ArrowTable, BatchScan};
 use container_core::testkit::cases;
 use serde_json::{Value, json};
 use wharf::{ipc, parquet};

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use container_core::arrow::{BatchReader, BatchScan, Columns, Json, add_losses, to_arrow};
+use container_arrow::{BatchReader, BatchScan, Columns, Json, add_losses, to_arrow};
 use container_core::{Error, Loss, Result};
 
 use super::observe::{self, holds};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
-use container_core::arrow::{ArrowTable, BatchScan, Mapping, Unfit};
+use container_arrow::{ArrowTable, BatchScan, Mapping, Unfit};
 use container_core::{Access, Container, Input, OpenOptions, Result, Scan};
 
 use crate::ZdsContainer;

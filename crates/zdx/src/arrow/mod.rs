@@ -3,7 +3,7 @@
 //! # Out
 //!
 //! Documents have no schema. Unless one is declared, all documents of the rows in question are looked at first, and what they have decides, by
-//! the rules of [`resolve`](container_core::arrow::resolve): the same type for the same documents, in whatever order they come. It is kept for
+//! the rules of [`resolve`](container_arrow::resolve): the same type for the same documents, in whatever order they come. It is kept for
 //! the next scan of the same rows.
 //!
 //! | member | Arrow type | note |
@@ -21,7 +21,7 @@
 //! [paths](crate::ZdsContainer::with_columns) are what stands there.
 //!
 //! A declared schema takes values exactly or not at all, and texts in ISO 8601 for dates and times; see
-//! [`Columns`](container_core::arrow::Columns). Members that it does not name are left out.
+//! [`Columns`](container_arrow::Columns). Members that it does not name are left out.
 //!
 //! Batches are the same whatever the number of threads. With one that is more than one, each holds two batches at most.
 //!
@@ -43,7 +43,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use arrow_schema::SchemaRef;
-use container_core::arrow::{ArrowTable, BatchReader, BatchScan, Observation, Unfit};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, Observation, Unfit};
 use container_core::{Error, Result};
 
 use self::plan::Plan;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use arrow_schema::SchemaRef;
-use container_core::arrow::{BatchScan, Json, Observation};
+use container_arrow::{BatchScan, Json, Observation};
 use container_core::{Error, Result};
 
 use super::plan::{ID, unplaced};
@@ -161,7 +161,7 @@ pub(super) fn guess(table: &CollectionTable, scan: &BatchScan) -> Result<Option<
     for sample in 1..SAMPLES {
         others.merge(part(rows.start + all_rows / SAMPLES * sample, SAMPLE)?)?;
     }
-    Ok(container_core::arrow::guess(&first, others, &scan.mapping).map(Arc::new))
+    Ok(container_arrow::guess(&first, others, &scan.mapping).map(Arc::new))
 }
 
 /// What columns by paths have been.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use container_core::arrow::{BatchScan, Columns, Json, Observation, resolve, resolve_schema};
+use container_arrow::{BatchScan, Columns, Json, Observation, resolve, resolve_schema};
 use container_core::{Error, Limits, Result};
 
 use super::observe;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, DictionaryArray, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use container_core::arrow::{BatchRows, BatchWriter, JsonRows, Mapping, Pieces};
+use container_arrow::{BatchRows, BatchWriter, JsonRows, Mapping, Pieces};
 use container_core::{Access, Container, ErrorKind, Input, Loss, OpenOptions, Rows, Scan, Table};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Fields as ArrowFields, SchemaRef};
-use container_core::arrow::{BatchWriter, JsonRows};
+use container_arrow::{BatchWriter, JsonRows};
 use container_core::{Error, ErrorKind, Loss, Result, Source};
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ pub enum IdFrom {
 /// ```
 /// # use std::sync::Arc;
 /// use arrow_array::{Int64Array, RecordBatch};
-/// use container_core::arrow::BatchWriter;
+/// use container_arrow::BatchWriter;
 /// use zdx::arrow::{BatchLoader, IdFrom};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -123,7 +123,7 @@ impl<'w> BatchLoader<'w> {
             return Err(Error::usage("the batch has another schema than those before"));
         }
         let columns = |places: Vec<usize>| {
-            batch.project(&places).map_err(container_core::arrow::from_arrow).and_then(|batch| JsonRows::new(&batch))
+            batch.project(&places).map_err(container_arrow::from_arrow).and_then(|batch| JsonRows::new(&batch))
         };
         let own = match &self.ids {
             Ids::Own(own) | Ids::Column(_, _, own) | Ids::Path(_, _, own) => *own,

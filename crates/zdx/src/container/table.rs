@@ -193,7 +193,7 @@ impl Table for CollectionTable {
     }
 
     #[cfg(feature = "arrow")]
-    fn arrow(&self) -> Option<&dyn container_core::arrow::ArrowTable> {
+    fn arrow(&self) -> Option<&dyn container_arrow::ArrowTable> {
         Some(self)
     }
 }

@@ -4,7 +4,7 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType};
 use arrow_schema::DataType;
-use container_core::arrow::write_time;
+use container_arrow::write_time;
 use container_core::{Error, Limits, Loss, Position, Result};
 
 use super::super::mark::Mark;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use arrow_array::{RecordBatch, new_empty_array};
 use arrow_schema::{DataType, Field, SchemaRef};
-use container_core::arrow::BatchWriter;
+use container_arrow::BatchWriter;
 use container_core::{Error, ErrorKind, Loss, Result};
 
 use self::emit::Context;
@@ -85,7 +85,7 @@ impl WriterOptions {
 /// # let path = folder.path().join("cats.msgpack");
 /// use std::sync::Arc;
 /// use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
-/// use container_core::arrow::BatchWriter;
+/// use container_arrow::BatchWriter;
 /// use datadings::arrow::{ArrowWriter, WriterOptions};
 ///
 /// let keys: ArrayRef = Arc::new(StringArray::from(vec!["tom", "kitty"]));

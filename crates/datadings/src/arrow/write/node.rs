@@ -10,7 +10,7 @@ use arrow_array::{
 use arrow_buffer::NullBuffer;
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, TimeUnit};
-use container_core::arrow::ENCODING;
+use container_arrow::ENCODING;
 use container_core::{Error, Limits, Loss, Position, Result};
 
 use super::super::mark::{Mark, Style, time_unit};

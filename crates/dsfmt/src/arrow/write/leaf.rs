@@ -13,7 +13,7 @@ use arrow_array::{Array as _, ArrayRef, PrimitiveArray};
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 use arrow_select::take::take;
-use container_core::arrow::from_arrow;
+use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
 use super::super::meta::{CALENDAR, Said, UNITS};

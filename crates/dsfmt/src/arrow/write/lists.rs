@@ -8,7 +8,7 @@ use arrow_array::{Array as _, ArrayRef, BooleanArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType as ArrowType;
 use arrow_select::filter::filter;
-use container_core::arrow::from_arrow;
+use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
 use super::Ragged;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use container_core::arrow::BatchWriter;
+use container_arrow::BatchWriter;
 use container_core::{Error, Loss, Output, OutputOptions, Result};
 
 use super::meta::Said;
@@ -105,7 +105,7 @@ impl WriterOptions {
 /// ```
 /// use std::sync::Arc;
 /// use arrow_array::{Float32Array, RecordBatch};
-/// use container_core::arrow::BatchWriter;
+/// use container_arrow::BatchWriter;
 /// use dsfmt::{Reader, arrow::{ArrowWriter, WriterOptions}};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("x.ds");

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array as _, RecordBatch};
 use arrow_schema::DataType as ArrowType;
-use container_core::arrow::BatchScan;
+use container_arrow::BatchScan;
 use container_core::{Access, Container, ErrorKind, OpenOptions, Scan, Source};
 use dsfmt::container::DsContainer;
 use dsfmt::{Array, Builder, DataType, Endian, Field, JsonBuf, Mask, Reader, Values};
@@ -440,5 +440,7 @@ fn damage_is_borne() {
 }
 
 fn rows_or_times(batches: &[RecordBatch]) -> Vec<String> {
-    batches.iter().map(|batch| format!("{batch:?}")).collect()
+    // Types as texts have their metadata in the order of keys, the schema's debug output has not.
+    let types = |batch: &RecordBatch| ArrowType::Struct(batch.schema().fields().clone());
+    batches.iter().map(|batch| format!("{} {:?}", types(batch), batch.columns())).collect()
 }

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field};
-use container_core::arrow::{BatchReader, BatchScan};
+use container_arrow::{BatchReader, BatchScan};
 use container_core::{OpenOptions, Result, Source, Table};
 use dsfmt::container::DsContainer;
 use dsfmt::{Builder, Reader};

@@ -3,8 +3,8 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array as _, RecordBatch};
+use container_arrow::{BatchScan, Mapping, Times};
 use container_core::Container;
-use container_core::arrow::{BatchScan, Mapping, Times};
 use dsfmt::container::{DsContainer, TimeForm};
 use dsfmt::{Array, Builder, Field, Mask, Reader, Values};
 

@@ -8,7 +8,7 @@ use arrow_array::types::*;
 use arrow_array::*;
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType as ArrowType, Field as ArrowField, Schema, SchemaRef};
-use container_core::arrow::{BatchScan, BatchWriter};
+use container_arrow::{BatchScan, BatchWriter};
 use container_core::{Container, ErrorKind, Loss, OutputOptions, Overwrite, Result, Scan};
 use dsfmt::arrow::{ArrowWriter, Ragged, Structs, WriterOptions};
 use dsfmt::container::TimeForm;

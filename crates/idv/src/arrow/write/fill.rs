@@ -7,7 +7,7 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait};
 use arrow_schema::DataType;
 use arrow_select::take::take;
-use container_core::arrow::from_arrow;
+use container_arrow::from_arrow;
 use container_core::{Error, Loss, Position, Result};
 
 use super::plan::{Intake, sparse_item, zoned_time};

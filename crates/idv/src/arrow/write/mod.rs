@@ -11,7 +11,7 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
-use container_core::arrow::{BatchWriter, Times};
+use container_arrow::{BatchWriter, Times};
 use container_core::{Error, ErrorKind, Loss, Output, OutputOptions, Result};
 
 use self::plan::Intake;
@@ -31,7 +31,7 @@ const ROWS: usize = 1 << 14;
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use container_core::OutputOptions;
-/// use container_core::arrow::{BatchReader, BatchScan, BatchWriter};
+/// use container_arrow::{BatchReader, BatchScan, BatchWriter};
 /// use idv::arrow::{ArrowOptions, ArrowWriter};
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/real-adult.idv");
 /// # let directory = tempfile::tempdir()?;

@@ -1,7 +1,7 @@
 //! Random tables.
 
+use container_arrow::Sparse;
 use container_core::Scan;
-use container_core::arrow::Sparse;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

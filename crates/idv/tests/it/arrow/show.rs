@@ -4,8 +4,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
+use container_arrow::{BatchReader, BatchScan};
 use container_core::Scan;
-use container_core::arrow::{BatchReader, BatchScan};
 use idv::{DateTime, DateTimeOffset, ItemType, Reader, TimeSpan, Value};
 use serde_json::{Value as Json, json};
 

@@ -8,7 +8,7 @@ use arrow_array::types::{Float32Type, Int8Type, Int32Type, UInt8Type};
 use arrow_array::*;
 use arrow_schema::{DataType, Field, Schema as ArrowSchema};
 use arrow_select::take::take;
-use container_core::arrow::{BatchReader, BatchScan, BatchWriter, Sparse, Times};
+use container_arrow::{BatchReader, BatchScan, BatchWriter, Sparse, Times};
 use container_core::{ErrorKind, Loss, OutputOptions, Scan, Source};
 use idv::arrow::{ArrowOptions, ArrowWriter, NullIntegers};
 use idv::{Options, Reader, Value, WriterOptions};

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use clap::ValueEnum;
-use container_core::arrow::{BatchScan, Mapping, Sparse, Times, Unfit, from_arrow};
+use container_arrow::{BatchScan, Mapping, Sparse, Times, Unfit, from_arrow};
 use container_core::{Error, ErrorKind, Progress, Result, Unit};
 use serde_json::{Map, Value};
 

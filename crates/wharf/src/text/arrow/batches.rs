@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use container_core::arrow::{BatchReader, add_losses, to_arrow};
+use container_arrow::{BatchReader, add_losses, to_arrow};
 use container_core::{Error, Loss, Result};
 
 use super::super::cut::Feeder;

@@ -1,8 +1,8 @@
 //! Cells of CSV put into columns.
 
 use arrow_schema::{DataType, Field};
+use container_arrow::{Class, Json, Slot, Wants};
 use container_core::Result;
-use container_core::arrow::{Class, Json, Slot, Wants};
 use serde::de::IgnoredAny;
 
 use super::super::columns::cell_text;

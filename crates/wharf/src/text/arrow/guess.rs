@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use arrow_schema::Schema;
+use container_arrow::{BatchScan, Mapping, Observation, Unfit};
 use container_core::Result;
-use container_core::arrow::{BatchScan, Mapping, Observation, Unfit};
 use memchr::{memchr, memrchr};
 
 use super::super::columns::csv;
@@ -78,5 +78,5 @@ fn members(text: &Text, first: &Chunk, samples: &[Chunk], scan: &BatchScan) -> O
     let mut others = Observation::new(text.limits);
     let merged = samples.iter().try_for_each(|sample| others.merge(seen(sample)?));
     let first = merged.and_then(|()| seen(first)).ok()?;
-    container_core::arrow::guess(&first, others, &scan.mapping)
+    container_arrow::guess(&first, others, &scan.mapping)
 }

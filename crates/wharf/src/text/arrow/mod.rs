@@ -10,10 +10,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use container_core::Result;
-use container_core::arrow::{
+use container_arrow::{
     ArrowTable, BatchReader, BatchScan, Columns, Json, Mapping, Observation, Unfit, resolve, resolve_schema,
 };
+use container_core::Result;
 
 use self::batches::TextBatches;
 use self::plan::Plan;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use container_core::arrow::{BatchScan, Columns, Json};
+use container_arrow::{BatchScan, Columns, Json};
 use container_core::{Error, Loss, Result};
 
 use super::super::columns::{not_utf8, valid};

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use container_core::arrow::{BatchScan, Mapping, Unfit};
+use container_arrow::{BatchScan, Mapping, Unfit};
 
 use super::*;
 

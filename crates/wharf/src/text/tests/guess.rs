@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use container_arrow::{ArrowTable, BatchScan, Mapping, Unfit};
 use container_core::Result;
-use container_core::arrow::{ArrowTable, BatchScan, Mapping, Unfit};
 
 use super::*;
 

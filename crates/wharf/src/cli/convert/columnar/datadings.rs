@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use container_core::arrow::BatchWriter;
+use container_arrow::BatchWriter;
 use container_core::{Error, ErrorKind, Result};
 use datadings::arrow::{ArrowWriter, Keys, WriterOptions};
 use datadings::{WriterOptions as DatasetOptions, Written};

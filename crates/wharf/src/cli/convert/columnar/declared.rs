@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
-use container_core::arrow::BatchScan;
+use container_arrow::BatchScan;
 use container_core::{ColumnInfo, Error, Input, OpenOptions, Position, Probe, Recognition, Result};
 use container_core::{Format, Loss};
 use serde_json::{Map, Value, json};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use container_core::arrow::BatchWriter;
+use container_arrow::BatchWriter;
 use container_core::{Error, Result};
 use dsfmt::Written;
 use dsfmt::arrow::{ArrowWriter, WriterOptions};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use container_core::arrow::{ArrowTable, from_arrow};
+use container_arrow::{ArrowTable, from_arrow};
 use container_core::{ColumnInfo, Container, Error, Loss, Position, Result};
 
 use super::super::super::env::Opener;

@@ -14,8 +14,8 @@ use arrow_array::{AnyDictionaryArray, Array, ArrayRef, DictionaryArray, Primitiv
 use arrow_buffer::ArrowNativeType;
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field, FieldRef};
+use container_arrow::{ENCODING, from_arrow};
 use container_core::Result;
-use container_core::arrow::{ENCODING, from_arrow};
 #[cfg(any(feature = "idv", feature = "ds"))]
 use serde_json::Value;
 

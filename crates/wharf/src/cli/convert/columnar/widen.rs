@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
-use container_core::arrow::{ENCODING, Mapping, Unfit};
+use container_arrow::{ENCODING, Mapping, Unfit};
 use container_core::{Error, Result};
 
 /// The name of JSON text among Arrow's extensions.

@@ -14,9 +14,9 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
+use container_core::{Error, Result};
 
-use super::super::resolve::JSON;
-use crate::error::{Error, Result};
+use crate::resolve::JSON;
 
 /// An array, by the type of its values; cheap to make, as it shares the memory.
 #[derive(Debug)]

@@ -5,11 +5,11 @@ use arrow_array::types::Int8Type;
 use arrow_array::*;
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use container_core::ErrorKind;
 use serde_json::{Value, json};
 
-use super::super::{Json, Mapping, Observation, resolve_schema};
 use super::*;
-use crate::error::ErrorKind;
+use crate::{Json, Mapping, Observation, resolve_schema};
 
 fn lines(fields: Vec<(Field, ArrayRef)>) -> Vec<String> {
     let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = fields.into_iter().unzip();
@@ -194,12 +194,12 @@ fn rows_of_batches_are_those_of_the_text() {
         r#"{"a":null,"b":[],"h":{"i":-5}}"#,
         r#"{"a":18446744073709551615,"e":false}"#,
     ];
-    let (limits, scan) = (Limits::default(), super::super::BatchScan::default());
+    let (limits, scan) = (Limits::default(), crate::BatchScan::default());
     let mut json = Json::new(&limits);
     let mut seen = Observation::new(limits);
     (0..).zip(texts).for_each(|(row, text)| json.observe(text.as_bytes(), seen.row(row)).unwrap());
     let schema = Arc::new(resolve_schema(&seen, &Mapping::default()).unwrap());
-    let mut columns = super::super::Columns::new(schema.clone(), &scan, &limits).unwrap();
+    let mut columns = crate::Columns::new(schema.clone(), &scan, &limits).unwrap();
     let mut batches = Vec::new();
     for (row, text) in (0..).zip(texts) {
         let mut object = columns.row(row);

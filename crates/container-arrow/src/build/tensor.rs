@@ -1,8 +1,9 @@
 //! Tensors into columns.
 
-use super::super::observe::Element;
+use container_core::{Error, Result};
+
 use super::column::{Column, Data, offset};
-use crate::error::{Error, Result};
+use crate::observe::Element;
 
 /// Numbers of one type in a shape.
 #[derive(Debug, Clone, Copy)]

@@ -4,15 +4,15 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
+use container_core::ErrorKind;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{BatchScan, Columns, Mapping, Observation, Unfit, resolve_schema};
 use super::*;
-use crate::error::ErrorKind;
+use crate::{BatchScan, Columns, Mapping, Observation, Unfit, resolve_schema};
 
 /// Rows through the whole way.
-fn batch(texts: &[&str], unfit: Unfit) -> Result<(RecordBatch, Vec<crate::Loss>)> {
+fn batch(texts: &[&str], unfit: Unfit) -> Result<(RecordBatch, Vec<container_core::Loss>)> {
     let (limits, scan) = (Limits::default(), BatchScan::default().with_mapping(Mapping::default().with_unfit(unfit)));
     let mut json = Json::new(&limits);
     let mut seen = Observation::new(limits);

@@ -1,11 +1,6 @@
-//! Which values a column has had, gathered value by value.
-
-mod look;
+//! The profile of a column: which values it has had.
 
 use std::collections::HashMap;
-
-pub(super) use self::look::is_exact;
-pub use self::look::{Look, LookList, LookObject, Observation};
 
 /// What kind of value something is. In this order one is taken where two are equally frequent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,70 +84,70 @@ impl Element {
 
 /// How often a class was seen, and in which row first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seen {
-    pub(super) class: Class,
-    pub(super) count: u64,
-    pub(super) row: u64,
+pub(crate) struct Seen {
+    pub(crate) class: Class,
+    pub(crate) count: u64,
+    pub(crate) row: u64,
 }
 
 /// Which values a column has had. Nothing of it depends on the order in which they came.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
     /// The classes, in no order.
-    pub(super) seen: Vec<Seen>,
+    pub(crate) seen: Vec<Seen>,
     /// Of integers: the least one, at most 0, and the greatest, at least 0.
-    pub(super) least: i64,
-    pub(super) most: u64,
+    pub(crate) least: i64,
+    pub(crate) most: u64,
     /// The first row with an integer that no `f64` holds.
-    pub(super) inexact: Option<u64>,
+    pub(crate) inexact: Option<u64>,
     /// Of floats: the bits of the widest.
-    pub(super) width: u8,
+    pub(crate) width: u8,
     /// Bytes of the longest text or bytes.
-    pub(super) longest: u64,
+    pub(crate) longest: u64,
     /// Of texts: how many are [words](is_float_word) that stand for floats.
-    pub(super) words: u64,
-    pub(super) list: Option<Box<ListSeen>>,
-    pub(super) object: Option<Box<Members>>,
-    pub(super) tensor: Option<Box<TensorSeen>>,
+    pub(crate) words: u64,
+    pub(crate) list: Option<Box<ListSeen>>,
+    pub(crate) object: Option<Box<Members>>,
+    pub(crate) tensor: Option<Box<TensorSeen>>,
 }
 
 /// What lists had.
 #[derive(Debug, Clone)]
-pub(super) struct ListSeen {
-    pub(super) element: Observed,
+pub(crate) struct ListSeen {
+    pub(crate) element: Observed,
     /// Elements of the shortest and of the longest.
-    pub(super) shortest: u64,
-    pub(super) longest: u64,
+    pub(crate) shortest: u64,
+    pub(crate) longest: u64,
 }
 
 /// What tensors had.
 #[derive(Debug, Clone)]
-pub(super) struct TensorSeen {
+pub(crate) struct TensorSeen {
     /// Types of elements, how often, and in which row first.
-    pub(super) elements: Vec<(Element, u64, u64)>,
+    pub(crate) elements: Vec<(Element, u64, u64)>,
     /// The shape, if it is the same of all.
-    pub(super) shape: Option<Vec<u64>>,
+    pub(crate) shape: Option<Vec<u64>>,
     /// The number of dimensions, if it is.
-    pub(super) dimensions: Option<usize>,
+    pub(crate) dimensions: Option<usize>,
 }
 
 /// The members that objects had.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Members {
-    pub(super) list: Vec<Member>,
+pub(crate) struct Members {
+    pub(crate) list: Vec<Member>,
     /// Places by name: only where there are more than a few.
     by_name: HashMap<Box<str>, u32>,
 }
 
 /// A member.
 #[derive(Debug, Clone)]
-pub(super) struct Member {
-    pub(super) name: Box<str>,
+pub(crate) struct Member {
+    pub(crate) name: Box<str>,
     /// Where it was seen first: the row, and the how manieth member that was met in it.
-    pub(super) first: (u64, u64),
+    pub(crate) first: (u64, u64),
     /// The row in which it was seen last.
-    last: u64,
-    pub(super) observed: Observed,
+    pub(super) last: u64,
+    pub(crate) observed: Observed,
 }
 
 /// So many members are looked through without a table.
@@ -161,7 +156,7 @@ const FEW: usize = 8;
 impl Members {
     /// The place of a member; `expected` is where it most likely is.
     #[inline]
-    fn find(&self, name: &str, expected: usize) -> Option<usize> {
+    pub(super) fn find(&self, name: &str, expected: usize) -> Option<usize> {
         if self.list.get(expected).is_some_and(|member| *member.name == *name) {
             return Some(expected);
         }
@@ -171,7 +166,7 @@ impl Members {
         self.by_name.get(name).map(|place| *place as usize) // a u32 fits
     }
 
-    fn push(&mut self, member: Member) -> usize {
+    pub(super) fn push(&mut self, member: Member) -> usize {
         let place = self.list.len();
         self.list.push(member);
         let from = match place {
@@ -187,7 +182,7 @@ impl Members {
     }
 
     /// The members in the order of their first appearance.
-    pub(super) fn sorted(&self) -> Vec<&Member> {
+    pub(crate) fn sorted(&self) -> Vec<&Member> {
         let mut members: Vec<&Member> = self.list.iter().collect();
         members.sort_by_key(|member| member.first);
         members
@@ -196,7 +191,7 @@ impl Members {
 
 impl Observed {
     #[inline]
-    fn see(&mut self, class: Class, row: u64) {
+    pub(super) fn see(&mut self, class: Class, row: u64) {
         match self.seen.first_mut() {
             Some(first) if first.class == class => {
                 first.count += 1;
@@ -206,7 +201,7 @@ impl Observed {
         }
     }
 
-    fn see_other(&mut self, class: Class, count: u64, row: u64) {
+    pub(super) fn see_other(&mut self, class: Class, count: u64, row: u64) {
         let known = self.seen.iter().position(|seen| seen.class == class);
         match known.and_then(|at| self.seen.get_mut(at)) {
             Some(seen) => {
@@ -277,7 +272,7 @@ impl Observed {
     }
 
     /// Columns in it, over all levels.
-    pub(super) fn columns(&self) -> u64 {
+    pub(crate) fn columns(&self) -> u64 {
         let list = self.list.iter().map(|list| list.element.columns());
         let members = self.object.iter().flat_map(|members| &members.list);
         list.chain(members.map(|member| 1 + member.observed.columns())).sum()
@@ -285,7 +280,7 @@ impl Observed {
 }
 
 impl Members {
-    fn merge(&mut self, other: Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         for (expected, member) in other.list.into_iter().enumerate() {
             match self.find(&member.name, expected).and_then(|place| self.list.get_mut(place)) {
                 Some(own) => {
@@ -299,7 +294,7 @@ impl Members {
 }
 
 impl TensorSeen {
-    fn see(&mut self, element: Element, count: u64, row: u64) {
+    pub(super) fn see(&mut self, element: Element, count: u64, row: u64) {
         match self.elements.iter_mut().find(|(own, ..)| *own == element) {
             Some((_, own, first)) => {
                 *own += count;
@@ -309,7 +304,7 @@ impl TensorSeen {
         }
     }
 
-    fn merge(&mut self, other: Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         for (element, count, row) in other.elements {
             self.see(element, count, row);
         }

@@ -10,20 +10,19 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
+use container_core::{Limits, Result};
 use serde_json::Value;
 
 use self::parse::{Number, Parser, Quoted};
-use super::build::{ObjectSlot, Slot, Wants};
-use super::observe::{Class, Look, LookObject};
-use crate::error::Result;
-use crate::limits::Limits;
+use crate::build::{ObjectSlot, Slot, Wants};
+use crate::observe::{Class, Look, LookObject};
 
 /// A reader of JSON texts. What it keeps is room for strings with escapes.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use container_core::Limits;
-/// use container_core::arrow::{BatchScan, Columns, Json, Observation, resolve_schema};
+/// use container_arrow::{BatchScan, Columns, Json, Observation, resolve_schema};
 ///
 /// let (limits, scan) = (Limits::default(), BatchScan::default());
 /// let mut json = Json::new(&limits);
@@ -49,8 +48,8 @@ pub struct Json {
 }
 
 /// # Errors
-/// Those of each method: [`Invalid`](crate::ErrorKind::Invalid) or [`Truncated`](crate::ErrorKind::Truncated) with the byte of the text, from 0,
-/// for what is no JSON; [`Limit`](crate::ErrorKind::Limit) for more brackets in each other than the limits allow; and those of the places where values
+/// Those of each method: [`Invalid`](container_core::ErrorKind::Invalid) or [`Truncated`](container_core::ErrorKind::Truncated) with the byte of the text, from 0,
+/// for what is no JSON; [`Limit`](container_core::ErrorKind::Limit) for more brackets in each other than the limits allow; and those of the places where values
 /// are told or put.
 impl Json {
     /// A reader that goes as deep as these limits allow.
@@ -72,7 +71,7 @@ impl Json {
     /// Looks at the members of a text that is an object.
     ///
     /// # Errors
-    /// See above; [`Invalid`](crate::ErrorKind::Invalid) for another value.
+    /// See above; [`Invalid`](container_core::ErrorKind::Invalid) for another value.
     pub fn observe_members(&mut self, json: &[u8], look: &mut LookObject<'_>) -> Result<()> {
         let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
         if parser.token() != Some(b'{') {
@@ -92,10 +91,10 @@ impl Json {
         parser.end()
     }
 
-    /// Puts the members of a text that is an object into a row. Behind an error it is to be [rolled back](super::Columns::roll_back).
+    /// Puts the members of a text that is an object into a row. Behind an error it is to be [rolled back](crate::Columns::roll_back).
     ///
     /// # Errors
-    /// See above; [`Invalid`](crate::ErrorKind::Invalid) for another value.
+    /// See above; [`Invalid`](container_core::ErrorKind::Invalid) for another value.
     pub fn append(&mut self, json: &[u8], row: &mut ObjectSlot<'_>) -> Result<()> {
         let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
         if parser.token() != Some(b'{') {

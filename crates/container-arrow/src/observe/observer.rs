@@ -1,14 +1,14 @@
 //! Rows told value by value.
 
-use super::{Class, Element, ListSeen, Member, Members, Observed, TensorSeen};
-use crate::error::{Error, Result};
-use crate::limits::Limits;
+use container_core::{Error, Limits, Result};
+
+use super::profile::{Class, Element, ListSeen, Member, Members, Observed, TensorSeen};
 
 /// Rows being looked at: an [`Observed`] that grows, and what bounds it.
 ///
 /// ```
 /// use container_core::Limits;
-/// use container_core::arrow::{Class, Observation};
+/// use container_arrow::{Class, Observation};
 ///
 /// let mut rows = Observation::new(Limits::default());
 /// let mut row = rows.row(0).object();
@@ -57,7 +57,7 @@ impl Observation {
     /// Adds what another has seen of other rows.
     ///
     /// # Errors
-    /// [`Limit`](crate::ErrorKind::Limit) for too many columns in both.
+    /// [`Limit`](container_core::ErrorKind::Limit) for too many columns in both.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         self.root.merge(other.root);
         self.context.columns = self.root.columns();
@@ -158,7 +158,7 @@ impl<'o> Look<'o> {
     }
 
     /// A text. In a format that has no other form for floats that are not finite, `NaN`, `Infinity` and `-Infinity` may be such: where a column
-    /// has numbers and no other texts they are, see [`resolve`](super::super::resolve()).
+    /// has numbers and no other texts they are, see [`resolve`](crate::resolve()).
     #[inline]
     pub fn str(self, text: &str) {
         self.observed.words += u64::from(is_float_word(text));
@@ -202,7 +202,7 @@ impl<'o> Look<'o> {
 }
 
 /// Does an `f64` hold this integer?
-pub(in crate::arrow) const fn is_exact(size: u64) -> bool {
+pub(crate) const fn is_exact(size: u64) -> bool {
     size == 0 || u64::BITS - size.leading_zeros() - size.trailing_zeros() <= f64::MANTISSA_DIGITS
 }
 
@@ -225,7 +225,7 @@ impl LookList<'_> {
     /// The next element.
     ///
     /// # Errors
-    /// [`Limit`](crate::ErrorKind::Limit) for more nesting than the limits allow.
+    /// [`Limit`](container_core::ErrorKind::Limit) for more nesting than the limits allow.
     #[inline]
     pub fn element(&mut self) -> Result<Look<'_>> {
         check_depth(self.depth, self.context)?;
@@ -263,7 +263,7 @@ impl LookObject<'_> {
     /// A member.
     ///
     /// # Errors
-    /// [`Limit`](crate::ErrorKind::Limit) for more columns, over all levels, or more nesting than the limits allow.
+    /// [`Limit`](container_core::ErrorKind::Limit) for more columns, over all levels, or more nesting than the limits allow.
     #[inline]
     pub fn member(&mut self, name: &str) -> Result<Look<'_>> {
         let place = match self.members.find(name, self.expected) {

@@ -1,13 +1,13 @@
 //! Values for any serializer.
 
+use container_core::Error;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-use super::super::json::tree;
-use super::super::times;
 use super::text::{base64, gone, name, range};
 use super::values::{Data, Member, Values, decimal};
-use crate::error::Error;
+use crate::json::tree;
+use crate::times;
 
 /// A row: a map of all members.
 pub(super) struct Row<'v> {
@@ -70,7 +70,7 @@ impl Serialize for Place<'_> {
         if values.is_null(at) {
             return serializer.serialize_none();
         }
-        let run = |range: crate::error::Result<(usize, usize)>| {
+        let run = |range: container_core::Result<(usize, usize)>| {
             range.map(|(start, end)| (start, end.saturating_sub(start))).map_err(wrong)
         };
         match &values.data {

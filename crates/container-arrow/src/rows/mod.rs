@@ -29,21 +29,19 @@ mod values;
 mod tests;
 
 use arrow_array::RecordBatch;
+use container_core::arrow::BatchReader;
+use container_core::{Error, Limits, Loss, Result, Rows};
 
 use self::serial::Row;
 use self::text::Writer;
 use self::values::Member;
-use super::BatchReader;
-use crate::container::{Loss, Rows};
-use crate::error::{Error, Result};
-use crate::limits::Limits;
 
 /// The rows of a batch as JSON.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use arrow_array::{Float32Array, RecordBatch};
-/// use container_core::arrow::JsonRows;
+/// use container_arrow::JsonRows;
 ///
 /// let batch = RecordBatch::try_from_iter([("x", Arc::new(Float32Array::from(vec![0.1, f32::NAN])) as _)]);
 /// let mut rows = JsonRows::new(&batch.expect("it is one"))?;
@@ -63,7 +61,7 @@ impl JsonRows {
     /// The rows of a batch, whose memory is shared.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) with the column for a type that has no JSON form.
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) with the column for a type that has no JSON form.
     pub fn new(batch: &RecordBatch) -> Result<Self> {
         let (schema, depth) = (batch.schema_ref(), Limits::default().depth);
         let columns = schema.fields().iter().zip(batch.columns());
@@ -86,7 +84,7 @@ impl JsonRows {
     /// Appends a row, an object in one line, without the line feed.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) for a row past the end; [`Invalid`](crate::ErrorKind::Invalid) with the column for a text in a column of
+    /// [`Usage`](container_core::ErrorKind::Usage) for a row past the end; [`Invalid`](container_core::ErrorKind::Invalid) with the column for a text in a column of
     /// JSON that is none: nothing is appended then.
     pub fn write(&mut self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         if row >= self.rows {

@@ -1,6 +1,6 @@
 //! The tokens of a JSON text, one after the other.
 
-use crate::error::{Error, Result};
+use container_core::{Error, Result};
 
 /// A text that is read. Its methods expect that white space was passed.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ const fn not_plain(word: [u8; 8]) -> u64 {
 
 impl<'j> Parser<'j> {
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) with the byte for what is not UTF-8.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) with the byte for what is not UTF-8.
     pub(super) fn new(json: &'j [u8], scratch: &'j mut String, limit: u32) -> Result<Self> {
         let text = std::str::from_utf8(json)
             .map_err(|error| Error::invalid("the JSON is not UTF-8").at(error.valid_up_to() as u64))?;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
+use container_core::arrow::{Mapping, Unfit};
+use container_core::{Error, Result};
 
-use super::observe::{Class, Element, Members, Observation, Observed, Seen, TensorSeen};
-use super::options::{Mapping, Unfit};
-use crate::error::{Error, Result};
+use crate::observe::{Class, Element, Members, Observation, Observed, Seen, TensorSeen};
 
 /// The key in a field's metadata that says in what its bytes are encoded: `msgpack`.
 pub const ENCODING: &str = "encoding";
@@ -25,7 +25,7 @@ const SHOWN: usize = 64;
 /// The schema of rows that are objects: a field for each member, in the order of their first appearance, as [`resolve`] says.
 ///
 /// # Errors
-/// [`Invalid`](crate::ErrorKind::Invalid) with column and row for values that do not fit, where that is to be an error, and for a row that is no
+/// [`Invalid`](container_core::ErrorKind::Invalid) with column and row for values that do not fit, where that is to be an error, and for a row that is no
 /// object.
 pub fn resolve_schema(rows: &Observation, mapping: &Mapping) -> Result<Schema> {
     let root = rows.observed();
@@ -38,8 +38,8 @@ pub fn resolve_schema(rows: &Observation, mapping: &Mapping) -> Result<Schema> {
     Ok(Schema::new(fields.collect::<Result<Vec<Field>>>()?))
 }
 
-/// The schema that more rows most likely have, by the first of them and some others: what [`ArrowTable::guess`](super::ArrowTable::guess) is
-/// for. [`Columns`](super::Columns) of a scan [with it](super::BatchScan::with_guess) tell when a row shows that it is another.
+/// The schema that more rows most likely have, by the first of them and some others: what [`ArrowTable::guess`](crate::ArrowTable::guess) is
+/// for. [`Columns`](crate::Columns) of a scan [with it](crate::BatchScan::with_guess) tell when a row shows that it is another.
 ///
 /// `None` where the others have members that the first ones have not, as nobody knows in which order they come; where some values do not fit
 /// together, or may become something else than an error then; and where a column takes whatever comes (JSON text).
@@ -82,7 +82,7 @@ pub fn guess(first: &Observation, others: Observation, mapping: &Mapping) -> Opt
 /// `Binary` with all values as msgpack, marked in the metadata ([`ENCODING`]).
 ///
 /// # Errors
-/// [`Invalid`](crate::ErrorKind::Invalid) with column and row for values that do not fit, where that is to be an error.
+/// [`Invalid`](container_core::ErrorKind::Invalid) with column and row for values that do not fit, where that is to be an error.
 pub fn resolve(name: &str, observed: &Observed, mapping: &Mapping) -> Result<Field> {
     field(name, &mut shown(name).to_owned(), observed, mapping)
 }
@@ -103,7 +103,6 @@ fn field(name: &str, path: &mut String, observed: &Observed, mapping: &Mapping) 
         None => return one(name, path, &seen, observed, mapping),
     };
     match mapping.unfit {
-        Unfit::Error => Err(clash.error(path)),
         Unfit::Json => Ok(json(name, observed.longest)),
         Unfit::Msgpack => Ok(msgpack(name, observed.longest)),
         Unfit::Null => {
@@ -114,6 +113,8 @@ fn field(name: &str, path: &mut String, observed: &Observed, mapping: &Mapping) 
                 .max_by_key(|seen| (seen.count, std::cmp::Reverse(seen.class)));
             one(name, path, most.map(std::slice::from_ref).unwrap_or_default(), observed, mapping)
         }
+        // `Error`, and what this crate does not know.
+        _ => Err(clash.error(path)),
     }
 }
 

@@ -5,11 +5,11 @@ use std::io::Write as _;
 
 use arrow_array::types::{ArrowPrimitiveType, Float16Type};
 use arrow_schema::DataType;
+use container_core::{Error, Result};
 
-use super::super::observe::is_exact;
-use super::super::times;
 use super::column::{Blob, Column, Data, Kind, Offset};
-use crate::error::{Error, Result};
+use crate::observe::is_exact;
+use crate::times;
 
 type Half = <Float16Type as ArrowPrimitiveType>::Native;
 

@@ -1,11 +1,12 @@
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, ScalarBuffer};
-use bytes::Bytes;
+use container_core::Bytes;
 
 /// Numbers of this machine's byte order as an Arrow buffer: the same memory, a mapping for one, where they lie aligned, else a copy. Bytes
 /// behind the last whole number are left out.
 ///
 /// ```
-/// use container_core::{Bytes, arrow::numbers};
+/// use container_arrow::numbers;
+/// use container_core::Bytes;
 ///
 /// let bytes = Bytes::from(1.5f32.to_ne_bytes().to_vec());
 /// assert_eq!(numbers::<f32>(bytes)[..], [1.5]);

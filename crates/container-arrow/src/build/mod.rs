@@ -1,4 +1,4 @@
-//! Columns built value by value, of any schema: one that was [resolved](super::resolve_schema), or declared.
+//! Columns built value by value, of any schema: one that was [resolved](crate::resolve_schema), or declared.
 
 mod column;
 mod finish;
@@ -15,17 +15,13 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{DataType, Field, SchemaRef};
+use container_core::arrow::{BatchScan, Unfit, from_arrow};
+use container_core::{Error, Limits, Loss, Position, Result};
 
 use self::column::{Column, Data};
 use self::slot::Context;
 pub use self::slot::{ListSlot, ObjectSlot, Slot, Wants};
 pub use self::tensor::Tensor;
-use super::error::from_arrow;
-use super::options::{BatchScan, Unfit};
-use crate::container::Loss;
-use crate::error::{Error, Result};
-use crate::limits::Limits;
-use crate::position::Position;
 
 /// A batch ends before its bytes could pass what offsets of 32 bits count: a row has as much room again.
 const FULL: usize = 1 << 30;
@@ -35,13 +31,13 @@ const FULL: usize = 1 << 30;
 /// Values are taken exactly or not at all: an integer fits into every type of numbers that holds it, a float without fraction into integers, text into
 /// dates and times if it is ISO 8601. Types that are built: null, booleans, integers, floats, text and bytes (of one size, too), dates, times,
 /// timestamps, durations (not decimals), lists, lists of one size, structs, dictionaries of text, JSON text and msgpack
-/// ([`resolve_schema`](super::resolve_schema) says how they are marked), tensors.
+/// ([`resolve_schema`](crate::resolve_schema) says how they are marked), tensors.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use arrow_schema::{DataType, Field, Schema};
 /// use container_core::Limits;
-/// use container_core::arrow::{BatchScan, Columns};
+/// use container_arrow::{BatchScan, Columns};
 ///
 /// let fields = vec![Field::new("a", DataType::Int64, true), Field::new("b", DataType::Utf8, true)];
 /// let mut columns = Columns::new(Arc::new(Schema::new(fields)), &BatchScan::default(), &Limits::default())?;
@@ -76,8 +72,8 @@ impl Columns {
     /// [`block_bytes`](Limits::block_bytes) for one row.
     ///
     /// # Errors
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a type that is not built; [`Usage`](crate::ErrorKind::Usage) for two columns of one
-    /// name; [`Limit`](crate::ErrorKind::Limit).
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a type that is not built; [`Usage`](container_core::ErrorKind::Usage) for two columns of one
+    /// name; [`Limit`](container_core::ErrorKind::Limit).
     pub fn new(schema: SchemaRef, scan: &BatchScan, limits: &Limits) -> Result<Self> {
         limits.check_columns("the number of columns", schema.fields().iter().map(|field| count(field)).sum())?;
         let root = Arc::new(Field::new("", DataType::Struct(schema.fields().clone()), false));
@@ -157,7 +153,7 @@ impl Columns {
     /// The rows so far as a batch; the columns are empty then.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for nulls in a column that is declared to have none.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for nulls in a column that is declared to have none.
     pub fn finish(&mut self) -> Result<RecordBatch> {
         self.roll_back();
         let len = self.len();

@@ -1,13 +1,13 @@
 //! Where values are put.
 
 use arrow_schema::DataType;
+use container_core::arrow::Unfit;
+use container_core::{Error, Result};
 
-use super::super::observe::Class;
-use super::super::options::Unfit;
-use super::super::resolve::LONG;
 use super::column::{Column, Data, Kind, Struct, offset};
 use super::tensor::Tensor;
-use crate::error::{Error, Result};
+use crate::observe::Class;
+use crate::resolve::LONG;
 
 /// What all columns share.
 #[derive(Debug)]
@@ -73,8 +73,8 @@ pub struct Slot<'c> {
 }
 
 /// # Errors
-/// Those of each method: [`Invalid`](crate::ErrorKind::Invalid) with row and column for a value that does not fit, where that is an error;
-/// [`Limit`](crate::ErrorKind::Limit) for a row that is too large.
+/// Those of each method: [`Invalid`](container_core::ErrorKind::Invalid) with row and column for a value that does not fit, where that is an error;
+/// [`Limit`](container_core::ErrorKind::Limit) for a row that is too large.
 impl<'c> Slot<'c> {
     /// What the place takes.
     #[inline]
@@ -275,7 +275,7 @@ impl<'c> Slot<'c> {
     /// A tensor: its elements as they lie in memory, those of the last dimension first.
     ///
     /// # Errors
-    /// See above; [`Invalid`](crate::ErrorKind::Invalid) for as many bytes as the shape does not have.
+    /// See above; [`Invalid`](container_core::ErrorKind::Invalid) for as many bytes as the shape does not have.
     pub fn tensor(self, tensor: &Tensor<'_>) -> Result<()> {
         tensor.check().map_err(|error| self.context.placed(error, self.column))?;
         self.context.add(tensor.data.len())?;
@@ -295,7 +295,7 @@ impl ListSlot<'_> {
     /// The place of the next element.
     ///
     /// # Errors
-    /// [`Limit`](crate::ErrorKind::Limit) for a row that is too large.
+    /// [`Limit`](container_core::ErrorKind::Limit) for a row that is too large.
     #[inline]
     pub fn element(&mut self) -> Result<Slot<'_>> {
         let column = match &mut self.column.data {
@@ -309,7 +309,7 @@ impl ListSlot<'_> {
     /// The list is whole.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) with row and column for a list of another length than the column's, where that is an error.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) with row and column for a list of another length than the column's, where that is an error.
     #[inline]
     pub fn end(self) -> Result<()> {
         let Self { column, context } = self;

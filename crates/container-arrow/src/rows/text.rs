@@ -1,11 +1,11 @@
 //! Values as JSON text.
 
-use super::super::json::Json;
-use super::super::observe::Observation;
-use super::super::times;
+use container_core::{Error, Limits, Result};
+
 use super::values::{Data, Member, Values, decimal};
-use crate::error::{Error, Result};
-use crate::limits::Limits;
+use crate::json::Json;
+use crate::observe::Observation;
+use crate::times;
 
 /// Writes rows; keeps room for what it writes now and then.
 #[derive(Debug)]

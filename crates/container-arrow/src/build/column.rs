@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use arrow_buffer::{BooleanBufferBuilder, NullBufferBuilder};
 use arrow_schema::{DataType, FieldRef, TimeUnit};
+use container_core::{Error, Result};
 
-use super::super::resolve::{ENCODING, JSON, shown};
-use crate::error::{Error, Result};
+use crate::resolve::{ENCODING, JSON, shown};
 
 /// Values of different lengths, one behind the other. The offsets begin with 0.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int8Type, Int32Type, TimestampMillisecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use container_core::ErrorKind;
 
-use super::super::{Class, Element, Look, Mapping, Observation, resolve_schema};
 use super::*;
-use crate::error::ErrorKind;
+use crate::{Class, Element, Look, Mapping, Observation, resolve_schema};
 
 fn columns(fields: Vec<Field>, unfit: Unfit) -> Columns {
     let scan = BatchScan::default().with_mapping(Mapping::default().with_unfit(unfit));
@@ -267,7 +267,7 @@ fn classes_that_go_together_are_widened() {
     let of = |see: &dyn Fn(&mut Observation)| {
         let mut seen = Observation::new(Limits::default());
         see(&mut seen);
-        super::super::resolve("x", seen.observed(), &Mapping::default()).map(|field| field.data_type().clone())
+        crate::resolve("x", seen.observed(), &Mapping::default()).map(|field| field.data_type().clone())
     };
     assert_eq!(of(&|_| {}).unwrap(), DataType::Null);
     assert_eq!(of(&|x| x.row(0).null()).unwrap(), DataType::Null);

@@ -1,0 +1,9 @@
+//! Which values a column has had, gathered value by value.
+
+mod observer;
+mod profile;
+
+pub(crate) use self::observer::is_exact;
+pub use self::observer::{Look, LookList, LookObject, Observation};
+pub use self::profile::{Class, Element, Observed};
+pub(crate) use self::profile::{Members, Seen, TensorSeen};
