@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
-use container_arrow::{BatchScan, Columns, ENCODING, Json, JsonRows, Mapping, Unfit};
+use container_arrow::{BatchScan, Columns, ENCODING, Json, JsonRows, Mapping, OnMismatch};
 use container_core::{Error, ErrorKind, Limits, Loss};
 use serde_json::Value;
 
@@ -17,13 +17,13 @@ const UNITS: [TimeUnit; 4] = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit:
 /// Rows that fit are there, rows that do not leave nothing behind.
 pub fn arrow_columns(data: &[u8]) {
     let mut dice = Dice::new(data);
-    let unfit = dice.pick(&[Unfit::Error, Unfit::Null]);
+    let on_mismatch = dice.pick(&[OnMismatch::Error, OnMismatch::Null]);
     let fields: Vec<Field> = (0..1 + dice.below(5)).map(|_| field(&mut dice, 3)).collect();
     let schema = Arc::new(Schema::new(fields));
     let scan = BatchScan::default()
         .with_batch_rows(1 + dice.below(20))
         .with_batch_bytes(dice.pick(&[1 << 20, 1, 100, 1000]))
-        .with_mapping(Mapping::default().with_unfit(unfit));
+        .with_mapping(Mapping::default().with_on_mismatch(on_mismatch));
     let limits = Limits::default().with_block_bytes(dice.pick(&[1 << 16, 1 << 10, 64]));
     let make = || Columns::new(schema.clone(), &scan, &limits);
     let mut columns = match make() {
@@ -42,7 +42,7 @@ pub fn arrow_columns(data: &[u8]) {
     for row in 0..40 {
         if dice.is_empty() || columns.is_full() {
             let is_empty = dice.is_empty();
-            if !same(&mut columns, make().unwrap(), &std::mem::take(&mut kept), unfit) || is_empty {
+            if !same(&mut columns, make().unwrap(), &std::mem::take(&mut kept), on_mismatch) || is_empty {
                 return;
             }
         }
@@ -59,29 +59,34 @@ pub fn arrow_columns(data: &[u8]) {
             }
             Ok(()) => columns.roll_back(),
             Err(error) => {
-                refused(&error, unfit, row, cut == text.len());
+                refused(&error, on_mismatch, row, cut == text.len());
                 columns.roll_back();
             }
         }
         assert_eq!(columns.len(), kept.len());
     }
-    same(&mut columns, make().unwrap(), &kept, unfit);
+    same(&mut columns, make().unwrap(), &kept, on_mismatch);
 }
 
-fn refused(error: &Error, unfit: Unfit, row: u64, is_whole: bool) {
+fn refused(error: &Error, on_mismatch: OnMismatch, row: u64, is_whole: bool) {
     let position = error.position();
     match error.kind() {
         ErrorKind::Invalid if is_whole => {
-            assert!(unfit == Unfit::Error && position.row == Some(row) && position.column.is_some(), "{error}");
+            assert!(
+                on_mismatch == OnMismatch::Error && position.row == Some(row) && position.column.is_some(),
+                "{error}"
+            );
         }
-        ErrorKind::Invalid | ErrorKind::Truncated { .. } => assert!(!is_whole || unfit == Unfit::Error, "{error}"),
+        ErrorKind::Invalid | ErrorKind::Truncated { .. } => {
+            assert!(!is_whole || on_mismatch == OnMismatch::Error, "{error}")
+        }
         ErrorKind::Limit { .. } => {}
         other => panic!("{other:?}: {error}"),
     }
 }
 
 /// The batch is that of the same rows in columns that have seen no others; false where the rows cannot be one.
-fn same(columns: &mut Columns, mut fresh: Columns, kept: &[String], unfit: Unfit) -> bool {
+fn same(columns: &mut Columns, mut fresh: Columns, kept: &[String], on_mismatch: OnMismatch) -> bool {
     let mut json = Json::new(&Limits::default());
     for (row, text) in (0..).zip(kept) {
         let mut object = fresh.row(row);
@@ -110,7 +115,7 @@ fn same(columns: &mut Columns, mut fresh: Columns, kept: &[String], unfit: Unfit
             plausible(field, &shown[field.name()], given.get(field.name()).unwrap_or(&Value::Null));
         }
     }
-    if unfit == Unfit::Error {
+    if on_mismatch == OnMismatch::Error {
         // Of members that come again the last value holds, which is told.
         let again = |loss: &Loss| loss.what.starts_with("member that an object has again");
         assert!(columns.take_losses().iter().all(again));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use container_arrow::{BatchScan, Columns, Json, JsonRows, Mapping, Observation, Unfit, resolve_schema};
+use container_arrow::{BatchScan, Columns, Json, JsonRows, Mapping, Observation, OnMismatch, resolve_schema};
 use container_core::{Error, ErrorKind, Limits, Loss};
 use serde_json::Value;
 
@@ -18,19 +18,19 @@ pub fn arrow_json(data: &[u8]) {
             texts.push((line, value));
         }
     }
-    for unfit in [Unfit::Error, Unfit::Null, Unfit::Json, Unfit::Msgpack] {
+    for on_mismatch in [OnMismatch::Error, OnMismatch::Null, OnMismatch::Json, OnMismatch::Msgpack] {
         let lines: Vec<&[u8]> = texts.iter().map(|(line, _)| *line).collect();
-        match whole(&lines, unfit) {
+        match whole(&lines, on_mismatch) {
             Ok((batch, losses)) => {
                 assert_eq!(batch.num_rows(), texts.len());
-                let exact = matches!(unfit, Unfit::Error | Unfit::Json);
+                let exact = matches!(on_mismatch, OnMismatch::Error | OnMismatch::Json);
                 // Of members that come again the last value holds, which is told.
                 let mut others = losses.iter().filter(|loss| !loss.what.starts_with("member that an object has again"));
                 assert!(!exact || others.next().is_none(), "{losses:?}");
-                shown(&batch, &texts, unfit);
+                shown(&batch, &texts, on_mismatch);
             }
             Err(error) => {
-                assert_eq!(unfit, Unfit::Error, "{error}");
+                assert_eq!(on_mismatch, OnMismatch::Error, "{error}");
                 assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
                 let position = error.position();
                 assert!(
@@ -85,8 +85,9 @@ fn said(error: &Error, line: &[u8]) {
 }
 
 /// Rows through the whole way.
-fn whole(lines: &[&[u8]], unfit: Unfit) -> Result<(RecordBatch, Vec<Loss>), Error> {
-    let (limits, scan) = (Limits::default(), BatchScan::default().with_mapping(Mapping::default().with_unfit(unfit)));
+fn whole(lines: &[&[u8]], on_mismatch: OnMismatch) -> Result<(RecordBatch, Vec<Loss>), Error> {
+    let (limits, scan) =
+        (Limits::default(), BatchScan::default().with_mapping(Mapping::default().with_on_mismatch(on_mismatch)));
     let mut json = Json::new(&limits);
     let mut seen = Observation::new(limits);
     for (row, line) in (0..).zip(lines) {
@@ -106,7 +107,7 @@ fn whole(lines: &[&[u8]], unfit: Unfit) -> Result<(RecordBatch, Vec<Loss>), Erro
 }
 
 /// What is written of a batch is what was in it.
-fn shown(batch: &RecordBatch, texts: &[(&[u8], Option<Value>)], unfit: Unfit) {
+fn shown(batch: &RecordBatch, texts: &[(&[u8], Option<Value>)], on_mismatch: OnMismatch) {
     let mut rows = JsonRows::new(batch).unwrap();
     for (row, (_, wanted)) in texts.iter().enumerate() {
         let mut line = Vec::new();
@@ -115,13 +116,13 @@ fn shown(batch: &RecordBatch, texts: &[(&[u8], Option<Value>)], unfit: Unfit) {
         let serialized = serde_json::to_vec(&rows.row(row)).unwrap();
         let Some(wanted) = wanted else { continue };
         let shown: Value = serde_json::from_slice(&line).unwrap();
-        if matches!(unfit, Unfit::Error | Unfit::Json) {
+        if matches!(on_mismatch, OnMismatch::Error | OnMismatch::Json) {
             assert!(same(&shown, Some(wanted)), "{shown} where {wanted} is wanted");
         }
         // By serializers the same, but for numbers in JSON text that neither 64 bits nor a float hold, and what is no number.
         let shown = finite(shown);
         let serialized = finite(serde_json::from_slice(&serialized).unwrap());
-        assert!(unfit == Unfit::Json || serialized == shown, "{serialized} where {shown} is wanted");
+        assert!(on_mismatch == OnMismatch::Json || serialized == shown, "{serialized} where {shown} is wanted");
     }
 }
 

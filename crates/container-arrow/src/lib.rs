@@ -54,7 +54,7 @@ mod tests;
 
 pub use build::{Columns, ListSlot, ObjectSlot, Slot, Tensor, Wants, add_losses};
 pub use container_core::arrow::{
-    ArrowTable, BatchReader, BatchScan, BatchWriter, Mapping, Sparse, Times, Unfit, from_arrow, to_arrow,
+    ArrowTable, BatchReader, BatchScan, BatchWriter, Mapping, OnMismatch, Sparse, Times, from_arrow, to_arrow,
 };
 pub use json::Json;
 pub use observe::{Class, Element, Look, LookList, LookObject, Observation, Observed};

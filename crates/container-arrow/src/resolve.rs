@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
-use container_core::arrow::{Mapping, Unfit};
+use container_core::arrow::{Mapping, OnMismatch};
 use container_core::{Error, Result};
 
 use crate::observe::{Class, Element, Members, Observation, Observed, Seen, TensorSeen};
@@ -47,7 +47,7 @@ pub fn resolve_schema(rows: &Observation, mapping: &Mapping) -> Result<Schema> {
 pub fn guess(first: &Observation, others: Observation, mapping: &Mapping) -> Option<Schema> {
     let mut seen = first.clone();
     seen.merge(others).ok()?;
-    if mapping.unfit != Unfit::Error || seen.observed().columns() != first.observed().columns() {
+    if mapping.on_mismatch != OnMismatch::Error || seen.observed().columns() != first.observed().columns() {
         return None;
     }
     let schema = resolve_schema(&seen, mapping).ok()?;
@@ -77,7 +77,7 @@ pub fn guess(first: &Observation, others: Observation, mapping: &Mapping) -> Opt
 /// | of several numbers of dimensions | `Struct` of `data: List` and `shape: List<Int32>` | |
 /// | tensors of several types, anything else together | | they do not fit |
 ///
-/// All columns are nullable. What does not fit becomes what [`Mapping::unfit`] says: an error; null, but for the values of the class that is
+/// All columns are nullable. What does not fit becomes what [`Mapping::on_mismatch`] says: an error; null, but for the values of the class that is
 /// most frequent (of two that are as frequent the one that [`Class`] names first); `Utf8`, `arrow.json`, with all values of the column as JSON;
 /// `Binary` with all values as msgpack, marked in the metadata ([`ENCODING`]).
 ///
@@ -102,10 +102,10 @@ fn field(name: &str, path: &mut String, observed: &Observed, mapping: &Mapping) 
         Some(clash) => clash,
         None => return one(name, path, &seen, observed, mapping),
     };
-    match mapping.unfit {
-        Unfit::Json => Ok(json(name, observed.longest)),
-        Unfit::Msgpack => Ok(msgpack(name, observed.longest)),
-        Unfit::Null => {
+    match mapping.on_mismatch {
+        OnMismatch::Json => Ok(json(name, observed.longest)),
+        OnMismatch::Msgpack => Ok(msgpack(name, observed.longest)),
+        OnMismatch::Null => {
             // The least class of the highest count.
             let most = seen
                 .iter()
@@ -233,9 +233,9 @@ fn one(name: &str, path: &mut String, seen: &[Seen], observed: &Observed, mappin
                 fields.push(field(&member.name, path, &member.observed, mapping)?);
                 path.truncate(length);
             }
-            match (fields.is_empty(), mapping.unfit) {
+            match (fields.is_empty(), mapping.on_mismatch) {
                 (false, _) => DataType::Struct(fields.into()),
-                (true, Unfit::Msgpack) => return Ok(msgpack(name, 0)),
+                (true, OnMismatch::Msgpack) => return Ok(msgpack(name, 0)),
                 (true, _) => return Ok(json(name, 0)),
             }
         }

@@ -148,7 +148,7 @@ impl<'a> RawValue<'a> {
         }
         match tokens.next()? {
             Token::Unsigned(value) => Ok(value),
-            Token::Negative(value) => Err(self.unfit(value, "an integer of zero or above")),
+            Token::Negative(value) => Err(self.on_mismatch(value, "an integer of zero or above")),
             other => self.number("an integer of zero or above", &other, |item| match *item {
                 Item::Uint(value) => Some(value),
                 Item::Int(value) => u64::try_from(value).ok(),
@@ -164,7 +164,9 @@ impl<'a> RawValue<'a> {
     #[inline]
     pub fn i64(&self) -> Result<i64> {
         match self.tokens().next()? {
-            Token::Unsigned(value) => i64::try_from(value).map_err(|_| self.unfit(value, "an integer below 2^63")),
+            Token::Unsigned(value) => {
+                i64::try_from(value).map_err(|_| self.on_mismatch(value, "an integer below 2^63"))
+            }
             Token::Negative(value) => Ok(value),
             other => self.number("an integer below 2^63", &other, |item| match *item {
                 Item::Int(value) => Some(value),
@@ -184,8 +186,8 @@ impl<'a> RawValue<'a> {
         match self.tokens().next()? {
             Token::F64(value) => Ok(value),
             Token::F32(value) => Ok(value.into()),
-            Token::Unsigned(value) => exact_u64(value).ok_or_else(|| self.unfit(value, exact)),
-            Token::Negative(value) => exact_i64(value).ok_or_else(|| self.unfit(value, exact)),
+            Token::Unsigned(value) => exact_u64(value).ok_or_else(|| self.on_mismatch(value, exact)),
+            Token::Negative(value) => exact_i64(value).ok_or_else(|| self.on_mismatch(value, exact)),
             other => self.number(exact, &other, |item| match *item {
                 Item::F16(value) => Some(value.to_f32().into()),
                 Item::F32(value) => Some(value.into()),
@@ -206,13 +208,13 @@ impl<'a> RawValue<'a> {
         let found = |item: Result<Item<'_>>| {
             let item = item.map_err(|error| error.at(self.offset))?;
             take(&item).ok_or_else(|| match item {
-                Item::Int(value) => self.unfit(value, wanted),
-                Item::Uint(value) => self.unfit(value, wanted),
-                Item::F16(value) => self.unfit(format!("the float {}", value.to_f32()), wanted),
-                Item::F32(value) => self.unfit(format!("the float {value}"), wanted),
-                Item::F64(value) => self.unfit(format!("the float {value}"), wanted),
-                Item::Bool(value) => self.unfit(value, wanted),
-                _ => self.unfit("a value of numpy that is no plain number", wanted),
+                Item::Int(value) => self.on_mismatch(value, wanted),
+                Item::Uint(value) => self.on_mismatch(value, wanted),
+                Item::F16(value) => self.on_mismatch(format!("the float {}", value.to_f32()), wanted),
+                Item::F32(value) => self.on_mismatch(format!("the float {value}"), wanted),
+                Item::F64(value) => self.on_mismatch(format!("the float {value}"), wanted),
+                Item::Bool(value) => self.on_mismatch(value, wanted),
+                _ => self.on_mismatch("a value of numpy that is no plain number", wanted),
             })
         };
         match self.numpy()? {
@@ -224,7 +226,7 @@ impl<'a> RawValue<'a> {
     }
 
     #[cold]
-    fn unfit(&self, value: impl std::fmt::Display, wanted: &str) -> Error {
+    fn on_mismatch(&self, value: impl std::fmt::Display, wanted: &str) -> Error {
         Error::invalid(format!("{value} stands where {wanted} is expected")).at(self.offset)
     }
 
@@ -236,7 +238,7 @@ impl<'a> RawValue<'a> {
             Numpy::Complex(number) => format!("the complex number {number}"),
             Numpy::Pickle(_) => "an array of Python objects, which is not decoded,".into(),
         };
-        self.unfit(found, wanted)
+        self.on_mismatch(found, wanted)
     }
 
     /// What it is to numpy: nothing, if it is a plain value.

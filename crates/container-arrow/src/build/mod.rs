@@ -15,7 +15,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{DataType, Field, SchemaRef};
-use container_core::arrow::{BatchScan, Unfit, from_arrow};
+use container_core::arrow::{BatchScan, OnMismatch, from_arrow};
 use container_core::{Error, Limits, Loss, Position, Result};
 
 use self::column::{Column, Data};
@@ -68,7 +68,7 @@ struct Root {
 
 impl Columns {
     /// Empty columns of a schema. Of `scan`, the size of batches counts, and what becomes of a value that does not fit: all but
-    /// [`Unfit::Error`] make it null; of the limits [`depth`](Limits::depth), [`columns`](Limits::columns) over all levels, and
+    /// [`OnMismatch::Error`] make it null; of the limits [`depth`](Limits::depth), [`columns`](Limits::columns) over all levels, and
     /// [`block_bytes`](Limits::block_bytes) for one row.
     ///
     /// # Errors
@@ -87,9 +87,10 @@ impl Columns {
             Data::Struct(inner) => inner,
             _ => return Err(Error::usage("the schema is none")), // a struct was asked for
         };
-        let unfit = scan.mapping.unfit;
+        let on_mismatch = scan.mapping.on_mismatch;
         let (is_guess, limit_bytes) = (scan.is_guess, limits.block_bytes);
-        let context = Context { row: 0, unfit, is_guess, has_missed: false, bytes: 0, most: limit, limit: limit_bytes };
+        let context =
+            Context { row: 0, on_mismatch, is_guess, has_missed: false, bytes: 0, most: limit, limit: limit_bytes };
         let root = Root { inner, nulls: NullBufferBuilder::new(0) };
         let (batch_rows, batch_bytes) = (scan.batch_rows.max(1), scan.batch_bytes.min(FULL));
         Ok(Self { schema, root, context, batch_rows, batch_bytes, row_bytes })
@@ -190,7 +191,7 @@ impl Columns {
     /// Is a value that does not fit an error?
     #[must_use]
     pub fn is_strict(&self) -> bool {
-        self.context.unfit == Unfit::Error
+        self.context.on_mismatch == OnMismatch::Error
     }
 }
 

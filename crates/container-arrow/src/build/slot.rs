@@ -1,7 +1,7 @@
 //! Where values are put.
 
 use arrow_schema::DataType;
-use container_core::arrow::Unfit;
+use container_core::arrow::OnMismatch;
 use container_core::{Error, Result};
 
 use super::column::{Column, Data, Kind, Struct, offset};
@@ -13,7 +13,7 @@ use crate::resolve::LONG;
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) row: u64,
-    pub(super) unfit: Unfit,
+    pub(super) on_mismatch: OnMismatch,
     /// The schema is a guess: values have to be such that it would have come of them.
     pub(super) is_guess: bool,
     /// One was not.
@@ -97,7 +97,7 @@ impl<'c> Slot<'c> {
     fn check(self, fits: Result<bool>, class: Class) -> Result<()> {
         match fits {
             Ok(true) => Ok(()),
-            Ok(false) => self.unfit(class),
+            Ok(false) => self.on_mismatch(class),
             Err(error) => Err(self.context.placed(error, self.column)),
         }
     }
@@ -107,12 +107,12 @@ impl<'c> Slot<'c> {
     /// # Errors
     /// See above.
     #[cold]
-    pub fn unfit(self, class: Class) -> Result<()> {
+    pub fn on_mismatch(self, class: Class) -> Result<()> {
         let column = self.column;
         if self.context.is_guess {
             return Err(self.context.missed(column));
         }
-        if self.context.unfit == Unfit::Error {
+        if self.context.on_mismatch == OnMismatch::Error {
             let (found, takes) = (class.name(), column.takes());
             let help = "--on-mismatch null or json says what becomes of it";
             let error = Error::invalid(format!("{found} does not fit into a column of {takes}: {help}"));
@@ -171,7 +171,7 @@ impl<'c> Slot<'c> {
     pub fn f64(self, value: f64) -> Result<()> {
         if self.context.is_guess && !matches!(self.column.data, Data::F64(_)) {
             // Integers are not guessed of it.
-            return self.unfit(Class::Float);
+            return self.on_mismatch(Class::Float);
         }
         let fits = self.column.put_f64(value);
         self.check(fits, Class::Float)
@@ -204,7 +204,7 @@ impl<'c> Slot<'c> {
     pub fn str(self, value: &str) -> Result<()> {
         self.context.add(value.len())?;
         if self.context.is_guess && value.len() as u64 > LONG {
-            return self.unfit(Class::Text);
+            return self.on_mismatch(Class::Text);
         }
         let fits = self.column.put_str(value);
         self.check(fits, Class::Text)
@@ -251,7 +251,7 @@ impl<'c> Slot<'c> {
             Data::List(..) | Data::LargeList(..) | Data::FixedList(..) => {
                 Ok(Some(ListSlot { column: self.column, context: self.context }))
             }
-            _ => self.unfit(Class::List).map(|()| None),
+            _ => self.on_mismatch(Class::List).map(|()| None),
         }
     }
 
@@ -263,7 +263,7 @@ impl<'c> Slot<'c> {
     #[inline]
     pub fn object(self) -> Result<Option<ObjectSlot<'c>>> {
         if !matches!(self.column.data, Data::Struct(_)) {
-            return self.unfit(Class::Object).map(|()| None);
+            return self.on_mismatch(Class::Object).map(|()| None);
         }
         let Column { data, nulls, .. } = self.column;
         match data {
@@ -318,7 +318,7 @@ impl ListSlot<'_> {
             Data::LargeList(offsets, values) => offset(values.len()).map(|end| offsets.push(end)),
             Data::FixedList(size, values) => match values.len() == *size * (column.nulls.len() + 1) {
                 true => Ok(()),
-                false => return Slot { column, context }.unfit(Class::List),
+                false => return Slot { column, context }.on_mismatch(Class::List),
             },
             _ => Ok(()),
         };

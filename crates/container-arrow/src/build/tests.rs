@@ -9,8 +9,8 @@ use container_core::ErrorKind;
 use super::*;
 use crate::{Class, Element, Look, Mapping, Observation, resolve_schema};
 
-fn columns(fields: Vec<Field>, unfit: Unfit) -> Columns {
-    let scan = BatchScan::default().with_mapping(Mapping::default().with_unfit(unfit));
+fn columns(fields: Vec<Field>, on_mismatch: OnMismatch) -> Columns {
+    let scan = BatchScan::default().with_mapping(Mapping::default().with_on_mismatch(on_mismatch));
     Columns::new(Arc::new(Schema::new(fields)), &scan, &Limits::default()).unwrap()
 }
 
@@ -20,7 +20,7 @@ type Put<'p> = &'p dyn Fn(Slot<'_>) -> Result<()>;
 fn column(data_type: DataType, puts: &[Put<'_>]) -> (RecordBatch, Vec<Loss>, Vec<String>) {
     let field = Field::new("x", data_type, true);
     let mut errors = Vec::new();
-    let mut strict = columns(vec![field.clone()], Unfit::Error);
+    let mut strict = columns(vec![field.clone()], OnMismatch::Error);
     for (row, put) in (0..).zip(puts) {
         let mut object = strict.row(row);
         if let Err(error) = put(object.member("x").unwrap()) {
@@ -28,7 +28,7 @@ fn column(data_type: DataType, puts: &[Put<'_>]) -> (RecordBatch, Vec<Loss>, Vec
             errors.push(error.detail().to_owned());
         }
     }
-    let mut lenient = columns(vec![field], Unfit::Null);
+    let mut lenient = columns(vec![field], OnMismatch::Null);
     for (row, put) in (0..).zip(puts) {
         let mut object = lenient.row(row);
         put(object.member("x").unwrap()).unwrap();
@@ -92,7 +92,7 @@ fn text_becomes_times_and_keys() {
     let array = batch.column(0).as_dictionary::<Int8Type>();
     assert_eq!(array.keys().iter().collect::<Vec<_>>(), [Some(0), Some(1), None, Some(0)]);
     assert_eq!((array.values().len(), errors.len()), (2, 1));
-    let mut many = columns(vec![Field::new("k", keys, true)], Unfit::Null);
+    let mut many = columns(vec![Field::new("k", keys, true)], OnMismatch::Null);
     let put = |many: &mut Columns, key: u32| many.row(key.into()).member("k").unwrap().str(&key.to_string());
     let error = (0..200).find_map(|key| put(&mut many, key).err()).unwrap();
     assert_eq!(error.kind(), ErrorKind::Limit { asked: 129, limit: 128 });
@@ -130,7 +130,7 @@ fn a_row_that_is_rolled_back_leaves_nothing() {
     let inner = DataType::Struct(vec![Field::new("y", DataType::Int32, true)].into());
     let list = DataType::List(Arc::new(Field::new_list_field(inner, true)));
     let pair = DataType::FixedSizeList(Arc::new(Field::new_list_field(DataType::Int32, true)), 2);
-    let mut columns = columns(vec![Field::new("l", list, true), Field::new("p", pair, true)], Unfit::Null);
+    let mut columns = columns(vec![Field::new("l", list, true), Field::new("p", pair, true)], OnMismatch::Null);
     let put = |columns: &mut Columns, value: i64, whole: bool| {
         let mut row = columns.row(0);
         let mut list = row.member("l").unwrap().list().unwrap().unwrap();
@@ -206,7 +206,7 @@ fn tensors_of_one_shape_and_of_several() {
     let parts = three.column(0).as_struct();
     assert_eq!(parts.column_by_name("shape").unwrap().as_list::<i32>().value_offsets(), [0, 0, 2, 3, 3]);
 
-    let mut columns = columns(vec![one.schema().field(0).clone()], Unfit::Null);
+    let mut columns = columns(vec![one.schema().field(0).clone()], OnMismatch::Null);
     let mut row = columns.row(0);
     // As many elements, of another shape; and a shape that lies.
     row.member("t").unwrap().tensor(&tensor(&[1, 2], &[0, 1, 0, 2])).unwrap();
@@ -244,8 +244,9 @@ fn what_is_seen_does_not_depend_on_the_order_of_rows() {
         seen
     };
     let told = |seen: &Observation| {
-        let mapping = |unfit| Mapping::default().with_unfit(unfit);
-        let resolved = [Unfit::Null, Unfit::Json, Unfit::Error].map(|unfit| resolve_schema(seen, &mapping(unfit)));
+        let mapping = |on_mismatch| Mapping::default().with_on_mismatch(on_mismatch);
+        let resolved = [OnMismatch::Null, OnMismatch::Json, OnMismatch::Error]
+            .map(|on_mismatch| resolve_schema(seen, &mapping(on_mismatch)));
         resolved.map(|resolved| resolved.map_err(|error| error.to_string()))
     };
     let rows: Vec<u64> = (5..40).collect();
@@ -333,7 +334,7 @@ fn what_cannot_be_built_is_refused() {
     let wide = DataType::FixedSizeList(Arc::new(Field::new_list_field(DataType::Int64, true)), i32::MAX);
     assert!(matches!(new(Field::new("x", wide, true)), ErrorKind::Usage | ErrorKind::Limit { .. }));
     // Nulls where none may be.
-    let mut strict = columns(vec![Field::new("x", DataType::Int64, false)], Unfit::Null);
+    let mut strict = columns(vec![Field::new("x", DataType::Int64, false)], OnMismatch::Null);
     strict.row(0).end();
     let error = strict.finish().unwrap_err();
     assert_eq!((error.kind(), error.position().column.as_deref()), (ErrorKind::Invalid, Some("x")));
@@ -345,7 +346,7 @@ fn paths_of_deep_columns_are_short() {
     for _ in 0..100 {
         field = Field::new("é".repeat(100), DataType::Struct(vec![field].into()), true);
     }
-    let mut deep = columns(vec![field], Unfit::Error);
+    let mut deep = columns(vec![field], OnMismatch::Error);
     fn put(mut object: ObjectSlot<'_>, levels: usize) -> Error {
         let slot = object.at(0).unwrap();
         match levels {
@@ -374,12 +375,13 @@ fn what_no_column_has_a_type_for() {
     let mut seen = Observation::new(Limits::default());
     seen.row(0).object().member("x").unwrap().other();
     seen.row(1).object().member("x").unwrap().other();
-    let found = |seen: &Observation, unfit| resolve_schema(seen, &Mapping::default().with_unfit(unfit));
-    let error = found(&seen, Unfit::Error).unwrap_err();
+    let found =
+        |seen: &Observation, on_mismatch| resolve_schema(seen, &Mapping::default().with_on_mismatch(on_mismatch));
+    let error = found(&seen, OnMismatch::Error).unwrap_err();
     assert!(error.to_string().contains("the column has a value that no column has a type for"), "{error}");
-    assert_eq!(*found(&seen, Unfit::Null).unwrap().field(0).data_type(), DataType::Null);
+    assert_eq!(*found(&seen, OnMismatch::Null).unwrap().field(0).data_type(), DataType::Null);
     seen.row(2).object().member("x").unwrap().bool();
-    assert_eq!(found(&seen, Unfit::Error).unwrap_err().position().row, Some(2));
-    assert_eq!(*found(&seen, Unfit::Null).unwrap().field(0).data_type(), DataType::Boolean);
-    assert_eq!(*found(&seen, Unfit::Msgpack).unwrap().field(0).data_type(), DataType::Binary);
+    assert_eq!(found(&seen, OnMismatch::Error).unwrap_err().position().row, Some(2));
+    assert_eq!(*found(&seen, OnMismatch::Null).unwrap().field(0).data_type(), DataType::Boolean);
+    assert_eq!(*found(&seen, OnMismatch::Msgpack).unwrap().field(0).data_type(), DataType::Binary);
 }

@@ -243,7 +243,7 @@ fn append(parser: &mut Parser<'_>, slot: Slot<'_>) -> Result<()> {
         }
         Wants::Msgpack => {
             parser.pass_over()?;
-            return slot.unfit(Class::Text);
+            return slot.on_mismatch(Class::Text);
         }
     }
     match byte {
@@ -282,7 +282,7 @@ fn append(parser: &mut Parser<'_>, slot: Slot<'_>) -> Result<()> {
             Number::I64(value) => slot.i64(value),
             Number::U64(value) => slot.u64(value),
             Number::F64(value) => slot.f64(value),
-            Number::Beyond => slot.unfit(Class::Number),
+            Number::Beyond => slot.on_mismatch(Class::Number),
         },
     }
 }

@@ -9,11 +9,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{BatchScan, Columns, Mapping, Observation, Unfit, resolve_schema};
+use crate::{BatchScan, Columns, Mapping, Observation, OnMismatch, resolve_schema};
 
 /// Rows through the whole way.
-fn batch(texts: &[&str], unfit: Unfit) -> Result<(RecordBatch, Vec<container_core::Loss>)> {
-    let (limits, scan) = (Limits::default(), BatchScan::default().with_mapping(Mapping::default().with_unfit(unfit)));
+fn batch(texts: &[&str], on_mismatch: OnMismatch) -> Result<(RecordBatch, Vec<container_core::Loss>)> {
+    let (limits, scan) =
+        (Limits::default(), BatchScan::default().with_mapping(Mapping::default().with_on_mismatch(on_mismatch)));
     let mut json = Json::new(&limits);
     let mut seen = Observation::new(limits);
     for (row, text) in (0..).zip(texts) {
@@ -166,7 +167,7 @@ fn rows_become_columns() {
         r#"{"f":2,"l":[2.5,null],"o":null,"i":7,"i":8}"#,
         "{}",
     ];
-    let (batch, losses) = batch(&texts, Unfit::Error).unwrap();
+    let (batch, losses) = batch(&texts, OnMismatch::Error).unwrap();
     assert_eq!(losses.len(), 1, "{losses:?}");
     assert_eq!((losses[0].count, losses[0].first.row, losses[0].first.column.as_deref()), (1, Some(2), Some("i")));
     assert_eq!(losses[0].what, "member that an object has again: its last value holds");
@@ -189,12 +190,12 @@ fn rows_become_columns() {
 #[test]
 fn a_mismatch_is_an_error_or_null_or_json() {
     let texts = [r#"{"a":{"b":[1,2]},"c":1}"#, r#"{"a":{"b":[3]}}"#, r#"{"a":{"b":["x",4, {"y" : 1}]},"c":"t"}"#];
-    let error = batch(&texts, Unfit::Error).unwrap_err();
+    let error = batch(&texts, OnMismatch::Error).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the column has text, but an integer in row 0: --on-mismatch null or json says what becomes of it (row 2, column \"a.b[]\")"
     );
-    let (nulls, losses) = batch(&texts, Unfit::Null).unwrap();
+    let (nulls, losses) = batch(&texts, OnMismatch::Null).unwrap();
     assert_eq!(
         rows(&nulls),
         [json!({"a":{"b":[1,2]},"c":1}), json!({"a":{"b":[3]},"c":null}), json!({"a":{"b":[null,4,null]},"c":null})]
@@ -203,7 +204,7 @@ fn a_mismatch_is_an_error_or_null_or_json() {
         losses.iter().map(|loss| (loss.count, loss.first.row)).collect::<Vec<_>>(),
         [(2, Some(2)), (1, Some(2))]
     );
-    let (texts, losses) = batch(&texts, Unfit::Json).unwrap();
+    let (texts, losses) = batch(&texts, OnMismatch::Json).unwrap();
     assert!(losses.is_empty());
     assert_eq!(
         rows(&texts),
@@ -292,7 +293,7 @@ proptest! {
     fn values_are_those_of_serde_json(documents in prop::collection::vec(documents(), 0..6)) {
         let lines: Vec<String> = documents.iter().map(Value::to_string).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        if let Ok((batch, _)) = batch(&lines, Unfit::Error) {
+        if let Ok((batch, _)) = batch(&lines, OnMismatch::Error) {
             prop_assert_eq!(batch.num_rows(), documents.len());
             for (shown, document) in rows(&batch).iter().zip(&documents) {
                 // Not parsed again: serde_json rounds floats more than once unless told otherwise.
@@ -300,8 +301,8 @@ proptest! {
             }
         }
         // There is always a way.
-        for unfit in [Unfit::Null, Unfit::Json] {
-            prop_assert_eq!(batch(&lines, unfit).unwrap().0.num_rows(), documents.len());
+        for on_mismatch in [OnMismatch::Null, OnMismatch::Json] {
+            prop_assert_eq!(batch(&lines, on_mismatch).unwrap().0.num_rows(), documents.len());
         }
     }
 
@@ -341,7 +342,7 @@ fn words_are_floats_beside_numbers_whatever_the_order_of_rows() {
     let all = orders(&rows);
     assert_eq!(all.len(), 24);
     for order in all {
-        let (batch, losses) = batch(&order, Unfit::Error).unwrap();
+        let (batch, losses) = batch(&order, OnMismatch::Error).unwrap();
         let schema = batch.schema();
         assert_eq!(schema.fields().iter().map(|field| field.data_type()).collect::<Vec<_>>(), wanted, "{order:?}");
         assert!(losses.is_empty());
@@ -377,10 +378,11 @@ fn words_are_text_where_no_float_goes() {
         ([r#"{"x":1}"#, r#"{"x":"nan"}"#], "text, but an integer in row 0"),
     ] {
         for order in orders(&rows) {
-            let error = batch(&order, Unfit::Error).unwrap_err().to_string();
+            let error = batch(&order, OnMismatch::Error).unwrap_err().to_string();
             assert!(error.contains(message) || order != rows, "{error}");
         }
     }
-    let (batch, losses) = batch(&[r#"{"x":1}"#, r#"{"x":"NaN"}"#, r#"{"x":true}"#, r#"{"x":2}"#], Unfit::Null).unwrap();
+    let (batch, losses) =
+        batch(&[r#"{"x":1}"#, r#"{"x":"NaN"}"#, r#"{"x":true}"#, r#"{"x":2}"#], OnMismatch::Null).unwrap();
     assert_eq!((batch.column(0).data_type(), losses[0].count), (&DataType::Int64, 2));
 }

@@ -16,7 +16,7 @@ mod options;
 mod tests;
 
 pub use error::{from_arrow, to_arrow};
-pub use options::{BatchScan, Mapping, Sparse, Times, Unfit};
+pub use options::{BatchScan, Mapping, OnMismatch, Sparse, Times};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;

@@ -90,7 +90,7 @@ pub struct Mapping {
     /// Sparse vectors.
     pub sparse: Sparse,
     /// Values that their column's type cannot hold, in formats without a schema.
-    pub unfit: Unfit,
+    pub on_mismatch: OnMismatch,
 }
 
 impl Mapping {
@@ -108,10 +108,10 @@ impl Mapping {
         self
     }
 
-    /// Replaces [`unfit`](Self::unfit).
+    /// Replaces [`on_mismatch`](Self::on_mismatch).
     #[must_use]
-    pub const fn with_unfit(mut self, unfit: Unfit) -> Self {
-        self.unfit = unfit;
+    pub const fn with_on_mismatch(mut self, on_mismatch: OnMismatch) -> Self {
+        self.on_mismatch = on_mismatch;
         self
     }
 }
@@ -145,7 +145,7 @@ pub enum Sparse {
 /// What becomes of a value that fits its column's type in no way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
-pub enum Unfit {
+pub enum OnMismatch {
     /// An error that names column and row.
     #[default]
     Error,

@@ -70,7 +70,7 @@ impl Scratch {
     /// The place for a list: what was found to hold tensors takes nothing else.
     fn list<'c>(&self, slot: Slot<'c>) -> Result<Option<ListSlot<'c>>> {
         match slot.data_type() {
-            DataType::FixedSizeList(..) if !self.is_declared => slot.unfit(Class::List).map(|()| None),
+            DataType::FixedSizeList(..) if !self.is_declared => slot.on_mismatch(Class::List).map(|()| None),
             _ => slot.list(),
         }
     }
@@ -194,7 +194,7 @@ fn value(tokens: &mut Tokens<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Resu
         Value::F64(value) => slot.f64(value),
         Value::Str(bytes) => slot.str(utf8(bytes, tokens.offset())?),
         Value::Bin(bytes) => slot.bytes(bytes),
-        Value::Other => slot.unfit(Class::Other),
+        Value::Other => slot.on_mismatch(Class::Other),
         Value::Scalar(scalar) => item(scalar.item(), scalar.data(), slot, scratch),
         Value::Array(array) => of_array(&array, slot, scratch),
         Value::List(count) => match scratch.list(slot)? {
@@ -251,7 +251,7 @@ fn item(item: Result<Item<'_>>, bytes: &[u8], slot: Slot<'_>, scratch: &mut Scra
             None => slot.i64(value),
             Some(wanted) => match rescaled(value, unit, wanted) {
                 Some(value) => slot.i64(value),
-                None => slot.unfit(Class::Integer),
+                None => slot.on_mismatch(Class::Integer),
             },
         },
         Ok(Item::Uint(value)) => slot.u64(value),
@@ -260,7 +260,7 @@ fn item(item: Result<Item<'_>>, bytes: &[u8], slot: Slot<'_>, scratch: &mut Scra
         Ok(Item::F64(value)) => slot.f64(value),
         Ok(Item::Text(text)) => slot.str(&text),
         Ok(Item::Bytes(bytes)) => slot.bytes(bytes),
-        Ok(Item::Complex32(_) | Item::Complex64(_)) => slot.unfit(Class::Other),
+        Ok(Item::Complex32(_) | Item::Complex64(_)) => slot.on_mismatch(Class::Other),
         Ok(Item::Opaque(..) | Item::Record(_)) | Err(_) => slot.bytes(bytes),
     }
 }
@@ -286,7 +286,7 @@ fn of_array(array: &NdArray<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Resul
             }
             None => Ok(()),
         },
-        Form::Other => slot.unfit(Class::Other),
+        Form::Other => slot.on_mismatch(Class::Other),
     }
 }
 
@@ -305,7 +305,7 @@ fn nested(array: &NdArray<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Result<
     let shape = array.shape();
     // Lists that have nothing in them are backed by nothing.
     if array.is_empty() && shape.len() > 1 {
-        return slot.unfit(Class::Tensor);
+        return slot.on_mismatch(Class::Tensor);
     }
     dimension(array, shape, 0, slot, scratch)
 }

@@ -24,8 +24,8 @@
 //! | of bytes or texts, in one dimension | List of Binary, of Utf8 | |
 //! | complex numbers, arrays of them, of structures, of objects, of longer floats, of texts in more dimensions or with code points that are none; ext (and so timestamps of msgpack) | | they do not fit |
 //!
-//! What does not fit becomes what [`Mapping::unfit`](container_arrow::Mapping) says. `Json` is the text that rows have, `Msgpack` the
-//! bytes of the sample: both keep all there is. A sample that is no map is an error, or a row of nulls that is counted where `unfit` says anything
+//! What does not fit becomes what [`Mapping::on_mismatch`](container_arrow::Mapping) says. `Json` is the text that rows have, `Msgpack` the
+//! bytes of the sample: both keep all there is. A sample that is no map is an error, or a row of nulls that is counted where `on_mismatch` says anything
 //! else. Nothing has to be a key.
 //!
 //! Where all values of a column that are not null are scalars or arrays of numpy of one dtype, the metadata of the field has under `datadings` a

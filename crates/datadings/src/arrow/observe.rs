@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use container_arrow::{Look, Observation, Unfit};
+use container_arrow::{Look, Observation, OnMismatch};
 use container_core::{Error, Limits, Result};
 
 use super::lookup::Lookup;
@@ -26,7 +26,7 @@ pub(super) enum Fields {
 pub(super) struct Observer<'f> {
     fields: &'f Fields,
     limits: Limits,
-    unfit: Unfit,
+    on_mismatch: OnMismatch,
     pub(super) seen: Observation,
     pub(super) marks: Marks,
 }
@@ -46,8 +46,8 @@ impl From<Error> for Stop {
 }
 
 impl<'f> Observer<'f> {
-    pub(super) fn new(fields: &'f Fields, limits: Limits, unfit: Unfit) -> Self {
-        Self { fields, limits, unfit, seen: Observation::new(limits), marks: Marks::default() }
+    pub(super) fn new(fields: &'f Fields, limits: Limits, on_mismatch: OnMismatch) -> Self {
+        Self { fields, limits, on_mismatch, seen: Observation::new(limits), marks: Marks::default() }
     }
 
     /// Looks at some samples.
@@ -72,7 +72,7 @@ impl<'f> Observer<'f> {
         let Self { fields, limits, seen, marks, .. } = self;
         let count = match tokens.next()? {
             Token::Map(count) => count,
-            other if self.unfit == Unfit::Error => return Err(no_map(&other, sample.offset()).into()),
+            other if self.on_mismatch == OnMismatch::Error => return Err(no_map(&other, sample.offset()).into()),
             _ => return Ok(()),
         };
         let mut object = seen.row(sample.index()).object();

@@ -121,7 +121,7 @@ fn range(reader: &Reader, scan: &BatchScan) -> Result<Range<u64>> {
 /// The schema of fields by what the samples of a range have in them.
 fn found(reader: &Reader, fields: &Fields, rows: Range<u64>, scan: &BatchScan, pool: &Pool) -> Result<Schema, Stop> {
     let limits = reader.options.limits;
-    let observer = || Observer::new(fields, limits, scan.mapping.unfit);
+    let observer = || Observer::new(fields, limits, scan.mapping.on_mismatch);
     let mut all = observer();
     let mut next = rows.start;
     while next < rows.end {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
 use base64::Engine;
-use container_arrow::{ArrowTable, BatchScan, BatchWriter, JsonRows, Mapping, Unfit};
+use container_arrow::{ArrowTable, BatchScan, BatchWriter, JsonRows, Mapping, OnMismatch};
 use container_core::{ErrorKind, Limits, Loss, Scan, Table};
 use datadings::arrow::{ArrowWriter, Keys, WriterOptions};
 use datadings::{DatadingsContainer, RawValue, Reader, json};
@@ -28,8 +28,8 @@ fn open(path: &Path) -> DatadingsContainer {
     DatadingsContainer::new(Reader::open(path).unwrap())
 }
 
-fn unfit(how: Unfit) -> BatchScan {
-    BatchScan::default().with_mapping(Mapping::default().with_unfit(how))
+fn on_mismatch(how: OnMismatch) -> BatchScan {
+    BatchScan::default().with_mapping(Mapping::default().with_on_mismatch(how))
 }
 
 fn batches(table: &dyn ArrowTable, scan: &BatchScan) -> (Vec<RecordBatch>, Vec<Loss>) {
@@ -179,9 +179,9 @@ fn goldens_have_the_values_of_rows() {
     for path in goldens() {
         let container = open(&path);
         let rows = rows(&container, &Scan::default());
-        for how in [Unfit::Json, Unfit::Msgpack, Unfit::Null] {
-            let (batches, losses) = batches(&container, &unfit(how));
-            let schema = ArrowTable::schema(&container, &unfit(how)).unwrap();
+        for how in [OnMismatch::Json, OnMismatch::Msgpack, OnMismatch::Null] {
+            let (batches, losses) = batches(&container, &on_mismatch(how));
+            let schema = ArrowTable::schema(&container, &on_mismatch(how)).unwrap();
             let found = lines(&batches);
             assert_eq!(found.len(), rows.len(), "{path:?}");
             let mut lost = 0;
@@ -213,7 +213,7 @@ fn goldens_have_the_values_of_rows() {
 fn types_of_the_goldens() {
     let schema = |name: &str| {
         let path = goldens().into_iter().find(|path| path.ends_with(format!("{name}.msgpack"))).unwrap();
-        ArrowTable::schema(&open(&path), &unfit(Unfit::Null)).unwrap()
+        ArrowTable::schema(&open(&path), &on_mismatch(OnMismatch::Null)).unwrap()
     };
     let digits = schema("real-digits");
     let image = digits.field_with_name("image").unwrap();
@@ -260,8 +260,8 @@ fn goldens_go_through_arrow_and_back() {
         if container.reader().is_empty() || path.ends_with("raw-without-key.msgpack") {
             continue;
         }
-        for how in [Unfit::Json, Unfit::Msgpack, Unfit::Null] {
-            let scan = unfit(how);
+        for how in [OnMismatch::Json, OnMismatch::Msgpack, OnMismatch::Null] {
+            let scan = on_mismatch(how);
             let (wanted, _) = batches(&container, &scan);
             let (_folder, copy, found, losses) = again(&wanted, &scan, Keys::Key);
             assert!(losses.is_empty());
@@ -317,11 +317,11 @@ fn a_field_that_changes_its_type() {
     let (found, _) = batches(&container, &Scan::default().with_columns([2]).into());
     assert_eq!(found[0].schema().field(0).name(), "y");
     batches(&container, &Scan::default().with_rows(0..49_990).into());
-    let (found, losses) = batches(&container, &unfit(Unfit::Null));
+    let (found, losses) = batches(&container, &on_mismatch(OnMismatch::Null));
     assert_eq!(losses.len(), 1);
     assert_eq!((losses[0].count, losses[0].first.row), (1, Some(49_990)));
     assert_eq!(*found[0].schema().field(1).data_type(), DataType::Int64);
-    let (found, losses) = batches(&container, &unfit(Unfit::Json));
+    let (found, losses) = batches(&container, &on_mismatch(OnMismatch::Json));
     assert!(losses.is_empty());
     let lines = lines(&found);
     assert_eq!((&lines[49_990]["x"], &lines[49_991]["x"]), (&json!("text"), &json!(49_991)));
@@ -442,7 +442,7 @@ fn samples_that_are_no_maps() {
     let error = refused(&container, &BatchScan::default());
     assert!(error.to_string().contains("the sample is an array and no map"), "{error}");
     assert_eq!((error.position().row, error.position().byte), (Some(1), Some(10)), "{error}");
-    let (found, losses) = batches(&container, &unfit(Unfit::Json));
+    let (found, losses) = batches(&container, &on_mismatch(OnMismatch::Json));
     assert_eq!(lines(&found)[1], json!({ "key": null, "x": null }));
     assert_eq!(losses.len(), 1);
 }

@@ -350,7 +350,7 @@ proptest! {
         as_json in any::<bool>(),
         threads in 1..4usize,
     ) {
-        use container_arrow::{Mapping, Unfit};
+        use container_arrow::{Mapping, OnMismatch};
         let wanted: Vec<Value> = values.iter().enumerate().map(|(at, members)| {
             let mut sample = json!({ "key": format!("k{at}") });
             members.iter().for_each(|(name, value)| sample[name] = value.clone());
@@ -363,9 +363,9 @@ proptest! {
         }).collect();
         let messages: Vec<(&str, &Vec<u8>)> = messages.iter().map(|(key, message)| (key.as_str(), message)).collect();
         let set = set::Set::of(&messages);
-        let unfit = if as_json { Unfit::Json } else { Unfit::Msgpack };
+        let on_mismatch = if as_json { OnMismatch::Json } else { OnMismatch::Msgpack };
         let scan = BatchScan::from(container_core::Scan::default().with_threads(threads));
-        let scan = scan.with_mapping(Mapping::default().with_unfit(unfit)).with_batch_rows(5);
+        let scan = scan.with_mapping(Mapping::default().with_on_mismatch(on_mismatch)).with_batch_rows(5);
         let container = DatadingsContainer::new(Reader::open(&set.path).unwrap());
         let batches: Vec<RecordBatch> = container.batches(&scan).unwrap().map(std::result::Result::unwrap).collect();
         let made = make(&batches, Keys::Key).unwrap();

@@ -168,14 +168,19 @@ fn kind(part: &Part<'_>, table: &DsTable, scan: &BatchScan, rows: &Range<u64>, n
     let Some(clock) = Clock::new(units, scan.mapping.times) else {
         return kept(format!("days of the calendar {} are none of Arrow's", units.calendar()), None);
     };
-    match unfit(part, clock, scan, rows)? {
+    match on_mismatch(part, clock, scan, rows)? {
         None => Ok(Kind::Timestamp(clock)),
         Some((row, why)) => kept(why.to_owned(), Some(row)),
     }
 }
 
 /// The first row with a number that is no time of Arrow's, and why.
-fn unfit(part: &Part<'_>, clock: Clock, scan: &BatchScan, rows: &Range<u64>) -> Result<Option<(u64, &'static str)>> {
+fn on_mismatch(
+    part: &Part<'_>,
+    clock: Clock,
+    scan: &BatchScan,
+    rows: &Range<u64>,
+) -> Result<Option<(u64, &'static str)>> {
     let truncated = scan.mapping.times == Times::Truncate;
     let mut at = rows.start * part.wide;
     let end = rows.end * part.wide;

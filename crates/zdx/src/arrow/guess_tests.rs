@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
-use container_arrow::{ArrowTable, BatchScan, Mapping, Unfit};
+use container_arrow::{ArrowTable, BatchScan, Mapping, OnMismatch};
 use container_core::{Access, Container, Input, OpenOptions, Result, Scan};
 
 use crate::ZdsContainer;
@@ -128,8 +128,8 @@ fn what_no_row_could_show_is_not_guessed() {
     assert!(guess(Some((DOCUMENTS / 16 * 9 + 1, r#"{"_id":"odd","new":1}"#)), &scan).is_none());
     // Values that do not fit together.
     assert!(guess(Some((5, r#"{"_id":"odd","n":"x"}"#)), &scan).is_none());
-    for unfit in [Unfit::Null, Unfit::Json] {
-        assert!(guess(None, &scan.clone().with_mapping(Mapping::default().with_unfit(unfit))).is_none());
+    for on_mismatch in [OnMismatch::Null, OnMismatch::Json] {
+        assert!(guess(None, &scan.clone().with_mapping(Mapping::default().with_on_mismatch(on_mismatch))).is_none());
     }
     let mut some = scan.clone();
     some.scan.columns = Some(vec![0]);

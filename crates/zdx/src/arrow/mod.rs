@@ -15,7 +15,7 @@
 //! | objects | Struct | empty ones Utf8 with the extension `arrow.json` |
 //! | a document that is no object | refused | as a row it is shown |
 //! | missing in a document | null | as a member that is null |
-//! | values that do not fit together | error, null or JSON text | as [`Unfit`] says; `Msgpack` is refused |
+//! | values that do not fit together | error, null or JSON text | as [`OnMismatch`] says; `Msgpack` is refused |
 //!
 //! Columns come in the order in which members appear first. A member that an object has twice has its last value. Columns of
 //! [paths](crate::ZdsContainer::with_columns) are what stands there.
@@ -43,7 +43,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use arrow_schema::SchemaRef;
-use container_arrow::{ArrowTable, BatchReader, BatchScan, Observation, Unfit};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, Observation, OnMismatch};
 use container_core::{Error, Result};
 
 use self::plan::Plan;
@@ -71,8 +71,8 @@ impl ArrowTable for CollectionTable {
 }
 
 fn check(scan: &BatchScan) -> Result<()> {
-    match scan.mapping.unfit {
-        Unfit::Msgpack => {
+    match scan.mapping.on_mismatch {
+        OnMismatch::Msgpack => {
             let help = "--on-mismatch null or json";
             Err(Error::usage(format!("documents are JSON, which is not kept as msgpack: {help}"))
                 .in_format(FORMAT_NAME))

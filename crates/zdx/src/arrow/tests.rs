@@ -25,8 +25,9 @@ fn store(folder: &Path, lines: &str) -> ZdsContainer {
     open(folder)
 }
 
-fn scan(unfit: Unfit, threads: usize) -> BatchScan {
-    BatchScan::from(Scan::default().with_threads(threads)).with_mapping(Mapping::default().with_unfit(unfit))
+fn scan(on_mismatch: OnMismatch, threads: usize) -> BatchScan {
+    BatchScan::from(Scan::default().with_threads(threads))
+        .with_mapping(Mapping::default().with_on_mismatch(on_mismatch))
 }
 
 fn batches(table: &dyn Table, scan: &BatchScan) -> Result<(Vec<RecordBatch>, Vec<Loss>)> {
@@ -83,7 +84,7 @@ fn every_golden_store_both_ways() {
         let container = open(&path);
         for table in container.tables() {
             let mut rows = table.rows(&Scan::default()).unwrap();
-            let (all, losses) = match batches(table, &scan(Unfit::Json, 1)) {
+            let (all, losses) = match batches(table, &scan(OnMismatch::Json, 1)) {
                 Ok(made) => made,
                 // Rows show a document that is an array, and a batch cannot.
                 Err(error) => {
@@ -95,7 +96,7 @@ fn every_golden_store_both_ways() {
             // Members that an object has again are there in rows, too.
             let told = losses.into_iter().filter(|loss| !loss.what.starts_with("member that an object has again"));
             assert_eq!(told.collect::<Vec<_>>(), rows.losses());
-            assert_eq!(all, batches(table, &scan(Unfit::Json, 4)).unwrap().0);
+            assert_eq!(all, batches(table, &scan(OnMismatch::Json, 4)).unwrap().0);
             let shown = values(&all);
             for (number, shown) in shown.iter().enumerate() {
                 assert!(rows.advance().unwrap());
@@ -110,7 +111,7 @@ fn every_golden_store_both_ways() {
             let folder = tempfile::tempdir().unwrap();
             let root = StoreWriter::open(folder.path().join("s"), WriterOptions::default()).unwrap();
             let mut writer = root.collection(table.name()).unwrap();
-            let schema = table.arrow().unwrap().schema(&scan(Unfit::Json, 0)).unwrap();
+            let schema = table.arrow().unwrap().schema(&scan(OnMismatch::Json, 0)).unwrap();
             let mut loader = Box::new(BatchLoader::new(&mut writer, schema, IdFrom::Own).unwrap());
             let put = all.iter().try_for_each(|batch| loader.write(batch));
             assert_eq!(loader.numbered(), 0);
@@ -124,7 +125,7 @@ fn every_golden_store_both_ways() {
             writer.finish().unwrap();
             root.finish().unwrap();
             let again = open(&folder.path().join("s"));
-            let (again, _) = batches(again.tables()[0], &scan(Unfit::Json, 0)).unwrap();
+            let (again, _) = batches(again.tables()[0], &scan(OnMismatch::Json, 0)).unwrap();
             let back = values(&again);
             assert_eq!(back.len(), shown.len());
             assert!(back.iter().zip(&shown).all(|(back, shown)| same(back, Some(shown))), "{}", path.display());
@@ -147,12 +148,12 @@ fn a_type_that_changes_late_is_told_with_row_and_path() {
     let container = store(folder.path(), &text);
     let table = container.tables()[0];
     for threads in [1, 4] {
-        let error = batches(table, &scan(Unfit::Error, threads)).unwrap_err();
+        let error = batches(table, &scan(OnMismatch::Error, threads)).unwrap_err();
         assert_eq!((error.position().row, error.position().column.as_deref()), (Some(33_333), Some("a.b[]")));
         assert!(error.to_string().contains("text, but an integer in row 0: --on-mismatch null or json"), "{error}");
         assert!(error.position().file.is_some() && error.format() == Some("zds"), "{error}");
     }
-    let one = scan(Unfit::Null, 1).with_batch_rows(7000);
+    let one = scan(OnMismatch::Null, 1).with_batch_rows(7000);
     let (all, losses) = batches(table, &one).unwrap();
     assert_eq!(all.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [7000, 7000, 7000, 7000, 7000, 5000]);
     let lost: Vec<_> = losses.iter().filter(|loss| loss.count > 0).collect();
@@ -162,16 +163,16 @@ fn a_type_that_changes_late_is_told_with_row_and_path() {
     let mut four = one.clone();
     four.scan.threads = 4;
     assert_eq!(batches(table, &four).unwrap(), (all, losses));
-    let (all, losses) = batches(table, &scan(Unfit::Json, 4)).unwrap();
+    let (all, losses) = batches(table, &scan(OnMismatch::Json, 4)).unwrap();
     assert_eq!(values(&all)[33_333]["a"], json!({"b": ["x", null]}));
     assert!(losses.iter().all(|loss| loss.count == 0));
-    assert_eq!(batches(table, &scan(Unfit::Msgpack, 1)).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(batches(table, &scan(OnMismatch::Msgpack, 1)).unwrap_err().kind(), ErrorKind::Usage);
     // By bytes: each batch is about as large as it may be.
-    let (all, _) = batches(table, &scan(Unfit::Null, 4).with_batch_bytes(1 << 20)).unwrap();
+    let (all, _) = batches(table, &scan(OnMismatch::Null, 4).with_batch_bytes(1 << 20)).unwrap();
     assert!(all.len() > 4 && all.iter().all(|batch| batch.get_array_memory_size() < 3 << 20), "{}", all.len());
     // A reader that is dropped early stops its threads.
     let arrow = table.arrow().unwrap();
-    let mut reader = arrow.batches(&scan(Unfit::Null, 4).with_batch_rows(10)).unwrap();
+    let mut reader = arrow.batches(&scan(OnMismatch::Null, 4).with_batch_rows(10)).unwrap();
     assert!(reader.try_next().unwrap().is_some());
 }
 
@@ -187,7 +188,7 @@ fn nested_nulls_lists_of_differing_lengths_and_names_that_are_alike() {
     let folder = tempfile::tempdir().unwrap();
     let container = store(folder.path(), LINES);
     let table = container.tables()[0];
-    let (all, _) = batches(table, &scan(Unfit::Error, 1)).unwrap();
+    let (all, _) = batches(table, &scan(OnMismatch::Error, 1)).unwrap();
     assert_eq!(
         values(&all),
         [
@@ -201,7 +202,7 @@ fn nested_nulls_lists_of_differing_lengths_and_names_that_are_alike() {
     let names: Vec<_> = table.columns().iter().map(|column| column.name.clone()).collect();
     assert_eq!(all[0].schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>(), names);
     // As rows.
-    let mut rows = BatchRows::new(table.arrow().unwrap().batches(&scan(Unfit::Error, 1)).unwrap(), 0);
+    let mut rows = BatchRows::new(table.arrow().unwrap().batches(&scan(OnMismatch::Error, 1)).unwrap(), 0);
     assert!(rows.advance().unwrap() && rows.advance().unwrap() && rows.index() == 1);
     // Chosen columns, whatever the others are.
     let chosen = BatchScan::from(Scan::default().with_columns([3, 0]).with_rows(1..3));
@@ -222,11 +223,11 @@ fn ids_paths_and_filters_are_as_in_rows() {
     fs::write(docs.join("x.json"), "{\n  \"n\": 1,\n  \"p\": {\"q\": [1]}\n}").unwrap();
     fs::write(docs.join("y.json"), "{\"n\":2}").unwrap();
     let container = open(folder.path());
-    let (all, _) = batches(container.tables()[0], &scan(Unfit::Error, 1)).unwrap();
+    let (all, _) = batches(container.tables()[0], &scan(OnMismatch::Error, 1)).unwrap();
     assert_eq!(values(&all), [json!({"_id":"x","n":1,"p":{"q":[1]}}), json!({"_id":"y","n":2,"p":null})]);
     assert_eq!(all[0].schema().field(0).name(), "_id");
     let container = open(folder.path()).with_columns(&["p.q".to_owned()]);
-    let (all, _) = batches(container.tables()[0], &scan(Unfit::Error, 1)).unwrap();
+    let (all, _) = batches(container.tables()[0], &scan(OnMismatch::Error, 1)).unwrap();
     assert_eq!(
         values(&all),
         [json!({"_id":"x","n":1,"p":{"q":[1]},"q":[1]}), json!({"_id":"y","n":2,"p":null,"q":null})]
@@ -276,10 +277,10 @@ fn a_declared_schema_takes_values_exactly_or_not_at_all() {
         Field::new("none", DataType::Boolean, true),
         Field::new("_id", DataType::Utf8View, true),
     ]);
-    let declared = |unfit| scan(unfit, 1).with_schema(Arc::new(schema.clone()));
-    let error = batches(table, &declared(Unfit::Error)).unwrap_err();
+    let declared = |on_mismatch| scan(on_mismatch, 1).with_schema(Arc::new(schema.clone()));
+    let error = batches(table, &declared(OnMismatch::Error)).unwrap_err();
     assert_eq!((error.position().row, error.position().column.as_deref()), (Some(1), Some("i")));
-    let (all, losses) = batches(table, &declared(Unfit::Null)).unwrap();
+    let (all, losses) = batches(table, &declared(OnMismatch::Null)).unwrap();
     assert_eq!(
         values(&all),
         [
@@ -311,11 +312,11 @@ fn what_is_wrong_is_told_with_its_place() {
     let container = open(folder.path());
     let table = container.tables()[0];
     for threads in [1, 4] {
-        let error = batches(table, &scan(Unfit::Error, threads)).unwrap_err();
+        let error = batches(table, &scan(OnMismatch::Error, threads)).unwrap_err();
         assert_eq!(error.position().row, Some(4299), "{error}");
         assert_eq!(error.position().byte, Some(at as u64 + 3), "{error}");
         let declared = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, true)]));
-        let error = batches(table, &scan(Unfit::Error, threads).with_schema(declared)).unwrap_err();
+        let error = batches(table, &scan(OnMismatch::Error, threads).with_schema(declared)).unwrap_err();
         assert_eq!((error.position().row, error.position().key.as_deref()), (Some(4299), Some("d4299")), "{error}");
     }
 }
@@ -438,8 +439,8 @@ proptest! {
         }).collect();
         let container = store(folder.path(), &text);
         let table = container.tables()[0];
-        for unfit in [Unfit::Error, Unfit::Null, Unfit::Json] {
-            let scans = [1, 4].map(|threads| scan(unfit, threads).with_batch_rows(rows).with_batch_bytes(bytes));
+        for on_mismatch in [OnMismatch::Error, OnMismatch::Null, OnMismatch::Json] {
+            let scans = [1, 4].map(|threads| scan(on_mismatch, threads).with_batch_rows(rows).with_batch_bytes(bytes));
             let [one, four] = scans.map(|scan| batches(table, &scan));
             match (one, four) {
                 (Ok(one), Ok(four)) => {
@@ -452,7 +453,7 @@ proptest! {
                     prop_assert_eq!(one, four);
                 }
                 (Err(one), Err(four)) => {
-                    prop_assert!(unfit == Unfit::Error, "{one}");
+                    prop_assert!(on_mismatch == OnMismatch::Error, "{one}");
                     prop_assert_eq!(one.to_string(), four.to_string());
                 }
                 (one, four) => prop_assert!(false, "{one:?} {four:?}"),

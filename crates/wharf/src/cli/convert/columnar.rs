@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use clap::ValueEnum;
-use container_arrow::{BatchScan, Mapping, Sparse, Times, Unfit, from_arrow};
+use container_arrow::{BatchScan, Mapping, OnMismatch, Sparse, Times, from_arrow};
 use container_core::{Error, ErrorKind, Progress, Result, Unit};
 use serde_json::{Map, Value};
 
@@ -145,11 +145,11 @@ impl ColumnarOptions {
             SparseChoice::Lists => Sparse::Lists,
             SparseChoice::Structs => Sparse::Structs,
         });
-        mapping.unfit = self.on_mismatch.map_or(mapping.unfit, |choice| match choice {
-            UnfitChoice::Error => Unfit::Error,
-            UnfitChoice::Null => Unfit::Null,
-            UnfitChoice::Json => Unfit::Json,
-            UnfitChoice::Msgpack => Unfit::Msgpack,
+        mapping.on_mismatch = self.on_mismatch.map_or(mapping.on_mismatch, |choice| match choice {
+            UnfitChoice::Error => OnMismatch::Error,
+            UnfitChoice::Null => OnMismatch::Null,
+            UnfitChoice::Json => OnMismatch::Json,
+            UnfitChoice::Msgpack => OnMismatch::Msgpack,
         });
         let mut scan = BatchScan::from(arguments.selection.reading.scan()).with_mapping(mapping);
         if let Some(rows) = self.batch_rows {

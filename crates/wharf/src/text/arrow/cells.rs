@@ -95,7 +95,7 @@ fn other_into(slot: Slot<'_>, text: &str) -> Result<()> {
             put_text(text, &mut json);
             slot.json(cell_text(&json))
         }
-        (Wants::Msgpack, _) => slot.unfit(Class::Text),
+        (Wants::Msgpack, _) => slot.on_mismatch(Class::Text),
         (
             _,
             DataType::Boolean
@@ -119,10 +119,10 @@ fn word_into(slot: Slot<'_>, text: &str, word: Word) -> Result<()> {
         Word::Large(value, exact) => match u64::try_from(value) {
             Ok(value) => slot.u64(value),
             Err(_) if exact => slot.f64(text.parse().unwrap_or(f64::NAN)),
-            Err(_) => slot.unfit(Class::Number),
+            Err(_) => slot.on_mismatch(Class::Number),
         },
         Word::Float => slot.f64(text.parse().unwrap_or(f64::NAN)),
-        Word::Beyond => slot.unfit(Class::Number),
+        Word::Beyond => slot.on_mismatch(Class::Number),
         Word::NoNumber | Word::Text => slot.str(text),
     }
 }

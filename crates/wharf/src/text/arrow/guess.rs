@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use arrow_schema::Schema;
-use container_arrow::{BatchScan, Mapping, Observation, Unfit};
+use container_arrow::{BatchScan, Mapping, Observation, OnMismatch};
 use container_core::Result;
 use memchr::{memchr, memrchr};
 
@@ -33,7 +33,7 @@ pub(super) fn guess(table: &TextTable, scan: &BatchScan) -> Result<Option<Schema
     let is_whole = scan.schema.is_none() && scan.scan.columns.is_none() && scan.scan.rows == ALL;
     let is_known = table.observed.get().is_some();
     let is_large = text.len() / CHUNKS >= text.options.window;
-    if !is_whole || is_known || text.array || !is_large || scan.mapping.unfit != Unfit::Error {
+    if !is_whole || is_known || text.array || !is_large || scan.mapping.on_mismatch != OnMismatch::Error {
         return Ok(None);
     }
     // What is wrong with the first rows is told where all are looked at.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use container_arrow::{
-    ArrowTable, BatchReader, BatchScan, Columns, Json, Mapping, Observation, Unfit, resolve, resolve_schema,
+    ArrowTable, BatchReader, BatchScan, Columns, Json, Mapping, Observation, OnMismatch, resolve, resolve_schema,
 };
 use container_core::Result;
 
@@ -39,7 +39,11 @@ pub(super) enum Held {
 fn field(name: String, seen: &Seen, mapping: &Mapping) -> Field {
     if let (Kind::Nested, Some(shape)) = (seen.kind(), seen.shape()) {
         // Nothing is null that can be text.
-        let mapping = if mapping.unfit == Unfit::Null { mapping.with_unfit(Unfit::Error) } else { *mapping };
+        let mapping = if mapping.on_mismatch == OnMismatch::Null {
+            mapping.with_on_mismatch(OnMismatch::Error)
+        } else {
+            *mapping
+        };
         if let Ok(field) = resolve(&name, shape.observed(), &mapping) {
             return field;
         }

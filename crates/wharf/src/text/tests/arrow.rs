@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use container_arrow::{BatchScan, Mapping, Unfit};
+use container_arrow::{BatchScan, Mapping, OnMismatch};
 
 use super::*;
 
@@ -185,8 +185,8 @@ fn arrays_and_objects_of_cells_become_lists_and_structs() {
     }
     // What does not go together is text, or JSON where that was asked for, and never null.
     let container = csv("a\n[1]\n\"[\"\"x\"\"]\"\n");
-    for (unfit, json) in [(Unfit::Null, false), (Unfit::Json, true)] {
-        let scan = BatchScan::default().with_mapping(Mapping::default().with_unfit(unfit));
+    for (on_mismatch, json) in [(OnMismatch::Null, false), (OnMismatch::Json, true)] {
+        let scan = BatchScan::default().with_mapping(Mapping::default().with_on_mismatch(on_mismatch));
         let batches = all(&container, &scan);
         let found = match json {
             true => "a List(Utf8, metadata: ",
@@ -207,11 +207,11 @@ fn a_type_that_changes_far_behind_is_seen() {
         error.unwrap(),
         "jsonl: the column has text, but an integer in row 0: --on-mismatch null or json says what becomes of it (row 900000, column \"a\")"
     );
-    let scan = |unfit| BatchScan::default().with_mapping(Mapping::default().with_unfit(unfit));
-    let (batches, losses, error) = read(&container, &scan(Unfit::Null));
+    let scan = |on_mismatch| BatchScan::default().with_mapping(Mapping::default().with_on_mismatch(on_mismatch));
+    let (batches, losses, error) = read(&container, &scan(OnMismatch::Null));
     assert_eq!((batches.iter().map(RecordBatch::num_rows).sum::<usize>(), error), (FAR + 2, None));
     assert_eq!(losses, ["value that does not fit into a column of Int64 shown as null (row 900000, column \"a\")"]);
-    let batches = all(&container, &scan(Unfit::Json));
+    let batches = all(&container, &scan(OnMismatch::Json));
     let last = batches.last().unwrap();
     assert_eq!(shown(&[last.slice(last.num_rows() - 3, 3)]), ["a Utf8: [ \"1\", \"\\\"x\\\"\", \"2\", ]"]);
     // Words have a type that holds all of them.
@@ -280,7 +280,7 @@ fn a_declared_schema_is_taken() {
         error.unwrap(),
         "csv: an integer does not fit into a column of Int8: --on-mismatch null or json says what becomes of it (byte 21, line 3, row 1, column \"a\")"
     );
-    let scan = scan.with_mapping(Mapping::default().with_unfit(Unfit::Null));
+    let scan = scan.with_mapping(Mapping::default().with_on_mismatch(OnMismatch::Null));
     for container in
         [csv("a,t,b\n1,2024-01-01,x\n200,,y\n"), jsonl("{\"a\":1,\"t\":\"2024-01-01\"}\n{\"a\":200,\"b\":[]}")]
     {
@@ -306,7 +306,8 @@ fn a_declared_list_takes_what_is_one() {
         error.unwrap(),
         "csv: text does not fit into a column of a list: --on-mismatch null or json says what becomes of it (byte 23, line 3, row 1, column \"l\")"
     );
-    let (batches, losses, error) = read(&container, &scan.with_mapping(Mapping::default().with_unfit(Unfit::Null)));
+    let (batches, losses, error) =
+        read(&container, &scan.with_mapping(Mapping::default().with_on_mismatch(OnMismatch::Null)));
     let shown = shown(&batches);
     assert_eq!(
         shown[0],

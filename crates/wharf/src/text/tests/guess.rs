@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use container_arrow::{ArrowTable, BatchScan, Mapping, Unfit};
+use container_arrow::{ArrowTable, BatchScan, Mapping, OnMismatch};
 use container_core::Result;
 
 use super::*;
@@ -195,8 +195,8 @@ fn what_no_row_could_show_is_not_guessed() {
         assert!(guess(form, &whole, &scan).is_some());
         let small = whole.get(..whole.len() / ROWS * 20).and_then(|text| text.rsplit_once('\n')).unwrap().0;
         assert!(guess(form, small, &scan).is_none());
-        for unfit in [Unfit::Null, Unfit::Json] {
-            let scan = scan.clone().with_mapping(Mapping::default().with_unfit(unfit));
+        for on_mismatch in [OnMismatch::Null, OnMismatch::Json] {
+            let scan = scan.clone().with_mapping(Mapping::default().with_on_mismatch(on_mismatch));
             assert!(guess(form, &whole, &scan).is_none());
         }
         let mut some = scan.clone();

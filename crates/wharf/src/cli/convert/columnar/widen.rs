@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
-use container_arrow::{ENCODING, Mapping, Unfit};
+use container_arrow::{ENCODING, Mapping, OnMismatch};
 use container_core::{Error, Result};
 
 /// The name of JSON text among Arrow's extensions.
@@ -86,7 +86,7 @@ impl Widen<'_> {
         }
         let length = path.len();
         let joined = match self.types(one, other, path) {
-            Err(Apart::Never) => return self.unfit(one, other, path),
+            Err(Apart::Never) => return self.on_mismatch(one, other, path),
             joined => joined?,
         };
         path.truncate(length);
@@ -97,10 +97,10 @@ impl Widen<'_> {
     /// Columns one of which is JSON or msgpack.
     fn text(&self, one: &FieldRef, other: &FieldRef) -> Option<FieldRef> {
         let (texts, large) = ((is_json(one), is_json(other)), is_large(one) || is_large(other));
-        match (texts, self.mapping.unfit) {
+        match (texts, self.mapping.on_mismatch) {
             ((false, false), _) if is_msgpack(one) || is_msgpack(other) => Some(msgpack(one.name(), large)),
             ((false, false), _) => None,
-            ((true, true), _) | (_, Unfit::Json) => Some(json(one.name(), large)),
+            ((true, true), _) | (_, OnMismatch::Json) => Some(json(one.name(), large)),
             // Objects without members are such, and go with those that have some.
             ((true, false), _) if matches!(other.data_type(), DataType::Struct(_)) => Some(nullable(other)),
             ((false, true), _) if matches!(one.data_type(), DataType::Struct(_)) => Some(nullable(one)),
@@ -146,13 +146,13 @@ impl Widen<'_> {
     }
 
     /// Columns that do not go together.
-    fn unfit(&self, one: &FieldRef, other: &FieldRef, path: &str) -> Result<FieldRef, Apart> {
+    fn on_mismatch(&self, one: &FieldRef, other: &FieldRef, path: &str) -> Result<FieldRef, Apart> {
         let large = is_large(one) || is_large(other);
-        match self.mapping.unfit {
-            Unfit::Json => Ok(json(one.name(), large)),
-            Unfit::Msgpack => Ok(msgpack(one.name(), large)),
+        match self.mapping.on_mismatch {
+            OnMismatch::Json => Ok(json(one.name(), large)),
+            OnMismatch::Msgpack => Ok(msgpack(one.name(), large)),
             // What does not fit into the type of the first file is null.
-            Unfit::Null => Ok(nullable(one)),
+            OnMismatch::Null => Ok(nullable(one)),
             _ => Err(Apart::At(path.to_owned(), one.data_type().clone(), other.data_type().clone())),
         }
     }
@@ -208,8 +208,13 @@ mod tests {
         )
     }
 
-    fn joined(one: &[(&str, &str)], other: &[(&str, &str)], cells: bool, unfit: Unfit) -> Result<Vec<String>> {
-        let mapping = Mapping::default().with_unfit(unfit);
+    fn joined(
+        one: &[(&str, &str)],
+        other: &[(&str, &str)],
+        cells: bool,
+        on_mismatch: OnMismatch,
+    ) -> Result<Vec<String>> {
+        let mapping = Mapping::default().with_on_mismatch(on_mismatch);
         let widen = Widen { mapping: &mapping, cells, first: "one" };
         let schema = widen.schemas(&schema(one), &schema(other))?;
         Ok(schema.fields().iter().map(|field| format!("{}: {}", field.name(), field.data_type())).collect())
@@ -237,7 +242,7 @@ mod tests {
         for (one, other, values, cells) in pairs {
             for (one, other) in [(one, other), (other, one)] {
                 let of = |is_cells| {
-                    let joined = joined(&[("x", one)], &[("x", other)], is_cells, Unfit::Error);
+                    let joined = joined(&[("x", one)], &[("x", other)], is_cells, OnMismatch::Error);
                     joined.map_or_else(|_| String::new(), |fields| fields[0].replace("x: ", ""))
                 };
                 assert_eq!((of(false).as_str(), of(true).as_str()), (values, cells), "{one} and {other}");
@@ -247,18 +252,21 @@ mod tests {
 
     #[test]
     fn columns_of_one_alone_stay() {
-        let fields = joined(&[("b", "Int64"), ("a", "Utf8")], &[("c", "Boolean"), ("a", "Utf8")], false, Unfit::Error);
+        let fields =
+            joined(&[("b", "Int64"), ("a", "Utf8")], &[("c", "Boolean"), ("a", "Utf8")], false, OnMismatch::Error);
         assert_eq!(fields.unwrap(), ["b: Int64", "a: Utf8", "c: Boolean"]);
     }
 
     #[test]
     fn what_does_not_go_together_is_told_or_becomes_what_was_asked_for() {
-        let of = |unfit| joined(&[("x", r#"Struct("y": Int64)"#)], &[("x", r#"Struct("y": Utf8)"#)], false, unfit);
-        let error = of(Unfit::Error).unwrap_err().to_string();
+        let of = |on_mismatch| {
+            joined(&[("x", r#"Struct("y": Int64)"#)], &[("x", r#"Struct("y": Utf8)"#)], false, on_mismatch)
+        };
+        let error = of(OnMismatch::Error).unwrap_err().to_string();
         let help = "--on-mismatch null or json says what becomes of it, --schema which type it has";
         assert_eq!(error, format!("it is Utf8 here and Int64 in one: {help} (column \"x.y\")"));
-        assert_eq!(of(Unfit::Null).unwrap(), [r#"x: Struct("y": Int64)"#]);
-        let text = of(Unfit::Json).unwrap();
+        assert_eq!(of(OnMismatch::Null).unwrap(), [r#"x: Struct("y": Int64)"#]);
+        let text = of(OnMismatch::Json).unwrap();
         assert!(text[0].starts_with(r#"x: Struct("y": Utf8"#) && text[0].contains("arrow.json"), "{text:?}");
     }
 }
