@@ -10,7 +10,7 @@
 //! | do both with JSON texts | [`Json`] |
 //! | show batches as rows, or as JSON lines | [`BatchRows`], [`JsonRows`] |
 //! | share bytes of a file with Arrow | [`numbers`], which copies only what is not aligned |
-//! | slice batches | [`Pieces`] |
+//! | slice batches | [`BatchSlices`] |
 //! | read and write dates and times as text | [`parse_time`], [`write_time`] |
 //!
 //! # A first program
@@ -40,10 +40,10 @@
 //! # Ok::<(), container_core::Error>(())
 //! ```
 
+mod batch_slices;
 mod build;
 mod json;
 mod observe;
-mod pieces;
 mod resolve;
 mod rows;
 mod share;
@@ -52,13 +52,13 @@ mod times;
 #[cfg(test)]
 mod tests;
 
+pub use batch_slices::BatchSlices;
 pub use build::{Columns, ListSlot, ObjectSlot, Slot, Tensor, Wants, add_losses};
 pub use container_core::arrow::{
     ArrowTable, BatchReader, BatchScan, BatchWriter, Mapping, OnMismatch, Sparse, Times, from_arrow, to_arrow,
 };
 pub use json::Json;
 pub use observe::{Class, Element, Look, LookList, LookObject, Observation, Observed};
-pub use pieces::Pieces;
 pub use resolve::{ENCODING, guess, resolve, resolve_schema};
 pub use rows::{BatchRows, JsonRows};
 pub use share::{booleans, numbers};

@@ -32,9 +32,9 @@ fn bytes_become_bits() {
 fn batches_are_cut_without_losing_a_row() {
     let schema = Arc::new(Schema::new(vec![Field::new("x", DataType::Int32, false)]));
     let batch = RecordBatch::try_new(schema, vec![Arc::new(Int32Array::from_iter_values(0..10))]).unwrap();
-    let lengths = |rows| Pieces::new(batch.clone(), rows).map(|piece| piece.num_rows()).collect::<Vec<_>>();
+    let lengths = |rows| BatchSlices::new(batch.clone(), rows).map(|piece| piece.num_rows()).collect::<Vec<_>>();
     assert_eq!(lengths(4), [4, 4, 2]);
     assert_eq!(lengths(10), [10]);
     assert_eq!(lengths(0), [1; 10]);
-    assert_eq!(Pieces::new(batch.slice(0, 0), 3).count(), 0);
+    assert_eq!(BatchSlices::new(batch.slice(0, 0), 3).count(), 0);
 }

@@ -4,7 +4,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::ArrowNativeType;
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
-use container_arrow::Pieces;
+use container_arrow::BatchSlices;
 
 /// The bytes that the rows of a batch take, about: of buffers that it shares with others, its own part.
 pub(crate) fn bytes_of(batch: &RecordBatch) -> usize {
@@ -61,14 +61,14 @@ fn items<O: ArrowNativeType>(data: &ArrayData) -> usize {
 }
 
 /// Cuts a batch so that its pieces have at most so many rows and about so many bytes, one row at least.
-pub(crate) fn pieces(batch: RecordBatch, rows: usize, bytes: usize) -> Pieces {
+pub(crate) fn pieces(batch: RecordBatch, rows: usize, bytes: usize) -> BatchSlices {
     let count = batch.num_rows();
     let size = bytes_of(&batch);
     if size <= bytes {
-        return Pieces::new(batch, rows);
+        return BatchSlices::new(batch, rows);
     }
     let fit = (bytes as u128 * count as u128 / size.max(1) as u128).try_into().unwrap_or(usize::MAX);
-    Pieces::new(batch, rows.min(fit))
+    BatchSlices::new(batch, rows.min(fit))
 }
 
 #[cfg(test)]

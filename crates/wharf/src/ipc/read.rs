@@ -7,7 +7,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::FileDecoder;
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
-use container_arrow::{BatchReader, BatchScan, Pieces, from_arrow, to_arrow};
+use container_arrow::{BatchReader, BatchScan, BatchSlices, from_arrow, to_arrow};
 use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
 
 use super::FORMAT_NAME;
@@ -163,7 +163,7 @@ pub struct Batches {
     batch_bytes: usize,
     next: usize,
     ready: VecDeque<Result<RecordBatch>>,
-    cut: Option<Pieces>,
+    cut: Option<BatchSlices>,
     failed: bool,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, FieldRef, SchemaRef};
-use container_arrow::{BatchReader, BatchScan, Pieces, to_arrow};
+use container_arrow::{BatchReader, BatchScan, BatchSlices, to_arrow};
 use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
@@ -254,7 +254,7 @@ pub struct Batches {
     open: Option<Group>,
     /// Rows that are not converted yet, the first ones last, and whether texts are views in them.
     raw: Vec<(RawRows, bool)>,
-    cut: Option<Pieces>,
+    cut: Option<BatchSlices>,
     failed: bool,
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, DictionaryArray, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use container_arrow::{BatchRows, BatchWriter, JsonRows, Mapping, Pieces};
+use container_arrow::{BatchRows, BatchSlices, BatchWriter, JsonRows, Mapping};
 use container_core::{Access, Container, ErrorKind, Input, Loss, OpenOptions, Rows, Scan, Table};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -326,7 +326,7 @@ fn load(batch: &RecordBatch, ids: IdFrom) -> Result<(Vec<String>, u64)> {
     let root = StoreWriter::open(folder.path().join("s"), WriterOptions::default()).unwrap();
     let mut writer = root.collection("c").unwrap();
     let mut loader = Box::new(BatchLoader::new(&mut writer, batch.schema(), ids)?);
-    for piece in Pieces::new(batch.clone(), 2) {
+    for piece in BatchSlices::new(batch.clone(), 2) {
         loader.write(&piece)?;
     }
     let numbered = loader.numbered();

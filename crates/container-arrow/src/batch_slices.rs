@@ -2,13 +2,13 @@ use arrow_array::RecordBatch;
 
 /// Cuts a batch into slices of some rows each, without copying.
 #[derive(Debug, Clone)]
-pub struct Pieces {
+pub struct BatchSlices {
     batch: RecordBatch,
     at: usize,
     rows: usize,
 }
 
-impl Pieces {
+impl BatchSlices {
     /// Slices of `rows` rows, the last one of the rest; 0 counts as 1.
     #[must_use]
     pub fn new(batch: RecordBatch, rows: usize) -> Self {
@@ -16,7 +16,7 @@ impl Pieces {
     }
 }
 
-impl Iterator for Pieces {
+impl Iterator for BatchSlices {
     type Item = RecordBatch;
 
     fn next(&mut self) -> Option<RecordBatch> {
