@@ -46,8 +46,8 @@ mod json;
 mod observe;
 mod resolve;
 mod rows;
-mod share;
 mod times;
+mod zero_copy;
 
 #[cfg(test)]
 mod tests;
@@ -61,8 +61,8 @@ pub use json::Json;
 pub use observe::{Class, Element, Look, LookList, LookObject, Observation, Observed};
 pub use resolve::{ENCODING, guess, resolve, resolve_schema};
 pub use rows::{BatchRows, JsonRows};
-pub use share::{booleans, numbers};
 pub use times::{parse as parse_time, write as write_time};
+pub use zero_copy::{booleans, numbers};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
