@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use container_core::ErrorKind;
 
 use super::*;
-use crate::{Class, Element, Look, Mapping, Observation, resolve_schema};
+use crate::{Class, Element, Mapping, Observation, TypeObserver, resolve_schema};
 
 fn columns(fields: Vec<Field>, on_mismatch: OnMismatch) -> Columns {
     let scan = BatchScan::default().with_mapping(Mapping::default().with_on_mismatch(on_mismatch));
@@ -220,15 +220,15 @@ fn tensors_of_one_shape_and_of_several() {
 
 #[test]
 fn what_is_seen_does_not_depend_on_the_order_of_rows() {
-    let values: [fn(Look<'_>); 8] = [
-        |look| look.null(),
-        |look| look.i64(-3),
-        |look| look.i64(9),
-        |look| look.f32(),
-        |look| look.f16(),
-        |look| look.bool(),
-        |look| look.text(9),
-        |look| look.tensor(Element::U8, &[3]),
+    let values: [fn(TypeObserver<'_>); 8] = [
+        |observer| observer.null(),
+        |observer| observer.i64(-3),
+        |observer| observer.i64(9),
+        |observer| observer.f32(),
+        |observer| observer.f16(),
+        |observer| observer.bool(),
+        |observer| observer.text(9),
+        |observer| observer.tensor(Element::U8, &[3]),
     ];
     let see = |rows: &[u64]| {
         let mut seen = Observation::new(Limits::default());
@@ -274,7 +274,7 @@ fn classes_that_go_together_are_widened() {
     assert_eq!(of(&|x| x.row(0).null()).unwrap(), DataType::Null);
     assert_eq!(of(&|x| x.row(0).u64(u64::MAX)).unwrap(), DataType::UInt64);
     assert_eq!(of(&|x| x.row(0).f16()).unwrap(), DataType::Float16);
-    let both = |see: [fn(Look<'_>); 2]| of(&|x| see.iter().zip(0..).for_each(|(see, row)| see(x.row(row))));
+    let both = |see: [fn(TypeObserver<'_>); 2]| of(&|x| see.iter().zip(0..).for_each(|(see, row)| see(x.row(row))));
     assert_eq!(both([|x| x.f16(), |x| x.f32()]).unwrap(), DataType::Float32);
     assert_eq!(both([|x| x.f16(), |x| x.i64(1)]).unwrap(), DataType::Float64);
     assert_eq!(both([|x| x.i64(1 << 60), |x| x.f64()]).unwrap(), DataType::Float64);

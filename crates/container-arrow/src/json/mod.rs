@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use self::parse::{Number, Parser, Quoted};
 use crate::build::{ObjectSlot, Slot, Wants};
-use crate::observe::{Class, Look, LookObject};
+use crate::observe::{Class, ObjectObserver, TypeObserver};
 
 /// A reader of JSON texts. What it keeps is room for strings with escapes.
 ///
@@ -62,9 +62,9 @@ impl Json {
     ///
     /// # Errors
     /// See above.
-    pub fn observe(&mut self, json: &[u8], look: Look<'_>) -> Result<()> {
+    pub fn observe(&mut self, json: &[u8], observer: TypeObserver<'_>) -> Result<()> {
         let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
-        observe(&mut parser, look)?;
+        observe(&mut parser, observer)?;
         parser.end()
     }
 
@@ -72,12 +72,12 @@ impl Json {
     ///
     /// # Errors
     /// See above; [`Invalid`](container_core::ErrorKind::Invalid) for another value.
-    pub fn observe_members(&mut self, json: &[u8], look: &mut LookObject<'_>) -> Result<()> {
+    pub fn observe_members(&mut self, json: &[u8], observer: &mut ObjectObserver<'_>) -> Result<()> {
         let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
         if parser.token() != Some(b'{') {
             return Err(parser.expected("an object (\"{\")"));
         }
-        observe_members(&mut parser, look)?;
+        observe_members(&mut parser, observer)?;
         parser.end()
     }
 
@@ -157,19 +157,19 @@ fn value(parser: &mut Parser<'_>) -> Result<Value> {
     })
 }
 
-fn observe(parser: &mut Parser<'_>, look: Look<'_>) -> Result<()> {
+fn observe(parser: &mut Parser<'_>, observer: TypeObserver<'_>) -> Result<()> {
     match parser.token() {
         Some(b'"') => {
             let text = match parser.string()? {
                 Quoted::Plain(text) => text,
                 Quoted::Scratch => parser.scratch.as_str(),
             };
-            look.str(text);
+            observer.str(text);
         }
-        Some(b'{') => observe_members(parser, &mut look.object())?,
+        Some(b'{') => observe_members(parser, &mut observer.object())?,
         Some(b'[') => {
             parser.open()?;
-            let mut list = look.list();
+            let mut list = observer.list();
             let mut is_first = true;
             while parser.element(&mut is_first)? {
                 observe(parser, list.element()?)?;
@@ -178,35 +178,35 @@ fn observe(parser: &mut Parser<'_>, look: Look<'_>) -> Result<()> {
         }
         Some(b't') => {
             parser.word("true")?;
-            look.bool();
+            observer.bool();
         }
         Some(b'f') => {
             parser.word("false")?;
-            look.bool();
+            observer.bool();
         }
         Some(b'n') => {
             parser.word("null")?;
-            look.null();
+            observer.null();
         }
         _ => match parser.number()? {
-            Number::I64(value) => look.i64(value),
-            Number::U64(value) => look.u64(value),
-            Number::F64(_) => look.f64(),
-            Number::Beyond => look.number(),
+            Number::I64(value) => observer.i64(value),
+            Number::U64(value) => observer.u64(value),
+            Number::F64(_) => observer.f64(),
+            Number::Beyond => observer.number(),
         },
     }
     Ok(())
 }
 
-fn observe_members(parser: &mut Parser<'_>, object: &mut LookObject<'_>) -> Result<()> {
+fn observe_members(parser: &mut Parser<'_>, object: &mut ObjectObserver<'_>) -> Result<()> {
     parser.open()?;
     let mut is_first = true;
     while let Some(name) = parser.member(&mut is_first)? {
-        let look = match name {
+        let observer = match name {
             Quoted::Plain(name) => object.member(name)?,
             Quoted::Scratch => object.member(parser.scratch.as_str())?,
         };
-        observe(parser, look)?;
+        observe(parser, observer)?;
     }
     Ok(())
 }

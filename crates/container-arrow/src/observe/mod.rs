@@ -4,6 +4,6 @@ mod observer;
 mod profile;
 
 pub(crate) use self::observer::is_exact;
-pub use self::observer::{Look, LookList, LookObject, Observation};
+pub use self::observer::{ListObserver, ObjectObserver, Observation, TypeObserver};
 pub use self::profile::{Class, Element, Observed};
 pub(crate) use self::profile::{Members, Seen, TensorSeen};

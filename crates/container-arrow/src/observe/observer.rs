@@ -43,9 +43,9 @@ impl Observation {
     }
 
     /// The place where a row's value is told, whole and once for each row. Rows can come in any order.
-    pub fn row(&mut self, row: u64) -> Look<'_> {
+    pub fn row(&mut self, row: u64) -> TypeObserver<'_> {
         (self.context.row, self.context.met) = (row, 1);
-        Look { observed: &mut self.root, context: &mut self.context, depth: 0 }
+        TypeObserver { observed: &mut self.root, context: &mut self.context, depth: 0 }
     }
 
     /// What was seen of the rows: objects, where a table is to come of them.
@@ -67,13 +67,13 @@ impl Observation {
 
 /// A place of a value that is looked at: one of the methods says what it is.
 #[derive(Debug)]
-pub struct Look<'o> {
+pub struct TypeObserver<'o> {
     observed: &'o mut Observed,
     context: &'o mut Context,
     depth: u32,
 }
 
-impl<'o> Look<'o> {
+impl<'o> TypeObserver<'o> {
     #[inline]
     fn see(&mut self, class: Class) {
         self.observed.see(class, self.context.row);
@@ -184,20 +184,20 @@ impl<'o> Look<'o> {
         tensor.dimensions = tensor.dimensions.filter(|own| *own == shape.len());
     }
 
-    /// A list, whose elements are told one by one, and [ended](LookList::end).
-    pub fn list(mut self) -> LookList<'o> {
+    /// A list, whose elements are told one by one, and [ended](ListObserver::end).
+    pub fn list(mut self) -> ListObserver<'o> {
         self.see(Class::List);
         let first = || Box::new(ListSeen { element: Observed::default(), shortest: u64::MAX, longest: 0 });
         let list = self.observed.list.get_or_insert_with(first);
-        LookList { list, context: self.context, depth: self.depth + 1, len: 0 }
+        ListObserver { list, context: self.context, depth: self.depth + 1, len: 0 }
     }
 
     /// An object, whose members are told one by one. Of one that comes more than once each value is seen.
     #[inline]
-    pub fn object(mut self) -> LookObject<'o> {
+    pub fn object(mut self) -> ObjectObserver<'o> {
         self.see(Class::Object);
         let members = self.observed.object.get_or_insert_default();
-        LookObject { members, context: self.context, depth: self.depth + 1, expected: 0 }
+        ObjectObserver { members, context: self.context, depth: self.depth + 1, expected: 0 }
     }
 }
 
@@ -214,23 +214,23 @@ fn is_float_word(text: &str) -> bool {
 
 /// A list that is looked at.
 #[derive(Debug)]
-pub struct LookList<'o> {
+pub struct ListObserver<'o> {
     list: &'o mut ListSeen,
     context: &'o mut Context,
     depth: u32,
     len: u64,
 }
 
-impl LookList<'_> {
+impl ListObserver<'_> {
     /// The next element.
     ///
     /// # Errors
     /// [`Limit`](container_core::ErrorKind::Limit) for more nesting than the limits allow.
     #[inline]
-    pub fn element(&mut self) -> Result<Look<'_>> {
+    pub fn element(&mut self) -> Result<TypeObserver<'_>> {
         check_depth(self.depth, self.context)?;
         self.len += 1;
-        Ok(Look { observed: &mut self.list.element, context: self.context, depth: self.depth })
+        Ok(TypeObserver { observed: &mut self.list.element, context: self.context, depth: self.depth })
     }
 
     /// There are no more.
@@ -251,7 +251,7 @@ fn check_depth(depth: u32, context: &Context) -> Result<()> {
 
 /// An object that is looked at.
 #[derive(Debug)]
-pub struct LookObject<'o> {
+pub struct ObjectObserver<'o> {
     members: &'o mut Members,
     context: &'o mut Context,
     depth: u32,
@@ -259,13 +259,13 @@ pub struct LookObject<'o> {
     expected: usize,
 }
 
-impl LookObject<'_> {
+impl ObjectObserver<'_> {
     /// A member.
     ///
     /// # Errors
     /// [`Limit`](container_core::ErrorKind::Limit) for more columns, over all levels, or more nesting than the limits allow.
     #[inline]
-    pub fn member(&mut self, name: &str) -> Result<Look<'_>> {
+    pub fn member(&mut self, name: &str) -> Result<TypeObserver<'_>> {
         let place = match self.members.find(name, self.expected) {
             Some(place) => place,
             None => self.add(name)?,
@@ -273,19 +273,19 @@ impl LookObject<'_> {
         self.expected = place + 1;
         let met = self.context.met;
         self.context.met += 1;
-        self.look(place, met)
+        self.observer(place, met)
     }
 
     /// A member that the row does not state, and that stands in front of the others all the same.
     ///
     /// # Errors
     /// As [`member`](Self::member).
-    pub fn front(&mut self, name: &str) -> Result<Look<'_>> {
+    pub fn front(&mut self, name: &str) -> Result<TypeObserver<'_>> {
         let place = match self.members.find(name, 0) {
             Some(place) => place,
             None => self.add(name)?,
         };
-        self.look(place, 0)
+        self.observer(place, 0)
     }
 
     /// Was this member seen in this row? For members of rows, not of objects in them.
@@ -296,12 +296,12 @@ impl LookObject<'_> {
     }
 
     #[inline]
-    fn look(&mut self, place: usize, met: u64) -> Result<Look<'_>> {
+    fn observer(&mut self, place: usize, met: u64) -> Result<TypeObserver<'_>> {
         match self.members.list.get_mut(place) {
             Some(member) => {
                 member.first = member.first.min((self.context.row, met));
                 member.last = self.context.row;
-                Ok(Look { observed: &mut member.observed, context: self.context, depth: self.depth })
+                Ok(TypeObserver { observed: &mut member.observed, context: self.context, depth: self.depth })
             }
             None => Err(Error::usage("there is no such member")), // it was found or added
         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use container_arrow::{Look, Observation, OnMismatch};
+use container_arrow::{Observation, OnMismatch, TypeObserver};
 use container_core::{Error, Limits, Result};
 
 use super::lookup::Lookup;
@@ -135,25 +135,25 @@ fn is_null(value: &Value<'_>) -> bool {
 }
 
 /// Looks at a value, whose head was taken.
-fn observe(value: Value<'_>, tokens: &mut Tokens<'_>, look: Look<'_>, limits: &Limits) -> Result<()> {
+fn observe(value: Value<'_>, tokens: &mut Tokens<'_>, observer: TypeObserver<'_>, limits: &Limits) -> Result<()> {
     match value {
-        Value::Nil => look.null(),
-        Value::Bool(_) => look.bool(),
-        Value::Unsigned(value) => look.u64(value),
-        Value::Negative(value) => look.i64(value),
-        Value::F32(_) => look.f32(),
-        Value::F64(_) => look.f64(),
+        Value::Nil => observer.null(),
+        Value::Bool(_) => observer.bool(),
+        Value::Unsigned(value) => observer.u64(value),
+        Value::Negative(value) => observer.i64(value),
+        Value::F32(_) => observer.f32(),
+        Value::F64(_) => observer.f64(),
         // What JSON has for floats that are not finite comes here with it.
         Value::Str(bytes @ (b"NaN" | b"Infinity" | b"-Infinity")) => {
-            look.str(std::str::from_utf8(bytes).unwrap_or_default())
+            observer.str(std::str::from_utf8(bytes).unwrap_or_default())
         }
-        Value::Str(bytes) => look.text(bytes.len()),
-        Value::Bin(bytes) => look.bytes(bytes.len()),
-        Value::Other => look.other(),
-        Value::Scalar(scalar) => item(scalar.item(), scalar.data(), look),
-        Value::Array(array) => return of_array(&array, look),
+        Value::Str(bytes) => observer.text(bytes.len()),
+        Value::Bin(bytes) => observer.bytes(bytes.len()),
+        Value::Other => observer.other(),
+        Value::Scalar(scalar) => item(scalar.item(), scalar.data(), observer),
+        Value::Array(array) => return of_array(&array, observer),
         Value::List(count) => {
-            let mut list = look.list();
+            let mut list = observer.list();
             for _ in 0..count {
                 let at = tokens.offset();
                 let element = list.element()?;
@@ -162,7 +162,7 @@ fn observe(value: Value<'_>, tokens: &mut Tokens<'_>, look: Look<'_>, limits: &L
             list.end();
         }
         Value::Map(count) => {
-            let mut object = look.object();
+            let mut object = observer.object();
             for _ in 0..count {
                 let name = Name::read(tokens)?;
                 let at = tokens.offset();
@@ -178,34 +178,34 @@ fn observe(value: Value<'_>, tokens: &mut Tokens<'_>, look: Look<'_>, limits: &L
 }
 
 /// Looks at an element. One that is nothing to columns is its bytes.
-fn item(item: Result<Item<'_>>, bytes: &[u8], look: Look<'_>) {
+fn item(item: Result<Item<'_>>, bytes: &[u8], observer: TypeObserver<'_>) {
     match item {
-        Ok(item) if is_no_time(&item) => look.null(),
-        Ok(Item::Bool(_)) => look.bool(),
-        Ok(Item::Int(value) | Item::Datetime(value, _) | Item::Timedelta(value, _)) => look.i64(value),
-        Ok(Item::Uint(value)) => look.u64(value),
-        Ok(Item::F16(_)) => look.f16(),
-        Ok(Item::F32(_)) => look.f32(),
-        Ok(Item::F64(_)) => look.f64(),
-        Ok(Item::Text(text)) => look.text(text.len()),
-        Ok(Item::Bytes(bytes)) => look.bytes(bytes.len()),
-        Ok(Item::Complex32(_) | Item::Complex64(_)) => look.other(),
-        Ok(Item::Opaque(..) | Item::Record(_)) | Err(_) => look.bytes(bytes.len()),
+        Ok(item) if is_no_time(&item) => observer.null(),
+        Ok(Item::Bool(_)) => observer.bool(),
+        Ok(Item::Int(value) | Item::Datetime(value, _) | Item::Timedelta(value, _)) => observer.i64(value),
+        Ok(Item::Uint(value)) => observer.u64(value),
+        Ok(Item::F16(_)) => observer.f16(),
+        Ok(Item::F32(_)) => observer.f32(),
+        Ok(Item::F64(_)) => observer.f64(),
+        Ok(Item::Text(text)) => observer.text(text.len()),
+        Ok(Item::Bytes(bytes)) => observer.bytes(bytes.len()),
+        Ok(Item::Complex32(_) | Item::Complex64(_)) => observer.other(),
+        Ok(Item::Opaque(..) | Item::Record(_)) | Err(_) => observer.bytes(bytes.len()),
     }
 }
 
-fn of_array(array: &NdArray<'_>, look: Look<'_>) -> Result<()> {
+fn of_array(array: &NdArray<'_>, observer: TypeObserver<'_>) -> Result<()> {
     match Form::of(array) {
-        Form::Item => item(array.get(&[]), array.data(), look),
-        Form::Tensor(element, _) => look.tensor(element, Shape::of(array).as_slice()),
+        Form::Item => item(array.get(&[]), array.data(), observer),
+        Form::Tensor(element, _) => observer.tensor(element, Shape::of(array).as_slice()),
         Form::List => {
-            let mut list = look.list();
+            let mut list = observer.list();
             for each in array.items() {
                 item(each, &[], list.element()?);
             }
             list.end();
         }
-        Form::Other => look.other(),
+        Form::Other => observer.other(),
     }
     Ok(())
 }
