@@ -58,7 +58,7 @@ pub use container_core::arrow::{
     ArrowTable, BatchReader, BatchScan, BatchWriter, Mapping, OnMismatch, Sparse, Times, from_arrow, to_arrow,
 };
 pub use json::Json;
-pub use observe::{Class, Element, ListObserver, ObjectObserver, Observation, Observed, TypeObserver};
+pub use observe::{Class, ColumnProfile, Element, ListObserver, ObjectObserver, Observation, TypeObserver};
 pub use resolve::{ENCODING, guess, resolve, resolve_schema};
 pub use rows::{BatchRows, JsonRows};
 pub use times::{parse as parse_time, write as write_time};

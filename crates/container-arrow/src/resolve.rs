@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 use container_core::arrow::{Mapping, OnMismatch};
 use container_core::{Error, Result};
 
-use crate::observe::{Class, Element, Members, Observation, Observed, Seen, TensorSeen};
+use crate::observe::{Class, ClassProfile, ColumnProfile, Element, Members, Observation, TensorProfile};
 
 /// The key in a field's metadata that says in what its bytes are encoded: `msgpack`.
 pub const ENCODING: &str = "encoding";
@@ -83,7 +83,7 @@ pub fn guess(first: &Observation, others: Observation, mapping: &Mapping) -> Opt
 ///
 /// # Errors
 /// [`Invalid`](container_core::ErrorKind::Invalid) with column and row for values that do not fit, where that is to be an error.
-pub fn resolve(name: &str, observed: &Observed, mapping: &Mapping) -> Result<Field> {
+pub fn resolve(name: &str, observed: &ColumnProfile, mapping: &Mapping) -> Result<Field> {
     field(name, &mut shown(name).to_owned(), observed, mapping)
 }
 
@@ -94,8 +94,8 @@ pub(super) fn shown(name: &str) -> &str {
 }
 
 /// `path` leads to the field: `a.b[]`.
-fn field(name: &str, path: &mut String, observed: &Observed, mapping: &Mapping) -> Result<Field> {
-    let mut seen: Vec<Seen> = observed.seen.iter().filter(|seen| seen.class != Class::Null).copied().collect();
+fn field(name: &str, path: &mut String, observed: &ColumnProfile, mapping: &Mapping) -> Result<Field> {
+    let mut seen: Vec<ClassProfile> = observed.seen.iter().filter(|seen| seen.class != Class::Null).copied().collect();
     words_as_floats(&mut seen, observed);
     seen.sort_by_key(|seen| (seen.row, seen.class));
     let clash = match clash(&seen, observed) {
@@ -119,8 +119,8 @@ fn field(name: &str, path: &mut String, observed: &Observed, mapping: &Mapping) 
 }
 
 /// Where all texts of a column of numbers are words for floats they count as such.
-fn words_as_floats(seen: &mut Vec<Seen>, observed: &Observed) {
-    let of = |seen: &[Seen], class| seen.iter().position(|seen| seen.class == class);
+fn words_as_floats(seen: &mut Vec<ClassProfile>, observed: &ColumnProfile) {
+    let of = |seen: &[ClassProfile], class| seen.iter().position(|seen| seen.class == class);
     let Some(place) = of(seen, Class::Text) else { return };
     let has_numbers = of(seen, Class::Integer).is_some() || of(seen, Class::Float).is_some();
     if !has_numbers || observed.words != observed.count(Class::Text) {
@@ -132,7 +132,7 @@ fn words_as_floats(seen: &mut Vec<Seen>, observed: &Observed) {
             floats.count += words.count;
             floats.row = floats.row.min(words.row);
         }
-        None => seen.push(Seen { class: Class::Float, ..words }),
+        None => seen.push(ClassProfile { class: Class::Float, ..words }),
     }
 }
 
@@ -163,8 +163,8 @@ impl Clash {
 }
 
 /// What does not fit of classes in the order of their first rows.
-fn clash(seen: &[Seen], observed: &Observed) -> Option<Clash> {
-    let numbers = |seen: &Seen| matches!(seen.class, Class::Integer | Class::Float);
+fn clash(seen: &[ClassProfile], observed: &ColumnProfile) -> Option<Clash> {
+    let numbers = |seen: &ClassProfile| matches!(seen.class, Class::Integer | Class::Float);
     if let Some(beyond) = seen.iter().find(|seen| matches!(seen.class, Class::Number | Class::Other)) {
         return Some(match seen.iter().find(|other| other.class != beyond.class) {
             Some(other) => Clash::new(other.class.name(), other.row, beyond.class.name(), beyond.row),
@@ -196,7 +196,13 @@ fn clash(seen: &[Seen], observed: &Observed) -> Option<Clash> {
 }
 
 /// The field of classes that go together.
-fn one(name: &str, path: &mut String, seen: &[Seen], observed: &Observed, mapping: &Mapping) -> Result<Field> {
+fn one(
+    name: &str,
+    path: &mut String,
+    seen: &[ClassProfile],
+    observed: &ColumnProfile,
+    mapping: &Mapping,
+) -> Result<Field> {
     let plain = |data_type| Ok(Field::new(name, data_type, true));
     let has = |class| seen.iter().any(|seen| seen.class == class);
     let Some(first) = seen.first() else { return plain(DataType::Null) };
@@ -215,7 +221,7 @@ fn one(name: &str, path: &mut String, seen: &[Seen], observed: &Observed, mappin
         Class::Bytes if observed.longest > LONG => DataType::LargeBinary,
         Class::Bytes => DataType::Binary,
         Class::List => {
-            let nothing = Observed::default();
+            let nothing = ColumnProfile::default();
             let element = observed.list.as_deref().map_or(&nothing, |list| &list.element);
             let length = path.len();
             path.push_str("[]");
@@ -264,7 +270,7 @@ fn extended(field: Field, extension: &str, metadata: String) -> Field {
     ]))
 }
 
-fn tensor(name: &str, seen: &TensorSeen) -> Field {
+fn tensor(name: &str, seen: &TensorProfile) -> Field {
     // Most frequent, where there are several.
     let most = seen.elements.iter().max_by_key(|(element, count, _)| (*count, std::cmp::Reverse(*element)));
     let element = most.map_or(DataType::Null, |(element, ..)| element.data_type());

@@ -5,5 +5,5 @@ mod profile;
 
 pub(crate) use self::observer::is_exact;
 pub use self::observer::{ListObserver, ObjectObserver, Observation, TypeObserver};
-pub use self::profile::{Class, Element, Observed};
-pub(crate) use self::profile::{Members, Seen, TensorSeen};
+pub use self::profile::{Class, ColumnProfile, Element};
+pub(crate) use self::profile::{ClassProfile, Members, TensorProfile};

@@ -2,9 +2,9 @@
 
 use container_core::{Error, Limits, Result};
 
-use super::profile::{Class, Element, ListSeen, Member, Members, Observed, TensorSeen};
+use super::profile::{Class, ColumnProfile, Element, ListProfile, Member, Members, TensorProfile};
 
-/// Rows being looked at: an [`Observed`] that grows, and what bounds it.
+/// Rows being looked at: an [`ColumnProfile`] that grows, and what bounds it.
 ///
 /// ```
 /// use container_core::Limits;
@@ -22,7 +22,7 @@ use super::profile::{Class, Element, ListSeen, Member, Members, Observed, Tensor
 /// ```
 #[derive(Debug, Clone)]
 pub struct Observation {
-    root: Observed,
+    root: ColumnProfile,
     context: Context,
 }
 
@@ -39,7 +39,7 @@ impl Observation {
     /// Nothing was seen yet. Of the limits [`columns`](Limits::columns) (over all levels) and [`depth`](Limits::depth) hold.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { root: Observed::default(), context: Context { row: 0, met: 0, columns: 0, limits } }
+        Self { root: ColumnProfile::default(), context: Context { row: 0, met: 0, columns: 0, limits } }
     }
 
     /// The place where a row's value is told, whole and once for each row. Rows can come in any order.
@@ -50,7 +50,7 @@ impl Observation {
 
     /// What was seen of the rows: objects, where a table is to come of them.
     #[must_use]
-    pub fn observed(&self) -> &Observed {
+    pub fn observed(&self) -> &ColumnProfile {
         &self.root
     }
 
@@ -68,7 +68,7 @@ impl Observation {
 /// A place of a value that is looked at: one of the methods says what it is.
 #[derive(Debug)]
 pub struct TypeObserver<'o> {
-    observed: &'o mut Observed,
+    observed: &'o mut ColumnProfile,
     context: &'o mut Context,
     depth: u32,
 }
@@ -175,7 +175,7 @@ impl<'o> TypeObserver<'o> {
     pub fn tensor(mut self, element: Element, shape: &[u64]) {
         self.see(Class::Tensor);
         let row = self.context.row;
-        let first = || TensorSeen { elements: vec![], shape: Some(shape.to_vec()), dimensions: Some(shape.len()) };
+        let first = || TensorProfile { elements: vec![], shape: Some(shape.to_vec()), dimensions: Some(shape.len()) };
         let tensor = self.observed.tensor.get_or_insert_with(|| Box::new(first()));
         tensor.see(element, 1, row);
         if tensor.shape.as_deref().is_some_and(|own| own != shape) {
@@ -187,7 +187,7 @@ impl<'o> TypeObserver<'o> {
     /// A list, whose elements are told one by one, and [ended](ListObserver::end).
     pub fn list(mut self) -> ListObserver<'o> {
         self.see(Class::List);
-        let first = || Box::new(ListSeen { element: Observed::default(), shortest: u64::MAX, longest: 0 });
+        let first = || Box::new(ListProfile { element: ColumnProfile::default(), shortest: u64::MAX, longest: 0 });
         let list = self.observed.list.get_or_insert_with(first);
         ListObserver { list, context: self.context, depth: self.depth + 1, len: 0 }
     }
@@ -215,7 +215,7 @@ fn is_float_word(text: &str) -> bool {
 /// A list that is looked at.
 #[derive(Debug)]
 pub struct ListObserver<'o> {
-    list: &'o mut ListSeen,
+    list: &'o mut ListProfile,
     context: &'o mut Context,
     depth: u32,
     len: u64,
@@ -314,6 +314,6 @@ impl ObjectObserver<'_> {
         self.context.limits.check_columns("the number of columns", columns)?;
         self.context.columns = columns;
         let (first, last) = ((u64::MAX, u64::MAX), u64::MAX);
-        Ok(self.members.push(Member { name: name.into(), first, last, observed: Observed::default() }))
+        Ok(self.members.push(Member { name: name.into(), first, last, observed: ColumnProfile::default() }))
     }
 }

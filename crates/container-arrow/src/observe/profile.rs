@@ -84,7 +84,7 @@ impl Element {
 
 /// How often a class was seen, and in which row first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ClassProfile {
     pub(crate) class: Class,
     pub(crate) count: u64,
     pub(crate) row: u64,
@@ -92,9 +92,9 @@ pub(crate) struct Seen {
 
 /// Which values a column has had. Nothing of it depends on the order in which they came.
 #[derive(Debug, Clone, Default)]
-pub struct Observed {
+pub struct ColumnProfile {
     /// The classes, in no order.
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) seen: Vec<ClassProfile>,
     /// Of integers: the least one, at most 0, and the greatest, at least 0.
     pub(crate) least: i64,
     pub(crate) most: u64,
@@ -106,15 +106,15 @@ pub struct Observed {
     pub(crate) longest: u64,
     /// Of texts: how many are [words](is_float_word) that stand for floats.
     pub(crate) words: u64,
-    pub(crate) list: Option<Box<ListSeen>>,
+    pub(crate) list: Option<Box<ListProfile>>,
     pub(crate) object: Option<Box<Members>>,
-    pub(crate) tensor: Option<Box<TensorSeen>>,
+    pub(crate) tensor: Option<Box<TensorProfile>>,
 }
 
 /// What lists had.
 #[derive(Debug, Clone)]
-pub(crate) struct ListSeen {
-    pub(crate) element: Observed,
+pub(crate) struct ListProfile {
+    pub(crate) element: ColumnProfile,
     /// Elements of the shortest and of the longest.
     pub(crate) shortest: u64,
     pub(crate) longest: u64,
@@ -122,7 +122,7 @@ pub(crate) struct ListSeen {
 
 /// What tensors had.
 #[derive(Debug, Clone)]
-pub(crate) struct TensorSeen {
+pub(crate) struct TensorProfile {
     /// Types of elements, how often, and in which row first.
     pub(crate) elements: Vec<(Element, u64, u64)>,
     /// The shape, if it is the same of all.
@@ -147,7 +147,7 @@ pub(crate) struct Member {
     pub(crate) first: (u64, u64),
     /// The row in which it was seen last.
     pub(super) last: u64,
-    pub(crate) observed: Observed,
+    pub(crate) observed: ColumnProfile,
 }
 
 /// So many members are looked through without a table.
@@ -175,7 +175,7 @@ impl Members {
             _ => return place,
         };
         for (place, member) in self.list.iter().enumerate().skip(from) {
-            // There are never so many: each has an Observed in memory.
+            // There are never so many: each has an ColumnProfile in memory.
             self.by_name.insert(member.name.clone(), u32::try_from(place).unwrap_or(u32::MAX));
         }
         place
@@ -189,7 +189,7 @@ impl Members {
     }
 }
 
-impl Observed {
+impl ColumnProfile {
     #[inline]
     pub(super) fn see(&mut self, class: Class, row: u64) {
         match self.seen.first_mut() {
@@ -208,7 +208,7 @@ impl Observed {
                 seen.count += count;
                 seen.row = seen.row.min(row);
             }
-            None => self.seen.push(Seen { class, count, row }),
+            None => self.seen.push(ClassProfile { class, count, row }),
         }
         // What comes most often is found at once.
         if let Some(at) = known
@@ -293,7 +293,7 @@ impl Members {
     }
 }
 
-impl TensorSeen {
+impl TensorProfile {
     pub(super) fn see(&mut self, element: Element, count: u64, row: u64) {
         match self.elements.iter_mut().find(|(own, ..)| *own == element) {
             Some((_, own, first)) => {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use arrow_schema::{DataType, Field, TimeUnit};
-use container_arrow::{Class, Observed};
+use container_arrow::{Class, ColumnProfile};
 use serde_json::{Value as Json, json};
 
 use super::value::{self, Value};
@@ -128,7 +128,7 @@ impl Marks {
     }
 
     /// Adds to a field what all of its values have in common.
-    pub(super) fn put(&self, field: Field, rows: &Observed) -> Field {
+    pub(super) fn put(&self, field: Field, rows: &ColumnProfile) -> Field {
         const CLASSES: [Class; 10] = [
             Class::Bool,
             Class::Integer,
