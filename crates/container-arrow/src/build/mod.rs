@@ -88,9 +88,9 @@ impl Columns {
             _ => return Err(Error::usage("the schema is none")), // a struct was asked for
         };
         let on_mismatch = scan.mapping.on_mismatch;
-        let (is_guess, limit_bytes) = (scan.is_guess, limits.block_bytes);
+        let (is_sampled, limit_bytes) = (scan.is_sampled, limits.block_bytes);
         let context =
-            Context { row: 0, on_mismatch, is_guess, has_missed: false, bytes: 0, most: limit, limit: limit_bytes };
+            Context { row: 0, on_mismatch, is_sampled, has_missed: false, bytes: 0, most: limit, limit: limit_bytes };
         let root = Root { inner, nulls: NullBufferBuilder::new(0) };
         let (batch_rows, batch_bytes) = (scan.batch_rows.max(1), scan.batch_bytes.min(FULL));
         Ok(Self { schema, root, context, batch_rows, batch_bytes, row_bytes })
@@ -180,7 +180,7 @@ impl Columns {
         losses
     }
 
-    /// Has a row shown that the schema was [guessed](BatchScan::with_guess) wrong? Values that do not fit are errors, too; members that no
+    /// Has a row shown that the schema was [guessed](BatchScan::with_sampled_schema) wrong? Values that do not fit are errors, too; members that no
     /// column is there for are only told here.
     #[inline]
     #[must_use]

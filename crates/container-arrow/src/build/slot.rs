@@ -15,7 +15,7 @@ pub(super) struct Context {
     pub(super) row: u64,
     pub(super) on_mismatch: OnMismatch,
     /// The schema is a guess: values have to be such that it would have come of them.
-    pub(super) is_guess: bool,
+    pub(super) is_sampled: bool,
     /// One was not.
     pub(super) has_missed: bool,
     /// Bytes so far, about.
@@ -109,7 +109,7 @@ impl<'c> Slot<'c> {
     #[cold]
     pub fn on_mismatch(self, class: Class) -> Result<()> {
         let column = self.column;
-        if self.context.is_guess {
+        if self.context.is_sampled {
             return Err(self.context.missed(column));
         }
         if self.context.on_mismatch == OnMismatch::Error {
@@ -169,7 +169,7 @@ impl<'c> Slot<'c> {
     /// See above.
     #[inline]
     pub fn f64(self, value: f64) -> Result<()> {
-        if self.context.is_guess && !matches!(self.column.data, Data::F64(_)) {
+        if self.context.is_sampled && !matches!(self.column.data, Data::F64(_)) {
             // Integers are not guessed of it.
             return self.on_mismatch(Class::Float);
         }
@@ -203,7 +203,7 @@ impl<'c> Slot<'c> {
     #[inline]
     pub fn str(self, value: &str) -> Result<()> {
         self.context.add(value.len())?;
-        if self.context.is_guess && value.len() as u64 > LONG {
+        if self.context.is_sampled && value.len() as u64 > LONG {
             return self.on_mismatch(Class::Text);
         }
         let fits = self.column.put_str(value);
@@ -345,7 +345,7 @@ impl ObjectSlot<'_> {
     pub fn member(&mut self, name: &str) -> Option<Slot<'_>> {
         let Some(place) = self.inner.find(name, self.expected) else {
             // In a guess it would be a column.
-            self.context.has_missed |= self.context.is_guess;
+            self.context.has_missed |= self.context.is_sampled;
             return None;
         };
         self.expected = place + 1;

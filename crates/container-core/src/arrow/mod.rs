@@ -43,14 +43,14 @@ pub trait ArrowTable: Table {
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>>;
 
     /// The schema as far as some of the rows tell it, for whoever can begin again: where a format has no schema, it saves looking at all rows
-    /// before the first batch. [`batches`](Self::batches) of the [scan with it](BatchScan::with_guess) are those that the scan without it
+    /// before the first batch. [`batches`](Self::batches) of the [scan with it](BatchScan::with_sampled_schema) are those that the scan without it
     /// has, up to the first row that shows that the schema is another one; there they end with an error, and nothing that was made of them holds.
     ///
     /// `None` where there is nothing to be saved, or the rest of the rows can change the schema in ways that single rows do not show.
     ///
     /// # Errors
     /// As [`batches`](Self::batches).
-    fn guess(&self, _: &BatchScan) -> Result<Option<SchemaRef>> {
+    fn infer_from_sample(&self, _: &BatchScan) -> Result<Option<SchemaRef>> {
         Ok(None)
     }
 }

@@ -18,14 +18,14 @@ pub struct BatchScan {
     /// The columns and their types, declared instead of found by looking at all rows: for formats without a schema. Columns are those of
     /// its fields, by name, and [`Scan::columns`] is not looked at; one that the table does not have is null everywhere.
     pub schema: Option<SchemaRef>,
-    /// The schema is not declared, but a [guess](crate::arrow::ArrowTable::guess). Default no.
-    pub is_guess: bool,
+    /// The schema is not declared, but a [guess](crate::arrow::ArrowTable::infer_from_sample). Default no.
+    pub is_sampled: bool,
 }
 
 impl Default for BatchScan {
     fn default() -> Self {
         let (scan, mapping) = (Scan::default(), Mapping::default());
-        Self { scan, batch_rows: 1 << 16, batch_bytes: 32 << 20, mapping, schema: None, is_guess: false }
+        Self { scan, batch_rows: 1 << 16, batch_bytes: 32 << 20, mapping, schema: None, is_sampled: false }
     }
 }
 
@@ -61,15 +61,15 @@ impl BatchScan {
     #[must_use]
     pub fn with_schema(mut self, schema: SchemaRef) -> Self {
         self.schema = Some(schema);
-        self.is_guess = false;
+        self.is_sampled = false;
         self
     }
 
-    /// Takes what [`ArrowTable::guess`](crate::arrow::ArrowTable::guess) has said of the same scan.
+    /// Takes what [`ArrowTable::infer_from_sample`](crate::arrow::ArrowTable::infer_from_sample) has said of the same scan.
     #[must_use]
-    pub fn with_guess(mut self, schema: SchemaRef) -> Self {
+    pub fn with_sampled_schema(mut self, schema: SchemaRef) -> Self {
         self.schema = Some(schema);
-        self.is_guess = true;
+        self.is_sampled = true;
         self
     }
 

@@ -53,15 +53,15 @@ fn is_right(odd: Option<(usize, &str)>) -> bool {
     let table = container.tables()[0].arrow().unwrap();
     for threads in [1, 4] {
         let scan = BatchScan::from(Scan::default().with_threads(threads));
-        let guess = table.guess(&scan).unwrap().unwrap();
-        let found = batches(table, &scan.clone().with_guess(guess.clone()));
+        let guess = table.infer_from_sample(&scan).unwrap().unwrap();
+        let found = batches(table, &scan.clone().with_sampled_schema(guess.clone()));
         if threads == 4 {
             let all = batches(table, &scan);
             if let Ok(found) = &found {
                 assert_eq!((Some(found), &guess), (all.as_ref().ok(), &table.schema(&scan).unwrap()), "{odd:?}");
             }
             // Where all is known nothing is guessed.
-            assert!(all.is_err() || table.guess(&scan).unwrap().is_none());
+            assert!(all.is_err() || table.infer_from_sample(&scan).unwrap().is_none());
             return found.is_ok();
         }
     }
@@ -119,7 +119,7 @@ fn what_no_row_could_show_is_not_guessed() {
     let folder = tempfile::tempdir().unwrap();
     let guess = |odd, scan: &BatchScan| {
         let container = open(folder.path(), odd);
-        container.tables()[0].arrow().unwrap().guess(scan).unwrap()
+        container.tables()[0].arrow().unwrap().infer_from_sample(scan).unwrap()
     };
     let scan = BatchScan::default();
     assert!(guess(None, &scan).is_some());

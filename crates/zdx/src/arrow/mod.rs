@@ -65,7 +65,7 @@ impl ArrowTable for CollectionTable {
         made.map_err(|error| self.located(error))
     }
 
-    fn guess(&self, scan: &BatchScan) -> Result<Option<SchemaRef>> {
+    fn infer_from_sample(&self, scan: &BatchScan) -> Result<Option<SchemaRef>> {
         check(scan).and_then(|()| observe::guess(self, scan)).map_err(|error| self.located(error))
     }
 }

@@ -161,7 +161,7 @@ pub(super) fn guess(table: &CollectionTable, scan: &BatchScan) -> Result<Option<
     for sample in 1..SAMPLES {
         others.merge(part(rows.start + all_rows / SAMPLES * sample, SAMPLE)?)?;
     }
-    Ok(container_arrow::guess(&first, others, &scan.mapping).map(Arc::new))
+    Ok(container_arrow::infer_from_sample(&first, others, &scan.mapping).map(Arc::new))
 }
 
 /// What columns by paths have been.

@@ -114,7 +114,7 @@ pub(super) fn unplaced(error: Error) -> Error {
 /// The columns that are asked for; none where all members are.
 fn columns(table: &CollectionTable, scan: &BatchScan) -> Result<Option<Vec<Column>>> {
     let column = |field: &crate::container::columns::Field| Column { name: field.name.clone(), key: field.key.clone() };
-    if let Some(schema) = scan.schema.as_ref().filter(|_| !scan.is_guess) {
+    if let Some(schema) = scan.schema.as_ref().filter(|_| !scan.is_sampled) {
         let of = |name: &String| {
             let known = table.paths.iter().find(|(_, own)| own == name);
             let key = known.map_or(Key::Member(name.clone()), |(path, _)| Key::Path(path.clone()));

@@ -201,7 +201,7 @@ pub(super) fn run(arguments: &Arguments, form: Form, places: &[Place], env: &mut
         let columns = joined.schema.fields().len();
         let writer = target.writer_behind(output, Arc::clone(&joined.schema), arguments);
         let written = writer.and_then(|writer| write(arguments, writer, &joined, &bar, &mut poured));
-        if written.is_err() && joined.is_guess && !poured.sink_failed {
+        if written.is_err() && joined.is_sampled && !poured.sink_failed {
             // What is wrong with the rows, if anything is, is told by a walk over all of them.
             (may_guess, poured) = (false, Poured::default());
             continue;
@@ -288,7 +288,7 @@ fn pour(
         let table = input.table().map_err(named)?;
         let (start, end) = (wanted.start.saturating_sub(before), wanted.end.saturating_sub(before));
         // Where the length is not known, rows are counted by walking over them. In text nobody walks twice to know it before.
-        let len = if joined.is_guess && input.is_text() { None } else { table.len() };
+        let len = if joined.is_sampled && input.is_text() { None } else { table.len() };
         let (rows, mut skip) = match len {
             Some(len) => (start.min(len)..end.min(len), 0),
             None => (0..end, start),
@@ -296,8 +296,8 @@ fn pour(
         bar.begin(Unit::Rows, len.map(|_| rows.end - rows.start));
         let mut own = scan.clone();
         own.scan.columns.clone_from(&input.columns);
-        if joined.is_guess {
-            own = own.with_guess(Arc::clone(&joined.schema));
+        if joined.is_sampled {
+            own = own.with_sampled_schema(Arc::clone(&joined.schema));
         }
         own.scan.rows = rows;
         if let Some(declared) = &input.declared {

@@ -36,7 +36,7 @@ impl<'a> TextBatches<'a> {
             table,
             feeder: Feeder::new(&table.text),
             workers,
-            seen: vec![Seen::default(); if plan.scan.is_guess { table.text.names.len() } else { 0 }],
+            seen: vec![Seen::default(); if plan.scan.is_sampled { table.text.names.len() } else { 0 }],
             plan,
             slots: VecDeque::new(),
             pending: None,

@@ -78,5 +78,5 @@ fn members(text: &Text, first: &Chunk, samples: &[Chunk], scan: &BatchScan) -> O
     let mut others = Observation::new(text.limits);
     let merged = samples.iter().try_for_each(|sample| others.merge(seen(sample)?));
     let first = merged.and_then(|()| seen(first)).ok()?;
-    container_arrow::guess(&first, others, &scan.mapping)
+    container_arrow::infer_from_sample(&first, others, &scan.mapping)
 }

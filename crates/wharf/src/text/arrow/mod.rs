@@ -173,7 +173,7 @@ impl ArrowTable for TextTable {
         self.resolved(scan, &Workers::new(scan.scan.threads)?)
     }
 
-    fn guess(&self, scan: &BatchScan) -> Result<Option<SchemaRef>> {
+    fn infer_from_sample(&self, scan: &BatchScan) -> Result<Option<SchemaRef>> {
         let guess = guess::guess(self, scan).map_err(|error| error.in_format(self.text.format));
         guess.map(|schema| schema.map(Arc::new))
     }

@@ -48,7 +48,7 @@ impl<'a> Plan<'a> {
             schema.fields().iter().enumerate().map(|(at, field)| (field.name().as_str(), at)).collect();
         let cell = |name: &String| {
             let at = *places.get(name.as_str())?;
-            Some((at, Put::into(schema.fields().get(at)?, scan.schema.is_some() && !scan.is_guess)))
+            Some((at, Put::into(schema.fields().get(at)?, scan.schema.is_some() && !scan.is_sampled)))
         };
         let cells = text.names.iter().map(cell).collect();
         Self { text, schema: schema.clone(), scan: scan.clone(), cells }
@@ -72,7 +72,7 @@ impl<'a> Plan<'a> {
         let mut readers = Readers::new(self.text);
         let bytes = task.chunk.bytes.clone();
         let valid = if self.text.is_csv() { valid(&bytes) } else { "" };
-        if self.scan.is_guess {
+        if self.scan.is_sampled {
             readers.seen.resize(self.text.names.len(), Seen::default());
         }
         let result = loop {

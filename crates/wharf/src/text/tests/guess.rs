@@ -57,7 +57,7 @@ fn batches(table: &dyn ArrowTable, scan: &BatchScan) -> Result<Vec<RecordBatch>>
 
 fn guess(form: TextForm, text: &str, scan: &BatchScan) -> Option<SchemaRef> {
     let container = open(form, text.as_bytes(), WINDOW);
-    container.tables()[0].arrow().unwrap().guess(scan).unwrap()
+    container.tables()[0].arrow().unwrap().infer_from_sample(scan).unwrap()
 }
 
 /// Is the guess right to the end? What it gives then is compared with what is there without it.
@@ -68,14 +68,14 @@ fn is_right(form: TextForm, odd: Option<(usize, &str)>) -> bool {
         let container = open(form, text.as_bytes(), WINDOW);
         let table = container.tables()[0].arrow().unwrap();
         let scan = BatchScan::from(Scan::default().with_threads(threads));
-        let guess = table.guess(&scan).unwrap().unwrap();
-        let guessed = batches(table, &scan.clone().with_guess(guess.clone()));
+        let guess = table.infer_from_sample(&scan).unwrap().unwrap();
+        let guessed = batches(table, &scan.clone().with_sampled_schema(guess.clone()));
         let all = batches(table, &scan);
         if let Ok(guessed) = &guessed {
             assert_eq!((Some(guessed), guess), (all.as_ref().ok(), table.schema(&scan).unwrap()), "{odd:?}");
         }
         // Where all is known nothing is guessed.
-        assert!(all.is_err() || table.guess(&scan).unwrap().is_none());
+        assert!(all.is_err() || table.infer_from_sample(&scan).unwrap().is_none());
         found.push(guessed.is_ok());
     }
     assert_eq!(found[0], found[1], "{odd:?}");
@@ -183,7 +183,7 @@ fn samples_that_lie_are_found_out() {
     let container = open(TextForm::Csv, text.as_bytes(), WINDOW);
     let table = container.tables()[0].arrow().unwrap();
     assert_ne!(lie, table.schema(&scan).unwrap());
-    let error = batches(table, &scan.clone().with_guess(lie)).unwrap_err();
+    let error = batches(table, &scan.clone().with_sampled_schema(lie)).unwrap_err();
     assert!(error.to_string().contains("guessed"), "{error}");
 }
 

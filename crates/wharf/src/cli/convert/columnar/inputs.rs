@@ -24,7 +24,7 @@ pub(super) struct Joined {
     /// Of inputs whose columns need not agree, those of the first.
     pub(super) schema: SchemaRef,
     /// The schema is a guess.
-    pub(super) is_guess: bool,
+    pub(super) is_sampled: bool,
     /// The columns need not agree.
     apart: bool,
     /// A column is read beside those that were chosen.
@@ -108,7 +108,7 @@ impl Joined {
         // Only a walk over all rows shows whether a guess was right.
         let are_all = selection.rows.is_none() && selection.limit.is_none();
         let may_guess = may_guess && are_all && matches!(places, [place] if place.is_lasting());
-        let mut is_guess = false;
+        let mut is_sampled = false;
         let scan = arguments.columnar.scan(arguments);
         let mut inputs: Vec<Input> = Vec::new();
         let mut joined: Option<(SchemaRef, String)> = None;
@@ -162,8 +162,8 @@ impl Joined {
             }
             let mut own = scan.clone();
             own.scan.columns.clone_from(&chosen);
-            let guess = if may_guess { table.guess(&own).map_err(named)? } else { None };
-            is_guess |= guess.is_some();
+            let guess = if may_guess { table.infer_from_sample(&own).map_err(named)? } else { None };
+            is_sampled |= guess.is_some();
             let schema = match guess {
                 Some(schema) => schema,
                 None => table.schema(&own).map_err(named)?,
@@ -200,7 +200,7 @@ impl Joined {
             let others = inputs.iter_mut().zip(&own_schemas).filter(|(_, own)| !are_all || **own != schema);
             others.for_each(|(input, _)| input.declared = Some(Arc::clone(&schema)));
         }
-        Ok(Self { inputs, schema, is_guess, apart, has_beside })
+        Ok(Self { inputs, schema, is_sampled, apart, has_beside })
     }
 
     /// A batch of one input with the columns of all.
