@@ -38,8 +38,8 @@ pub fn resolve_schema(rows: &Observation, mapping: &Mapping) -> Result<Schema> {
     Ok(Schema::new(fields.collect::<Result<Vec<Field>>>()?))
 }
 
-/// The schema that more rows most likely have, by the first of them and some others: what [`ArrowTable::infer_from_sample`](crate::ArrowTable::infer_from_sample) is
-/// for. [`Columns`](crate::Columns) of a scan [with it](crate::BatchScan::with_sampled_schema) tell when a row shows that it is another.
+/// The schema that more rows most likely have, inferred from the first of them and some others: what
+/// [`ArrowTable::infer_from_sample`](crate::ArrowTable::infer_from_sample) is for. [`Columns`](crate::Columns) of a scan [with it](crate::BatchScan::with_sampled_schema) tell when a row shows that it is another.
 ///
 /// `None` where the others have members that the first ones have not, as nobody knows in which order they come; where some values do not fit
 /// together, or may become something else than an error then; and where a column takes whatever comes (JSON text).

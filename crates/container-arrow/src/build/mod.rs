@@ -180,7 +180,7 @@ impl Columns {
         losses
     }
 
-    /// Has a row shown that the schema was [guessed](BatchScan::with_sampled_schema) wrong? Values that do not fit are errors, too; members that no
+    /// Has a row shown that the schema [inferred from a sample](BatchScan::with_sampled_schema) is wrong? Values that do not fit are errors, too; members that no
     /// column is there for are only told here.
     #[inline]
     #[must_use]

@@ -14,7 +14,7 @@ use crate::resolve::LONG;
 pub(super) struct Context {
     pub(super) row: u64,
     pub(super) on_mismatch: OnMismatch,
-    /// The schema is a guess: values have to be such that it would have come of them.
+    /// The schema was inferred from a sample: values have to be such that it would have come of them.
     pub(super) is_sampled: bool,
     /// One was not.
     pub(super) has_missed: bool,
@@ -38,7 +38,7 @@ impl Context {
         Error::limit("bytes of a row as columns", self.limit.saturating_add(row), self.limit).in_row(self.row)
     }
 
-    /// The schema was guessed wrong.
+    /// The schema of the sample is wrong.
     #[cold]
     fn missed(&mut self, column: &Column) -> Error {
         self.has_missed = true;
@@ -170,7 +170,7 @@ impl<'c> Slot<'c> {
     #[inline]
     pub fn f64(self, value: f64) -> Result<()> {
         if self.context.is_sampled && !matches!(self.column.data, Data::F64(_)) {
-            // Integers are not guessed of it.
+            // An integer would not have been inferred from it.
             return self.on_mismatch(Class::Float);
         }
         let fits = self.column.put_f64(value);
@@ -344,7 +344,7 @@ impl ObjectSlot<'_> {
     #[inline]
     pub fn member(&mut self, name: &str) -> Option<Slot<'_>> {
         let Some(place) = self.inner.find(name, self.expected) else {
-            // In a guess it would be a column.
+            // A sample with it would have the column.
             self.context.has_missed |= self.context.is_sampled;
             return None;
         };

@@ -18,7 +18,7 @@ pub struct BatchScan {
     /// The columns and their types, declared instead of found by looking at all rows: for formats without a schema. Columns are those of
     /// its fields, by name, and [`Scan::columns`] is not looked at; one that the table does not have is null everywhere.
     pub schema: Option<SchemaRef>,
-    /// The schema is not declared, but a [guess](crate::arrow::ArrowTable::infer_from_sample). Default no.
+    /// The schema is not declared, but [inferred from a sample](crate::arrow::ArrowTable::infer_from_sample). Default no.
     pub is_sampled: bool,
 }
 
@@ -65,7 +65,7 @@ impl BatchScan {
         self
     }
 
-    /// Takes what [`ArrowTable::infer_from_sample`](crate::arrow::ArrowTable::infer_from_sample) has said of the same scan.
+    /// Takes the schema that [`ArrowTable::infer_from_sample`](crate::arrow::ArrowTable::infer_from_sample) returned for the same scan.
     #[must_use]
     pub fn with_sampled_schema(mut self, schema: SchemaRef) -> Self {
         self.schema = Some(schema);
