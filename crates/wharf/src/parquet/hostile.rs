@@ -140,11 +140,10 @@ fn footers_that_lie_are_errors_before_memory_is_reserved() {
     let error = said(with_footer(&wide[4..]));
     assert_eq!(error.kind(), ErrorKind::Limit { asked: 4_000_000 * 512, limit: 4 * (384 << 20) }, "{error}");
     // A million columns of one row group.
-    let columns = (1 << 20) - 2;
-    let mut wide = vec![0; columns + 1];
-    wide[0] = columns as i32;
+    const COLUMNS: i32 = (1 << 20) - 2;
+    let wide = [&[COLUMNS][..], &vec![0; COLUMNS as usize]].concat();
     let error = said(with_schema(&wide));
-    let asked = (columns as u64 + 1) * (1024 + 512);
+    let asked = (COLUMNS as u64 + 1) * (1024 + 512);
     assert_eq!(error.kind(), ErrorKind::Limit { asked, limit: 384 << 20 }, "{error}");
     let mut long = sample();
     let at = long.len() - 8;
