@@ -168,6 +168,13 @@ impl From<Error> for Stopped {
     }
 }
 
+impl Drop for Rebuild<'_> {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a child that another thread starts at this moment has a copy of the handle until it calls exec.
+        let _ = self.lock.unlock();
+    }
+}
+
 impl<'o> Rebuild<'o> {
     fn new(set: FileSet, options: &'o RebuildOptions) -> Result<Self> {
         let lock = File::open(set.data()).map_err(|cause| Error::io("cannot open", cause))?;

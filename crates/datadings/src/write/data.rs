@@ -43,6 +43,8 @@ impl Drop for Grown {
         if !self.keep {
             let _ = self.file.set_len(self.old); // nobody can be told; a reader knows what the index does not cover
         }
+        // Closing the file is not enough: a child that another thread starts at this moment has a copy of the handle until it calls exec.
+        let _ = self.file.unlock();
     }
 }
 
@@ -203,4 +205,23 @@ pub(crate) fn has_name(_: &File, path: &Path) -> io::Result<bool> {
 
 fn named(path: &Path, error: Error) -> Error {
     error.in_file(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_appended_to_is_unlocked_even_where_a_child_has_a_copy_of_the_handle() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d");
+        std::fs::write(&path, b"x").unwrap();
+        let data = DataFile::append(&path, 1, false).unwrap();
+        let Target::Grown(grown) = &data.target else { unreachable!("it is appended to") };
+        let copy = grown.file.try_clone().unwrap();
+        assert!(DataFile::append(&path, 1, false).is_err());
+        drop(data);
+        assert!(DataFile::append(&path, 1, false).is_ok());
+        drop(copy);
+    }
 }
