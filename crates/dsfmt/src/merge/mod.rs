@@ -87,10 +87,11 @@ pub struct Merge<'r> {
 /// * Variables that count time differently become Julian dates.
 ///
 /// Other than the reference, which has the first dataset's type for all, it refuses types of which neither holds the other's values, and else
-/// takes the smallest that holds both; a variable that the first dataset lacks and that lies along no joined dimension is kept; and what is
+/// takes the smallest that holds both; it refuses numbers whose [`MEANING_ATTRIBUTES`](crate::MEANING_ATTRIBUTES) differ; a variable that the first dataset lacks and that lies along no joined dimension is kept; and what is
 /// given up, values or attributes, is in [`Merge::losses`]. Nothing is read but headers, and such variables as are compared for that.
 ///
 /// # Errors
+/// [`Invalid`](container_core::ErrorKind::Invalid) where variables that are joined differ in what their numbers mean;
 /// [`Usage`](container_core::ErrorKind::Usage) for no datasets, and for variables that do not fit together, with names of both sides;
 /// [`Limit`](container_core::ErrorKind::Limit) where so many elements would be missing that their bits take more than a block may and the
 /// files are not that long either; what [`Variable::problem`](crate::Variable::problem) says of one.

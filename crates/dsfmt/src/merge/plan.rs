@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use container_core::{Error, Limits, Loss, Result};
 
+use crate::MEANING_ATTRIBUTES;
 use crate::array::{Array, Values};
 use crate::edit::widest;
-use crate::json::Object;
-use crate::json::quoted;
+use crate::json::{Object, quoted};
 use crate::merge::{MergeOptions, lose};
 use crate::read::{Reader, Variable};
 use crate::time::{self, Units};
@@ -154,6 +154,7 @@ impl<'r, 'o> Plan<'r, 'o> {
         if times.is_some() {
             data_type = DataType::Float64;
         }
+        self.check_meaning(model, &all).map_err(|error| error.in_column(name.to_owned()))?;
         let gaps = self.check_gaps(&all, &extents, axis, &shape).map_err(|error| error.in_column(name.to_owned()))?;
         let masked = gaps || full().any(Variable::is_masked);
         let mut names = model.dimensions().to_vec();
@@ -203,6 +204,31 @@ impl<'r, 'o> Plan<'r, 'o> {
             checked.map_err(|error| error.in_file(self.options.name(first)))?;
         }
         Ok(true)
+    }
+
+    /// Refuses to join numbers that mean different things. Times are compared, and converted, as what they count.
+    fn check_meaning(&self, model: &Variable<'_>, all: &[Option<Variable<'_>>]) -> Result<()> {
+        if model.data_type() == Some(DataType::Str) {
+            return Ok(());
+        }
+        let full = || all.iter().flatten().filter(|variable| variable.shape().is_some());
+        let are_times = full().all(|variable| time::of(variable).is_ok_and(|units| units.is_some()));
+        let compared: &[&str] = if are_times { &["units", "calendar"] } else { &[] };
+        let shown = |variable: &Variable<'_>, name: &str| {
+            variable.attributes().get(name).map_or("missing".to_owned(), |value| value.as_text().to_owned())
+        };
+        for name in MEANING_ATTRIBUTES.iter().filter(|name| !compared.contains(name)) {
+            let wanted = shown(model, name);
+            for (dataset, variable) in all.iter().enumerate() {
+                let Some(variable) = variable.as_ref().filter(|variable| variable.shape().is_some()) else { continue };
+                let found = shown(variable, name);
+                if found != wanted {
+                    let detail = format!("attribute {name:?} is {found} here, {wanted} in a dataset before");
+                    return Err(Error::invalid(detail).in_file(self.options.name(dataset)));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The attributes of all datasets; the last has the last word. That some differ is no loss where values were `converted`.

@@ -121,6 +121,42 @@ fn along_a_dimension_as_the_reference_does() {
     assert_eq!((y.missing(), y.mask().unwrap().is_missing(1)), (1, true));
 }
 
+/// 280 K packed as 28000 with a factor of 0.01 is 210 K with another factor and offset.
+#[test]
+fn numbers_that_mean_other_things_are_not_joined() {
+    let with = |attribute: Option<(&str, f64)>, units: &str| {
+        let field = Field::new(array(&[1], vec![28_000i16])).with_dimensions(["time"]).with_attribute("units", units);
+        let field = attribute.into_iter().fold(field, |field, (name, value)| field.with_attribute(name, value));
+        let mut builder = Builder::new();
+        builder.field("x", field);
+        open(&builder)
+    };
+    let one = with(Some(("scale_factor", 0.01)), "K");
+    for (other, wanted) in [
+        (
+            with(Some(("scale_factor", 0.0075)), "K"),
+            r#"attribute "scale_factor" is 0.0075 here, 0.01 in a dataset before"#,
+        ),
+        (with(None, "K"), r#"attribute "scale_factor" is missing here, 0.01 in a dataset before"#),
+        (
+            with(Some(("scale_factor", 0.01)), "celsius"),
+            r#"attribute "units" is "celsius" here, "K" in a dataset before"#,
+        ),
+    ] {
+        for dimension in ["time", "run"] {
+            let error = merge(&[&one, &other], dimension, MergeOptions::default()).unwrap_err();
+            assert!(error.to_string().contains(wanted), "{error}");
+            assert_eq!(error.position().column.as_deref(), Some("x"));
+        }
+    }
+    let days = |units: &str| with(None, units);
+    for other in ["hours since 2000-01-01", "days since 2000-1-1"] {
+        let both = [&days("days since 2000-01-01"), &days(other)];
+        assert!(merge(&both, "time", MergeOptions::default()).is_ok());
+        assert!(merge(&both, "time", MergeOptions::default().with_keep_times(true)).is_ok());
+    }
+}
+
 #[test]
 fn along_a_new_dimension() {
     let (one, two) = (first(), second());

@@ -454,10 +454,6 @@ fn wanted(selection: &Selection) -> std::ops::Range<u64> {
     rows.start..end
 }
 
-/// Attributes that say what a number means: rows of files where these differ are not rows of one table.
-#[cfg(all(feature = "ds", any(feature = "idv", feature = "arrow")))]
-const MEANING: [&str; 6] = ["units", "calendar", "scale_factor", "add_offset", "flag_values", "flag_meanings"];
-
 /// Columns by name, where the input does not say beforehand which there are.
 #[cfg(any(feature = "datadings", feature = "ds", feature = "zds"))]
 fn columns(asked: &[String]) -> Result<Option<Vec<String>>> {

@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     key: Option<String>,
 
     /// The member whose texts or integers are the ids; it stays, and "_id" is added in front. Dots lead into objects [default: _id, and else
-    /// the number of the document in ten digits]
+    /// the number of the document in ten digits, counted on from those that are there]
     #[arg(long, value_name = "FIELD")]
     id: Option<String>,
 
@@ -71,13 +71,21 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let read = input.input(&mut env.opener).map_err(named)?;
     let source = read.source().ok_or_else(|| named(Error::usage("it is a folder where documents are wanted")))?;
     let text = whole(source).map_err(named)?;
-    let mut ids = Ids::of(arguments.id.as_deref());
-    let documents = documents(&text, arguments.key.as_deref(), &mut ids).map_err(named)?;
+    let numbered_from = |first: u64| -> Result<(Vec<Document>, u64)> {
+        let mut ids = Ids::of(arguments.id.as_deref());
+        let documents = documents(&text, arguments.key.as_deref(), &mut ids, first).map_err(named)?;
+        Ok((documents, ids.numbered()))
+    };
+    // What is wrong with the documents is found before the store is touched.
+    let (mut documents, mut numbered) = numbered_from(0)?;
 
     let options = zds::writer_options(arguments.create);
     let (root, name) = zds::open_writer(&place, arguments.table.as_deref(), options, "put")?;
     let file = |error: Error| zds::located(error, &place, &name);
     let mut writer = root.collection(&name).map_err(file)?;
+    if numbered > 0 && !writer.is_empty() {
+        (documents, numbered) = numbered_from(unused_numbers(&writer, documents.len() as u64))?;
+    }
     writer.begin().map_err(file)?;
     let bar = Bar::new(env.report.terminal);
     bar.name(place.name());
@@ -95,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let put = documents.len() as u64;
     if env.json() {
         let object = json!({
-            "file": place.name(), "table": name, "put": put, "replaced": replaced, "numbered": ids.numbered(), "rows": rows,
+            "file": place.name(), "table": name, "put": put, "replaced": replaced, "numbered": numbered, "rows": rows,
         });
         env.stdout.print(&format!("{object}\n"))?;
     } else {
@@ -103,8 +111,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         if replaced > 0 {
             line.push_str(&format!(", {replaced} of them in place of others"));
         }
-        if ids.numbered() > 0 {
-            line.push_str(&format!("; {} had no _id: their numbers became it", ids.numbered()));
+        if numbered > 0 {
+            line.push_str(&format!("; {numbered} had no _id: their numbers became it"));
         }
         env.stdout.print(&format!("{}\n", clean(&line)))?;
     }
@@ -128,8 +136,21 @@ fn whole(source: &Source) -> Result<container_core::Bytes> {
 /// A document, and the line in which it begins.
 type Document = (Vec<u8>, u64);
 
-/// The documents of a text, each checked and with its id.
-fn documents(text: &[u8], key: Option<&str>, ids: &mut Ids) -> Result<Vec<Document>> {
+/// The first of `count` successive numbers that no document of the collection has as its id: those without an id never replace another.
+fn unused_numbers(writer: &CollectionWriter, count: u64) -> u64 {
+    let mut first = writer.len();
+    let mut next = first;
+    while next - first < count {
+        if writer.contains(&zds::number_id(next)) {
+            first = next + 1;
+        }
+        next += 1;
+    }
+    first
+}
+
+/// The documents of a text, each checked and with its id. One without an id gets its number, counted from `first_number`.
+fn documents(text: &[u8], key: Option<&str>, ids: &mut Ids, first_number: u64) -> Result<Vec<Document>> {
     let mut all: Vec<Line<'_>> = lines(text).collect();
     let Some(first) = all.first().copied() else { return Err(Error::invalid("there is no document")) };
     let placed = |line: &Line<'_>, error: Error| error.shifted(line.offset).in_line(line.number);
@@ -153,7 +174,7 @@ fn documents(text: &[u8], key: Option<&str>, ids: &mut Ids) -> Result<Vec<Docume
         };
     }
     let mut documents = Vec::with_capacity(all.len());
-    for (number, line) in (0..).zip(&all) {
+    for (number, line) in (first_number..).zip(&all) {
         let document = ids.line(line.bytes, number).map_err(|error| placed(line, error))?;
         documents.push((document.into_owned(), line.number));
     }

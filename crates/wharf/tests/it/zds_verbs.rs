@@ -101,6 +101,28 @@ fn an_index_is_made_anew() {
     }
 }
 
+/// Two files of records without ids, one after the other.
+#[test]
+fn documents_without_ids_never_replace_others() {
+    let folder = Folder::new();
+    let store = folder.path("s");
+    let put = |text: &str| piped(&["put", &store, "--table", "t", "--create"], text);
+    put("{\"n\":1}\n{\"n\":2}\n");
+    let ran = put("{\"n\":3}\n{\"n\":4}\n");
+    assert!(!ran.out().contains("in place of others"), "{ran:?}");
+    assert_eq!(cat(&store), [0, 1, 2, 3].map(|number| line(number, number + 1)).concat());
+    // The number behind the last one is taken, and one of those that were there is gone.
+    run(["rm", &store, "0000000001"]);
+    put("{\"_id\":\"0000000004\",\"n\":5}\n");
+    put("{\"n\":6}\n{\"_id\":\"x\"}\n{\"n\":8}\n");
+    assert_eq!(cat(&store).lines().count(), 7);
+    assert!(cat(&store).ends_with(&format!("{}{{\"_id\":\"x\"}}\n{}", line(5, 6), line(7, 8))), "{}", cat(&store));
+}
+
+fn line(id: u64, n: u64) -> String {
+    format!("{{\"_id\":\"{id:010}\",\"n\":{n}}}\n")
+}
+
 /// The data end inside the last line that a sound index names.
 #[test]
 fn an_index_that_is_longer_than_the_data_is_made_anew() {

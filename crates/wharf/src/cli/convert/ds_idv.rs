@@ -228,7 +228,7 @@ fn same(first: &File<'_>, other: &File<'_>) -> Result<()> {
         let attribute = |variable: &Variable<'_>, name: &str| {
             variable.attributes().get(name).map_or("missing".to_owned(), |value| value.as_text().to_owned())
         };
-        for name in super::MEANING {
+        for name in dsfmt::MEANING_ATTRIBUTES {
             let (there, here) = (attribute(one, name), attribute(two, name));
             if there != here {
                 let detail = format!("attribute {name:?} is {here} here, {there} there");

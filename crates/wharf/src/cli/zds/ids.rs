@@ -10,7 +10,7 @@ use zdx::wire::{id, json};
 /// Where ids come from.
 #[derive(Debug)]
 pub(crate) enum Ids {
-    /// The member `_id`; documents without one get their number, counted from 0, in ten digits.
+    /// The member `_id`; documents without one get their number in ten digits.
     Own {
         /// Documents that have got a number so far.
         numbered: u64,
@@ -43,7 +43,7 @@ impl Ids {
             Self::Own { .. } if own.is_some() => return Ok(Cow::Borrowed(line)),
             Self::Own { numbered } => {
                 *numbered += 1;
-                format!("{number:010}")
+                number_id(number)
             }
             Self::Field(name, fields) => {
                 let found =
@@ -72,6 +72,11 @@ impl Ids {
         };
         with_id(line, &new).map(Cow::Owned)
     }
+}
+
+/// The id of a document that has only its number: ten digits, so that ids sort as numbers do.
+pub(crate) fn number_id(number: u64) -> String {
+    format!("{number:010}")
 }
 
 /// An object with one member more in front, which is its id.

@@ -7,7 +7,7 @@ mod remove;
 mod stored;
 mod view;
 
-pub(crate) use ids::{Ids, with_id};
+pub(crate) use ids::{Ids, number_id, with_id};
 pub(crate) use index::index;
 #[cfg(feature = "datadings")]
 pub(crate) use output::place_all;

@@ -299,7 +299,7 @@ fn same_meaning(one: &str, other: &str) -> Result<(), String> {
     let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let (one, other) = (parsed(one), parsed(other));
     let shown = |value: Option<&Value>| value.map_or("missing".to_owned(), ToString::to_string);
-    for name in super::super::MEANING {
+    for name in dsfmt::MEANING_ATTRIBUTES {
         let of = |json: &'_ Value| json.get("attributes").and_then(|all| all.get(name)).cloned();
         let (there, here) = (of(&one), of(&other));
         if there != here {
