@@ -189,10 +189,14 @@ impl Temporary {
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder.create(path)?;
             if cfg!(unix) {
-                let handle = File::open(path).inspect_err(|_| {
-                    let _ = fs::remove_dir(path); // the first error says more
+                return File::open(path).map(Some).map_err(|cause| match cause.kind() {
+                    // Another process took it for abandoned: there is a next name.
+                    io::ErrorKind::NotFound => io::ErrorKind::AlreadyExists.into(),
+                    _ => {
+                        let _ = fs::remove_dir(path); // the first error says more
+                        cause
+                    }
                 });
-                return handle.map(Some);
             }
             Ok(None)
         })
@@ -474,6 +478,31 @@ mod tests {
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
+    }
+
+    /// A cleaner can see a folder before its creator has it open and locked.
+    #[test]
+    fn a_creator_gets_its_temporary_whoever_cleans_up_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        stale::remove_in(folder.path());
+                    }
+                });
+            }
+            let made: io::Result<()> = (0..3_000).try_for_each(|_| {
+                let temporary = Temporary::folder(folder.path())?;
+                fs::write(temporary.path().join("file"), "x")?;
+                let (_, mut file) = Temporary::file(folder.path(), 0o600)?;
+                io::Write::write_all(&mut file, b"x")
+            });
+            done.store(true, Ordering::Relaxed);
+            made.unwrap();
+        });
+        assert_eq!(names(folder.path()), [""; 0]);
     }
 
     #[test]

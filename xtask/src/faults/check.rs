@@ -175,7 +175,9 @@ pub(super) fn attempt(
             return Action::Proceed;
         }
         count += 1;
-        let now = count == trial.call || (count > trial.call && trial.fault == Fault::Enospc);
+        // A file that goes back to where it was needs no more room.
+        let goes_on = trial.fault == Fault::Enospc && !call.name.starts_with("rename");
+        let now = count == trial.call || (count > trial.call && goes_on);
         if !now {
             return Action::Proceed;
         }

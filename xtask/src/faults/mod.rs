@@ -84,7 +84,7 @@ enum Fault {
     TermCleanerLast,
     /// The call fails: input/output error
     Eio,
-    /// This call and all later ones that need room on the disk fail: no space
+    /// This call and all later ones that need room on the disk, renames aside, fail: no space
     Enospc,
     /// A file is not opened: too many open files
     Emfile,
