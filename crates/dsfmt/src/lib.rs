@@ -139,6 +139,6 @@ pub use write::{Builder, Field, Writer, Written};
 /// What the format is called in errors and in `wharf`.
 pub const FORMAT_NAME: &str = "ds";
 
-/// Attributes that give numbers their meaning. Variables that differ in one of them cannot be joined value by value.
-pub const MEANING_ATTRIBUTES: [&str; 8] =
-    ["units", "calendar", "scale_factor", "add_offset", "flag_values", "flag_meanings", "SlotNames", "KeyValues"];
+/// Attributes that give values their meaning. Variables that differ in one of them cannot be joined value by value.
+pub const MEANING_ATTRIBUTES: [&str; 7] =
+    ["units", "calendar", "scale_factor", "add_offset", "flag_values", "flag_meanings", "SlotNames"];

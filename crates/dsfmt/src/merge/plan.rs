@@ -208,16 +208,15 @@ impl<'r, 'o> Plan<'r, 'o> {
 
     /// Refuses to join numbers that mean different things. Times are compared, and converted, as what they count.
     fn check_meaning(&self, model: &Variable<'_>, all: &[Option<Variable<'_>>]) -> Result<()> {
-        if model.data_type() == Some(DataType::Str) {
-            return Ok(());
-        }
         let full = || all.iter().flatten().filter(|variable| variable.shape().is_some());
         let are_times = full().all(|variable| time::of(variable).is_ok_and(|units| units.is_some()));
         let compared: &[&str] = if are_times { &["units", "calendar"] } else { &[] };
         let shown = |variable: &Variable<'_>, name: &str| {
             variable.attributes().get(name).map_or("missing".to_owned(), |value| value.as_text().to_owned())
         };
-        for name in MEANING_ATTRIBUTES.iter().filter(|name| !compared.contains(name)) {
+        // The labels of numbers. Texts are labels themselves.
+        let labels = model.data_type().and_then(DataType::width).map(|_| "KeyValues");
+        for name in MEANING_ATTRIBUTES.into_iter().chain(labels).filter(|name| !compared.contains(name)) {
             let wanted = shown(model, name);
             for (dataset, variable) in all.iter().enumerate() {
                 let Some(variable) = variable.as_ref().filter(|variable| variable.shape().is_some()) else { continue };
