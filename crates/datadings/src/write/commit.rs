@@ -100,10 +100,10 @@ impl IndexFiles {
             }
             data.finish()?;
         }
-        // From here on no reader opens what is there.
+        // The sums first: they name the files that follow. Without the offsets no reader opens what is there.
         let older = (self.older == Older::Remove).then_some(Part::LegacyIndex);
-        let others = [Part::Md5, Part::Keys, Part::KeyHashes, Part::Filter];
-        for part in [Part::Offsets].into_iter().chain(older).chain(others) {
+        let others = [Part::Keys, Part::KeyHashes, Part::Filter];
+        for part in [Part::Md5, Part::Offsets].into_iter().chain(older).chain(others) {
             steps.step()?;
             remove(&set.path(part))?;
         }

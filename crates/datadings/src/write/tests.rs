@@ -343,7 +343,7 @@ fn what_exists_is_not_overwritten_unless_asked_for() {
     assert_eq!(Reader::open(&path).unwrap().len(), 4);
 }
 
-/// At every step of a commit: the old dataset, the new one, at first without its sums, or none that opens.
+/// At every step of a commit: the old dataset or the new one, each also without its sums, or none that opens.
 #[test]
 fn a_crash_between_any_two_renames_is_seen() {
     let set = FileSet::new("d.msgpack");
@@ -355,8 +355,11 @@ fn a_crash_between_any_two_renames_is_seen() {
         write(&path, replacing(), 0..3, 2).unwrap();
         (old, files(folder.path()))
     };
-    let mut without_sums = new.clone();
-    assert!(without_sums.remove("d.msgpack.md5").is_some());
+    let without_sums = [&old, &new].map(|set| {
+        let mut set = set.clone();
+        assert!(set.remove("d.msgpack.md5").is_some());
+        set
+    });
     let mut seen = [0; 4];
     for steps in 0..20 {
         let folder = tempfile::tempdir().unwrap();
@@ -368,7 +371,7 @@ fn a_crash_between_any_two_renames_is_seen() {
         match Reader::open(&path) {
             Ok(_) if files(folder.path()) == old => seen[0] += 1,
             Ok(_) if files(folder.path()) == new => seen[1] += 1,
-            Ok(_) if files(folder.path()) == without_sums => seen[3] += 1,
+            Ok(_) if without_sums.contains(&files(folder.path())) => seen[3] += 1,
             Ok(_) => panic!("a mixture opens after {steps} steps"),
             Err(error) => {
                 assert!(error.to_string().contains("there is no index"), "{error}");
@@ -379,7 +382,7 @@ fn a_crash_between_any_two_renames_is_seen() {
             break;
         }
     }
-    assert_eq!(seen, [1, 2, 10, 1], "old, new, neither, without sums");
+    assert_eq!(seen, [1, 2, 9, 2], "old, new, neither, without sums");
 }
 
 #[test]
