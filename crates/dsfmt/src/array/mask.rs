@@ -37,15 +37,21 @@ impl<'a> Mask<'a> {
 
     /// The mask of elements of which these are missing.
     pub fn from_bools(missing: impl IntoIterator<Item = bool>) -> Mask<'static> {
-        let (mut bits, mut len) = (Vec::new(), 0);
-        for missing in missing {
-            if len % 8 == 0 {
-                bits.push(0);
+        let mut missing = missing.into_iter();
+        let (mut bits, mut len) = (Vec::with_capacity(missing.size_hint().0.div_ceil(8)), 0);
+        loop {
+            let (mut byte, mut count) = (0, 0);
+            for missing in missing.by_ref().take(8) {
+                byte |= u8::from(missing) << (7 - count);
+                count += 1;
             }
-            if let Some(last) = bits.last_mut() {
-                *last |= u8::from(missing) << (7 - len % 8);
+            if count > 0 {
+                bits.push(byte);
+                len += count;
             }
-            len += 1;
+            if count < 8 {
+                break;
+            }
         }
         Mask { bits: Cow::Owned(bits), len }
     }
