@@ -175,7 +175,7 @@ pub(super) fn attempt(
             return Action::Proceed;
         }
         count += 1;
-        // A file that goes back to where it was needs no more room.
+        // Renames take no new room: the undoing of a commit has to succeed on a full disk.
         let goes_on = trial.fault == Fault::Enospc && !call.name.starts_with("rename");
         let now = count == trial.call || (count > trial.call && goes_on);
         if !now {

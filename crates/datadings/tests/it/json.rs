@@ -301,9 +301,9 @@ proptest! {
 fn is_numpy_named(value: &rmpv::Value) -> bool {
     match value {
         rmpv::Value::Array(items) => items.iter().any(is_numpy_named),
-        rmpv::Value::Map(pairs) => pairs
-            .iter()
-            .any(|(key, value)| matches!(key.as_str(), Some("nd" | "complex")) || is_numpy_named(value)),
+        rmpv::Value::Map(pairs) => {
+            pairs.iter().any(|(key, value)| matches!(key.as_str(), Some("nd" | "complex")) || is_numpy_named(value))
+        }
         _ => false,
     }
 }

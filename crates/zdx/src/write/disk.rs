@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Result, Sync};
+use container_core::{Error, Result, Sync, uninterrupted};
 
 use crate::write::folder::Folder;
 
@@ -122,7 +122,8 @@ impl Disk {
             return Ok(Vec::new());
         }
         let mut made = path.parent().map(|parent| self.root(parent)).transpose()?.unwrap_or_default();
-        let created = self.hook.ask("folder", 0).and_then(|_| fs::create_dir(path));
+        // Not after a signal: it would be a part of a temporary folder that has just been removed.
+        let created = uninterrupted(|| self.hook.ask("folder", 0).and_then(|_| fs::create_dir(path)));
         created.map_err(|cause| Error::io("cannot make the folder", cause).in_file(path.display().to_string()))?;
         if self.sync == Sync::Disk {
             container_core::sync_directory_of(path);
