@@ -82,9 +82,6 @@ mod open;
 pub mod parquet;
 pub mod text;
 
-#[cfg(test)]
-mod mock;
-
 #[cfg(feature = "arrow")]
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
 pub use batches::is_guarded;

@@ -64,8 +64,8 @@ pub fn open_among(formats: &[&dyn Format], input: &Input, options: &OpenOptions)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mock::MOCK;
     use crate::{ErrorKind, Source};
+    use container_core::testkit::MOCK;
 
     fn file(content: &'static [u8]) -> Input {
         Input::File { path: "some.file".into(), source: Source::from(content) }

@@ -15,10 +15,12 @@
 #![allow(clippy::panic, reason = "a test kit reports by panicking")]
 #![allow(clippy::indexing_slicing, reason = "a test kit reports by panicking")]
 
+mod mock;
 mod sinks;
 mod sources;
 mod stopwatch;
 
+pub use mock::MOCK;
 pub use sinks::{FailingSink, Sink, every_write_may_fail};
 pub use sources::every_source_agrees;
 pub use stopwatch::Stopwatch;

@@ -5,8 +5,8 @@ use container_core::{Container, ErrorKind, Input, OpenOptions, Progress, Scan, S
 use serde_json::{Value, json};
 
 use super::*;
-use crate::mock::MOCK;
 use crate::open_among;
+use container_core::testkit::MOCK;
 
 /// A container of one table `rows` with these columns.
 fn table(columns: &[&str], rows: &Value) -> Box<dyn Container> {

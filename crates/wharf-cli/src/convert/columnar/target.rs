@@ -1,0 +1,112 @@
+//! What is written: Parquet, or Arrow IPC as a file or a stream.
+
+use std::io::Write;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use container_core::{Loss, Output, Result};
+use wharf::ipc;
+use wharf::parquet;
+
+use super::{Arguments, Form};
+
+/// The form of the output, and how it is compressed.
+pub(super) enum Target {
+    Parquet(parquet::Compression),
+    Ipc(ipc::Form, ipc::Compression),
+}
+
+impl Target {
+    pub(super) fn new(arguments: &Arguments, form: Form) -> Result<Self> {
+        let compression = arguments.compression.as_deref();
+        if form == Form::Parquet {
+            return Ok(Self::Parquet(compression.map(str::parse).transpose()?.unwrap_or_default()));
+        }
+        let kind = if form == Form::Arrows { ipc::Form::Stream } else { ipc::Form::File };
+        super::refuse(&[("--row-group", arguments.columnar.row_group.is_some())], "the output parquet", form)?;
+        Ok(Self::Ipc(kind, compression.map(str::parse).transpose()?.unwrap_or_default()))
+    }
+
+    /// What `--to` calls it.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Parquet(_) => "parquet",
+            Self::Ipc(ipc::Form::File, _) => "arrow",
+            Self::Ipc(ipc::Form::Stream, _) => "arrows",
+        }
+    }
+
+    /// What people call it.
+    pub(super) const fn title(&self) -> &'static str {
+        match self {
+            Self::Parquet(_) => "Parquet",
+            Self::Ipc(..) => "Arrow IPC",
+        }
+    }
+
+    /// Opens what was written.
+    pub(super) fn read_back(&self, output: &Output) -> Result<()> {
+        match self {
+            Self::Parquet(_) => parquet::read_back(output),
+            Self::Ipc(..) => ipc::read_back(output),
+        }
+    }
+
+    /// As [`writer`](Self::writer); a thread may write to the sink.
+    pub(super) fn writer_behind<W: Write + Send + 'static>(
+        &self,
+        sink: W,
+        schema: SchemaRef,
+        arguments: &Arguments,
+    ) -> Result<Writer<W>> {
+        Ok(match self.writer(sink, schema, arguments)? {
+            Writer::Parquet(writer) => Writer::Parquet(Box::new(writer.with_thread())),
+            Writer::Ipc(writer) => Writer::Ipc(writer),
+        })
+    }
+
+    pub(super) fn writer<W: Write + Send>(
+        &self,
+        sink: W,
+        schema: SchemaRef,
+        arguments: &Arguments,
+    ) -> Result<Writer<W>> {
+        match self {
+            Self::Parquet(compression) => {
+                let mut options = parquet::WriterOptions::default()
+                    .with_compression(*compression)
+                    .with_threads(arguments.selection.reading.threads);
+                if let Some(rows) = arguments.columnar.row_group {
+                    options = options.with_group_rows(usize::try_from(rows).unwrap_or(usize::MAX));
+                }
+                Ok(Writer::Parquet(Box::new(parquet::Writer::new(sink, schema, options)?)))
+            }
+            Self::Ipc(form, compression) => {
+                let options = ipc::WriterOptions::default().with_form(*form).with_compression(*compression);
+                Ok(Writer::Ipc(Box::new(ipc::Writer::new(sink, schema, options)?)))
+            }
+        }
+    }
+}
+
+/// The writer of one of them.
+pub(super) enum Writer<W: Write + Send> {
+    Parquet(Box<parquet::Writer<W>>),
+    Ipc(Box<ipc::Writer<W>>),
+}
+
+impl<W: Write + Send> Writer<W> {
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        match self {
+            Self::Parquet(writer) => writer.write(batch),
+            Self::Ipc(writer) => writer.write(batch),
+        }
+    }
+
+    pub(super) fn end(self) -> Result<(W, Vec<Loss>)> {
+        match self {
+            Self::Parquet(writer) => writer.end(),
+            Self::Ipc(writer) => Ok((writer.end()?, Vec::new())),
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! The column that two inputs have together, with what their metadata say of it.
+//!
+//! What gives values their meaning is the same in both, or it is unified, or the difference is an error: no value comes under the label of another
+//! file. Labels of dictionaries come with the values; only their index type and the labels in the metadata have to hold those of both.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{AnyDictionaryArray, Array, ArrayRef, DictionaryArray, PrimitiveArray, make_array};
+use arrow_buffer::ArrowNativeType;
+use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
+use arrow_schema::{DataType, Field, FieldRef};
+use container_arrow::{ENCODING, from_arrow};
+use container_core::Result;
+use serde_json::Value;
+
+/// What two columns have together.
+pub(super) struct Unified {
+    pub(super) field: Field,
+    /// Metadata of one of them that do not hold of both, by name.
+    pub(super) left_out: Vec<String>,
+}
+
+/// The column that two inputs have together; the error is how they differ.
+pub(super) fn columns(before: &Field, found: &Field) -> Result<Unified, String> {
+    let nullable = before.is_nullable() || found.is_nullable();
+    let (kept, other) = match (before.data_type(), found.data_type()) {
+        (DataType::Null, _) => (found, before),
+        _ => (before, found),
+    };
+    if *other.data_type() == DataType::Null {
+        return Ok(Unified { field: kept.clone().with_nullable(true), left_out: Vec::new() });
+    }
+    let data_type = types(before.data_type(), found.data_type())
+        .ok_or_else(|| format!("it is {} here, {} there", found.data_type(), before.data_type()))?;
+    let mut unified =
+        Unified { field: before.clone().with_data_type(data_type).with_nullable(nullable), left_out: Vec::new() };
+    if before.metadata() != found.metadata() {
+        unified.metadata(before, found)?;
+    }
+    Ok(unified)
+}
+
+/// The type that holds the values of both: the same one, but for the index types of dictionaries.
+fn types(one: &DataType, other: &DataType) -> Option<DataType> {
+    let item = |one: &FieldRef, other: &FieldRef| -> Option<FieldRef> {
+        let data_type = types(one.data_type(), other.data_type())?;
+        let same = one.name() == other.name() && one.metadata() == other.metadata();
+        same.then(|| {
+            Arc::new(
+                Field::new(one.name(), data_type, one.is_nullable() || other.is_nullable())
+                    .with_metadata(one.metadata().clone()),
+            )
+        })
+    };
+    Some(match (one, other) {
+        (one, other) if one == other => one.clone(),
+        (DataType::Dictionary(index, values), DataType::Dictionary(others, same)) if values == same => {
+            let wider = if capacity(index) < capacity(others) { others } else { index };
+            DataType::Dictionary(wider.clone(), values.clone())
+        }
+        (DataType::List(one), DataType::List(other)) => DataType::List(item(one, other)?),
+        (DataType::LargeList(one), DataType::LargeList(other)) => DataType::LargeList(item(one, other)?),
+        (DataType::FixedSizeList(one, size), DataType::FixedSizeList(other, same)) if size == same => {
+            DataType::FixedSizeList(item(one, other)?, *size)
+        }
+        (DataType::Struct(members), DataType::Struct(others)) if members.len() == others.len() => {
+            let members = members.iter().zip(others).map(|(one, other)| item(one, other));
+            DataType::Struct(members.collect::<Option<Vec<_>>>()?.into())
+        }
+        _ => return None,
+    })
+}
+
+/// How many labels an index type counts.
+fn capacity(index: &DataType) -> u64 {
+    match index {
+        DataType::Int8 => 1 << 7,
+        DataType::UInt8 => 1 << 8,
+        DataType::Int16 => 1 << 15,
+        DataType::UInt16 => 1 << 16,
+        DataType::Int32 => 1 << 31,
+        DataType::UInt32 => 1 << 32,
+        DataType::Int64 => 1 << 63,
+        _ => u64::MAX,
+    }
+}
+
+/// The same index type, or the next one of its kind that counts more than `labels`.
+fn wider(index: &DataType, labels: u64) -> DataType {
+    use DataType::{Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
+    let kind = match index {
+        Int8 | Int16 | Int32 | Int64 => [Int8, Int16, Int32, Int64],
+        _ => [UInt8, UInt16, UInt32, UInt64],
+    };
+    let least = labels.max(capacity(index));
+    kind.into_iter().find(|index| capacity(index) >= least).unwrap_or_else(|| index.clone())
+}
+
+/// The type with indexes of dictionaries that count so many labels.
+pub(super) fn widened(data_type: &DataType, labels: u64) -> DataType {
+    let item = |item: &FieldRef| -> FieldRef {
+        let data_type = widened(item.data_type(), labels);
+        if data_type == *item.data_type() {
+            Arc::clone(item)
+        } else {
+            Arc::new(Field::clone(item).with_data_type(data_type))
+        }
+    };
+    match data_type {
+        DataType::Dictionary(index, values) => DataType::Dictionary(Box::new(wider(index, labels)), values.clone()),
+        DataType::List(of) => DataType::List(item(of)),
+        DataType::LargeList(of) => DataType::LargeList(item(of)),
+        DataType::FixedSizeList(of, size) => DataType::FixedSizeList(item(of), *size),
+        DataType::Struct(members) => DataType::Struct(members.iter().map(item).collect()),
+        other => other.clone(),
+    }
+}
+
+/// An array whose dictionaries have the index types of `wanted`, which is its type otherwise.
+pub(super) fn cast(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef> {
+    if array.data_type() == wanted {
+        return Ok(Arc::clone(array));
+    }
+    if let (DataType::Dictionary(index, _), Some(dictionary)) = (wanted, array.as_any_dictionary_opt()) {
+        return match **index {
+            DataType::Int8 => indexes::<Int8Type>(dictionary),
+            DataType::Int16 => indexes::<Int16Type>(dictionary),
+            DataType::Int32 => indexes::<Int32Type>(dictionary),
+            DataType::Int64 => indexes::<Int64Type>(dictionary),
+            DataType::UInt8 => indexes::<UInt8Type>(dictionary),
+            DataType::UInt16 => indexes::<UInt16Type>(dictionary),
+            DataType::UInt32 => indexes::<UInt32Type>(dictionary),
+            _ => indexes::<UInt64Type>(dictionary),
+        };
+    }
+    let fields: Vec<&DataType> = match wanted {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => vec![item.data_type()],
+        DataType::Struct(members) => members.iter().map(|member| member.data_type()).collect(),
+        _ => Vec::new(),
+    };
+    let data = array.to_data();
+    let children = data.child_data().iter().zip(fields);
+    let children = children.map(|(child, wanted)| Ok(cast(&make_array(child.clone()), wanted)?.to_data()));
+    let children = children.collect::<Result<Vec<_>>>()?;
+    let data = data.into_builder().data_type(wanted.clone()).child_data(children).build().map_err(from_arrow)?;
+    Ok(make_array(data))
+}
+
+fn indexes<K: ArrowDictionaryKeyType>(dictionary: &dyn AnyDictionaryArray) -> Result<ArrayRef> {
+    let labels = dictionary.values();
+    // The index under a null may be any number.
+    let index = |index: usize| K::Native::from_usize(index).unwrap_or_default();
+    let indexes = if labels.is_empty() {
+        vec![K::Native::default(); dictionary.len()]
+    } else {
+        dictionary.normalized_keys().into_iter().map(index).collect()
+    };
+    let indexes = PrimitiveArray::<K>::new(indexes.into(), dictionary.nulls().cloned());
+    let cast = DictionaryArray::try_new(indexes, Arc::clone(labels)).map_err(from_arrow)?;
+    Ok(Arc::new(cast))
+}
+
+impl Unified {
+    /// The metadata that hold of both.
+    fn metadata(&mut self, before: &Field, found: &Field) -> Result<(), String> {
+        let mut metadata: HashMap<String, String> = HashMap::new();
+        let (before, found) = (before.metadata(), found.metadata());
+        let names: BTreeSet<&String> = before.keys().chain(found.keys()).collect();
+        for name in names {
+            let text = match (name.as_str(), before.get(name), found.get(name)) {
+                (_, Some(one), Some(other)) if one == other => Some(one.clone()),
+                (EXTENSION_TYPE_NAME_KEY | EXTENSION_TYPE_METADATA_KEY | ENCODING, one, other) => {
+                    let shown = |text: Option<&String>| text.map_or("missing".to_owned(), |text| format!("{text:?}"));
+                    return Err(format!("metadata {name:?} are {} here, {} there", shown(other), shown(one)));
+                }
+                ("idv", Some(one), Some(other)) => self.idv(one, other)?,
+                ("ds", Some(one), Some(other)) => {
+                    // Times are counted from one point already.
+                    if !self.field.data_type().is_temporal() {
+                        same_meaning(one, other)?;
+                    }
+                    Some(one.clone())
+                }
+                // Numbers of fields are those of a file.
+                ("PARQUET:field_id", ..) => continue,
+                _ => None,
+            };
+            match text {
+                Some(text) => drop(metadata.insert(name.clone(), text)),
+                None => self.left_out.push(name.clone()),
+            }
+        }
+        self.field.set_metadata(metadata);
+        Ok(())
+    }
+
+    /// The column of IDV that holds the values of both; `None` for another type.
+    fn idv(&mut self, one: &str, other: &str) -> Result<Option<String>, String> {
+        let column = |text: &str| {
+            let json = Value::Array(vec![serde_json::from_str(text).ok()?]);
+            idv::Schema::from_json(&json).ok()?.0.columns.pop()
+        };
+        let (Some(mut one), Some(mut other)) = (column(one), column(other)) else { return Ok(None) };
+        if has_dictionary(self.field.data_type()) && labels_of(&one) != labels_of(&other) {
+            let Some(labels) = self.unify_labels(&mut one, &mut other) else { return Ok(None) };
+            let all = widened(self.field.data_type(), labels);
+            self.field.set_data_type(all);
+        }
+        // What neither names slots nor values may go.
+        let is_name = |kind: &str| matches!(kind, "KeyValues" | "SlotNames");
+        let (mine, others) = (one.metadata.clone(), other.metadata.clone());
+        one.metadata.retain(|metadata| is_name(&metadata.kind) || others.contains(metadata));
+        other.metadata.retain(|metadata| is_name(&metadata.kind) || mine.contains(metadata));
+        let kinds = mine.iter().map(|metadata| &metadata.kind).chain(others.iter().map(|metadata| &metadata.kind));
+        let gone = kinds.filter(|kind| !one.metadata.iter().any(|metadata| metadata.kind == **kind));
+        self.left_out.extend(gone.filter(|kind| !is_name(kind)).cloned());
+        self.left_out.dedup();
+        if one.metadata != other.metadata {
+            let mut same = other.clone();
+            same.kind.clone_from(&one.kind);
+            same.name.clone_from(&one.name);
+            let all = |column: &idv::ColumnSchema| idv::Schema::new([column.clone()]);
+            return match all(&one).difference(&all(&same)) {
+                Some(difference) => Err(difference.detail),
+                // They are in another order.
+                None => Ok(text_of(one)),
+            };
+        }
+        Ok((one.kind == other.kind).then(|| text_of(one)).flatten())
+    }
+
+    /// Gives two columns the labels of both, those of the first in their places, and says how many there are. `None` for those that are not text.
+    fn unify_labels(&self, one: &mut idv::ColumnSchema, other: &mut idv::ColumnSchema) -> Option<u64> {
+        let mut labels: Vec<String> = texts(one)?;
+        let mut known: std::collections::HashSet<String> = labels.iter().cloned().collect();
+        labels.extend(texts(other)?.into_iter().filter(|label| known.insert(label.clone())));
+        let count = labels.len() as u64;
+        for column in [one, other] {
+            let (idv::Type::Item(idv::ItemType::Key(key)) | idv::Type::Vector { item: idv::ItemType::Key(key), .. }) =
+                &mut column.kind
+            else {
+                return None;
+            };
+            let width = [idv::KeyWidth::Byte, idv::KeyWidth::UInt16, idv::KeyWidth::UInt32, idv::KeyWidth::UInt64];
+            let width = width.into_iter().find(|width| width.max() >= count.max(key.width.max()))?;
+            *key = idv::KeyType::new(width, count).ok()?;
+            column.metadata.retain(|metadata| metadata.kind != "KeyValues");
+            *column = column.clone().with_key_values(&labels).ok()?;
+        }
+        Some(count)
+    }
+}
+
+fn text_of(column: idv::ColumnSchema) -> Option<String> {
+    let json = idv::Schema::new([column]).to_json().ok()?;
+    json.get(0).map(ToString::to_string)
+}
+
+fn labels_of(column: &idv::ColumnSchema) -> Option<&idv::MetadataSchema> {
+    column.metadata.iter().find(|metadata| metadata.kind == "KeyValues")
+}
+
+/// The labels of a column, where all are texts.
+fn texts(column: &idv::ColumnSchema) -> Option<Vec<String>> {
+    let json = text_of(column.clone())?;
+    let json: Value = serde_json::from_str(&json).ok()?;
+    let labels = json.get("metadata")?.get("KeyValues")?.as_array()?;
+    labels.iter().map(|label| label.as_str().map(str::to_owned)).collect()
+}
+
+fn has_dictionary(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(..) => true,
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            has_dictionary(item.data_type())
+        }
+        DataType::Struct(members) => members.iter().any(|member| has_dictionary(member.data_type())),
+        _ => false,
+    }
+}
+
+/// Fails unless the variables of two files mean the same.
+fn same_meaning(one: &str, other: &str) -> Result<(), String> {
+    let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let (one, other) = (parsed(one), parsed(other));
+    let shown = |value: Option<&Value>| value.map_or("missing".to_owned(), ToString::to_string);
+    for name in dsfmt::MEANING_ATTRIBUTES {
+        let of = |json: &'_ Value| json.get("attributes").and_then(|all| all.get(name)).cloned();
+        let (there, here) = (of(&one), of(&other));
+        if there != here {
+            let (here, there) = (shown(here.as_ref()), shown(there.as_ref()));
+            return Err(format!("attribute {name:?} is {here} here, {there} there"));
+        }
+    }
+    Ok(())
+}

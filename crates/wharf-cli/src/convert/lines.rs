@@ -1,0 +1,51 @@
+//! Rows of containers as the JSON lines that they are: what types other forms get is then found as for any text.
+
+use std::io::{BufWriter, Write};
+
+use container_core::{Error, Input, Result, Scan, Source};
+use wharf::convert::{JsonLines, copy};
+
+use super::super::env::Env;
+use super::super::report::Lost;
+use super::super::select;
+use super::Arguments;
+use super::source::Kind;
+use super::source::Opened;
+
+/// Documents of stores as the text that they are, in temporary files; other inputs as they are. Also whether they were documents.
+pub(super) fn documents(
+    (kind, inputs): (Kind, Vec<Opened>),
+    arguments: &Arguments,
+    lost: &mut Vec<Lost>,
+    env: &mut Env<'_>,
+) -> Result<(Kind, Vec<Opened>, bool)> {
+    if kind != Kind::Container(super::super::zds::NAME) {
+        return Ok((kind, inputs, false));
+    }
+    let inputs = inputs.into_iter().map(|input| as_lines(input, arguments, lost, env)).collect::<Result<_>>()?;
+    Ok((Kind::Jsonl, inputs, true))
+}
+
+/// The rows of a container as lines of JSON in a temporary file.
+pub(super) fn as_lines(
+    input: Opened,
+    arguments: &Arguments,
+    lost: &mut Vec<Lost>,
+    env: &mut Env<'_>,
+) -> Result<Opened> {
+    let named = |error: Error| error.in_file(input.name.clone());
+    let temporary = |cause| Error::io("cannot keep the rows in a temporary file", cause);
+    let container = env.opener.container(&input.input).map_err(named)?;
+    let table = select::table(container.as_ref(), arguments.selection.reading.table.as_deref()).map_err(named)?;
+    let columns = select::columns(table, &arguments.selection.columns).map_err(named)?;
+    let mut scan = Scan::default().with_threads(arguments.selection.reading.threads);
+    scan.columns = columns;
+    let file = tempfile::tempfile().map_err(temporary)?;
+    let mut lines = JsonLines::new(BufWriter::new(file));
+    let copied = copy(table, &scan, &mut lines).map_err(named)?;
+    lost.extend(copied.losses.into_iter().map(|loss| Lost { file: Some(input.name.clone()), loss }));
+    let mut file = lines.finish()?;
+    file.flush().map_err(temporary)?;
+    let file = file.into_inner().map_err(|error| temporary(error.into_error()))?;
+    Ok(Opened { input: Input::Stream(Source::from_file_with(file, env.opener.access)?), name: input.name })
+}

@@ -1,0 +1,230 @@
+//! What the verbs share that change a ds file: where it is read and written, and how its parts are named.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use container_core::{Error, Loss, OpenOptions, OutputOptions, Overwrite, Result, Severity, Source, Sync};
+use dsfmt::{Builder, Edit, Reader, Written};
+use serde_json::{Map, Value};
+
+use super::Outcome;
+use super::env::{Env, Opener};
+use super::human::counted;
+use super::inputs::{self, Place};
+use super::output;
+use super::report::Lost;
+
+/// The name of the format.
+pub(crate) const NAME: &str = "ds";
+
+/// Where a changed file goes.
+#[derive(Debug, Clone, clap::Args)]
+#[group(id = "target", multiple = false, args = ["output", "in_place"])]
+pub(crate) struct Target {
+    /// The file to write; - is standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// Replace the file itself, whole or not at all
+    #[arg(long)]
+    in_place: bool,
+}
+
+impl Target {
+    /// Is there a file to write?
+    pub(crate) fn given(&self) -> bool {
+        self.output.is_some()
+    }
+}
+
+/// Changes one file.
+pub(crate) fn run(
+    file: &OsStr,
+    target: &Target,
+    force: bool,
+    verb: &str,
+    env: &mut Env<'_>,
+    change: impl FnOnce(&mut Edit<'_>) -> Result<Vec<Loss>>,
+) -> Result<Outcome> {
+    if target.output.is_none() && !target.in_place {
+        return Err(Error::usage(format!("where {verb} is to write is not said: <--output <OUT>|--in-place>")));
+    }
+    let mut places = inputs::expand_one(file)?;
+    let place = match (places.pop(), places.len()) {
+        (Some(place), 0) => place,
+        (_, others) => {
+            let detail = format!("the pattern matches {} files; {verb} takes one", others + 1);
+            return Err(Error::usage(detail).in_file(file.display().to_string()));
+        }
+    };
+    let reader = open(&place, &mut env.opener, verb)?;
+    let mut edit = Edit::new(&reader);
+    let losses = change(&mut edit).map_err(|error| error.in_file(place.name()))?;
+    let builder = edit.into_builder();
+    let mut lost: Vec<Lost> = losses.into_iter().map(|loss| Lost { file: Some(place.name()), loss }).collect();
+    let mut write = |path: &Path, options: OutputOptions| {
+        let written = builder.write(path, options)?;
+        lost.extend(rejected(&builder, &|_| Some(place.name()))?);
+        Ok((written, std::mem::take(&mut lost)))
+    };
+    match (&target.output, &place) {
+        (Some(path), _) => put(path, force, std::slice::from_ref(&place), env, &mut write),
+        (None, Place::Path(path)) => {
+            let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
+            let (written, lost) = write(path, options)?;
+            tell(&place.name(), written, lost, env)
+        }
+        (None, Place::Stdin) => Err(Error::usage("standard input cannot be replaced: --output says where it goes")),
+    }
+}
+
+/// Makes a file: changes an empty dataset.
+pub(crate) fn create(
+    file: &OsStr,
+    force: bool,
+    env: &mut Env<'_>,
+    change: impl FnOnce(&mut Edit<'_>) -> Result<Vec<Loss>>,
+) -> Result<Outcome> {
+    let name = file.display().to_string();
+    let empty = Source::from(&b"ds-1.0\n{\".\": {}}\n"[..]);
+    let reader = Reader::from_source(empty, OpenOptions::default())?;
+    let mut edit = Edit::new(&reader);
+    let losses = change(&mut edit).map_err(|error| error.in_file(name.clone()))?;
+    let builder = edit.into_builder();
+    let mut lost: Vec<Lost> = losses.into_iter().map(|loss| Lost { file: Some(name.clone()), loss }).collect();
+    put(Path::new(file), force, &[], env, &mut |path, options| {
+        Ok((builder.write(path, options)?, std::mem::take(&mut lost)))
+    })
+}
+
+/// What verification rejects of values that are copied byte for byte: the first of each variable, with how many there are. `name` names the
+/// file of a reader.
+pub(crate) fn rejected(builder: &Builder<'_>, name: &dyn Fn(&Reader) -> Option<String>) -> Result<Vec<Lost>> {
+    let mut lost: Vec<Lost> = Vec::new();
+    builder.verify_copied(&mut |reader, finding| {
+        if finding.severity == Severity::Error {
+            let (file, first) = (name(reader), finding.error.position().clone());
+            match lost.last_mut().filter(|last| last.file == file && last.loss.first.column == first.column) {
+                Some(last) => last.loss.count += 1,
+                None => {
+                    let what = format!("copied although verification rejects it: {}", finding.error.detail());
+                    lost.push(Lost { file, loss: Loss::new(what, 1, first) });
+                }
+            }
+        }
+    })?;
+    Ok(lost)
+}
+
+/// Opens an input, which has to be a ds file.
+pub(crate) fn open(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Result<Reader> {
+    let named = |error: Error| error.in_file(place.name());
+    let input = place.input(opener).map_err(named)?;
+    inputs::not_netcdf(&input).map_err(named)?;
+    let format = container_core::detect(opener.formats, &input).map_err(named)?;
+    match (format.name(), input.source()) {
+        (NAME, Some(source)) => {
+            let options = OpenOptions::default().with_access(opener.access);
+            Reader::from_source(source.clone(), options).map_err(named)
+        }
+        (other, _) => Err(named(Error::unsupported(format!("{verb} works on ds files, this one is {other}")))),
+    }
+}
+
+/// What was written, and what it could not keep.
+pub(crate) type Saved = (Written, Vec<Lost>);
+
+/// Writes a file that is no input, or to standard output, and tells of it and of what was lost.
+pub(crate) fn put(
+    path: &Path,
+    force: bool,
+    places: &[Place],
+    env: &mut Env<'_>,
+    write: &mut dyn FnMut(&Path, OutputOptions) -> Result<Saved>,
+) -> Result<Outcome> {
+    if path != Path::new("-") {
+        let options = output::options(path, force, places)?;
+        let (written, lost) = write(path, options)?;
+        return tell(&path.display().to_string(), written, lost, env);
+    }
+    if env.stdout.terminal.is_some() {
+        return Err(Error::usage("ds is not for a terminal: give a file, or a pipe"));
+    }
+    // Where a variable lies is known when all have come: it cannot be written into a pipe as it comes.
+    let temporary = |cause| Error::io("cannot keep the output in a temporary file", cause);
+    let folder = container_core::TemporaryFolder::beside(&std::env::temp_dir().join("out")).map_err(temporary)?;
+    let file = folder.path().join("out.ds");
+    let (_, lost) = write(&file, OutputOptions::default().with_sync(Sync::Never))?;
+    let mut file = File::open(&file).map_err(temporary)?;
+    io::copy(&mut file, &mut env.stdout)
+        .and_then(|_| io::Write::flush(&mut env.stdout))
+        .map_err(|cause| Error::io("cannot write to standard output", cause))?;
+    Ok(warn(lost, env))
+}
+
+fn warn(lost: Vec<Lost>, env: &mut Env<'_>) -> Outcome {
+    lost.iter().for_each(|lost| env.report.lost(lost));
+    Outcome::after(&lost)
+}
+
+fn tell(name: &str, written: Written, lost: Vec<Lost>, env: &mut Env<'_>) -> Result<Outcome> {
+    let outcome = warn(lost, env);
+    if env.json() {
+        let mut object = Map::new();
+        object.insert("file".into(), name.into());
+        object.insert("to".into(), NAME.into());
+        object.insert("variables".into(), written.variables.into());
+        object.insert("bytes".into(), written.bytes.into());
+        env.stdout.print(&format!("{}\n", Value::Object(object)))?;
+    } else {
+        env.report.note(format!("{name}: {}", counted(written.variables, "variable")));
+    }
+    Ok(outcome)
+}
+
+/// A part of a dataset that an argument names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part<'a> {
+    /// A variable, which may not be there.
+    Variable(&'a str),
+    /// An attribute of a variable, or of the dataset; it may not be there.
+    Attribute(Option<&'a str>, &'a str),
+}
+
+impl<'a> Part<'a> {
+    /// `VAR`, `VAR@ATTR` or `@ATTR`. A name that is there wins, whatever characters it has.
+    pub(crate) fn of(argument: &'a str, edit: &Edit<'_>) -> Self {
+        if edit.has_variable(argument) {
+            return Self::Variable(argument);
+        }
+        let pairs =
+            || argument.match_indices('@').filter_map(|(at, _)| Some((argument.get(..at)?, argument.get(at + 1..)?)));
+        let owner = |name: &'a str| (!name.is_empty()).then_some(name);
+        let known = pairs().find(|(variable, _)| variable.is_empty() || edit.has_variable(variable));
+        match known.or_else(|| pairs().next()) {
+            Some((variable, attribute)) => Self::Attribute(owner(variable), attribute),
+            None => Self::Variable(argument),
+        }
+    }
+
+    fn is_there(self, edit: &Edit<'_>) -> bool {
+        match self {
+            Self::Variable(name) => edit.has_variable(name),
+            Self::Attribute(variable, name) => edit.has_attribute(variable, name),
+        }
+    }
+}
+
+/// `PART=VALUE`: at the first sign of equality before which something stands that is there, or else at the first.
+pub(crate) fn assignment<'a>(argument: &'a str, edit: &Edit<'_>) -> Option<(Part<'a>, &'a str)> {
+    let pairs =
+        || argument.match_indices('=').filter_map(|(at, _)| Some((argument.get(..at)?, argument.get(at + 1..)?)));
+    let mut parts = pairs().map(|(name, value)| (Part::of(name, edit), value));
+    let first = parts.next()?;
+    if first.0.is_there(edit) {
+        return Some(first);
+    }
+    Some(parts.find(|(part, _)| part.is_there(edit)).unwrap_or(first))
+}

@@ -1,0 +1,8 @@
+//! The command `wharf`.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    wharf_cli::main()
+}

@@ -1,0 +1,189 @@
+use super::*;
+
+fn place() -> Place {
+    Place::new().with("in", &["a", "b"], &json!([[1, "x"], [2, null]]))
+}
+
+#[test]
+fn the_extension_says_the_form() {
+    for (name, expected) in [
+        ("out.csv", "a,b\n1,x\n2,\n"),
+        ("out.TSV", "a\tb\n1\tx\n2\t\n"),
+        ("out.jsonl", "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":null}\n"),
+        ("out.ndjson", "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":null}\n"),
+        ("out.json", "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":null}\n"),
+    ] {
+        let place = place();
+        assert_eq!(place.wharf(&["convert", "@in", &format!("@{name}")]).ok(), "");
+        assert_eq!(place.read(name), expected);
+        assert_eq!(place.files(), ["in", name]);
+    }
+    let error = place().wharf(&["convert", "@in", "@out.txt"]).failed(2);
+    let idv = " .idv";
+    let msgpack = " .msgpack";
+    let ds = " .ds";
+    let nc = " .nc";
+    let zds = " .zds";
+    let parquet = " .parquet";
+    let arrow = " .arrow .arrows";
+    let known = format!(".jsonl .ndjson .json .csv .tsv{idv}{msgpack}{ds}{nc}{zds}{parquet}{arrow}");
+    assert_eq!(error, format!("error: @out.txt: the output ends in .txt, known are {known}; or say --to"));
+    let error = place().wharf(&["convert", "@in", "@out"]).failed(2);
+    assert!(error.contains("the output has no extension"), "{error}");
+}
+
+#[test]
+fn to_says_it_too() {
+    let place = place();
+    assert_eq!(place.wharf(&["convert", "@in", "@out.txt", "--to", "csv", "--rows", "1", "--columns", "b,a"]).ok(), "");
+    assert_eq!(place.read("out.txt"), "b,a\n,2\n");
+    assert_eq!(place.wharf(&["convert", "@in", "@in", "-", "--to", "tsv"]).ok(), "a\tb\n1\tx\n2\t\n1\tx\n2\t\n");
+    assert_eq!(place.wharf(&["convert", "@in", "-", "-n", "1"]).ok(), "{\"a\":1,\"b\":\"x\"}\n");
+}
+
+#[test]
+fn an_output_that_exists_needs_force() {
+    let place = place();
+    fs::write(place.path("out.csv"), "precious").unwrap();
+    let error = place.wharf(&["convert", "@in", "@out.csv"]).failed(2);
+    assert_eq!(error, "error: @out.csv: the output exists; --force replaces it");
+    assert_eq!(place.read("out.csv"), "precious");
+    assert_eq!(place.wharf(&["convert", "@in", "@out.csv", "--force"]).ok(), "");
+    assert_eq!(place.read("out.csv"), "a,b\n1,x\n2,\n");
+}
+
+#[test]
+fn an_output_that_is_an_input_is_always_refused() {
+    let place = place();
+    let before = place.read("in");
+    fs::hard_link(place.path("in"), place.path("again.csv")).unwrap();
+    for output in ["@in", "@again.csv", "@./in"] {
+        let error = place.wharf(&["convert", "@again.csv", "@in", output, "--to", "csv", "--force"]).failed(2);
+        assert!(error.contains("the output is the input @again.csv"), "{error}");
+    }
+    assert_eq!(place.read("in"), before);
+    assert_eq!(place.files(), ["again.csv", "in"]);
+}
+
+#[test]
+fn an_error_leaves_what_was_there() {
+    let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
+    let place = Place::new().with_document("bad", &json!({"tables": [table]}));
+    let error = place.wharf(&["convert", "@bad", "@out.csv"]).failed(1);
+    assert_eq!(error, "error: mock: @bad: the block is damaged (row 1)");
+    assert_eq!(place.files(), ["bad"]);
+    fs::write(place.path("out.csv"), "old").unwrap();
+    place.wharf(&["convert", "@bad", "@out.csv", "--force"]).failed(1);
+    assert_eq!(place.read("out.csv"), "old");
+    assert_eq!(place.files(), ["bad", "out.csv"]);
+}
+
+#[test]
+fn other_formats_are_no_idv_so_far() {
+    let place = place();
+    let error = place.wharf(&["convert", "@in", "@out.idv"]).failed(1);
+    assert_eq!(error, "error: @in: a file of the format mock cannot be written as IDV so far");
+    assert_eq!(place.files(), ["in"]);
+}
+
+#[test]
+fn rows_of_any_format_become_samples() {
+    let place = place();
+    let samples = |name: &str| {
+        let reader = datadings::Reader::open(place.path(name)).unwrap();
+        let all = reader.iter().map(|sample| sample.unwrap().as_bytes().to_vec());
+        all.collect::<Vec<_>>()
+    };
+    let ran = place.wharf(&["convert", "@in", "@in", "@out.msgpack", "--number", "--json"]);
+    assert_eq!(ran.json(), json!({"file": "@out.msgpack", "to": "datadings", "rows": 4, "bytes": 90}));
+    let written = samples("out.msgpack");
+    assert_eq!(written[1], b"\x83\xa3key\xaa0000000001\xa1a\x02\xa1b\xc0");
+    assert_eq!(written[2], b"\x83\xa3key\xaa0000000002\xa1a\x01\xa1b\xa1x");
+    assert_eq!(
+        place.wharf(&["convert", "@in", "@a.msgpack", "--key", "a", "--columns", "b", "--rows", "1.."]).ok(),
+        ""
+    );
+    assert_eq!(samples("a.msgpack"), [b"\x82\xa3key\xa12\xa1b\xc0"]);
+    let error = place.wharf(&["convert", "@in", "@b.msgpack", "--key", "b"]).failed(1);
+    assert_eq!(error, "error: @in: a value of the kind nil where the key, a text or an integer, is wanted (row 1)");
+    let error = place.wharf(&["convert", "@in", "@b.msgpack", "--key", "c"]).failed(2);
+    assert_eq!(error, "error: @in: there is no column \"c\"");
+    let error = place.wharf(&["convert", "@in", "@in", "@b.msgpack", "--key", "a"]).failed(1);
+    assert!(error.starts_with("error: @in: the key is that of sample 0 already"), "{error}");
+    let error = place.wharf(&["convert", "@in", "@b.msgpack", "--number", "--rows", "3"]).failed(2);
+    assert_eq!(error, "error: there is no row 3: the input has 2 rows, counted from 0");
+    assert!(place.files().iter().all(|name| !name.starts_with("b.")));
+}
+
+#[test]
+fn an_error_of_a_row_leaves_no_dataset() {
+    let table = json!({"name": "rows", "columns": [{"name": "n", "type": "int"}], "rows": [[1], [2]], "fail_at": 1});
+    let place = Place::new().with_document("bad", &json!({"tables": [table]}));
+    let error = place.wharf(&["convert", "@bad", "@out.msgpack", "--number"]).failed(1);
+    assert_eq!(error, "error: mock: @bad: the block is damaged (row 1)");
+    assert_eq!(place.files(), ["bad"]);
+}
+
+#[test]
+fn idv_is_not_for_terminals() {
+    let place = Place::new().on_terminal(80);
+    fs::write(place.path("in.csv"), "a\n1\n").unwrap();
+    let error = place.wharf(&["convert", "@in.csv", "-", "--to", "idv"]).failed(2);
+    assert_eq!(error, "error: IDV is not for a terminal: give a file, or a pipe");
+    let ran = place.wharf(&["convert", "@in.csv", "@out.idv"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""));
+    assert_eq!(ran.err, "note: @in.csv: a: Int64\nnote: @out.idv: 1 row, 1 column\n");
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    let error = place().wharf(&["convert", "@in", "@no/out.csv"]).failed(1);
+    assert!(error.starts_with("error: @no/out.csv: cannot create the output: "), "{error}");
+}
+
+#[test]
+fn a_loss_is_told_and_the_output_is_there() {
+    let place = Place::new().with("in", &["a"], &json!([[null]]));
+    let ran = place.wharf(&["convert", "@in", "@out.csv"]);
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""));
+    assert_eq!(ran.err, "warning: @in: null in the only column written as an empty text (row 0)\n");
+    assert_eq!(place.read("out.csv"), "a\n\"\"\n");
+}
+
+#[test]
+fn programs_are_told_what_was_done() {
+    let place = place();
+    let ran = place.wharf(&["convert", "@in", "@in", "@out.csv", "--json"]);
+    assert_eq!(ran.json(), json!({"file": "@out.csv", "to": "csv", "rows": 4, "bytes": 18}));
+    assert_eq!(place.read("out.csv").len(), 18);
+    let ran = Place::new().with("in", &["a"], &json!([[1]])).on_terminal(80).wharf(&["convert", "@in", "@out.jsonl"]);
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", "note: @out.jsonl: 1 row\n"));
+}
+
+#[test]
+fn names_stand_wherever_options_do() {
+    let csv = "a,b\n1,x\n2,\n1,x\n2,\n";
+    for arguments in [
+        &["convert", "@in", "@in", "@out.csv", "--limit", "9"][..],
+        &["convert", "@in", "--limit", "9", "@in", "@out.csv"],
+        &["convert", "@in", "@in", "--limit", "9", "@out.csv"],
+        &["convert", "--limit", "9", "@in", "--force", "@in", "--columns", "a,b", "@out.csv"],
+        &["convert", "@in", "--limit", "9", "--", "@in", "@out.csv"],
+    ] {
+        let place = place();
+        assert_eq!(place.wharf(arguments).ok(), "", "{arguments:?}");
+        assert_eq!(place.read("out.csv"), csv);
+    }
+    let place = place();
+    let error = place.wharf(&["convert", "@in", "--force"]).failed(2);
+    assert_eq!(error, "error: there is one name, \"@in\": needed are <IN>... <OUT>");
+    assert_eq!(place.files(), ["in"]);
+    for help in ["-h", "--help"] {
+        let help = place.wharf(&["convert", help]).ok();
+        for part in
+            ["Usage: wharf convert [OPTIONS] <IN>... <OUT>\n\nArguments:\n  <IN>...  Files", "\n  <OUT>    The file"]
+        {
+            assert!(help.contains(part), "{help}");
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! `wharf convert` to datadings: from text and from containers.
+
+use std::fs;
+use std::process::Stdio;
+
+use datadings::{Kind, Reader};
+use serde_json::json;
+
+use crate::common::{self, run};
+use crate::datadings_place::{self, Place, SUFFIXES};
+
+#[test]
+fn json_lines_come_back_as_they_were() {
+    let text = concat!(
+        r#"{"key":"a","n":-1,"big":18446744073709551615,"x":0.1,"s":"\u0001é","l":[1,[2.5,null],{}],"b":true}"#,
+        "\n",
+        r#"{"x":{"y":1e300},"key":"ä b"}"#,
+        "\n",
+        r#"{"key":"","image":{"$bytes":"AAEC"},"a":{"$ndarray":{"dtype":"<i2","shape":[2],"data":[1,-2]}}}"#,
+        "\n",
+    );
+    let place = Place::new().with("a.jsonl", text);
+    place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
+    assert_eq!(place.lines("a.msgpack"), text.replace("1e300", "1e+300").lines().collect::<Vec<_>>());
+    place.check_sums("a.msgpack");
+    // What a float is printed with is Python's business or Rust's, the number is the same.
+    let reader = Reader::open(place.path("a.msgpack")).unwrap();
+    assert_eq!(reader.get(0).unwrap().field("x").unwrap().f64().unwrap(), 0.1);
+    assert_eq!(reader.get(2).unwrap().field("image").unwrap().bin().unwrap(), [0, 1, 2]);
+    assert_eq!(reader.find("ä b").unwrap(), Some(1));
+    // An array of objects is the same table, for any number of threads.
+    let array = format!("[{}]", text.trim_end().replace('\n', ",\n "));
+    let place = place.with("b.json", &array);
+    for threads in ["1", "3"] {
+        place.run(&["convert", "@b.json", "@b.msgpack", "--force", "--threads", threads]).ok();
+        assert_eq!(place.read("b.msgpack"), place.read("a.msgpack"));
+    }
+}
+
+#[test]
+fn keys_come_from_where_they_are_said_to() {
+    let place = Place::new().with("a.jsonl", "{\"id\":7,\"x\":1}\n{\"x\":2,\"id\":\"b\"}\n\n{\"id\":-3,\"x\":3}\n");
+    place.run(&["convert", "@a.jsonl", "@id.msgpack", "--key", "id"]).ok();
+    assert_eq!(
+        place.lines("id.msgpack"),
+        [r#"{"key":"7","id":7,"x":1}"#, r#"{"key":"b","x":2,"id":"b"}"#, r#"{"key":"-3","id":-3,"x":3}"#]
+    );
+    place.run(&["convert", "@a.jsonl", "@x.msgpack", "--key", "id", "--columns", "x", "--rows", "1.."]).ok();
+    assert_eq!(place.lines("x.msgpack"), [r#"{"key":"b","x":2}"#, r#"{"key":"-3","x":3}"#]);
+    // The number is the row's in the input, whatever was chosen before it.
+    place.run(&["convert", "@a.jsonl", "@a.jsonl", "@n.msgpack", "--number", "--rows", "2..5", "--columns", "id"]).ok();
+    assert_eq!(
+        place.lines("n.msgpack"),
+        [r#"{"key":"0000000002","id":-3}"#, r#"{"key":"0000000003","id":7}"#, r#"{"key":"0000000004","id":"b"}"#]
+    );
+    let place = place.with("a.csv", "id,x,key\n7,1,a\n007,2,b\n");
+    place.run(&["convert", "@a.csv", "@c.msgpack"]).ok();
+    assert_eq!(place.lines("c.msgpack"), [r#"{"id":"7","x":1,"key":"a"}"#, r#"{"id":"007","x":2,"key":"b"}"#]);
+    place.run(&["convert", "@a.csv", "@d.msgpack", "--key", "id", "--columns", "x,id"]).ok();
+    assert_eq!(place.lines("d.msgpack"), [r#"{"key":"7","x":1,"id":"7"}"#, r#"{"key":"007","x":2,"id":"007"}"#]);
+    place.run(&["convert", "@a.csv", "@e.msgpack", "--columns", "x", "-n", "1"]).ok();
+    assert_eq!(place.lines("e.msgpack"), [r#"{"key":"a","x":1}"#]);
+    place.run(&["convert", "@a.csv", "@f.msgpack", "--number", "--columns", "x"]).ok();
+    assert_eq!(place.lines("f.msgpack"), [r#"{"key":"0000000000","x":1}"#, r#"{"key":"0000000001","x":2}"#]);
+}
+
+#[test]
+fn cells_are_what_their_columns_are() {
+    let csv = "key,i,f,t,b,j,none\r\n1,-3,1,x,true,\"[1,{}]\",\r\n2,,2.5,\"a,\"\"b\"\"\n\",FALSE,,\r\n3,18446744073709551615,NaN,,,{},\r\n";
+    let place = Place::new().with("a.csv", csv);
+    let ran = place.run(&["convert", "@a.csv", "@a.msgpack", "--json"]);
+    let columns = json!({"key": "str", "i": "int", "f": "float", "t": "str", "b": "bool", "j": "JSON", "none": "nil"});
+    assert_eq!(ran.lines()[0]["columns"], columns);
+    assert_eq!(
+        place.lines("a.msgpack"),
+        [
+            r#"{"key":"1","i":-3,"f":1.0,"t":"x","b":true,"j":[1,{}],"none":null}"#,
+            r#"{"key":"2","i":null,"f":2.5,"t":"a,\"b\"\n","b":false,"j":null,"none":null}"#,
+            r#"{"key":"3","i":18446744073709551615,"f":"NaN","t":"","b":null,"j":{},"none":null}"#,
+        ]
+    );
+    // In the dataset it is a float, whatever it is in JSON.
+    let reader = Reader::open(place.path("a.msgpack")).unwrap();
+    assert!(reader.get(2).unwrap().field("f").unwrap().f64().unwrap().is_nan());
+    assert_eq!(reader.get(0).unwrap().field("f").unwrap().kind().unwrap(), Kind::Float);
+    place.run(&["convert", "@a.csv", "@t.msgpack", "--text", "-n", "1"]).ok();
+    assert_eq!(place.lines("t.msgpack"), [r#"{"key":"1","i":"-3","f":"1","t":"x","b":"true","j":"[1,{}]","none":""}"#]);
+    // Types are those of the wanted rows.
+    place.run(&["convert", "@a.csv", "@r.msgpack", "--rows", "..1", "--columns", "f"]).ok();
+    assert_eq!(place.lines("r.msgpack"), [r#"{"key":"1","f":1}"#]);
+    let place = place.with("b.tsv", "k\t1\n").with("c.csv", "k;1\n");
+    place.run(&["convert", "@b.tsv", "@b.msgpack", "--no-header", "--key", "c0"]).ok();
+    place.run(&["convert", "@c.csv", "@c.msgpack", "--no-header", "--key", "c0", "--delimiter", ";"]).ok();
+    assert_eq!(place.lines("b.msgpack"), [r#"{"key":"k","c0":"k","c1":1}"#]);
+    assert_eq!(place.read("b.msgpack"), place.read("c.msgpack"));
+}
+
+#[test]
+fn many_records_are_the_same_for_any_number_of_threads() {
+    let (mut lines, mut csv) = (String::new(), "key,n,x\n".to_owned());
+    for n in 0..30_000 {
+        lines.push_str(&format!("{{\"key\":\"k{n}\",\"n\":{n},\"x\":{}.5}}\n", n % 7));
+        csv.push_str(&format!("k{n},{n},{}.5\n", n % 7));
+    }
+    let place = Place::new().with("a.jsonl", &lines).with("a.csv", &csv);
+    for (input, output) in [("@a.jsonl", "@j.msgpack"), ("@a.csv", "@c.msgpack")] {
+        place.run(&["convert", input, output, "--threads", "1"]).ok();
+    }
+    assert_eq!(place.lines("j.msgpack"), lines.lines().collect::<Vec<_>>());
+    place.run(&["convert", "@a.jsonl", "@p.msgpack"]).ok();
+    for suffix in SUFFIXES.iter().filter(|suffix| **suffix != ".md5") {
+        assert_eq!(place.read(&format!("c.msgpack{suffix}")), place.read(&format!("j.msgpack{suffix}")), "{suffix}");
+        assert_eq!(place.read(&format!("p.msgpack{suffix}")), place.read(&format!("j.msgpack{suffix}")), "{suffix}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_record_is_told_with_its_line() {
+    let place = Place::new()
+        .with("none.jsonl", "{\"key\":\"a\"}\n{\"k\":1}\n")
+        .with("number.jsonl", "{\"key\":\"a\"}\n\n{\"x\":1,\"key\":7}\n")
+        .with("twice.jsonl", "{\"key\":\"a\"}\n{\"key\":\"b\"}\n{\"key\":\"a\"}\n{\"k\":1}\n")
+        .with("member.jsonl", "{\"key\":\"a\",\"x\":1,\"x\":2}\n")
+        .with("wide.jsonl", "{\"key\":\"a\",\"x\":[1,18446744073709551616]}\n")
+        .with("id.jsonl", "{\"id\":1.5}\n")
+        .with("two.jsonl", "{\"id\":\"1\",\"key\":\"x\"}\n")
+        .with("bytes.jsonl", "{\"key\":\"a\",\"x\":{\"$bytes\":\"?\"}}\n")
+        .with("none.csv", "a\n1\n")
+        .with("empty.csv", "key,a\nx,1\n,2\n")
+        .with("twice.csv", "key,a\nx,1\nx,2\n");
+    for (arguments, code, said) in [
+        (
+            &["none.jsonl"][..],
+            1,
+            "none.jsonl: there is no \"key\", and a sample has one: --key takes another column, --number the row's number (byte 12, line 2)",
+        ),
+        (&["number.jsonl"], 1, "number.jsonl: 7 where the key, a text, is wanted (byte 26, line 3, column \"key\")"),
+        (
+            &["twice.jsonl"],
+            1,
+            "twice.jsonl: the key is that of sample 0 already: it was not written again (byte 24, line 3, key \"a\")",
+        ),
+        (&["member.jsonl"], 1, "member.jsonl: the member is there twice (byte 21, line 1, column \"x\")"),
+        (
+            &["wide.jsonl"],
+            1,
+            "wide.jsonl: integer 18446744073709551616 takes more than 64 bits (byte 18, line 1, column \"x\")",
+        ),
+        (
+            &["id.jsonl", "--key", "id"],
+            1,
+            "id.jsonl: 1.5 where the key, a text or an integer, is wanted (byte 6, line 1, column \"id\")",
+        ),
+        (&["id.jsonl", "--key", "no"], 1, "id.jsonl: there is no \"no\", which is to be the key (byte 0, line 1)"),
+        (
+            &["two.jsonl", "--key", "id"],
+            1,
+            "two.jsonl: there is a column \"key\" already, and the key is to come from elsewhere: --columns can leave it out (byte 16, line 1, column \"key\")",
+        ),
+        (&["none.jsonl", "--number", "--columns", "no"], 2, "there is no column \"no\""),
+        (
+            &["none.csv"],
+            1,
+            "none.csv: there is no \"key\", and a sample has one: --key takes another column, --number the row's number",
+        ),
+        (&["none.csv", "--key", "b"], 2, "none.csv: there is no column \"b\""),
+        (&["empty.csv"], 1, "empty.csv: the cell is empty where the key is wanted (byte 10, line 3, column \"key\")"),
+        (
+            &["twice.csv"],
+            1,
+            "twice.csv: the key is that of sample 0 already: it was not written again (byte 10, line 3, key \"x\")",
+        ),
+        (
+            &["empty.csv", "--number"],
+            1,
+            "empty.csv: there is a column \"key\" already, and the key is to come from elsewhere: --columns can leave it out",
+        ),
+    ] {
+        let format = if arguments[0].ends_with("csv") { "csv" } else { "jsonl" };
+        let input = format!("@{}", arguments[0]);
+        let full = [&["convert", &input, "@out.msgpack"], &arguments[1..]].concat();
+        let said = said.replace(arguments[0], &input);
+        assert_eq!(place.said(&full), (code, format!("error: {format}: {said}\n")), "{arguments:?}");
+    }
+    let (code, said) = place.said(&["convert", "@bytes.jsonl", "@out.msgpack"]);
+    assert_eq!(code, 1);
+    assert!(
+        said.contains("@bytes.jsonl") && said.contains("$bytes") && said.contains("line 1, column \"x\""),
+        "{said}"
+    );
+    assert!(place.files().iter().all(|name| !name.contains("msgpack") && !name.contains("tmp")), "{:?}", place.files());
+}
+
+#[test]
+fn datasets_are_copied_byte_for_byte() {
+    let place = Place::new();
+    for name in
+        ["real-iris", "raw-without-key", "raw-long-forms", "values-arrays", "keys-unicode", "size-0", "size-300"]
+    {
+        let golden = datadings_place::golden(&format!("{name}.msgpack"));
+        let output = format!("@{name}.msgpack");
+        let ran = place.run(&["convert", &golden, &output]);
+        assert_eq!(ran.code(), if name == "raw-without-key" { 3 } else { 0 }, "{}", ran.err());
+        for suffix in SUFFIXES {
+            let copy = place.read(&format!("{name}.msgpack{suffix}"));
+            assert_eq!(copy, fs::read(format!("{golden}{suffix}")).unwrap(), "{name}{suffix}");
+        }
+    }
+    // A legacy index becomes what Python's converter makes of it; a missing part is made.
+    let whole = datadings_place::golden("index-converted.msgpack");
+    for name in ["index-legacy", "index-n-offsets-alone", "index-without-keys"] {
+        let input = datadings_place::golden(&format!("{name}.msgpack"));
+        place.run(&["convert", &input, "@index-converted.msgpack", "--force"]).ok();
+        for suffix in SUFFIXES.iter().filter(|suffix| **suffix != ".md5") {
+            let made = place.read(&format!("index-converted.msgpack{suffix}"));
+            assert_eq!(made, fs::read(format!("{whole}{suffix}")).unwrap(), "{name}{suffix}");
+        }
+        place.check_sums("index-converted.msgpack");
+    }
+}
+
+#[test]
+fn samples_that_are_not_maps_become_lines_that_are_reported() {
+    let place = Place::new();
+    let golden = datadings_place::golden("raw-without-key.msgpack");
+    let (code, said) = place.said(&["convert", &golden, "@out.jsonl"]);
+    assert!(code == 3 && said.contains("row written as a line that is not an object (3 times, first row 0)"), "{said}");
+    assert_eq!(place.run(&["verify", "@out.jsonl"]).code(), 1);
+    let (code, said) = place.said(&["convert", &golden, "@rest.jsonl", "--rows", "2..5"]);
+    assert_eq!(code, 0, "{said}");
+    place.run(&["verify", "@rest.jsonl"]).ok();
+}
+
+#[test]
+fn fields_and_rows_of_datasets_are_chosen() {
+    let place = Place::new()
+        .with("a.jsonl", "{\"key\":\"a\",\"x\":1,\"y\":2}\n{\"y\":3,\"key\":\"b\"}\n{\"key\":\"c\",\"x\":4}\n");
+    place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
+    place.run(&["convert", "@a.msgpack", "@b.msgpack", "--columns", "y,x"]).ok();
+    assert_eq!(
+        place.lines("b.msgpack"),
+        [r#"{"key":"a","y":2,"x":1}"#, r#"{"key":"b","y":3}"#, r#"{"key":"c","x":4}"#]
+    );
+    place.run(&["convert", "@a.msgpack", "@c.msgpack", "--columns", "x,key", "--rows", "1..", "--no-md5"]).ok();
+    assert_eq!(place.lines("c.msgpack"), [r#"{"key":"b"}"#, r#"{"x":4,"key":"c"}"#]);
+    assert!(!place.files().contains(&"c.msgpack.md5".to_owned()));
+    let (code, said) = place.said(&["convert", "@a.msgpack", "@d.msgpack", "--columns", "z"]);
+    assert_eq!((code, said.as_str()), (2, "error: @a.msgpack: there is no column \"z\"\n"));
+    let (code, said) = place.said(&["convert", "@a.msgpack", "@a.msgpack", "@d.msgpack"]);
+    assert_eq!((code, said.contains("the key is that of sample 0 already")), (1, true), "{said}");
+    assert!(said.starts_with("error: @a.msgpack: ") && said.contains("row 0, key \"a\""), "{said}");
+    let (code, said) = place.said(&["convert", "@a.msgpack", "@d.msgpack", "--rows", "4.."]);
+    assert_eq!((code, said.as_str()), (2, "error: there is no row 4: the input has 3 rows, counted from 0\n"));
+}
+
+#[test]
+fn rows_of_idv_become_samples() {
+    let place = Place::new();
+    let text = "{\"id\":\"a\",\"n\":1,\"x\":0.5,\"v\":[1.5,2.5],\"t\":\"2024-05-06T07:08:09\",\"b\":true}\n\
+                {\"id\":\"b\",\"n\":2,\"x\":\"NaN\",\"v\":[3.5,4.5],\"t\":\"2024-05-06T07:08:10\",\"b\":false}\n";
+    let schema = r#"{"id":"Text","n":"Int32","x":"Single","v":"Vector<Double, 2>","t":"DateTime","b":"Boolean"}"#;
+    let place = place.with("a.jsonl", text).with("types.json", schema);
+    place.run(&["convert", "@a.jsonl", "@a.idv", "--schema", "@types.json"]).ok();
+    place.run(&["convert", "@a.idv", "@a.msgpack", "--key", "id"]).ok();
+    let keyed = |line: &str| line.replacen("{\"id\":\"", "{\"key\":\"?\",\"id\":\"", 1);
+    let expected: Vec<_> = text.lines().map(keyed).zip(["a", "b"]).map(|(line, key)| line.replace('?', key)).collect();
+    assert_eq!(place.lines("a.msgpack"), expected);
+    // Floats stay what they are, also where JSON has a word for them.
+    let reader = Reader::open(place.path("a.msgpack")).unwrap();
+    let sample = reader.get(1).unwrap();
+    assert_eq!(sample.field("x").unwrap().as_bytes()[0], 0xca);
+    assert!(sample.field("x").unwrap().f64().unwrap().is_nan());
+    assert_eq!(sample.field("t").unwrap().kind().unwrap(), Kind::Str);
+    place.run(&["convert", "@a.idv", "@b.msgpack", "--key", "id", "--columns", "b,n", "--rows", "1"]).ok();
+    assert_eq!(place.lines("b.msgpack"), [r#"{"key":"b","b":false,"n":2}"#]);
+    place.run(&["convert", "@a.idv", "@a.idv", "@c.msgpack", "--number", "--columns", "n", "--rows", "1..3"]).ok();
+    assert_eq!(place.lines("c.msgpack"), [r#"{"key":"0000000001","n":2}"#, r#"{"key":"0000000002","n":1}"#]);
+    let (code, said) = place.said(&["convert", "@a.idv", "@d.msgpack"]);
+    assert_eq!(code, 1);
+    assert!(said.starts_with("error: @a.idv: there is no \"key\", and a sample has one"), "{said}");
+    let (code, said) = place.said(&["convert", "@a.idv", "@d.msgpack", "--key", "x"]);
+    assert_eq!(code, 1);
+    assert_eq!(
+        said,
+        "error: @a.idv: a value of the kind float where the key, a text or an integer, is wanted (row 0)\n"
+    );
+    let (code, said) = place.said(&["convert", "@a.idv", "@a.jsonl", "@d.msgpack", "--number"]);
+    assert_eq!(code, 2);
+    assert_eq!(
+        said,
+        "error: @a.jsonl: it is JSON lines where @a.idv is IDV: inputs of one command must be of one kind\n"
+    );
+}
+
+#[test]
+fn what_is_there_stays_unless_told_otherwise() {
+    let place = Place::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("x.msgpack.keys", "precious");
+    let (code, said) = place.said(&["convert", "@a.jsonl", "@x.msgpack"]);
+    assert_eq!(code, 2);
+    assert!(said.starts_with("error: @x.msgpack.keys: the output exists; --force replaces it"), "{said}");
+    assert_eq!(place.read("x.msgpack.keys"), b"precious");
+    place.run(&["convert", "@a.jsonl", "@x.msgpack", "--force"]).ok();
+    place.check_sums("x.msgpack");
+    let before = place.read("x.msgpack");
+    for input in ["@x.msgpack", "@x.msgpack.offsets"] {
+        let (code, said) = place.said(&["convert", input, "@x.msgpack", "--force"]);
+        assert_eq!(code, 2);
+        assert!(said.contains("the output is the input"), "{said}");
+    }
+    let (code, _) = place.said(&["convert", "@a.jsonl", "@a.jsonl", "--force", "--to", "datadings"]);
+    assert_eq!(code, 2);
+    // A run that fails leaves what was there.
+    let place = place.with("bad.jsonl", "{\"key\":\"a\"}\n{\"key\":\"a\"}\n");
+    assert_eq!(place.said(&["convert", "@bad.jsonl", "@x.msgpack", "--force"]).0, 1);
+    assert_eq!(place.read("x.msgpack"), before);
+    place.check_sums("x.msgpack");
+    fs::create_dir(place.path("folder")).unwrap();
+    let (code, said) = place.said(&["convert", "@a.jsonl", "@folder", "--to", "datadings", "--force"]);
+    assert_eq!((code, said.as_str()), (2, "error: @folder: the output is a directory\n"));
+    let (code, said) = place.said(&["convert", "@a.jsonl", "-", "--to", "datadings"]);
+    assert_eq!(code, 2);
+    assert_eq!(said, "error: a dataset is a set of files, which standard output is not: give a file\n");
+}
+
+#[test]
+fn empty_inputs_are_empty_datasets() {
+    let place = Place::new().with("a.jsonl", "").with("b.json", "[]").with("c.csv", "key,x\n");
+    for name in ["a.jsonl", "b.json", "c.csv"] {
+        place.run(&["convert", &format!("@{name}"), "@out.msgpack", "--force"]).ok();
+        assert_eq!(Reader::open(place.path("out.msgpack")).unwrap().len(), 0);
+        for suffix in SUFFIXES.iter().filter(|suffix| **suffix != ".md5") {
+            let golden = datadings_place::golden(&format!("size-0.msgpack{suffix}"));
+            assert_eq!(place.read(&format!("out.msgpack{suffix}")), fs::read(golden).unwrap(), "{name}{suffix}");
+        }
+    }
+}
+
+#[test]
+fn standard_input_is_read() {
+    let place = Place::new().with("a.jsonl", "{\"key\":\"a\"}\n");
+    let mut command = common::wharf(place.arguments(&["convert", "-", "@out.msgpack", "--json"]));
+    let input = fs::File::open(place.path("a.jsonl")).unwrap();
+    let output = command.stdin(Stdio::from(input)).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(place.lines("out.msgpack"), [r#"{"key":"a"}"#]);
+    let line: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(line, json!({"file": place.path("out.msgpack"), "to": "datadings", "rows": 1, "bytes": 7}));
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused() {
+    let place = Place::new().with("a.jsonl", "{\"key\":\"a\"}\n").with("a.csv", "key\na\n");
+    for (arguments, said) in [
+        (&["@a.jsonl", "@x.msgpack", "--text"][..], "--text does not go with inputs that are JSON lines"),
+        (&["@a.jsonl", "@x.msgpack", "--no-header"], "--no-header does not go with inputs that are JSON lines"),
+        (&["@a.csv", "@x.msgpack", "--pattern", "*"], "--pattern does not go with inputs that are CSV"),
+        (&["@a.csv", "@x.msgpack", "--field", "image"], "--field does not go with inputs that are CSV"),
+        (&["@a.csv", "@x.msgpack", "--missing-as-null"], "--missing-as-null does not go with inputs that are CSV"),
+        (&["@a.csv", "@x.jsonl", "--number"], "--number is for the output datadings, and this one is jsonl"),
+        (
+            &["@a.csv", "@x.jsonl", "--label-names", "x"],
+            "--label-names is for the output datadings, and this one is jsonl",
+        ),
+    ] {
+        let full = [&["convert"], arguments].concat();
+        assert_eq!(place.said(&full), (2, format!("error: {said}\n")), "{arguments:?}");
+    }
+    for (arguments, said) in [
+        (&["@a.csv", "@x.idv", "--key", "key"][..], "--key is for the output datadings, and this one is idv"),
+        (
+            &["@a.csv", "@x.msgpack", "--schema", "x"],
+            "--schema is for the outputs idv, parquet, arrow and arrows, and this one is datadings",
+        ),
+    ] {
+        let full = [&["convert"], arguments].concat();
+        assert_eq!(place.said(&full), (2, format!("error: {said}\n")), "{arguments:?}");
+    }
+    let error =
+        run(place.arguments(&["convert", "@a.csv", "@x.msgpack", "--json", "--text", "--key", "b"])).json_error(2);
+    assert_eq!(error["kind"], "usage");
+    assert_eq!(error["file"], place.path("a.csv"));
+}
+
+#[test]
+fn samples_become_rows_of_idv() {
+    let place = Place::new().with("a.jsonl", "{\"key\":\"a\",\"image\":{\"$bytes\":\"AAEC\"},\"n\":1}\n");
+    let cat = |name: &str| {
+        let ran = place.run(&["cat", &format!("@{name}"), "--json"]);
+        ran.ok().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let types = |name: &str| -> Vec<String> {
+        let info = place.run(&["info", &format!("@{name}"), "--json"]).lines().remove(0);
+        let columns = info["tables"][0]["columns"].as_array().unwrap();
+        columns
+            .iter()
+            .map(|column| format!("{}: {}", column["name"].as_str().unwrap(), column["type"].as_str().unwrap()))
+            .collect()
+    };
+    place.run(&["convert", &datadings_place::golden("real-iris.msgpack"), "@iris.idv", "--json"]);
+    assert_eq!(
+        types("iris.idv"),
+        ["key: Text", "sepal: Vector<Double, 2>", "petal: Vector<Double, 2>", "species: Text"]
+    );
+    // There and back again.
+    place.run(&["convert", "@iris.idv", "@iris.msgpack"]).ok();
+    assert_eq!(place.lines("iris.msgpack"), cat("iris.idv"));
+    // Arrays of numpy become vectors with their dimensions.
+    let digits = datadings_place::golden("real-digits.msgpack");
+    place.run(&["convert", &digits, "@digits.idv", "--columns", "label,image", "-n", "3", "--json"]);
+    assert_eq!(types("digits.idv"), ["label: Int64", "image: Vector<Int64, 8, 8>"]);
+    let rows = cat("digits.idv");
+    let reader = Reader::open(&digits).unwrap();
+    assert_eq!(rows.len(), 3);
+    for (row, sample) in rows.iter().zip(&reader) {
+        let row: serde_json::Value = serde_json::from_str(row).unwrap();
+        let image: Vec<Vec<i64>> = sample.unwrap().field("image").unwrap().decode().unwrap();
+        assert_eq!(row["image"], json!(image.concat()));
+    }
+    place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
+    let (code, said) = place.said(&["convert", "@a.msgpack", "@a.idv"]);
+    assert_eq!(code, 1);
+    assert!(said.starts_with("error: jsonl: @a.msgpack: an object where a value is wanted"), "{said}");
+    assert!(said.ends_with("line 1, column \"image\")\n"), "{said}");
+    place.run(&["convert", "@a.msgpack", "@a.idv", "--columns", "n", "--json"]);
+    assert_eq!(types("a.idv"), ["n: Int64"]);
+    let (code, said) = place.said(&["convert", "@a.msgpack", "@b.idv", "--columns", "no"]);
+    assert_eq!((code, said.contains("there is no column \"no\"")), (2, true), "{said}");
+}

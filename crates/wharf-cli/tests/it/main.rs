@@ -1,0 +1,50 @@
+//! The integration tests of this crate, a module for each part of it: one program to build and to link.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking, and make their data with casts"
+)]
+
+mod bad_columns;
+mod common;
+mod convert_columns;
+mod convert_idv;
+mod cross;
+mod datadings_files;
+mod datadings_import;
+mod datadings_open;
+mod datadings_place;
+mod datadings_repair;
+mod datadings_verbs;
+mod datasets;
+mod ds;
+mod ds_convert;
+mod ds_idv;
+mod ds_netcdf;
+mod ds_verbs;
+mod ds_zeros;
+#[cfg(unix)]
+mod ending;
+mod golden;
+#[cfg(unix)]
+mod hostile_files;
+mod idv_limits;
+mod interface;
+mod joining;
+mod merge_recover;
+mod model;
+#[cfg(unix)]
+mod overlap;
+mod parquet;
+mod stores;
+mod streams;
+#[cfg(unix)]
+mod wide;
+mod zds;
+mod zds_verbs;
+mod zds_whole;
