@@ -88,7 +88,7 @@ pub(crate) fn tested_program(name: &str) -> Result<PathBuf, String> {
 
 /// Builds the command `wharf` for the chores that start it many times, and returns where it is.
 pub(crate) fn build_wharf() -> Result<PathBuf, String> {
-    let mut build = cargo(["build", "--quiet", "--release", "--package", "wharf", "--bin", "wharf"]);
+    let mut build = cargo(["build", "--quiet", "--release", "--package", "wharf-cli"]);
     // Started often and not measured: a short build matters more than the last percent of speed.
     for (name, value) in [("CARGO_PROFILE_RELEASE_LTO", "off"), ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")] {
         if std::env::var_os(name).is_none() {

@@ -58,7 +58,6 @@
 //!
 //! | feature | brings |
 //! |---|---|
-//! | `cli` (default) | the command `wharf`, with the crates a command needs; off for the library alone |
 //! | `parallel` (default) | formats decode with all cores |
 //! | `datadings` (default) | [datadings](mod@datadings), datasets of msgpack samples; with it `convert::import`: text, rows and files into datasets |
 //! | `ds` (default) | [ds](dsfmt), n-dimensional arrays with metadata |

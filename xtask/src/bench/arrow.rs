@@ -260,6 +260,6 @@ fn one_line(process: &mut Command) -> Result<Value, String> {
 
 /// Builds the optimized command and returns where it is.
 fn executable() -> Result<PathBuf, String> {
-    shell::run(shell::cargo(["build", "--quiet", "--release", "--package", "wharf", "--bin", "wharf"]))?;
+    shell::run(shell::cargo(["build", "--quiet", "--release", "--package", "wharf-cli"]))?;
     Ok(shell::target()?.join("release").join(format!("wharf{}", std::env::consts::EXE_SUFFIX)))
 }
