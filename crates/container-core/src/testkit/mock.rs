@@ -203,7 +203,7 @@ impl Rows for MockRows<'_> {
             self.next = self.end;
             return Err(error);
         }
-        let values = &self.table.rows[usize::try_from(self.next).unwrap()];
+        let values = &self.table.rows[usize::try_from(self.next).unwrap_or(usize::MAX)];
         let fields = self.columns.iter().map(|&i| (self.table.columns[i].name.clone(), values[i].clone()));
         self.row = fields.collect();
         self.next += 1;
@@ -229,14 +229,12 @@ impl Rows for MockRows<'_> {
 
     fn losses(&self) -> Vec<Loss> {
         let losses = array(&self.table.document, "losses").iter().map(|loss| {
-            let mut first = Position::default();
-            first.row = loss[2].as_u64();
+            let first = Position { row: loss[2].as_u64(), ..Position::default() };
             Loss::new(loss[0].as_str().unwrap_or_default().to_owned(), loss[1].as_u64().unwrap_or(0), first)
         });
         // Losses of the rows come after columns that a walk over all leaves out.
         let left_out = self.table.columns.iter().filter(|_| self.all).filter_map(|column| {
-            let mut first = Position::default();
-            first.column = Some(column.name.clone().into());
+            let first = Position { column: Some(column.name.clone().into()), ..Position::default() };
             Some(Loss::new(format!("column left out ({})", column.unreadable.as_ref()?), 1, first))
         });
         left_out.chain(losses).collect()
