@@ -81,7 +81,7 @@ impl To {
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let places = inputs::expand(&arguments.files)?;
     if let Some(times) = arguments.time {
-        env.opener.formats = times.formats();
+        env.opener.registry = env.opener.registry.clone().with(times.format());
     }
     env.opener.view.set(&arguments.selection)?;
     let Form { csv, tsv, pretty } = arguments.form;

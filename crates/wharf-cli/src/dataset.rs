@@ -192,14 +192,14 @@ fn other_format(input: &Input, opener: &Opener<'_>) -> Result<Option<&'static st
     let Some(source) = input.source() else { return Ok(None) };
     let head = source.read(0..source.len().min(4096))?;
     let probe = Probe::new(input.path(), &head).with_source(source);
-    let mut sure = opener.formats.iter().filter(|format| format.recognize(&probe) == Recognition::Content);
+    let mut sure = opener.registry.formats().iter().filter(|format| format.recognize(&probe) == Recognition::Content);
     let first = sure.next().map(|format| format.name());
     Ok(first.filter(|&name| name != NAME && !sure.any(|format| format.name() == NAME)))
 }
 
 /// True when an input is a dataset, also one whose data are damaged at their beginning: its index stands beside them.
 pub(crate) fn is_dataset(input: &Input, opener: &Opener<'_>) -> bool {
-    match container_core::detect(opener.formats, input) {
+    match opener.registry.detect(input) {
         Ok(format) => format.name() == NAME,
         Err(_) => input.path().is_some_and(has_index),
     }

@@ -123,7 +123,7 @@ pub(crate) fn open(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Result
     let named = |error: Error| error.in_file(place.name());
     let input = place.input(opener).map_err(named)?;
     inputs::not_netcdf(&input).map_err(named)?;
-    let format = container_core::detect(opener.formats, &input).map_err(named)?;
+    let format = opener.registry.detect(&input).map_err(named)?;
     match (format.name(), input.source()) {
         (NAME, Some(source)) => {
             let options = OpenOptions::default().with_access(opener.access);

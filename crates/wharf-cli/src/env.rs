@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal, Read, Write};
 
-use container_core::{Access, Container, Error, Format, Input, OpenOptions, Result, Source};
+use container_core::{Access, Container, Error, Input, OpenOptions, Result, Source};
+use wharf::Registry;
 
 use super::Outcome;
 use super::report::Report;
@@ -18,7 +19,7 @@ pub(crate) struct Env<'a> {
 
 /// What opening an input takes.
 pub(crate) struct Opener<'a> {
-    pub(crate) formats: &'a [&'static dyn Format],
+    pub(crate) registry: Registry,
     pub(crate) access: Access,
     pub(crate) stdin: Box<dyn Read + 'a>,
     /// What stood there, once it was read: who asks again gets the same.
@@ -43,23 +44,23 @@ impl Opener<'_> {
     /// Opens an input.
     pub(crate) fn container(&self, input: &Input) -> Result<Box<dyn Container>> {
         let options = OpenOptions::default().with_access(self.access);
-        if let Some(container) = self.said.open(input, self.formats, &options)? {
+        if let Some(container) = self.said.open(input, self.registry.formats(), &options)? {
             return Ok(container);
         }
-        if let Some(container) = self.view.open(input, self.formats, &options)? {
+        if let Some(container) = self.view.open(input, self.registry.formats(), &options)? {
             return Ok(container);
         }
-        wharf::open_among(self.formats, input, &options).map_err(|error| self.said.helped(error))
+        self.registry.open_with(input, &options).map_err(|error| self.said.helped(error))
     }
 }
 
 impl Env<'static> {
-    pub(crate) fn of_the_process() -> Self {
+    pub(crate) fn of_the_process(registry: &Registry) -> Self {
         let terminal = io::stdout().is_terminal();
         let width = terminal.then(|| comfy_table::Table::new().width()).flatten();
         Self {
             opener: Opener {
-                formats: wharf::formats(),
+                registry: registry.clone(),
                 access: Access::Auto,
                 stdin: Box::new(io::stdin().lock()),
                 stdin_read: None,

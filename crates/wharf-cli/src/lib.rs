@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! fn main() -> std::process::ExitCode {
-//!     wharf_cli::main()
+//!     wharf_cli::main(&wharf::Registry::builtin())
 //! }
 //! ```
 #![forbid(unsafe_code)]
@@ -59,6 +59,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use container_core::{Access, Error, ErrorKind, Result};
 
 use env::Env;
+use wharf::Registry;
 
 /// How a run of the command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -186,15 +187,15 @@ fn quieten() {
     }));
 }
 
-/// Runs the command on this process's arguments and streams, for a program that does nothing else: what is set up for memory, signals and
+/// Runs the command with these formats on this process's arguments and streams, for a program that does nothing else: what is set up for memory, signals and
 /// panics is the process's, and standard output is closed by the reader, or not.
-pub fn main() -> ExitCode {
+pub fn main(registry: &Registry) -> ExitCode {
     container_core::keep_freed_memory();
     resident::watch();
     quieten();
     #[cfg(unix)]
     signals::handle();
-    let mut env = Env::of_the_process();
+    let mut env = Env::of_the_process(registry);
     let outcome = run(std::env::args_os(), &mut env);
     // From here on a signal is too late. Files that could not be removed while too many were open can be removed by now.
     std::mem::forget((end(), container_core::remove_temporaries()));

@@ -4,5 +4,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    wharf_cli::main()
+    wharf_cli::main(&wharf::Registry::builtin())
 }

@@ -137,7 +137,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 
 fn is_format(places: &[inputs::Place], name: &str, env: &mut Env<'_>) -> Result<bool> {
     let input = first(places, env)?;
-    let format = input.and_then(|input| container_core::detect(env.opener.formats, &input).ok());
+    let format = input.and_then(|input| env.opener.registry.detect(&input).ok());
     Ok(format.is_some_and(|format| format.name() == name))
 }
 

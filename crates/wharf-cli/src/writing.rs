@@ -104,7 +104,7 @@ pub(crate) fn schema_file(path: &Path) -> Result<(idv::Schema, Vec<Loss>)> {
 pub(crate) fn reader(place: &Place, opener: &mut super::env::Opener<'_>, verb: &str) -> Result<idv::Reader> {
     let named = |error: Error| error.in_file(place.name());
     let input = place.input(opener).map_err(named)?;
-    let format = container_core::detect(opener.formats, &input).map_err(named)?;
+    let format = opener.registry.detect(&input).map_err(named)?;
     match (format.name(), input.source()) {
         ("idv", Some(source)) => {
             let options = idv::Options::default().with_access(opener.access);

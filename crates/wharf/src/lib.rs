@@ -10,7 +10,7 @@
 //! | columns of any container as Arrow record batches | `Table::arrow` |
 //! | read and write Parquet, Arrow IPC | `parquet`, `ipc` |
 //! | check a file | [`Container::verify`] |
-//! | know the formats | [`formats`] |
+//! | know the formats, add your own | [`Registry`] |
 //!
 //! Rows are anything [`serde::Serialize`]: there is no value type of ours to learn. Who works with one format alone takes
 //! that format's crate, which has typed access and fewer dependencies.
@@ -75,10 +75,10 @@ pub mod convert;
 #[cfg(feature = "arrow")]
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
 pub mod ipc;
-mod open;
 #[cfg(feature = "parquet")]
 #[cfg_attr(docsrs, doc(cfg(feature = "parquet")))]
 pub mod parquet;
+mod registry;
 pub mod text;
 
 #[cfg(feature = "arrow")]
@@ -89,7 +89,7 @@ pub use container_core::{
     OutputOptions, Overwrite, Position, Progress, Result, Rows, Scan, Severity, Source, Sync, Table, Unit,
     VerifyOptions,
 };
-pub use open::{formats, open, open_among, open_with};
+pub use registry::{Registry, open, open_with};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

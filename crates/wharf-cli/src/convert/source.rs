@@ -115,7 +115,9 @@ fn kind(input: &Input, from: Option<From>, opener: &Opener<'_>) -> Result<Kind> 
     if idv::FORMAT.recognize(&probe) == Recognition::Content {
         return Ok(Kind::Idv);
     }
-    if let Some(format) = opener.formats.iter().find(|format| format.recognize(&probe) == Recognition::Content) {
+    if let Some(format) =
+        opener.registry.formats().iter().find(|format| format.recognize(&probe) == Recognition::Content)
+    {
         return Ok(match format.name() {
             "datadings" => Kind::Datadings,
             name => Kind::Container(name),

@@ -5,8 +5,6 @@ mod get;
 mod part;
 mod raw;
 
-use std::sync::OnceLock;
-
 use clap::ValueEnum;
 use container_core::{Format, Input, OpenOptions, Result};
 use dsfmt::Reader;
@@ -28,24 +26,18 @@ pub(crate) enum Times {
 }
 
 impl Times {
-    /// All formats, with times shown so.
-    pub(crate) fn formats(self) -> &'static [&'static dyn Format] {
-        static ISO: OnceLock<Vec<&'static dyn Format>> = OnceLock::new();
-        static JULIAN: OnceLock<Vec<&'static dyn Format>> = OnceLock::new();
-        let (known, own) = match self {
-            Self::Iso => (&ISO, dsfmt::container::FORMAT_ISO),
-            Self::Jd => (&JULIAN, dsfmt::container::FORMAT_JULIAN),
-        };
-        known.get_or_init(|| {
-            let same = |format: &&'static dyn Format| if format.name() == own.name() { own } else { *format };
-            wharf::formats().iter().map(same).collect()
-        })
+    /// The format ds, with times shown so.
+    pub(crate) fn format(self) -> &'static dyn Format {
+        match self {
+            Self::Iso => dsfmt::container::FORMAT_ISO,
+            Self::Jd => dsfmt::container::FORMAT_JULIAN,
+        }
     }
 }
 
 /// The reader of a ds file; `None` for another format.
 pub(crate) fn reader(input: &Input, opener: &Opener<'_>) -> Result<Option<Reader>> {
-    let format = container_core::detect(opener.formats, input);
+    let format = opener.registry.detect(input);
     match (format, input.source()) {
         (Ok(format), Some(source)) if format.name() == dsfmt::FORMAT_NAME => {
             let options = OpenOptions::default().with_access(opener.access);

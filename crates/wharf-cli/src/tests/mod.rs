@@ -15,12 +15,16 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use container_core::{Access, Format};
+use container_core::Access;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use wharf::Registry;
+
 use super::env::{Env, Opener, Stdout};
+
 use super::report::Report;
+
 use super::run;
 use container_core::testkit::MOCK;
 
@@ -31,7 +35,7 @@ pub(super) struct Place {
     stdin: Vec<u8>,
     /// Standard output breaks after so many writes.
     pipe: Option<(usize, io::ErrorKind)>,
-    formats: &'static [&'static dyn Format],
+    registry: Registry,
 }
 
 /// What a run gave.
@@ -65,7 +69,13 @@ impl Ran {
 
 impl Place {
     pub(super) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), terminal: None, stdin: Vec::new(), pipe: None, formats: &[MOCK] }
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            terminal: None,
+            stdin: Vec::new(),
+            pipe: None,
+            registry: Registry::empty().with(MOCK),
+        }
     }
 
     /// A file of one table `rows`.
@@ -83,7 +93,9 @@ impl Place {
     /// A file of this text; text is known then.
     pub(super) fn with_text(mut self, name: &str, text: &str) -> Self {
         fs::write(self.path(name), text).unwrap();
-        self.formats = &[MOCK, wharf::text::JSON_LINES, wharf::text::CSV, wharf::text::TSV];
+        self.registry = [wharf::text::TSV, wharf::text::CSV, wharf::text::JSON_LINES, MOCK]
+            .into_iter()
+            .fold(Registry::empty(), Registry::with);
         self
     }
 
@@ -124,7 +136,7 @@ impl Place {
         let (out, err) = (Pipe::new(self.pipe), Pipe::new(None));
         let mut env = Env {
             opener: Opener {
-                formats: self.formats,
+                registry: self.registry.clone(),
                 access: Access::Auto,
                 stdin: Box::new(&self.stdin[..]),
                 stdin_read: None,

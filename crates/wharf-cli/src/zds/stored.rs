@@ -27,7 +27,7 @@ pub(crate) fn located(error: Error, place: &Place, collection: &str) -> Error {
 
 /// Is it a store, or leads to one?
 pub(crate) fn is_store(input: &Input, opener: &Opener<'_>) -> bool {
-    container_core::detect(opener.formats, input).is_ok_and(|format| format.name() == NAME)
+    opener.registry.detect(input).is_ok_and(|format| format.name() == NAME)
 }
 
 /// A collection that is read.

@@ -5,7 +5,7 @@ use container_core::{Container, ErrorKind, Input, OpenOptions, Progress, Scan, S
 use serde_json::{Value, json};
 
 use super::*;
-use crate::open_among;
+use crate::Registry;
 use container_core::testkit::MOCK;
 
 /// A container of one table `rows` with these columns.
@@ -16,7 +16,7 @@ fn table(columns: &[&str], rows: &Value) -> Box<dyn Container> {
 
 fn open(document: &Value) -> Box<dyn Container> {
     let input = Input::Stream(Source::from(document.to_string().into_bytes()));
-    open_among(&[MOCK], &input, &OpenOptions::default()).unwrap()
+    Registry::empty().with(MOCK).open_with(&input, &OpenOptions::default()).unwrap()
 }
 
 fn csv_of(columns: &[&str], rows: &Value) -> (String, Vec<Loss>) {

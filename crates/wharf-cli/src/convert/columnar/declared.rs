@@ -60,7 +60,7 @@ fn typed(input: &Input, opener: &Opener<'_>) -> Result<Option<SchemaRef>> {
     let head = source.read(0..source.len().min(4096))?;
     let probe = Probe::new(input.path(), &head).with_source(source);
     let is = |format: &&&'static dyn Format| format.recognize(&probe) == Recognition::Content;
-    let Some(format) = opener.formats.iter().find(is) else { return Ok(None) };
+    let Some(format) = opener.registry.formats().iter().find(is) else { return Ok(None) };
     let container = format.open(input, &OpenOptions::default().with_access(opener.access))?;
     let table = select::table(container.as_ref(), None)?;
     let none = || Error::usage(format!("a file of the format {} has no columns with types", format.name()));

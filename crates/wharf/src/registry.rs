@@ -1,0 +1,178 @@
+use std::path::PathBuf;
+
+use container_core::{Container, Format, Input, OpenOptions, Result, detect};
+
+/// The formats that are built in.
+static FORMATS: &[&dyn Format] = &[
+    #[cfg(feature = "idv")]
+    idv::FORMAT,
+    #[cfg(feature = "idv")]
+    idv::MODEL_FORMAT,
+    #[cfg(feature = "datadings")]
+    datadings::FORMAT,
+    #[cfg(feature = "ds")]
+    dsfmt::FORMAT,
+    #[cfg(feature = "zds")]
+    zdx::FORMAT,
+    #[cfg(feature = "parquet")]
+    crate::parquet::FORMAT,
+    #[cfg(feature = "arrow")]
+    crate::ipc::FORMAT,
+    // Last: what another format knows by its name is not taken for text.
+    crate::text::JSON_LINES,
+    crate::text::CSV,
+    crate::text::TSV,
+];
+
+/// The formats that a program knows, in the order in which they are asked whether an input is theirs.
+///
+/// ```
+/// # use container_core::testkit::MOCK as YOURS;
+/// # fn main() -> wharf::Result<()> {
+/// use wharf::{Input, OpenOptions, Registry, Source};
+///
+/// let registry = Registry::builtin().with(YOURS);
+/// let container = registry.open_with(&Input::Stream(Source::from(r#"{"mock": 1}"#)), &OpenOptions::default())?;
+/// assert_eq!(container.format(), YOURS.name());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Registry {
+    formats: Vec<&'static dyn Format>,
+}
+
+impl Registry {
+    /// The formats of this crate, as far as its features bring them.
+    #[must_use]
+    pub fn builtin() -> Self {
+        Self { formats: FORMATS.to_vec() }
+    }
+
+    /// No formats at all.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self { formats: Vec::new() }
+    }
+
+    /// With this format in the place of the one that has its name. A new one is asked first, so that it wins over others that are as sure.
+    #[must_use]
+    pub fn with(mut self, format: &'static dyn Format) -> Self {
+        match self.formats.iter_mut().find(|known| known.name() == format.name()) {
+            Some(known) => *known = format,
+            None => self.formats.insert(0, format),
+        }
+        self
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn formats(&self) -> &[&'static dyn Format] {
+        &self.formats
+    }
+
+    /// The format that is surest that an input is its own: by its content, or else its name.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) when no format recognizes it, naming those that were asked, and errors of reading its
+    /// beginning.
+    pub fn detect(&self, input: &Input) -> Result<&'static dyn Format> {
+        detect(&self.formats, input)
+    }
+
+    /// Opens a container of any of these formats, with default options.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) when there is nothing to read, those of [`detect`](Self::detect), and what the format finds wrong. The
+    /// error names the file.
+    pub fn open(&self, path: impl Into<PathBuf>) -> Result<Box<dyn Container>> {
+        let options = OpenOptions::default();
+        self.open_with(&Input::open(path, options.access)?, &options)
+    }
+
+    /// Opens a container from an [`Input`]: a path, a directory, bytes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
+        let opened = self
+            .detect(input)
+            .and_then(|format| format.open(input, options).map_err(|error| error.in_format(format.name())));
+        opened.map_err(|error| match input.path() {
+            Some(path) => error.in_file(path.display().to_string()),
+            None => error,
+        })
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::builtin()
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.formats.iter().map(|format| format.name())).finish()
+    }
+}
+
+/// Opens a container of any [built-in](Registry::builtin) format, with default options: its content says which, or else its name.
+///
+/// # Errors
+/// Those of [`Registry::open`].
+pub fn open(path: impl Into<PathBuf>) -> Result<Box<dyn Container>> {
+    Registry::builtin().open(path)
+}
+
+/// Opens a container of any built-in format from an [`Input`]: a path, a directory, bytes.
+///
+/// # Errors
+/// Those of [`Registry::open`].
+pub fn open_with(input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
+    Registry::builtin().open_with(input, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ErrorKind, Source};
+    use container_core::testkit::MOCK;
+
+    fn file(content: &'static [u8]) -> Input {
+        Input::File { path: "some.file".into(), source: Source::from(content) }
+    }
+
+    #[test]
+    fn content_leads_to_the_format() {
+        let container = Registry::empty()
+            .with(MOCK)
+            .open_with(&file(br#"{"mock":1,"tables":[]}"#), &OpenOptions::default())
+            .map_err(|e| e.to_string());
+        assert_eq!(container.map(|container| container.format()), Ok("mock"));
+    }
+
+    #[test]
+    fn errors_name_format_and_file() {
+        let error =
+            Registry::empty().with(MOCK).open_with(&file(br#"{"mock":1,"#), &OpenOptions::default()).err().unwrap();
+        assert!(error.to_string().starts_with("mock: some.file: it is no JSON"), "{error}");
+        let error =
+            Registry::empty().with(MOCK).open_with(&file(b"plain text"), &OpenOptions::default()).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert_eq!(
+            error.to_string(),
+            "some.file: the format is none that is known here (mock): it begins with 70 6C 61 69 6E 20 74 65"
+        );
+    }
+
+    #[test]
+    fn a_format_of_ones_own_is_asked_first_and_once() {
+        let registry = Registry::builtin().with(MOCK).with(MOCK);
+        assert_eq!(registry.formats().len(), Registry::builtin().formats().len() + 1);
+        // By its content it is JSON lines as well.
+        let input = file(br#"{"mock":1,"tables":[]}"#);
+        assert_eq!(registry.detect(&input).map(Format::name).unwrap(), "mock");
+        assert!(format!("{registry:?}").starts_with(r#"["mock", "#), "{registry:?}");
+    }
+}
