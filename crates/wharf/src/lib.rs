@@ -86,8 +86,8 @@ pub mod text;
 pub use batches::is_guarded;
 pub use container_core::{
     Access, ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, Limits, Loss, OpenOptions, Output,
-    OutputOptions, Overwrite, Position, Progress, Result, Rows, Scan, Severity, Source, Sync, Table, Unit,
-    VerifyOptions,
+    OutputOptions, Overwrite, Position, Probe, Progress, Recognition, Result, Rows, Scan, Severity, Source, Sync,
+    Table, Unit, VerifyOptions,
 };
 pub use registry::{Registry, open, open_with};
 

@@ -57,6 +57,25 @@ fn columns(container: &TextContainer) -> Vec<String> {
 }
 
 #[test]
+fn half_of_a_surrogate_pair_is_not_passed_on() {
+    let good = "{\"a\":[\"\\ud83d\\ude00\",\"\\\\ud800\",\"\\n\\u00e4\"]}\n";
+    assert_eq!(rows(&jsonl(good)), good);
+    for (value, byte) in
+        [("\\ud83d", 15), ("x\\ude00", 16), ("\\ud83d\\n", 15), ("\\ud83d\\u0041", 15), ("\\ud83d\\ud83d", 15)]
+    {
+        let container = jsonl(&format!("{{\"b\":1}}\n{{\"a\":[\"{value}\"]}}\n"));
+        let expected =
+            format!("jsonl: the escape is half of a surrogate pair (byte {byte}, line 2, row 1, column \"a\")");
+        for scan in [Scan::default(), Scan::default().with_columns([1])] {
+            assert_eq!(cat(&container, &scan).1.as_deref(), Some(&*expected), "{value}");
+        }
+        // Nobody asked for it.
+        assert_eq!(cat(&container, &Scan::default().with_columns([0])).1, None);
+        assert_eq!(findings(&container).len(), 1);
+    }
+}
+
+#[test]
 fn names_say_which_form_it_is() {
     let of = |path: Option<&str>, head: &[u8]| {
         let probe = Probe::new(path.map(std::path::Path::new), head);
