@@ -11,6 +11,7 @@
 //! | show batches as rows, or as JSON lines | [`BatchRows`], [`JsonRows`] |
 //! | share bytes of a file with Arrow | [`numbers`], which copies only what is not aligned |
 //! | slice batches | [`BatchSlices`] |
+//! | show a batch as a table | [`BatchTable`] |
 //! | read and write dates and times as text | [`parse_time`], [`write_time`] |
 //!
 //! # A first program
@@ -41,6 +42,7 @@
 //! ```
 
 mod batch_slices;
+mod batch_table;
 mod build;
 mod json;
 mod observe;
@@ -53,6 +55,7 @@ mod zero_copy;
 mod tests;
 
 pub use batch_slices::BatchSlices;
+pub use batch_table::BatchTable;
 pub use build::{Columns, ListSlot, ObjectSlot, Slot, Tensor, Wants, add_losses};
 pub use container_core::arrow::{
     ArrowTable, BatchReader, BatchScan, BatchWriter, Mapping, OnMismatch, Sparse, Times, from_arrow, to_arrow,

@@ -49,6 +49,8 @@ mod writing;
 mod zds;
 
 #[cfg(test)]
+extern crate self as wharf_cli; // an example is a test as well
+#[cfg(test)]
 mod tests;
 
 use std::ffi::OsString;

@@ -28,18 +28,9 @@ use super::super::inputs::Place;
 use super::super::output;
 use super::super::pour::Poured;
 use super::super::report::Lost;
-use super::source::Kind;
 use super::{Arguments, Form, refuse, wanted};
 use inputs::{How, Joined};
 use target::Target;
-
-/// The formats whose rows come as typed columns into IDV, ds and datadings, too.
-const FORMATS: &[&str] = &[wharf::parquet::FORMAT_NAME, wharf::ipc::FORMAT_NAME];
-
-/// Does an input bring columns with types, and no format of its own that has more to say?
-pub(super) fn is_columns(kind: Kind) -> bool {
-    matches!(kind, Kind::Container(name) if FORMATS.contains(&name))
-}
 
 /// Options that only the outputs Parquet and Arrow IPC have.
 #[derive(Debug, Clone, Default, clap::Args)]

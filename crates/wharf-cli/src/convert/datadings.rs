@@ -111,7 +111,7 @@ impl Options {
     fn check(&self, kind: Kind, is_store: bool, arguments: &Arguments) -> Result<()> {
         arguments.text.check(kind)?;
         let files = matches!(kind, Kind::Folder | Kind::Zip);
-        let table = matches!(kind, Kind::Idv | Kind::Container(_)) || is_store;
+        let table = matches!(kind, Kind::Idv | Kind::Container(_) | Kind::Columns(_)) || is_store;
         let selection = &arguments.selection;
         let rest = [
             ("--key", self.key.is_some() && (files || kind == Kind::Datadings)),
@@ -261,7 +261,7 @@ fn write(
     arguments.datadings.check(kind, is_store, arguments)?;
     let bar = Arc::new(Bar::new(env.report.terminal));
     bar.name(together(&inputs));
-    if super::columnar::is_columns(kind) {
+    if kind.is_columns() {
         let to = (path, options, arguments.datadings.column_keys());
         let written = super::columnar::datadings::write(arguments, places, &mut env.opener, to, &bar, &mut done.poured);
         bar.clear();
@@ -271,7 +271,9 @@ fn write(
     let outcome = match kind {
         Kind::Folder | Kind::Zip => files(arguments, kind, &inputs, &mut writer, &bar, done),
         Kind::Datadings => datasets(arguments, &inputs, &mut writer, env, &bar, done),
-        Kind::Idv | Kind::Container(_) => tables(arguments, places, &inputs, &mut writer, env, &bar, done),
+        Kind::Idv | Kind::Container(_) | Kind::Columns(_) => {
+            tables(arguments, places, &inputs, &mut writer, env, &bar, done)
+        }
         text => texts(arguments, (text, is_store), inputs, &mut writer, env, &bar, done),
     };
     bar.clear();

@@ -99,14 +99,14 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
     if arguments.selection.reading.missing_as_null {
         return Err(Error::usage("--missing-as-null is for outputs of text: ds has its own missing values"));
     }
-    if !super::columnar::is_columns(kind) {
+    if !kind.is_columns() {
         does_not_go(&arguments.ds.for_columns(), kind)?;
     }
     match kind {
         Kind::Folder | Kind::Zip => Err(Error::unsupported(format!("{kind} cannot be written as ds so far"))),
         Kind::Container(edit::NAME) => copied(arguments, kind, places, env),
         Kind::Netcdf => super::netcdf::to_ds(arguments, arguments.ds.scaled, places, env),
-        columns if super::columnar::is_columns(columns) => super::columnar::ds::run(arguments, places, env),
+        Kind::Columns(_) => super::columnar::ds::run(arguments, places, env),
         Kind::Idv => super::idv_ds::run(arguments, places, &inputs, env),
         _ => rows(arguments, kind, places, inputs, env),
     }

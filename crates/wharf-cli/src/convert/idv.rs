@@ -83,7 +83,7 @@ impl Options {
             Kind::Folder => return Err(Error::unsupported("a directory cannot be written as IDV so far")),
             Kind::Zip => return Err(Error::unsupported("the files of a ZIP archive cannot be written as IDV so far")),
             Kind::Container(super::super::edit::NAME) => {}
-            columns if super::columnar::is_columns(columns) => {}
+            Kind::Columns(_) => {}
             Kind::Container(name) => {
                 return Err(Error::unsupported(format!("a file of the format {name} cannot be written as IDV so far")));
             }
@@ -92,7 +92,7 @@ impl Options {
         arguments.text.check(kind)?;
         let reading = &arguments.selection.reading;
         let table = reading.table.is_some() && kind.is_text() && !is_store;
-        let (columns, times) = (super::columnar::is_columns(kind), arguments.columnar.has_times());
+        let (columns, times) = (kind.is_columns(), arguments.columnar.has_times());
         let wrong = [
             ("--schema", arguments.text.schema.is_some() && is_typed(kind)),
             ("--table", table),
@@ -109,7 +109,7 @@ impl Options {
 
 /// True for inputs whose columns have types.
 fn is_typed(kind: Kind) -> bool {
-    matches!(kind, Kind::Idv | Kind::Container(_))
+    matches!(kind, Kind::Idv | Kind::Container(_) | Kind::Columns(_))
 }
 
 /// What has been done.
@@ -194,9 +194,7 @@ fn write<W: Write + Seek + Send>(
     let bar = Arc::new(Bar::new(env.report.terminal && env.stdout.terminal.is_none_or(|_| arguments.output() != "-")));
     let outcome = match kind {
         Kind::Idv => idvs(arguments, places, &inputs, sink, &bar, done),
-        columns if super::columnar::is_columns(columns) => {
-            super::columnar::idv::write(arguments, places, &mut env.opener, sink, &bar, done)
-        }
+        Kind::Columns(_) => super::columnar::idv::write(arguments, places, &mut env.opener, sink, &bar, done),
         Kind::Container(_) => super::ds_idv::write(arguments, places, &inputs, sink, &bar, done),
         Kind::Datadings => super::columns(&arguments.selection.columns)
             .and_then(|columns| super::unpack::lines(inputs, columns.as_deref(), env.opener.access, &bar))

@@ -20,6 +20,8 @@ pub(super) enum Kind {
     Datadings,
     /// A container of another format, by the format's name.
     Container(&'static str),
+    /// One whose values are those of its columns with types, and have no more to say.
+    Columns(&'static str),
     /// A ZIP archive of files.
     Zip,
     /// A folder of files.
@@ -32,6 +34,11 @@ impl Kind {
     pub(super) const fn is_text(self) -> bool {
         matches!(self, Self::Jsonl | Self::Csv | Self::Tsv)
     }
+
+    /// Does it come as columns with types into IDV, ds and datadings, too?
+    pub(super) const fn is_columns(self) -> bool {
+        matches!(self, Self::Columns(_))
+    }
 }
 
 impl fmt::Display for Kind {
@@ -42,7 +49,7 @@ impl fmt::Display for Kind {
             Self::Tsv => "TSV",
             Self::Idv => "IDV",
             Self::Datadings => "datadings",
-            Self::Container(name) => name,
+            Self::Container(name) | Self::Columns(name) => name,
             Self::Zip => "a ZIP archive",
             Self::Folder => "a folder",
             Self::Netcdf => "NetCDF",
@@ -76,6 +83,9 @@ impl Opened {
         self.input.source().ok_or_else(folder)
     }
 }
+
+/// Formats with columns whose values have more to say: their way into IDV, ds and datadings is another one.
+const OTHERS: [&str; 3] = [super::super::zds::NAME, super::super::edit::NAME, "mlnet-model"];
 
 /// Opens all inputs, which must be of one kind.
 pub(super) fn open(places: &[Place], from: Option<From>, opener: &mut Opener<'_>) -> Result<(Kind, Vec<Opened>)> {
@@ -120,7 +130,11 @@ fn kind(input: &Input, from: Option<From>, opener: &Opener<'_>) -> Result<Kind> 
     {
         return Ok(match format.name() {
             "datadings" => Kind::Datadings,
-            name => Kind::Container(name),
+            name if OTHERS.contains(&name) => Kind::Container(name),
+            name => match opener.container(input)?.tables().iter().any(|table| table.arrow().is_some()) {
+                true => Kind::Columns(name),
+                false => Kind::Container(name),
+            },
         });
     }
     if super::netcdf::is_netcdf(&head) {

@@ -3,6 +3,7 @@
 mod cat;
 mod convert;
 mod info;
+mod own_format;
 mod raw;
 mod terminal;
 mod text;

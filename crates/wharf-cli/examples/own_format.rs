@@ -1,0 +1,99 @@
+//! A command of one's own: `wharf` with a format that it does not know, a text of points.
+//!
+//! ```text
+//! points 1
+//! 2.5 -1 oak
+//! 0 17.25 elm
+//! ```
+//!
+//! `cargo run -p wharf-cli --example own_format -- convert trees.points trees.parquet`
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use arrow_array::{Float64Array, RecordBatch, StringArray};
+use container_arrow::{BatchTable, from_arrow};
+use serde_json::{Map, Value};
+use wharf::{
+    Container, Error, Finding, Format, Input, OpenOptions, Probe, Recognition, Registry, Result, Table, VerifyOptions,
+};
+
+const FIRST_LINE: &str = "points 1\n";
+
+pub(crate) struct Points;
+
+impl Format for Points {
+    fn name(&self) -> &'static str {
+        "points"
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["points"]
+    }
+
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        match probe.head.starts_with(FIRST_LINE.as_bytes()) {
+            true => Recognition::Content,
+            false if probe.has_extension(self.extensions()) => Recognition::Name,
+            false => Recognition::No,
+        }
+    }
+
+    fn open(&self, input: &Input, _: &OpenOptions) -> Result<Box<dyn Container>> {
+        let source = input.source().ok_or_else(|| Error::usage("a directory holds no points"))?;
+        let bytes = source.read(0..source.len())?;
+        let text = std::str::from_utf8(&bytes).map_err(|cause| Error::invalid("it is not UTF-8").caused_by(cause))?;
+        let lines =
+            text.strip_prefix(FIRST_LINE).ok_or_else(|| Error::invalid("the first line is not \"points 1\""))?;
+        let (mut x, mut y, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+        for (row, line) in (0..).zip(lines.lines()) {
+            let (point, label) = parse(line).ok_or_else(|| {
+                Error::invalid(format!("found {line:?}, expected two numbers and a label")).in_row(row)
+            })?;
+            x.push(point[0]);
+            y.push(point[1]);
+            labels.push(label);
+        }
+        let batch = RecordBatch::try_from_iter([
+            ("x", Arc::new(Float64Array::from(x)) as _),
+            ("y", Arc::new(Float64Array::from(y)) as _),
+            ("label", Arc::new(StringArray::from(labels)) as _),
+        ]);
+        Ok(Box::new(PointsFile(BatchTable::new("points", batch.map_err(from_arrow)?)?)))
+    }
+}
+
+fn parse(line: &str) -> Option<([f64; 2], &str)> {
+    let (x, rest) = line.split_once(' ')?;
+    let (y, label) = rest.split_once(' ')?;
+    Some(([x.parse().ok()?, y.parse().ok()?], label))
+}
+
+struct PointsFile(BatchTable);
+
+impl Container for PointsFile {
+    fn format(&self) -> &'static str {
+        "points"
+    }
+
+    fn version(&self) -> String {
+        "1".to_owned()
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    fn tables(&self) -> Vec<&dyn Table> {
+        vec![&self.0]
+    }
+
+    /// Whatever could be wrong was seen when it was opened.
+    fn verify(&self, _: &VerifyOptions, _: &mut dyn FnMut(Finding)) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn main() -> ExitCode {
+    wharf_cli::main(&Registry::builtin().with(&Points))
+}
