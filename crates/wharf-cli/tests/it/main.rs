@@ -41,6 +41,7 @@ mod model;
 #[cfg(unix)]
 mod overlap;
 mod parquet;
+mod routes;
 mod stores;
 mod streams;
 #[cfg(unix)]

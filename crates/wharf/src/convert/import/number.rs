@@ -12,9 +12,9 @@ pub(crate) enum Number {
         /// A Double holds it as it is.
         exact: bool,
     },
-    /// With a point or an exponent.
+    /// With a point or an exponent, or `-0`: no integer has that sign.
     Float,
-    /// No Double is so great.
+    /// Greater than any Double.
     Beyond,
 }
 
@@ -23,6 +23,9 @@ pub(crate) fn number(text: &str) -> Number {
     if text.len() < 16
         && let Ok(value) = text.parse::<i64>()
     {
+        if value == 0 && text.starts_with('-') {
+            return Number::Float;
+        }
         return Number::Integer { value: value.into(), exact: true };
     }
     if text.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) {
@@ -99,7 +102,6 @@ mod tests {
         };
         for text in [
             "0",
-            "-0",
             "-1",
             "9007199254740992",
             "9007199254740994",
@@ -128,6 +130,7 @@ mod tests {
     #[test]
     fn floats_end_somewhere() {
         assert_eq!(number("1.0"), Number::Float);
+        assert_eq!(number("-0"), Number::Float);
         assert_eq!(number("1e308"), Number::Float);
         assert_eq!(number("1e-999"), Number::Float);
         assert_eq!(number("-1e309"), Number::Beyond);

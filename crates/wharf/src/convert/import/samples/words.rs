@@ -46,10 +46,7 @@ impl Seen {
         if text.is_empty() || self.texts {
             return;
         }
-        if text == "-0" {
-            // No integer has that sign.
-            self.floats = true;
-        } else if is_number(text) {
+        if is_number(text) {
             match number(text) {
                 Number::Integer { value, exact } => {
                     self.integers = true;
