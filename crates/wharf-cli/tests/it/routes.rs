@@ -70,3 +70,26 @@ fn a_negative_zero_is_a_float_by_every_route() {
         assert_eq!(folder.values(output, "a")[1], json!("-00"), "{output}");
     }
 }
+
+/// What no float holds stays a text in CSV, digit by digit, and is never infinite.
+#[test]
+fn a_number_beyond_all_floats_is_a_text_by_every_route() {
+    let folder = Folder::new();
+    for number in ["1e400", "-1e400"] {
+        folder.write("in.csv", &format!("a,b\n1,x\n{number},y\n"));
+        folder.write("in.tsv", &format!("a\tb\n1\tx\n{number}\ty\n"));
+        for input in ["in.csv", "in.tsv"] {
+            for output in OUTPUTS {
+                folder.convert(input, output);
+                assert_eq!(folder.values(output, "a")[1], json!(number), "{input} to {output}");
+            }
+        }
+        // JSON says that it is a number: no column of numbers takes it.
+        folder.write("in.jsonl", &format!("{{\"a\":1}}\n{{\"a\":{number}}}\n"));
+        for output in ["a.idv", "a.ds", "a.parquet", "a.arrow", "a.msgpack"] {
+            let ran = run(["convert", &folder.path("in.jsonl"), &folder.path(output), "--force"]);
+            assert_eq!(ran.code(), 1, "{output}");
+            assert!(!ran.err().contains("the input changed"), "{output}: {}", ran.err());
+        }
+    }
+}

@@ -26,6 +26,8 @@ pub(super) struct Seen {
     greatest: i128,
     /// The first integer that a float does not hold, and its text.
     inexact: Option<(Place, String)>,
+    /// The first number that is greater than any float.
+    beyond: Option<(Place, String)>,
     floats: Option<Place>,
     /// Texts that are a float's word.
     words: Option<Place>,
@@ -162,7 +164,7 @@ impl Seen {
     fn see_number(&mut self, text: &str, place: Place) {
         match number(text) {
             Number::Float => note(&mut self.floats, place),
-            Number::Beyond => self.inexact = self.inexact.take().or_else(|| Some((place, shortened(text)))),
+            Number::Beyond => self.beyond = self.beyond.take().or_else(|| Some((place, shortened(text)))),
             Number::Integer { value, exact } => {
                 if self.integers.is_none() {
                     (self.least, self.greatest) = (value, value);
@@ -219,7 +221,7 @@ impl Seen {
         if let Some(place) = self.objects {
             return Err(place.mark(Error::invalid("an object where a value is wanted"), names));
         }
-        let beyond = self.inexact.as_ref().map(|(place, _)| *place);
+        let beyond = self.beyond.as_ref().map(|(place, _)| *place);
         let numbers = self.integers.or(self.floats).or(beyond);
         // Words are floats beside numbers and texts otherwise.
         let texts = if numbers.is_some() { self.texts } else { self.texts.or(self.words) };
@@ -240,11 +242,12 @@ impl Seen {
                 return Err(second.mark(Error::invalid(detail), names));
             }
         };
+        if let (DataType::Float64, Some((place, text))) = (data_type, &self.beyond) {
+            let detail = format!("the number {text} is greater than any float64");
+            return Err(place.mark(Error::invalid(detail), names));
+        }
         if data_type != DataType::Float64 || self.integers.is_none() {
-            return match &self.inexact {
-                Some((place, text)) if data_type == DataType::Float64 => Err(self.no_float(*place, text, names)),
-                _ => Ok(data_type),
-            };
+            return Ok(data_type);
         }
         let floats = self.floats.is_some() || self.words.is_some();
         if !floats && i64::try_from(self.least).is_ok() && i64::try_from(self.greatest).is_ok() {
