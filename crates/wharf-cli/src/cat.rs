@@ -90,7 +90,13 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         return Err(Error::usage("--json cannot be used with another form"));
     }
     let terminal = env.stdout.terminal;
-    let mut job = Job { places: &places, selection: &arguments.selection, most_columns: usize::MAX, progress: false };
+    let mut job = Job {
+        places: &places,
+        selection: &arguments.selection,
+        most_columns: usize::MAX,
+        alike: false,
+        progress: false,
+    };
     if pretty || (terminal.is_some() && !csv && !tsv && !env.json()) {
         return table(&mut job, terminal, env);
     }

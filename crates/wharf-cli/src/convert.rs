@@ -1,5 +1,6 @@
 //! `wharf convert`: rows into a file of another form.
 
+mod alike;
 mod columnar;
 mod datadings;
 mod ds;
@@ -29,6 +30,7 @@ use super::output;
 use super::pour::{Job, Poured};
 use super::select;
 use super::select::Selection;
+pub(super) use alike::Alike;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -236,7 +238,8 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     arguments.datadings.refuse(form)?;
     env.opener.said = arguments.text.said(form)?;
     let selection = &arguments.selection;
-    let mut job = Job { places: &places, selection, most_columns: usize::MAX, progress: env.report.terminal };
+    let mut job =
+        Job { places: &places, selection, most_columns: usize::MAX, alike: true, progress: env.report.terminal };
     if stdout {
         job.progress &= env.stdout.terminal.is_none();
         cat::stream(&job, to, env)

@@ -6,6 +6,7 @@ use container_core::{Error, ErrorKind, Loss, Position, Progress, Result, Rows, S
 use wharf::convert::{Sink, column_names, pour};
 
 use super::bar::Bar;
+use super::convert::Alike;
 use super::env::Opener;
 use super::inputs::Place;
 use super::report::Lost;
@@ -32,6 +33,8 @@ pub(crate) struct Job<'a> {
     pub(crate) selection: &'a Selection,
     /// The sink shows so many columns at most; reading more would be for nothing.
     pub(crate) most_columns: usize,
+    /// All inputs have to have the same columns.
+    pub(crate) alike: bool,
     /// Show progress.
     pub(crate) progress: bool,
 }
@@ -44,6 +47,7 @@ impl Job<'_> {
         let last = self.selection.limit.map_or(wanted.end, |limit| wanted.start.saturating_add(limit).min(wanted.end));
         // Rows of the files before, and whether they are all that there are.
         let (mut before, mut complete) = (0_u64, true);
+        let mut alike = Alike::default();
         for (number, place) in self.places.iter().enumerate() {
             if number > 0 && before >= last {
                 complete = false;
@@ -57,6 +61,10 @@ impl Job<'_> {
             let opened = place.open(opener)?;
             let table =
                 select::table(opened.container.as_ref(), self.selection.reading.table.as_deref()).map_err(file)?;
+            if self.alike && self.places.len() > 1 {
+                let chosen = select::columns(table, &self.selection.columns).map_err(file)?;
+                alike.check(&place.name(), opened.container.as_ref(), table, chosen.as_deref()).map_err(file)?;
+            }
             let rows = wanted.start.saturating_sub(before)..last.saturating_sub(before);
             let walked = self.table(place, table, rows, sink, &bar, poured);
             let walked = walked.map_err(|error| if poured.sink_failed { error } else { file(error) })?;

@@ -29,6 +29,8 @@ use super::super::output;
 use super::super::pour::Poured;
 use super::super::report::Lost;
 use super::{Arguments, Form, refuse, wanted};
+pub(super) use declared::is_schemaless;
+pub(super) use inputs::join;
 use inputs::{How, Joined};
 use target::Target;
 

@@ -20,7 +20,7 @@ use super::super::report::Lost;
 use super::super::select;
 use super::source::{self, Kind, Opened};
 use super::text::{does_not_go, together};
-use super::{Arguments, Form, columns, refuse, wanted};
+use super::{Alike, Arguments, Form, columns, refuse, wanted};
 
 /// Columns beyond this are not told one by one.
 const MOST_LINES: usize = 20;
@@ -334,6 +334,7 @@ fn tables(
     done: &mut Done,
 ) -> Result<()> {
     let selection = &arguments.selection;
+    let mut alike = Alike::default();
     let mut before = 0;
     for (number, (input, place)) in inputs.iter().zip(places).enumerate() {
         let wanted = wanted(selection);
@@ -346,6 +347,9 @@ fn tables(
         let container = env.opener.container(&input.input).map_err(named)?;
         let table = select::table(container.as_ref(), selection.reading.table.as_deref()).map_err(named)?;
         let chosen = select::columns(table, &selection.columns).map_err(named)?;
+        if inputs.len() > 1 {
+            alike.check(&input.name, container.as_ref(), table, chosen.as_deref()).map_err(named)?;
+        }
         if chosen.is_none() {
             done.poured.lost.extend(pour::unreadable(place, table));
         }

@@ -283,9 +283,10 @@ fn rows(
             (Kind::Jsonl, super::unpack::lines(inputs, taken.columns.as_deref(), env.opener.access, &bar)?)
         }
         _ => {
+            let mut alike = super::Alike::default();
             let mut lines = Vec::with_capacity(inputs.len());
             for input in inputs {
-                lines.push(super::lines::as_lines(input, arguments, &mut lost, env)?);
+                lines.push(super::lines::as_lines(input, arguments, &mut alike, &mut lost, env)?);
             }
             (Kind::Jsonl, lines)
         }

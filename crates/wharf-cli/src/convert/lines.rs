@@ -8,9 +8,9 @@ use wharf::convert::{JsonLines, copy};
 use super::super::env::Env;
 use super::super::report::Lost;
 use super::super::select;
-use super::Arguments;
 use super::source::Kind;
 use super::source::Opened;
+use super::{Alike, Arguments};
 
 /// Documents of stores as the text that they are, in temporary files; other inputs as they are. Also whether they were documents.
 pub(super) fn documents(
@@ -22,7 +22,9 @@ pub(super) fn documents(
     if kind != Kind::Container(super::super::zds::NAME) {
         return Ok((kind, inputs, false));
     }
-    let inputs = inputs.into_iter().map(|input| as_lines(input, arguments, lost, env)).collect::<Result<_>>()?;
+    let mut alike = Alike::default();
+    let inputs =
+        inputs.into_iter().map(|input| as_lines(input, arguments, &mut alike, lost, env)).collect::<Result<_>>()?;
     Ok((Kind::Jsonl, inputs, true))
 }
 
@@ -30,6 +32,7 @@ pub(super) fn documents(
 pub(super) fn as_lines(
     input: Opened,
     arguments: &Arguments,
+    alike: &mut Alike,
     lost: &mut Vec<Lost>,
     env: &mut Env<'_>,
 ) -> Result<Opened> {
@@ -38,6 +41,7 @@ pub(super) fn as_lines(
     let container = env.opener.container(&input.input).map_err(named)?;
     let table = select::table(container.as_ref(), arguments.selection.reading.table.as_deref()).map_err(named)?;
     let columns = select::columns(table, &arguments.selection.columns).map_err(named)?;
+    alike.check(&input.name, container.as_ref(), table, columns.as_deref()).map_err(named)?;
     let mut scan = Scan::default().with_threads(arguments.selection.reading.threads);
     scan.columns = columns;
     let file = tempfile::tempfile().map_err(temporary)?;

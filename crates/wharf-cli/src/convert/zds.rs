@@ -20,7 +20,7 @@ use super::super::select;
 use super::super::zds::{self, Ids, NewZds};
 use super::source::{self, Kind, Opened};
 use super::text::{does_not_go, together};
-use super::{Arguments, Form, columns, refuse, wanted};
+use super::{Alike, Arguments, Form, columns, refuse, wanted};
 
 /// Bytes of a text that are looked at at once, at least.
 const WINDOW: u64 = 8 << 20;
@@ -340,6 +340,7 @@ fn tables(
 ) -> Result<()> {
     let selection = &arguments.selection;
     let wanted = wanted(selection);
+    let mut alike = Alike::default();
     let mut before = 0_u64;
     for (number, (input, place)) in inputs.iter().zip(places).enumerate() {
         if number > 0 && before >= wanted.end {
@@ -351,6 +352,9 @@ fn tables(
         let table = select::table(container.as_ref(), selection.reading.table.as_deref()).map_err(named)?;
         let mut scan = selection.reading.scan();
         scan.columns = select::columns(table, &selection.columns).map_err(named)?;
+        if inputs.len() > 1 {
+            alike.check(&input.name, container.as_ref(), table, scan.columns.as_deref()).map_err(named)?;
+        }
         if scan.columns.is_none() {
             filling.poured.lost.extend(pour::unreadable(place, table));
             let unreadable = table.columns().iter().any(|column| column.unreadable.is_some());

@@ -151,34 +151,101 @@ fn labels_in_another_order_stay_with_their_rows() {
     }
 }
 
+/// Every output that rows of containers can be converted to, and what it needs.
+const OUTPUTS: [(&str, &[&str]); 10] = [
+    ("parquet", &[]),
+    ("arrow", &[]),
+    ("arrows", &[]),
+    ("idv", &[]),
+    ("ds", &[]),
+    ("jsonl", &[]),
+    ("csv", &[]),
+    ("tsv", &[]),
+    ("msgpack", &["--number"]),
+    ("zds", &[]),
+];
+
+/// Fails unless no output takes both files, and each says why.
+fn refused_by_all(folder: &Folder, files: &[String; 2], why: &[&str]) {
+    for (form, options) in OUTPUTS {
+        // Of ds files there is `merge`.
+        if form == "ds" && files[0].ends_with(".ds") {
+            continue;
+        }
+        let out = folder.path(&format!("refused.{form}"));
+        let ran = run([&["convert", &files[0], &files[1], &out], options].concat());
+        assert_eq!(ran.code(), 2, "{files:?} {form}: {ran:?}");
+        for why in why {
+            assert!(ran.err().contains(why), "{files:?} {form}: {}", ran.err());
+        }
+        assert!(!fs::exists(&out).unwrap(), "{form}");
+    }
+}
+
 #[test]
 fn slots_in_another_order_are_refused_by_name() {
     let folder = Folder::new();
     let label = labels("a", 1);
     let files = [folder.keys("one.idv", &label, ["x", "y"]), folder.keys("two.idv", &label, ["y", "x"])];
-    for form in ["parquet", "arrow", "arrows", "idv", "ds"] {
-        let out = folder.path(&format!("all.{form}"));
-        let ran = run(["convert", &files[0], &files[1], &out]);
-        assert_eq!(ran.code(), 2, "{form}: {ran:?}");
-        assert!(ran.err().contains("\"SlotNames\"") && ran.err().contains("\"v\""), "{form}: {}", ran.err());
-        assert!(!fs::exists(&out).unwrap(), "{form}");
+    refused_by_all(&folder, &files, &["\"SlotNames\"", "\"v\""]);
+    for format in ["parquet", "arrow", "ds"] {
+        let others = ["one", "two"].map(|name| {
+            let other = folder.path(&format!("{name}.{format}"));
+            run(["convert", &folder.path(&format!("{name}.idv")), &other]).code();
+            other
+        });
+        refused_by_all(&folder, &others, &["\"SlotNames\"", "\"v\""]);
+        // Of one file, or without that column, there is nothing to mix up.
+        run(["convert", &others[1], &folder.path("one.jsonl"), "--force"]).ok();
+        run(["convert", &others[0], &others[1], &folder.path("keys.jsonl"), "--columns", "k", "--force"]).ok();
     }
 }
 
 #[test]
 fn attributes_that_give_numbers_their_meaning_have_to_agree() {
     let folder = Folder::new();
-    let files = ["m", "km"].map(|unit| {
-        let (text, path) = (folder.path(&format!("{unit}.csv")), folder.path(&format!("{unit}.ds")));
+    let number = |name: &str, attribute: &str| {
+        let (text, path) = (folder.path("rows.csv"), folder.path(&format!("{name}.ds")));
         fs::write(&text, "far\n1\n2\n").unwrap();
-        run(["convert", &text, &path, "--dim", "row"]).ok();
-        run(["set", "--in-place", &path, &format!("far@units={unit}")]).ok();
+        run(["convert", &text, &path, "--dim", "row", "--force"]).ok();
+        run(["set", "--in-place", &path, &format!("far@{attribute}")]).ok();
+        path
+    };
+    for (attribute, one, two) in [
+        ("units", "m", "km"),
+        ("units", "days since 2000-01-01", "hours since 2000-01-01"),
+        ("calendar", "noleap", "360_day"),
+        ("scale_factor", "0.01", "0.02"),
+        ("add_offset", "10", "20"),
+        ("flag_meanings", "dry wet", "wet dry"),
+    ] {
+        let files = [("one", one), ("two", two)].map(|(name, value)| number(name, &format!("{attribute}={value}")));
+        refused_by_all(&folder, &files, &[&format!("attribute \"{attribute}\" is"), "\"far\""]);
+    }
+}
+
+#[test]
+fn inputs_with_other_columns_are_refused() {
+    let folder = Folder::new();
+    let one = |name: &str, text: &str| {
+        let (rows, path) = (folder.path("rows.csv"), folder.path(name));
+        fs::write(&rows, text).unwrap();
+        assert_eq!(run(["convert", &rows, &path]).code(), 0);
+        path
+    };
+    for format in ["parquet", "arrow", "idv"] {
+        let files = [one(&format!("a.{format}"), "a,b\n1,2\n"), one(&format!("b.{format}"), "a,c\n1,2\n")];
+        refused_by_all(&folder, &files, &["differ", "\"b\"", "\"c\""]);
+    }
+    // Rows of text are those of one table, whatever members each has; and every value shows its own type.
+    let texts = ["{\"a\":1}\n", "{\"b\":2}\n"];
+    let texts = [("one", texts[0]), ("two", texts[1])].map(|(name, text)| {
+        let path = folder.path(&format!("{name}.jsonl"));
+        fs::write(&path, text).unwrap();
         path
     });
-    for form in ["parquet", "arrow", "idv"] {
-        let out = folder.path(&format!("all.{form}"));
-        let ran = run(["convert", &files[0], &files[1], &out]);
-        assert_eq!(ran.code(), 2, "{form}: {ran:?}");
-        assert!(ran.err().contains("attribute \"units\" is \"km\" here, \"m\" there"), "{form}: {}", ran.err());
-    }
+    run(["convert", &texts[0], &texts[1], &folder.path("texts.jsonl")]).ok();
+    let types = [one("int.parquet", "x\n1\n"), one("float.parquet", "x\n0.5\n")];
+    run(["convert", &types[0], &types[1], &folder.path("types.jsonl")]).ok();
+    assert_eq!(fs::read_to_string(folder.path("types.jsonl")).unwrap(), "{\"x\":1}\n{\"x\":0.5}\n");
 }

@@ -20,7 +20,7 @@ use super::widen;
 const DEEPEST: usize = 64;
 
 /// The formats whose files have no types of their own.
-pub(super) fn is_schemaless(format: &str) -> bool {
+pub(in super::super) fn is_schemaless(format: &str) -> bool {
     matches!(format, "jsonl" | "csv" | "tsv" | "datadings" | "zds")
 }
 

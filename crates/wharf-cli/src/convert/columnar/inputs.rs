@@ -13,7 +13,7 @@ use super::super::super::inputs::Place;
 use super::super::super::pour;
 use super::super::super::report::Lost;
 use super::super::super::select;
-use super::super::Arguments;
+use super::super::{Alike, Arguments};
 use super::declared::{self, is_schemaless};
 use super::unify::{self, Unified};
 use super::widen::Widen;
@@ -112,6 +112,7 @@ impl Joined {
         let mut inputs: Vec<Input> = Vec::new();
         let mut joined: Option<(SchemaRef, String)> = None;
         let mut has_beside = false;
+        let mut alike = Alike::default();
         let (mut before_all, mut own_schemas) = (Vec::new(), Vec::new());
         let declared = arguments.text.schema.as_ref();
         let declared =
@@ -175,8 +176,16 @@ impl Joined {
             left_out.retain(|lost| !is_there(lost));
             let mut differ = Vec::new();
             joined = Some(match joined {
-                None => (schema, name.clone()),
-                Some(first) if apart => first,
+                None => {
+                    if apart {
+                        alike.check_schema(&name, Arc::clone(&schema)).map_err(named)?;
+                    }
+                    (schema, name.clone())
+                }
+                Some(first) if apart => {
+                    alike.check_schema(&name, schema).map_err(named)?;
+                    first
+                }
                 Some((before, first)) if schemaless && inputs.iter().all(Input::is_schemaless) => {
                     let cells = inputs.iter().all(Input::is_cells) && matches!(format, "csv" | "tsv");
                     let widen = Widen { mapping: &scan.mapping, cells, first: &first };
@@ -305,7 +314,12 @@ fn with_labels(schema: SchemaRef, labels: u64) -> SchemaRef {
 
 /// The columns that both have: names and types are the same, in the same order. A column of nulls alone takes the type of the other.
 /// `left_out` receives metadata that do not hold of both.
-fn join(before: &SchemaRef, found: &SchemaRef, first: &str, left_out: &mut Vec<Loss>) -> Result<SchemaRef> {
+pub(in super::super) fn join(
+    before: &SchemaRef,
+    found: &SchemaRef,
+    first: &str,
+    left_out: &mut Vec<Loss>,
+) -> Result<SchemaRef> {
     let differ = |what: String| Error::usage(format!("its columns differ from those of {first}: {what}"));
     let (old, new) = (before.fields(), found.fields());
     if old.len() != new.len() {
