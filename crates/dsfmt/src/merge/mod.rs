@@ -2,6 +2,7 @@
 
 mod plan;
 mod stream;
+mod times;
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +28,8 @@ pub struct MergeOptions {
     pub new: Option<String>,
     /// The variables that are joined along a new dimension; all others are those of the first dataset that has them. `None` for all.
     pub variables: Option<Vec<String>>,
-    /// Numbers of time variables are joined as they are, also where they count differently. Without, they become Julian dates then.
+    /// Numbers of time variables are joined as they are, also where they count differently. Without, they are counted as in the
+    /// first dataset then.
     pub keep_times: bool,
     /// How datasets are called in errors and losses; one without a name is called by its number, counted from 0.
     pub names: Vec<String>,
@@ -84,11 +86,12 @@ pub struct Merge<'r> {
 /// * Where none has it, it is new: it becomes the first dimension of all variables, or of [`MergeOptions::variables`].
 /// * What a dataset does not have is missing there.
 /// * Attributes are those of all datasets; of one name the last dataset has the last word.
-/// * Variables that count time differently become Julian dates.
+/// * Times are counted in the units of the first dataset that has them, exactly: integers stay integers, of a wider type where they need it;
+///   where there is no exact number, the merge fails.
 ///
-/// Other than the reference, which has the first dataset's type for all, it refuses types of which neither holds the other's values, and else
+/// Other than the reference, which makes Julian dates of times in different units and has the first dataset's type for all, it refuses types of which neither holds the other's values, and else
 /// takes the smallest that holds both; it refuses numbers whose [`MEANING_ATTRIBUTES`](crate::MEANING_ATTRIBUTES) differ; a variable that the first dataset lacks and that lies along no joined dimension is kept; and what is
-/// given up, values or attributes, is in [`Merge::losses`]. Nothing is read but headers, and such variables as are compared for that.
+/// given up, values or attributes, is in [`Merge::losses`]. Nothing is read but headers, such variables as are compared for that, and integer times that get other units.
 ///
 /// # Errors
 /// [`Invalid`](container_core::ErrorKind::Invalid) where variables that are joined differ in what their numbers mean;

@@ -8,6 +8,7 @@ use crate::MEANING_ATTRIBUTES;
 use crate::array::{Array, Values};
 use crate::edit::widest;
 use crate::json::{Object, quoted};
+use crate::merge::times::{self, Rebase};
 use crate::merge::{MergeOptions, lose};
 use crate::read::{Reader, Variable};
 use crate::time::{self, Units};
@@ -20,6 +21,9 @@ pub(super) const CHUNK: u64 = 256 << 10;
 
 /// So many elements that are missing for each byte of the files, whatever the limits.
 pub(super) const GROWTH: u64 = 16;
+
+/// Attributes that say what times count.
+const TIME_ATTRIBUTES: [&str; 2] = ["units", "calendar"];
 
 /// A variable that is put together.
 #[derive(Debug)]
@@ -40,8 +44,8 @@ pub(super) struct Part<'r> {
     pub(super) variable: Option<Variable<'r>>,
     /// Elements along the dimension.
     pub(super) extent: u64,
-    /// Numbers that become Julian dates.
-    pub(super) times: Option<Units>,
+    /// Times that are counted in other units than those of the whole.
+    pub(super) rebase: Option<Rebase>,
 }
 
 pub(super) struct Plan<'r, 'o> {
@@ -150,9 +154,10 @@ impl<'r, 'o> Plan<'r, 'o> {
             Some(size) => *size = total,
             None => shape.insert(0, total),
         }
-        let times = if self.options.keep_times { None } else { units(&all)? };
-        if times.is_some() {
-            data_type = DataType::Float64;
+        let times = if self.options.keep_times { None } else { units(&all) };
+        let rebases = times.as_ref().map(|times| rebases(times)).unwrap_or_default();
+        if rebases.iter().any(Option::is_some) {
+            data_type = self.rebased(&all, &rebases, data_type).map_err(|error| error.in_column(name.to_owned()))?;
         }
         self.check_meaning(model, &all).map_err(|error| error.in_column(name.to_owned()))?;
         let gaps = self.check_gaps(&all, &extents, axis, &shape).map_err(|error| error.in_column(name.to_owned()))?;
@@ -162,22 +167,51 @@ impl<'r, 'o> Plan<'r, 'o> {
             names.insert(0, dimension.to_owned());
         }
         let field = Field::stream(data_type, shape.clone()).with_missing(masked).like(first);
-        let converted: &[&str] = if times.is_some() { &["units", "calendar"] } else { &[] };
+        let converted: &[&str] = if times.is_some() { &TIME_ATTRIBUTES } else { &[] };
         let mut field =
             self.attributes(field, &all, converted, losses).with_dimensions(names).with_endian(Endian::NATIVE);
         if times.is_some() {
-            field = field.with_attribute("units", "days since -4713-11-24 12:00 UTC");
-            field = field.with_attribute("calendar", "proleptic_gregorian").with_time(true);
+            for name in TIME_ATTRIBUTES {
+                if let Some(value) = model.attributes().get(name) {
+                    field = field.with_attribute(name, value.to_owned());
+                }
+            }
+            field = field.with_time(model.is_time());
         }
         builder.field(name, field);
-        let mut times = times.unwrap_or_default().into_iter();
+        let mut rebases = rebases.into_iter();
         let parts = all.iter().zip(extents).map(|(variable, extent)| Part {
-            times: times.next().flatten(),
+            rebase: rebases.next().flatten(),
             variable: variable.filter(|variable| variable.shape().is_some()),
             extent,
         });
         joins.push(Join { name: name.to_owned(), data_type, shape, axis, parts: parts.collect() });
         Ok(())
+    }
+
+    /// The type that holds the times of all datasets in the units of the first. Integers are read to know how large they become.
+    fn rebased(
+        &self,
+        all: &[Option<Variable<'r>>],
+        rebases: &[Option<Rebase>],
+        data_type: DataType,
+    ) -> Result<DataType> {
+        let mut wide = data_type;
+        for (dataset, (variable, rebase)) in all.iter().zip(rebases).enumerate() {
+            let (Some(variable), Some(rebase)) = (variable, rebase) else { continue };
+            let named = |error: Error| error.in_file(self.options.name(dataset));
+            let range = match wide {
+                DataType::Float32 | DataType::Float64 => Some((0, 0)),
+                _ => rebase.range(variable).map_err(named)?,
+            };
+            let Some(range) = range else { continue };
+            wide = times::holding(wide, range).ok_or_else(|| {
+                let (least, most) = range;
+                let to = rebase.to;
+                named(Error::invalid(format!("times from {least} to {most} {to} do not fit into one integer type")))
+            })?;
+        }
+        Ok(wide)
     }
 
     /// Is anything missing because a dataset lacks the variable? Refuses more of it than the files can answer for: the size of a dimension
@@ -286,22 +320,29 @@ impl<'r, 'o> Plan<'r, 'o> {
 }
 
 /// What the numbers of each dataset count, when all are times and they do not count the same.
-fn units(all: &[Option<Variable<'_>>]) -> Result<Option<Vec<Option<Units>>>> {
+fn units(all: &[Option<Variable<'_>>]) -> Option<Vec<Option<Units>>> {
     let mut found = Vec::with_capacity(all.len());
     for variable in all {
         let Some(variable) = variable.as_ref().filter(|variable| variable.shape().is_some()) else {
             found.push(None);
             continue;
         };
-        // What cannot be understood is joined as it is, like other numbers; that units differ is told with the attributes.
-        match time::of(variable) {
-            Ok(Some(units)) => found.push(Some(units)),
-            Ok(None) | Err(_) => return Ok(None),
-        }
+        // What cannot be understood is joined as it is, like other numbers; different units are refused then.
+        found.push(Some(time::of(variable).ok().flatten()?));
     }
     let mut known = found.iter().flatten();
     let first = known.next();
-    Ok(if known.any(|other| Some(other) != first) { Some(found) } else { None })
+    known.any(|other| Some(other) != first).then_some(found)
+}
+
+/// How the times of each dataset become those of the first.
+fn rebases(units: &[Option<Units>]) -> Vec<Option<Rebase>> {
+    let to = units.iter().flatten().next();
+    let rebase = |from: &Option<Units>| match (*from, to) {
+        (Some(from), Some(&to)) if from != to => Some(Rebase { from, to }),
+        _ => None,
+    };
+    units.iter().map(rebase).collect()
 }
 
 /// Have two variables the same values?

@@ -1,6 +1,5 @@
 //! Values of a joined variable, piece by piece.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use container_core::{Error, Limits, Result};
@@ -9,7 +8,6 @@ use crate::array::{Array, Mask, Strings, Values};
 use crate::edit::converted;
 use crate::merge::plan::{CHUNK, Join, Part, rows_at_once};
 use crate::read::by_number;
-use crate::time::Units;
 use crate::types::DataType;
 use crate::write::Writer;
 
@@ -71,8 +69,8 @@ impl Join<'_> {
 
     /// Values in the common type.
     fn brought<'p>(&self, array: Array<'p>, part: &Part<'_>) -> Result<Array<'p>> {
-        match part.times {
-            Some(units) => julian(array, units),
+        match part.rebase {
+            Some(rebase) => rebase.array(array, self.data_type),
             None => converted(array, self.data_type).map(|(array, _)| array),
         }
     }
@@ -182,48 +180,4 @@ fn extend(to: &mut Values<'static>, from: &Values<'_>, range: Range<usize>) {
         };
     }
     each!(Float32 Float64 Int8 Int16 Int32 Int64 Uint8 Uint16 Uint32 Uint64 Bool);
-}
-
-/// Times as Julian dates. What is no number stays that.
-fn julian<'p>(array: Array<'p>, units: Units) -> Result<Array<'p>> {
-    let is_integer = !matches!(array.data_type(), DataType::Float32 | DataType::Float64);
-    let (shape, values, mask) = array.into_parts();
-    let missing = |index| mask.as_ref().is_some_and(|mask| mask.is_missing(index));
-    let no_time = |index: usize, value: &dyn std::fmt::Debug| {
-        Error::invalid(format!("the value {value:?} of element {index} is no time that can be told"))
-    };
-    let date = |index: usize, date: Option<crate::time::Date>, value: &dyn std::fmt::Debug| match date {
-        _ if missing(index) => Ok(0.0),
-        Some(date) => date.julian_date().ok_or_else(|| no_time(index, value)),
-        None => Err(no_time(index, value)),
-    };
-    let dates: Vec<f64> = if is_integer {
-        let whole = converted_integers(&values)?;
-        whole
-            .iter()
-            .enumerate()
-            .map(|(n, value)| date(n, units.date_of_integer(*value), value))
-            .collect::<Result<_>>()?
-    } else {
-        let array = Array::checked(vec![values.len() as u64], values, None);
-        let (array, _) = converted(array, DataType::Float64)?;
-        let floats = array.values().as_slice::<f64>().unwrap_or_default();
-        let one = |(n, value): (usize, &f64)| {
-            if value.is_finite() || missing(n) { date(n, units.date(*value), value) } else { Ok(*value) }
-        };
-        floats.iter().enumerate().map(one).collect::<Result<_>>()?
-    };
-    Ok(Array::checked(shape, Values::Float64(Cow::Owned(dates)), mask))
-}
-
-fn converted_integers(values: &Values<'_>) -> Result<Vec<i128>> {
-    macro_rules! each {
-        ($($name:ident)*) => {
-            match values {
-                $(Values::$name(found) => Ok(found.iter().map(|number| i128::from(*number)).collect()),)*
-                other => Err(Error::usage(format!("values of the type {} are no times", other.data_type()))),
-            }
-        };
-    }
-    each!(Int8 Int16 Int32 Int64 Uint8 Uint16 Uint32 Uint64)
 }

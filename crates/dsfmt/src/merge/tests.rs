@@ -85,14 +85,14 @@ fn read(bytes: Vec<u8>) -> Reader {
 fn along_a_dimension_as_the_reference_does() {
     let (one, two) = (first(), second());
     let (bytes, losses) = merged(&[&one, &two], "time", MergeOptions::default());
-    // What ds-format 5.0.2 writes for the same two files.
+    // What ds-format 5.0.2 writes for the same two files, but for the times, of which it makes Julian dates.
     let wanted = concat!(
         r#"{"b": {".dims": ["time"], ".size": [5], ".offset": 0, ".len": 1, ".type": "bool", ".missing": false}, "#,
         r#""c": {".dims": [], "u": "m", ".size": [], ".offset": 1, ".len": 8, ".type": "float64", ".missing": false, ".endian": "l"}, "#,
         r#""only1": {".dims": ["time"], ".size": [5], ".offset": 9, ".len": 3, ".type": "uint8", ".missing": true, ".endian": "b"}, "#,
         r#""s": {".dims": ["time"], ".size": [5], ".offset": 12, ".len": 46, ".type": "unicode", ".missing": false, ".endian": "l"}, "#,
-        r#""t": {".dims": ["time"], "units": "days since -4713-11-24 12:00 UTC", ".size": [5], ".offset": 58, ".len": 40, "#,
-        r#"".type": "float64", ".missing": false, ".endian": "l", "calendar": "proleptic_gregorian", ".time": true}, "#,
+        r#""t": {".dims": ["time"], "units": "days since 2000-01-01", ".size": [5], ".offset": 58, ".len": 40, "#,
+        r#"".type": "float64", ".missing": false, ".endian": "l"}, "#,
         r#""x": {".dims": ["time", "lon"], "k": 2, ".size": [5, 3], ".offset": 98, ".len": 60, ".type": "float32", "#,
         r#"".missing": false, ".endian": "l", "l": 3}, "#,
         r#""y": {".dims": ["lon", "time"], ".size": [3, 5], ".offset": 158, ".len": 30, ".type": "int16", ".missing": true, "#,
@@ -112,7 +112,7 @@ fn along_a_dimension_as_the_reference_does() {
     assert_eq!(values("b").values().as_bools().unwrap(), [true, false, true, true, false]);
     assert_eq!(values("only1").mask().unwrap(), &Mask::from_bools([false, false, true, true, true]));
     assert_eq!(values("s").values(), &texts(&["a", "bc", "", "\u{fc}", "z"]));
-    let times = [2_451_545.5, 2_451_546.75, 2_451_545.5, 2_451_546.5, 2_451_547.520_833_333_5];
+    let times = [1.0, 2.25, 1.0, 2.0, 72.5 / 24.0];
     assert_eq!(values("t").values().as_slice::<f64>().unwrap(), times);
     let x: Vec<f32> = (1u8..16).map(f32::from).collect();
     assert_eq!(values("x").values().as_slice::<f32>().unwrap(), x);
@@ -149,9 +149,9 @@ fn numbers_that_mean_other_things_are_not_joined() {
             assert_eq!(error.position().column.as_deref(), Some("x"));
         }
     }
-    let days = |units: &str| with(None, units);
-    for other in ["hours since 2000-01-01", "days since 2000-1-1"] {
-        let both = [&days("days since 2000-01-01"), &days(other)];
+    let days = with(None, "days since 2000-01-01");
+    for units in ["hours since 2000-01-01", "days since 2000-1-1"] {
+        let both = [&with(None, units), &days];
         assert!(merge(&both, "time", MergeOptions::default()).is_ok());
         assert!(merge(&both, "time", MergeOptions::default().with_keep_times(true)).is_ok());
     }
@@ -274,4 +274,83 @@ fn pieces_join_as_the_whole_does() {
             assert!(missing || values[index as usize] == of.values().as_slice::<u32>().unwrap()[at], "{place:?}");
         }
     }
+}
+
+/// Times with these units, and with a calendar other than the usual one if it is named.
+fn times<'a>(values: impl Into<Values<'a>>, units: &str, calendar: Option<&str>) -> Reader {
+    let values = values.into();
+    let field = Field::new(array(&[values.len() as u64], values)).with_dimensions(["time"]);
+    let field = field.with_attribute("units", units);
+    let mut builder = Builder::new();
+    builder.field("t", calendar.into_iter().fold(field, |field, name| field.with_attribute("calendar", name)));
+    open(&builder)
+}
+
+#[test]
+fn times_are_counted_from_the_first_dataset_exactly() {
+    let join = |one: &Reader, other: &Reader| {
+        let (bytes, losses) = merged(&[one, other], "time", MergeOptions::default());
+        assert!(losses.is_empty(), "{losses:?}");
+        let file = read(bytes);
+        let variable = file.variable("t").unwrap();
+        let attribute = |name| variable.attributes().get(name).map(|value| value.as_text().to_owned());
+        let shown = (attribute("units"), attribute("calendar"), variable.is_time());
+        (variable.read().unwrap().into_parts().1.into_owned(), shown)
+    };
+    // A microsecond more or less is another number.
+    let one = times(vec![1i64], "microseconds since 2000-01-01", None);
+    let other = times(vec![86_400_000_001i64, -1], "microseconds since 1999-12-31", None);
+    let units = (Some(r#""microseconds since 2000-01-01""#.to_owned()), None, false);
+    assert_eq!(join(&one, &other), (Values::from(vec![1i64, 1, -86_400_000_001]), units));
+    // Integers get a wider type where they need one, and no wider one.
+    let seconds = times(vec![1i16], "seconds since 2000-01-01", Some("noleap"));
+    let units = || (Some(r#""seconds since 2000-01-01""#.to_owned()), Some(r#""noleap""#.to_owned()), false);
+    let hours = |number: i16| times(vec![number], "hours since 2000-01-01", Some("365_day"));
+    assert_eq!(join(&seconds, &hours(-9)), (Values::from(vec![1i16, -32_400]), units()));
+    assert_eq!(join(&seconds, &hours(10)), (Values::from(vec![1i32, 36_000]), units()));
+    let days = times(vec![30_000i32], "days since 2000-01-01", Some("noleap"));
+    assert_eq!(join(&seconds, &days), (Values::from(vec![1i64, 2_592_000_000]), units()));
+    let unsigned = times(vec![1u8], "seconds since 2000-01-01", Some("noleap"));
+    assert_eq!(join(&unsigned, &hours(-1)), (Values::from(vec![1i16, -3600]), units()));
+    // Floats stay floats, and what is none stays that.
+    let float = times(vec![f64::NAN, f64::INFINITY, 36.0], "hours since 2000-01-01", None);
+    let (values, _) = join(&times(vec![0.5f32], "days since 2000-01-01", None), &float);
+    let values = values.as_slice::<f64>().unwrap();
+    assert!(values[1].is_nan());
+    assert_eq!([values[0], values[2], values[3]], [0.5, f64::INFINITY, 1.5]);
+}
+
+#[test]
+fn times_without_an_exact_number_are_refused() {
+    let days = times(vec![1i32], "days since 2000-01-01", None);
+    for (one, other, wanted) in [
+        (
+            &days,
+            times(vec![24i32, 5], "hours since 2000-01-01", None),
+            "5 hours since 2000-01-01T00:00:00 (standard) is no exact integer in days since 2000-01-01T00:00:00 (standard)",
+        ),
+        (
+            &times(vec![1i64], "microseconds since 2000-01-01", None),
+            times(vec![i64::MAX], "days since 2000-01-01", None),
+            "9223372036854775807 days since 2000-01-01T00:00:00 (standard) is no exact integer in microseconds since",
+        ),
+        (
+            &times(vec![1i32], "days since 2000-01-01", Some("noleap")),
+            times(vec![59i32], "days since 2000-01-01", None),
+            "59 days since 2000-01-01T00:00:00 (standard) is no exact integer in days since 2000-01-01T00:00:00 (noleap)",
+        ),
+    ] {
+        let error = merge(&[one, &other], "time", MergeOptions::default()).unwrap_err();
+        assert!(error.to_string().contains(wanted), "{error}");
+        assert_eq!(error.position().column.as_deref(), Some("t"));
+        merge(&[one, &other], "time", MergeOptions::default().with_keep_times(true)).unwrap();
+    }
+    // What is missing is no time, whatever number is there.
+    let mask = Mask::from_bools([false, true]);
+    let hours = array(&[2], vec![24i32, 5]).with_mask(mask).unwrap();
+    let mut builder = Builder::new();
+    builder.field("t", Field::new(hours).with_dimensions(["time"]).with_attribute("units", "hours since 2000-01-01"));
+    let (bytes, _) = merged(&[&days, &open(&builder)], "time", MergeOptions::default());
+    let merged = read(bytes).variable("t").unwrap().read().map(|array| (array.missing(), array.len())).unwrap();
+    assert_eq!(merged, (1, 3));
 }

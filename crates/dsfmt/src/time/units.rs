@@ -103,7 +103,6 @@ impl Units {
     }
 
     /// The whole number of a point in time; `None` where there is none, and when this calendar has no such day.
-    #[cfg(feature = "arrow")]
     pub(crate) fn whole(self, date: Date) -> Option<i128> {
         let micros = date.to(self.calendar())?.total().checked_sub(self.since.total())?;
         let unit = i128::from(self.unit);

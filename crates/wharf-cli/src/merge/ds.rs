@@ -26,7 +26,7 @@ pub(super) struct Joining {
     #[arg(long, value_name = "NAMES", requires = "dim", value_delimiter = ',')]
     variables: Option<Vec<String>>,
 
-    /// Times that count differently are joined as they are; without, they become Julian dates
+    /// Times in different units are joined as they are; without, they get the units of the first file
     #[arg(long, requires = "dim")]
     keep_times: bool,
 }
