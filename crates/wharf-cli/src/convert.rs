@@ -197,6 +197,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         let outputs = "the outputs idv, parquet, arrow and arrows";
         refuse(&[("--compression", arguments.compression.is_some())], outputs, form)?;
     }
+    arguments.columnar.check()?;
     if !form.is_columnar() {
         arguments.columnar.refuse(form)?;
     }

@@ -123,8 +123,8 @@ pub enum Times {
     /// Microseconds; one that is finer is an error.
     #[default]
     Exact,
-    /// Microseconds; what is finer is cut off (towards the past), and counted as a loss.
-    Truncate,
+    /// The microsecond at or before the time, also before 1970; a time that is finer is counted as a loss.
+    Floor,
     /// Nanoseconds; one that is out of their range is an error.
     Nanoseconds,
     /// The ticks as they are, 64-bit integers.

@@ -181,7 +181,7 @@ fn on_mismatch(
     scan: &BatchScan,
     rows: &Range<u64>,
 ) -> Result<Option<(u64, &'static str)>> {
-    let truncated = scan.mapping.times == Times::Truncate;
+    let truncated = scan.mapping.times == Times::Floor;
     let mut at = rows.start * part.wide;
     let end = rows.end * part.wide;
     while at < end {

@@ -63,7 +63,10 @@ pub(super) struct ColumnarOptions {
 enum TimesChoice {
     /// Microseconds; a finer one is an error
     Exact,
-    /// Microseconds; what is finer is cut off, and counted as a loss
+    /// The microsecond at or before the time, also before 1970; a finer time is counted as a loss
+    Floor,
+    /// What `floor` was called: refused, with the name it has now.
+    #[value(hide = true)]
     Truncate,
     /// Nanoseconds; one outside of 1677 to 2262 is an error
     Nanoseconds,
@@ -92,6 +95,16 @@ enum UnfitChoice {
 }
 
 impl ColumnarOptions {
+    /// Fails for a choice that has another name now.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.times {
+            Some(TimesChoice::Truncate) => Err(Error::usage(
+                "--times truncate is called --times floor: a finer time becomes the microsecond before it, also before 1970",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Fails when one of these is given for another output.
     pub(super) fn refuse(&self, form: Form) -> Result<()> {
         let given = [
@@ -112,7 +125,7 @@ impl ColumnarOptions {
     fn times(&self) -> Times {
         self.times.map_or(Times::default(), |choice| match choice {
             TimesChoice::Exact => Times::Exact,
-            TimesChoice::Truncate => Times::Truncate,
+            TimesChoice::Floor | TimesChoice::Truncate => Times::Floor,
             TimesChoice::Nanoseconds => Times::Nanoseconds,
             TimesChoice::Ticks => Times::Ticks,
         })

@@ -322,3 +322,20 @@ fn types_of_a_large_text_are_those_of_all_its_rows() {
         }
     }
 }
+
+#[test]
+fn finer_times_become_the_microsecond_before_them() {
+    let folder = Folder::new();
+    folder.file("rows.jsonl", "{\"at\":\"1969-12-31T23:59:59.9999999\"}\n{\"at\":\"1970-01-01T00:00:00.0000019\"}\n");
+    folder.file("schema.json", r#"[{"name": "at", "type": "DateTime"}]"#);
+    folder.convert(&["@rows.jsonl", "@rows.idv", "--schema", "@schema.json"]).ok();
+    let ran = folder.convert(&["@rows.idv", "@out.parquet", "--times", "floor"]);
+    assert_eq!(ran.code(), 3, "{ran:?}");
+    let times = ["1969-12-31T23:59:59.999999", "1970-01-01T00:00:00.000001"];
+    assert_eq!(folder.rows("out.parquet"), times.map(|time| json!({"at": time})));
+    // The name that this had said that times before 1970 become later ones.
+    let ran = folder.convert(&["@rows.idv", "@old.parquet", "--times", "truncate"]);
+    assert_eq!((ran.code(), ran.out()), (2, ""));
+    assert!(ran.err().contains("--times floor"), "{}", ran.err());
+    assert!(!run(["convert", "--help"]).ok().contains("truncate"));
+}

@@ -204,7 +204,7 @@ const WRITERS: [&str; 15] = [
 const OPTIONS: [&str; 39] = [
     "convert types.idv out.parquet --times nanoseconds",
     "convert types.idv out.parquet --times ticks",
-    "convert scalar-times.idv out.parquet --times truncate",
+    "convert scalar-times.idv out.parquet --times floor",
     "convert scalar-times.idv out.parquet --times nanoseconds",
     "convert sparse-fixed.idv out.parquet --sparse structs",
     "convert types.idv out.parquet --compression zstd:3 --row-group 3",

@@ -102,7 +102,7 @@ fn other_mappings_of_times() {
         scan.scan.missing_as_null = missing_as_null;
         one(&with_times(&sample(), TimeForm::Iso), &scan)
     };
-    let (batch, losses) = of(Times::Truncate, true);
+    let (batch, losses) = of(Times::Floor, true);
     assert_eq!(micros(&batch, "f"), [Some(0), Some(0), Some(2_500_000)]);
     assert_eq!(micros(&batch, "e"), [Some(0), None, Some(1_000_000)]);
     assert!(losses.contains(&"time cut off to microseconds (row 1, column \"f\")".to_owned()), "{losses:?}");

@@ -67,7 +67,7 @@ pub struct ArrowOptions {
     pub writer: WriterOptions,
     /// What becomes of nulls among integers.
     pub null_integers: NullIntegers,
-    /// What becomes of times that are finer than 100 ns: by [`Times::Truncate`] they are cut off (towards the past) and counted as a
+    /// What becomes of times that are finer than 100 ns: by [`Times::Floor`] they become the tick before, counted as a
     /// loss, else one is an error.
     pub times: Times,
 }

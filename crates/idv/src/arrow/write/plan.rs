@@ -74,7 +74,7 @@ fn intake(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>) -> Resu
         _ => Keys::None,
     };
     let most_bytes = options.writer.limits.metadata_bytes;
-    let cut = options.times == container_arrow::Times::Truncate;
+    let cut = options.times == container_arrow::Times::Floor;
     Ok(Intake { name: field.name().clone(), schema: column, item, keys, cut, zone, most_bytes, lost: Lost::default() })
 }
 

@@ -110,7 +110,9 @@ fn convert(
             Unit::Nanoseconds => {
                 if value % 100 != 0 {
                     if !intent.cut {
-                        let detail = format!("{value} ns is finer than a tick of 100 ns (Times::Truncate cuts it off)");
+                        let detail = format!(
+                            "{value} ns is finer than a tick of 100 ns (Times::Floor takes the tick before it)"
+                        );
                         return Err(Error::invalid(detail).in_row(row_of(place)));
                     }
                     lost.cut.add(1, row_of(place));

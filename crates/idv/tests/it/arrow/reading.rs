@@ -169,7 +169,7 @@ fn times_that_are_too_fine_are_an_error_or_told() {
     let scan = |column: usize, times| {
         BatchScan::from(Scan::default().with_columns([column])).with_mapping(Mapping::default().with_times(times))
     };
-    let options = "(--times truncate, nanoseconds or ticks)";
+    let options = "(--times floor, nanoseconds or ticks)";
     let texts = ["2019-07-29T12:26:40.0000001", "-PT0.0000011S", "2019-07-29T13:56:40.0000007"];
     for (column, text) in texts.into_iter().enumerate() {
         let expected =
@@ -180,13 +180,13 @@ fn times_that_are_too_fine_are_an_error_or_told() {
         fewer.scan = fewer.scan.with_rows(0..2);
         assert_eq!(batches(&reader, &fewer).0[0].num_rows(), 2);
         // Cut off towards the past, and told.
-        let mut walk = reader.record_batches(&scan(column, Times::Truncate)).unwrap();
+        let mut walk = reader.record_batches(&scan(column, Times::Floor)).unwrap();
         walk.try_next().unwrap().unwrap();
         let told = format!("time cut off at the microsecond (row 2, column \"c{column}\")");
         assert_eq!(walk.losses().iter().map(ToString::to_string).collect::<Vec<_>>(), [told]);
     }
     let truncated = |column| {
-        let batch = reader.record_batches(&scan(column, Times::Truncate)).unwrap().try_next().unwrap().unwrap();
+        let batch = reader.record_batches(&scan(column, Times::Floor)).unwrap().try_next().unwrap().unwrap();
         Arc::clone(batch.column(0))
     };
     let times = truncated(0);
@@ -201,7 +201,7 @@ fn times_that_are_too_fine_are_an_error_or_told() {
     assert_eq!(
         error_of(&reader, &scan(0, Times::Nanoseconds)),
         "Invalid idv: 0001-01-01T00:00:00 is out of the range of nanoseconds, 1677-09-21 to 2262-04-11 \
-         (--times truncate or ticks) (block 0, row 0, column \"c0\")"
+         (--times floor or ticks) (block 0, row 0, column \"c0\")"
     );
     same(&reader, &scan(1, Times::Nanoseconds), true);
     same(&reader, &scan(2, Times::Nanoseconds), true);

@@ -224,9 +224,9 @@ fn what_cannot_be_held_is_refused_or_told() {
         "idv: the decimal 1234567890123456e-3 has more than the 15 digits that a Double keeps (row 0, column \"c\")";
     let decimal = Decimal128Array::from(vec![1_234_567_890_123_456]).with_precision_and_scale(38, 3).unwrap();
     refused(decimal, plain(), "invalid", text);
-    let text = "idv: 1 ns is finer than a tick of 100 ns (Times::Truncate cuts it off) (row 0, column \"c\")";
+    let text = "idv: 1 ns is finer than a tick of 100 ns (Times::Floor takes the tick before it) (row 0, column \"c\")";
     refused(TimestampNanosecondArray::from(vec![1]), plain(), "invalid", text);
-    let cut = ArrowOptions::default().with_times(Times::Truncate);
+    let cut = ArrowOptions::default().with_times(Times::Floor);
     let told = "time cut off at 100 ns (row 0, column \"c\")";
     loses(
         TimestampNanosecondArray::from(vec![-1]),
