@@ -183,7 +183,7 @@ pub(crate) fn check(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Resul
 fn check_format(input: &Input, opener: &Opener<'_>, verb: &str) -> Result<()> {
     match other_format(input, opener)? {
         None => Ok(()),
-        Some(other) => Err(Error::unsupported(format!("{verb} works on datadings datasets, this one is {other}"))),
+        Some(other) => Err(Error::usage(format!("{verb} works on datadings datasets, this one is {other}"))),
     }
 }
 

@@ -129,7 +129,7 @@ pub(crate) fn open(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Result
             let options = OpenOptions::default().with_access(opener.access);
             Reader::from_source(source.clone(), options).map_err(named)
         }
-        (other, _) => Err(named(Error::unsupported(format!("{verb} works on ds files, this one is {other}")))),
+        (other, _) => Err(named(Error::usage(format!("{verb} works on ds files, this one is {other}")))),
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         None => {
             let opened = place.understand(&input, &env.opener)?;
             let detail = format!("stats works on ds files, this one is {}", opened.container.format());
-            return Err(file(Error::unsupported(detail)));
+            return Err(file(Error::usage(detail)));
         }
     };
     let mut outcome = Outcome::Done;

@@ -110,6 +110,6 @@ pub(crate) fn reader(place: &Place, opener: &mut super::env::Opener<'_>, verb: &
             let options = idv::Options::default().with_access(opener.access);
             idv::Reader::from_source(source.clone(), options).map_err(named)
         }
-        (other, _) => Err(named(Error::unsupported(format!("{verb} works on IDV files, this one is {other}")))),
+        (other, _) => Err(named(Error::usage(format!("{verb} works on IDV files, this one is {other}")))),
     }
 }

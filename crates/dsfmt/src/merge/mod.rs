@@ -94,8 +94,8 @@ pub struct Merge<'r> {
 /// given up, values or attributes, is in [`Merge::losses`]. Nothing is read but headers, such variables as are compared for that, and integer times that get other units.
 ///
 /// # Errors
-/// [`Invalid`](container_core::ErrorKind::Invalid) where variables that are joined differ in what their numbers mean;
-/// [`Usage`](container_core::ErrorKind::Usage) for no datasets, and for variables that do not fit together, with names of both sides;
+/// [`Invalid`](container_core::ErrorKind::Invalid) for variables that do not fit together, or differ in what their numbers mean, with names of
+/// both sides; [`Usage`](container_core::ErrorKind::Usage) for no datasets, and for a name that none of them has;
 /// [`Limit`](container_core::ErrorKind::Limit) where so many elements would be missing that their bits take more than a block may and the
 /// files are not that long either; what [`Variable::problem`](crate::Variable::problem) says of one.
 pub fn merge<'r>(readers: &[&'r Reader], dimension: &str, options: MergeOptions) -> Result<Merge<'r>> {

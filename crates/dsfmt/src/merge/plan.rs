@@ -300,7 +300,7 @@ impl<'r, 'o> Plan<'r, 'o> {
                 other.dimensions(),
                 model.dimensions()
             );
-            return Err(Error::usage(detail));
+            return Err(Error::invalid(detail));
         }
         let differ = mine.iter().zip(theirs).enumerate().any(|(index, (one, two))| Some(index) != axis && one != two);
         if differ {
@@ -308,13 +308,13 @@ impl<'r, 'o> Plan<'r, 'o> {
             let detail = format!(
                 "its sizes are {theirs:?}, those of a dataset before {mine:?}, which do not join along {dimension}"
             );
-            return Err(Error::usage(detail));
+            return Err(Error::invalid(detail));
         }
         let found = other.data_type().unwrap_or(so_far);
         widest(so_far, found).ok_or_else(|| {
             let detail =
                 format!("its type is {found}, that of the datasets before {so_far}: no type holds the values of both");
-            Error::usage(detail)
+            Error::invalid(detail)
         })
     }
 }

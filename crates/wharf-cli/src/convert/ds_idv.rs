@@ -209,7 +209,7 @@ fn variables<'f>(
 
 /// Fails when the variables of a file are not those of the first one: names, types, and sizes but for the first.
 fn same(first: &File<'_>, other: &File<'_>) -> Result<()> {
-    let differ = |detail: String| Error::usage(format!("its columns differ from those of {}: {detail}", first.name));
+    let differ = |detail: String| Error::invalid(format!("its columns differ from those of {}: {detail}", first.name));
     let names = |file: &File<'_>| file.variables.iter().map(|variable| variable.name().to_owned()).collect::<Vec<_>>();
     let (expected, found) = (names(first), names(other));
     if expected != found {

@@ -334,7 +334,7 @@ fn idvs<W: Write + Seek>(
             Some((expected, name)) => {
                 if let Some(difference) = expected.difference(&schema) {
                     let detail = format!("its columns differ from those of {name}: {difference}");
-                    return Err(named(Error::usage(detail)));
+                    return Err(named(Error::invalid(detail)));
                 }
             }
         }

@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], inputs: &[Opened], en
                 None => survey = Some(found),
                 Some(known) => known.merge(&found).map_err(|detail| {
                     let detail = format!("its columns differ from those of {}: {detail}", first.name);
-                    Error::usage(detail).in_file(file.name.to_owned())
+                    Error::invalid(detail).in_file(file.name.to_owned())
                 })?,
             }
         }
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], inputs: &[Opened], en
             let other = said::attributes(file, slot, &plan);
             if let Some(kind) = told.differing_names(&other, &plan) {
                 let detail = format!("its columns differ from those of {}: metadata {kind:?} is another", first.name);
-                return Err(Error::usage(detail).in_column(plan.name).in_file(file.name.to_owned()));
+                return Err(Error::invalid(detail).in_column(plan.name).in_file(file.name.to_owned()));
             }
             differ += u64::from(other != told);
         }
@@ -156,7 +156,7 @@ fn choose<'f>(
                     "its columns differ from those of {}: they are {found:?} where {expected:?} are expected",
                     first.name
                 );
-                return Err(named(Error::usage(detail)));
+                return Err(named(Error::invalid(detail)));
             }
         }
         files.push(file);

@@ -86,7 +86,7 @@ fn schema(files: &[File], writing: &Writing) -> Result<idv::Schema> {
     for file in others {
         if let Some(difference) = schema.difference(&schema_of(file)?) {
             let detail = format!("its columns differ from those of {}: {difference}", first.place.name());
-            return Err(Error::usage(detail).in_file(file.place.name()));
+            return Err(Error::invalid(detail).in_file(file.place.name()));
         }
     }
     writing.apply(&mut schema);

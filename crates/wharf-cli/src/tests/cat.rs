@@ -211,7 +211,7 @@ fn the_difference_of_columns_is_said() {
     let place = people().with("other", &["age", "size"], &json!([[1, 2]]));
     for form in ["--csv", "--tsv", "--pretty"] {
         let ran = place.wharf(&["cat", "@people", "@other", form]);
-        assert_eq!(ran.code, 2);
+        assert_eq!(ran.code, 1);
         let expected = "error: @other: the columns differ from those of the table before: \
                         missing: \"name\", \"scores\"; new: \"size\"\n";
         assert_eq!(ran.err, expected);

@@ -185,7 +185,7 @@ fn columns_and_rows_are_chosen_over_all_files() {
 fn files_that_differ_are_refused_with_the_difference() {
     let place = Place::new();
     let (one, two) = (golden("block-rows-7.idv"), golden("text-ascii.idv"));
-    let error = place.run(&["convert", &one, &two, "@out.idv", "--json"]).json_error(2);
+    let error = place.run(&["convert", &one, &two, "@out.idv", "--json"]).json_error(1);
     let message = error["message"].as_str().unwrap();
     assert!(message.starts_with(&format!("{two}: its columns differ from those of {one}: ")), "{message}");
     assert_eq!(place.files(), Vec::<String>::new());

@@ -94,7 +94,7 @@ impl common::Ran {
 fn columns_that_differ_are_refused_by_name() {
     let folder = Folder::new();
     let (one, two) = (folder.path("a.idv"), folder.path("other.idv"));
-    let error = run(["convert", &one, &two, &folder.path("out.parquet")]).json_error_or_text(2);
+    let error = run(["convert", &one, &two, &folder.path("out.parquet")]).json_error_or_text(1);
     assert_eq!(
         error,
         format!(

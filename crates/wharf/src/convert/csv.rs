@@ -188,7 +188,7 @@ fn put_text(buffer: &mut Vec<u8>, text: &[u8], delimiter: Delimiter) {
 /// must be alike.
 ///
 /// # Errors
-/// [`Usage`](crate::ErrorKind::Usage).
+/// [`Invalid`](crate::ErrorKind::Invalid).
 pub fn same_columns(first: &[&str], other: &[&str]) -> Result<()> {
     if first == other {
         return Ok(());
@@ -210,7 +210,7 @@ pub fn same_columns(first: &[&str], other: &[&str]) -> Result<()> {
         let moved = places.filter(|(_, (a, b))| a != b).map(|(i, (a, b))| format!("column {i} is {b:?}, was {a:?}"));
         differences.push(format!("another order: {}", abbreviated(&moved.collect::<Vec<_>>())));
     }
-    Err(Error::usage(format!("the columns differ from those of the table before: {}", differences.join("; "))))
+    Err(Error::invalid(format!("the columns differ from those of the table before: {}", differences.join("; "))))
 }
 
 fn abbreviated(names: &[String]) -> String {

@@ -320,7 +320,7 @@ pub(in super::super) fn join(
     first: &str,
     left_out: &mut Vec<Loss>,
 ) -> Result<SchemaRef> {
-    let differ = |what: String| Error::usage(format!("its columns differ from those of {first}: {what}"));
+    let differ = |what: String| Error::invalid(format!("its columns differ from those of {first}: {what}"));
     let (old, new) = (before.fields(), found.fields());
     if old.len() != new.len() {
         let names: HashSet<&String> = old.iter().map(|field| field.name()).collect();
