@@ -16,9 +16,16 @@ use super::columnar::{is_schemaless, join};
 pub(crate) struct Alike {
     /// With the name of the first input.
     columns: Option<(SchemaRef, String)>,
+    /// Rows name their columns: only those that several inputs have are compared.
+    is_named: bool,
 }
 
 impl Alike {
+    /// For samples, each of which has members of its own.
+    pub(super) fn of_samples() -> Self {
+        Self { columns: None, is_named: true }
+    }
+
     /// Fails unless the chosen columns of this input are those of the inputs before it.
     pub(crate) fn check(
         &mut self,
@@ -37,6 +44,13 @@ impl Alike {
     pub(super) fn check_schema(&mut self, name: &str, found: SchemaRef) -> Result<()> {
         self.columns = Some(match self.columns.take() {
             None => (found, name.to_owned()),
+            Some((before, first)) if self.is_named => {
+                // By name, whatever their order.
+                let old = shared(&before, &found);
+                let new = shared_in_order(&old, &found);
+                join(&old, &typed_as(&new, &old), &first, &mut Vec::new())?;
+                (with_others(&before, &found), first)
+            }
             Some((before, first)) => (join(&before, &typed_as(&found, &before), &first, &mut Vec::new())?, first),
         });
         Ok(())
@@ -70,4 +84,25 @@ fn typed_as(found: &Schema, before: &Schema) -> SchemaRef {
         _ => Arc::clone(field),
     });
     Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), found.metadata().clone()))
+}
+
+/// The columns of one that the other has, too.
+fn shared(one: &Schema, other: &Schema) -> SchemaRef {
+    let fields = one.fields().iter().filter(|field| other.column_with_name(field.name()).is_some());
+    Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()))
+}
+
+/// Columns in the order of those before them.
+fn shared_in_order(before: &Schema, found: &Schema) -> SchemaRef {
+    let fields = before
+        .fields()
+        .iter()
+        .filter_map(|field| Some(found.fields().get(found.index_of(field.name()).ok()?)?.clone()));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// The columns of both.
+fn with_others(before: &Schema, found: &Schema) -> SchemaRef {
+    let others = found.fields().iter().filter(|field| before.column_with_name(field.name()).is_none());
+    Arc::new(Schema::new(before.fields().iter().chain(others).cloned().collect::<Vec<_>>()))
 }

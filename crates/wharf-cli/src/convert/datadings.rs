@@ -334,7 +334,7 @@ fn tables(
     done: &mut Done,
 ) -> Result<()> {
     let selection = &arguments.selection;
-    let mut alike = Alike::default();
+    let mut alike = Alike::of_samples();
     let mut before = 0;
     for (number, (input, place)) in inputs.iter().zip(places).enumerate() {
         let wanted = wanted(selection);

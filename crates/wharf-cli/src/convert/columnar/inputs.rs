@@ -112,7 +112,7 @@ impl Joined {
         let mut inputs: Vec<Input> = Vec::new();
         let mut joined: Option<(SchemaRef, String)> = None;
         let mut has_beside = false;
-        let mut alike = Alike::default();
+        let mut alike = Alike::of_samples();
         let (mut before_all, mut own_schemas) = (Vec::new(), Vec::new());
         let declared = arguments.text.schema.as_ref();
         let declared =
