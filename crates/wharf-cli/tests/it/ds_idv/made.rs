@@ -313,7 +313,7 @@ fn rows_columns_and_several_files() {
     // What does not go together.
     let other = ds(&folder, "3.ds", vec![("a", numbers(5)), ("b", along(vec![1i8; 5]))]);
     let ran = run(["convert", &one, &other, &out, "--force"]);
-    assert_eq!(ran.code(), 2);
+    assert_eq!(ran.code(), 1);
     assert!(ran.err().contains("column \"b\": int8 where uint8 is expected"), "{}", ran.err());
     let ran = run(["convert", &one, &one, &out, "--columns", "a,c", "--force"]);
     assert_eq!((ran.code(), ran.err().contains("there is no column \"c\"")), (2, true));
