@@ -84,6 +84,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         env.opener.registry = env.opener.registry.clone().with(times.format());
     }
     env.opener.view.set(&arguments.selection)?;
+    env.opener.check_filters(&places, arguments.selection.reading.table.as_deref())?;
     let Form { csv, tsv, pretty } = arguments.form;
     if env.json() && (csv || tsv || pretty) {
         // clap sees this only when --json stands behind the verb.

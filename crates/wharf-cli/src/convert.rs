@@ -175,6 +175,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     };
     let places = inputs::expand(inputs)?;
     env.opener.view.set(&arguments.selection)?;
+    env.opener.check_filters(&places, arguments.selection.reading.table.as_deref())?;
     let stdout = arguments.output() == "-";
     let form = match arguments.to {
         Some(form) => form,

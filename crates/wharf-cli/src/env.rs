@@ -6,6 +6,7 @@ use container_core::{Access, Container, Error, Input, OpenOptions, Result, Sourc
 use wharf::Registry;
 
 use super::Outcome;
+use super::inputs::Place;
 use super::report::Report;
 use super::said::Said;
 use super::stream::Stream;
@@ -39,6 +40,22 @@ impl Opener<'_> {
         let read = Source::from_reader(&mut self.stdin)?;
         self.stdin_read = Some(read.clone());
         Ok(read)
+    }
+
+    /// Fails for a filter that compares a field which no document of the inputs has: it is a misspelled name.
+    pub(crate) fn check_filters(&mut self, places: &[Place], table: Option<&str>) -> Result<()> {
+        // What can be read only once is not read to check a name.
+        if !self.view.compares() || !places.iter().all(|place| place.is_lasting() || *place == Place::Stdin) {
+            return Ok(());
+        }
+        // An input that cannot be opened is reported when it is read.
+        let Ok(inputs) = places.iter().map(|place| place.input(self)).collect::<Result<Vec<_>>>() else {
+            return Ok(());
+        };
+        let options = OpenOptions::default().with_access(self.access);
+        let Some((field, known)) = self.view.unknown_field(&inputs, table, &options) else { return Ok(()) };
+        let known = super::select::listed("the fields are", &known);
+        Err(Error::usage(format!("--where: no document has a field {field:?}; {known}")))
     }
 
     /// Opens an input.

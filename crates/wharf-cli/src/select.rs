@@ -206,7 +206,7 @@ fn unknown_column(all: &[ColumnInfo], name: &str) -> Error {
 }
 
 /// `the columns are "a", "b" and 5 more`.
-fn listed(what: &str, names: &[String]) -> String {
+pub(crate) fn listed(what: &str, names: &[String]) -> String {
     const SHOWN: usize = 10;
     let quoted: Vec<_> = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect();
     match names.len().checked_sub(SHOWN) {

@@ -1,6 +1,6 @@
 //! Which documents are shown, and which fields of them.
 
-use container_core::{Container, Error, Format, Input, OpenOptions, Result};
+use container_core::{Container, Error, Format, Input, OpenOptions, Result, Scan};
 use serde_json::Value;
 use zdx::{Predicate, ZdsContainer};
 
@@ -13,6 +13,8 @@ const DEEPEST: usize = 128;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
     filter: Option<Predicate>,
+    /// Fields that a filter compares with a value.
+    compared: Vec<String>,
     /// Columns that were asked for.
     columns: Vec<String>,
 }
@@ -21,6 +23,12 @@ impl View {
     /// Takes what is asked for.
     pub(crate) fn set(&mut self, selection: &Selection) -> Result<()> {
         let all = selection.filters.iter().map(|text| predicate(text)).collect::<Result<Vec<_>>>()?;
+        let compared = all.iter().filter_map(|predicate| match predicate {
+            // A field that is not there may count as null.
+            Predicate::Eq(field, value) if !value.is_null() => Some(field.clone()),
+            _ => None,
+        });
+        self.compared = compared.collect();
         self.filter = Some(Predicate::And(all)).filter(|_| !selection.filters.is_empty());
         self.columns(&selection.columns)
     }
@@ -32,6 +40,42 @@ impl View {
             self.columns.extend(select::split(argument)?);
         }
         self.columns.iter().try_for_each(|name| checked(name))
+    }
+
+    /// Does a filter compare a field with a value?
+    pub(crate) fn compares(&self) -> bool {
+        !self.compared.is_empty()
+    }
+
+    /// The first compared field that no document of these stores has. Stores that cannot be read are skipped: reading their rows says why.
+    pub(crate) fn unknown_field(
+        &self,
+        inputs: &[Input],
+        table: Option<&str>,
+        options: &OpenOptions,
+    ) -> Option<(String, Vec<String>)> {
+        let has = |field: &String| {
+            let exists = Predicate::Exists(field.clone());
+            inputs.iter().any(|input| {
+                let Ok(container) = ZdsContainer::open(input, options) else { return true };
+                let container = container.with_filter(&exists);
+                let mut tables =
+                    container.tables().into_iter().filter(|found| table.is_none_or(|name| found.name() == name));
+                tables.any(|table| table.rows(&Scan::default()).and_then(|mut rows| rows.advance()).unwrap_or(true))
+            })
+        };
+        let field = self.compared.iter().find(|field| !has(field))?.clone();
+        let mut known = Vec::new();
+        for container in inputs.iter().filter_map(|input| ZdsContainer::open(input, options).ok()) {
+            for table in container.tables().into_iter().filter(|found| table.is_none_or(|name| found.name() == name)) {
+                table.survey().ok()?;
+                known.extend(table.columns().iter().map(|column| column.name.clone()));
+            }
+        }
+        known.sort_unstable();
+        known.dedup();
+        // Of stores without documents nobody knows the fields.
+        (!known.is_empty()).then_some((field, known))
     }
 
     /// Opens a store to be seen so; nothing where all is seen as it is.
@@ -79,6 +123,8 @@ fn predicate(text: &str) -> Result<Predicate> {
     let path = |path: &str| checked(path).map(|()| path.to_owned());
     match (text.split_once('='), text.strip_prefix('!')) {
         (Some(("", _)), _) | (None, Some("")) => Err(Error::usage(format!("--where {text:?} names no field"))),
+        (Some((field, value)), _) if field.ends_with(COMPARISONS) || value.starts_with('=') => Err(comparison(text)),
+        (None, _) if text.contains(['<', '>']) => Err(comparison(text)),
         (Some((field, value)), _) => {
             let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
             Ok(Predicate::Eq(path(field)?, value))
@@ -87,6 +133,15 @@ fn predicate(text: &str) -> Result<Predicate> {
         (None, None) if text.is_empty() => Err(Error::usage("--where \"\" names no field")),
         (None, None) => Ok(Predicate::Exists(path(text)?)),
     }
+}
+
+/// What stands before `=` in comparisons of other languages.
+const COMPARISONS: [char; 4] = ['<', '>', '!', '~'];
+
+fn comparison(text: &str) -> Error {
+    Error::usage(format!(
+        "--where {text:?} is a comparison: allowed are FIELD=VALUE, FIELD (it is there) and !FIELD (it is not)"
+    ))
 }
 
 #[cfg(test)]
@@ -115,6 +170,13 @@ mod tests {
         for text in ["", "!", "=1"] {
             assert_eq!(predicate(text).unwrap_err().to_string(), format!("--where {text:?} names no field"));
         }
+        for text in ["total>490", "total<5", "total>=490", "total<=5", "total!=5", "total==5", "total~=5", "!a<b"] {
+            let error = predicate(text).unwrap_err();
+            let expected = format!("--where {text:?} is a comparison: allowed are FIELD=VALUE, FIELD");
+            assert!(error.to_string().starts_with(&expected), "{error}");
+        }
+        assert_eq!(predicate("a=\"=5\"").unwrap(), eq("a", json!("=5")));
+        assert_eq!(predicate("a=<b>").unwrap(), eq("a", json!("<b>")));
         assert!(predicate(&".".repeat(128)).is_err());
     }
 }

@@ -96,6 +96,19 @@ fn documents_are_chosen_and_so_are_their_fields() {
     assert!(error.contains("there is no column \"object.none\""), "{error}");
     let error = run(["cat", &common::golden("bool.idv"), "--where", "a=1"]);
     assert!(error.code() == 2 || error.err().contains("cannot open"), "{error:?}");
+    // A misspelled name, and a form that does not exist, are no filter that nothing passes.
+    for (condition, wanted) in [
+        ("eevn=true", "--where: no document has a field \"eevn\"; the fields are "),
+        ("object.dep=1", "--where: no document has a field \"object.dep\"; the fields are "),
+        ("n>4", "--where \"n>4\" is a comparison: allowed are FIELD=VALUE, FIELD"),
+    ] {
+        for arguments in [&["cat", &put][..], &["convert", &put, "-"], &["convert", &put, "-", "--to", "csv"]] {
+            let ran = run([arguments, &["--where", condition]].concat());
+            assert_eq!((ran.code(), ran.out()), (2, ""), "{arguments:?} {condition}: {ran:?}");
+            assert!(ran.err().contains(wanted), "{}", ran.err());
+        }
+    }
+    assert_eq!(cat(&["--where", "missing"]), "", "a field that is nowhere is a question that has an answer");
     let folder = Folder::new();
     folder.store("s", "c", r#"{"_id":"a","x.y":1,"x":{"y":2},"p":{"k":3},"q":{"k":4}}"#);
     let cat = |columns: &str| run(["cat", &folder.path("s"), "--columns", columns]).out().to_owned();
