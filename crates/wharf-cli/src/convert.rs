@@ -279,6 +279,14 @@ impl Form {
         matches!(self, Self::Arrow | Self::Arrows)
     }
 
+    /// Can values of an input without a schema not fit its columns?
+    const fn has_mismatches(self) -> bool {
+        if matches!(self, Self::Ds) {
+            return true;
+        }
+        self.is_columnar()
+    }
+
     /// Can it have times?
     const fn has_times(self) -> bool {
         if matches!(self, Self::Idv) {

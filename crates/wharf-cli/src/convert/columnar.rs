@@ -54,7 +54,8 @@ pub(super) struct ColumnarOptions {
     #[arg(long, value_enum, value_name = "HOW")]
     sparse: Option<SparseChoice>,
 
-    /// What becomes of a value that its column's type cannot hold, where the input has no schema [default: error]
+    /// What becomes of a value that its column's type cannot hold, where the input has no schema; also of one from datadings into ds
+    /// [default: error]
     #[arg(long, value_enum, value_name = "HOW")]
     on_mismatch: Option<UnfitChoice>,
 }
@@ -112,9 +113,14 @@ impl ColumnarOptions {
             ("--batch-rows", self.batch_rows.is_some()),
             ("--times", self.times.is_some() && !form.has_times()),
             ("--sparse", self.sparse.is_some()),
-            ("--on-mismatch", self.on_mismatch.is_some()),
+            ("--on-mismatch", self.on_mismatch.is_some() && !form.has_mismatches()),
         ];
         refuse(&given, "the outputs parquet, arrow and arrows", form)
+    }
+
+    /// Is the option for values that do not fit given?
+    pub(super) const fn has_mismatch(&self) -> bool {
+        self.on_mismatch.is_some()
     }
 
     /// Was something said of times?

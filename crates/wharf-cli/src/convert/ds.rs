@@ -29,11 +29,11 @@ pub(super) struct DsOptions {
     #[arg(long)]
     scaled: bool,
 
-    /// What becomes of lists of different lengths in Parquet and Arrow IPC [default: refuse]
+    /// What becomes of lists of different lengths in Parquet, Arrow IPC and datadings [default: refuse]
     #[arg(long, value_enum, value_name = "HOW")]
     ragged: Option<RaggedChoice>,
 
-    /// What becomes of structs in Parquet and Arrow IPC [default: refuse]
+    /// What becomes of structs in Parquet, Arrow IPC and datadings [default: refuse]
     #[arg(long, value_enum, value_name = "HOW")]
     structs: Option<StructsChoice>,
 }
@@ -99,14 +99,15 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
     if arguments.selection.reading.missing_as_null {
         return Err(Error::usage("--missing-as-null is for outputs of text: ds has its own missing values"));
     }
-    if !kind.is_columns() {
+    if !kind.has_types() {
         does_not_go(&arguments.ds.for_columns(), kind)?;
+        does_not_go(&[("--on-mismatch", arguments.columnar.has_mismatch())], kind)?;
     }
     match kind {
         Kind::Folder | Kind::Zip => Err(Error::unsupported(format!("{kind} cannot be written as ds so far"))),
         Kind::Container(edit::NAME) => copied(arguments, kind, places, env),
         Kind::Netcdf => super::netcdf::to_ds(arguments, arguments.ds.scaled, places, env),
-        Kind::Columns(_) => super::columnar::ds::run(arguments, places, env),
+        Kind::Columns(_) | Kind::Datadings => super::columnar::ds::run(arguments, places, env),
         Kind::Idv => super::idv_ds::run(arguments, places, &inputs, env),
         _ => rows(arguments, kind, places, inputs, env),
     }
@@ -278,9 +279,6 @@ fn rows(
         text if text.is_text() => {
             does_not_go(&[("--table", selection.reading.table.is_some())], kind)?;
             (text, inputs)
-        }
-        Kind::Datadings => {
-            (Kind::Jsonl, super::unpack::lines(inputs, taken.columns.as_deref(), env.opener.access, &bar)?)
         }
         _ => {
             let mut alike = super::Alike::default();

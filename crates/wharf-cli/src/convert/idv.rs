@@ -1,5 +1,6 @@
 //! IDV files written: from IDV files, from ds, and from text.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use container_core::{ColumnInfo, Error, ErrorKind, Position, Progress, Result, Scan, Unit};
-use idv::{Schema, Writer, WriterOptions};
+use idv::{ColumnSchema, ItemType, Schema, Type, Writer, WriterOptions};
 use serde_json::{Map, Value};
 use wharf::convert::import::{InferredColumn, Take, column_names};
 
@@ -198,17 +199,18 @@ fn write<W: Write + Seek + Send>(
         Kind::Container(_) => super::ds_idv::write(arguments, places, &inputs, sink, &bar, done),
         Kind::Datadings => super::columns(&arguments.selection.columns)
             .and_then(|columns| super::unpack::lines(inputs, columns.as_deref(), env.opener.access, &bar))
-            .and_then(|lines| texts(arguments, Kind::Jsonl, lines, sink, env, &bar, done)),
-        text => texts(arguments, text, inputs, sink, env, &bar, done),
+            .and_then(|(lines, types)| texts(arguments, (Kind::Jsonl, lines), &types, sink, env, &bar, done)),
+        text => texts(arguments, (text, inputs), &HashMap::new(), sink, env, &bar, done),
     };
     bar.clear();
     outcome
 }
 
+/// Rows of text; `types` are those that the numbers of some columns had before they were text.
 fn texts<W: Write + Seek>(
     arguments: &Arguments,
-    kind: Kind,
-    inputs: Vec<Opened>,
+    (kind, inputs): (Kind, Vec<Opened>),
+    types: &HashMap<String, ItemType>,
     sink: W,
     env: &mut Env<'_>,
     bar: &Arc<Bar>,
@@ -223,12 +225,17 @@ fn texts<W: Write + Seek>(
             bar.name(format!("{name}: finding types"));
             let inferred = table.infer(Some(bar.as_ref()))?;
             let chosen = choose(inferred.names(), selection)?;
-            let columns = inferred.columns(chosen.as_deref())?;
+            let mut columns = inferred.columns(chosen.as_deref())?;
+            for column in &mut columns {
+                if let Some(item) = types.get(column.name) {
+                    retype(&mut column.kind, *item);
+                }
+            }
             if !env.json() {
                 let lines = shown(&columns);
                 bar.aside(|| lines.iter().for_each(|line| env.report.message(format!("note: {name}: {line}"))));
             }
-            let schema = inferred.schema(chosen.as_deref())?;
+            let schema = Schema::new(columns.into_iter().map(|column| ColumnSchema::new(column.name, column.kind)));
             done.inferred = Some(schema.to_json()?);
             (schema, left_out(inferred.names(), chosen.as_deref()))
         }
@@ -255,6 +262,17 @@ fn texts<W: Write + Seek>(
         range.check(imported.passed)?;
     }
     writer.finish()
+}
+
+/// Takes the type of numbers that all values had, instead of the inferred one: a wider one, or text where all are NaN.
+fn retype(kind: &mut Type, own: ItemType) {
+    let (Type::Item(item) | Type::Vector { item, .. }) = kind else { return };
+    let are_floats = matches!(own, ItemType::Single | ItemType::Double);
+    match *item {
+        ItemType::Int64 | ItemType::UInt64 if !are_floats => *item = own,
+        ItemType::Double | ItemType::Text if are_floats => *item = own,
+        _ => {}
+    }
 }
 
 /// The columns that a schema file gives, as far as they are wanted, and the names of the others.

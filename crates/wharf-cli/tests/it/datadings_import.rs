@@ -404,10 +404,10 @@ fn samples_become_rows_of_idv() {
     // There and back again.
     place.run(&["convert", "@iris.idv", "@iris.msgpack"]).ok();
     assert_eq!(place.lines("iris.msgpack"), cat("iris.idv"));
-    // Arrays of numpy become vectors with their dimensions.
+    // Arrays of numpy become vectors of their type, with their dimensions.
     let digits = datadings_place::golden("real-digits.msgpack");
     place.run(&["convert", &digits, "@digits.idv", "--columns", "label,image", "-n", "3", "--json"]);
-    assert_eq!(types("digits.idv"), ["label: Int64", "image: Vector<Int64, 8, 8>"]);
+    assert_eq!(types("digits.idv"), ["label: Int64", "image: Vector<Byte, 8, 8>"]);
     let rows = cat("digits.idv");
     let reader = Reader::open(&digits).unwrap();
     assert_eq!(rows.len(), 3);

@@ -3,6 +3,8 @@
 use std::fs;
 
 use crate::common::run;
+use datadings::numpy::NdArray;
+use datadings::{Writer, WriterOptions};
 use serde_json::{Value, json};
 
 const OUTPUTS: [&str; 7] = ["a.idv", "a.ds", "a.parquet", "a.arrow", "a.msgpack", "a.zds", "a.jsonl"];
@@ -92,4 +94,117 @@ fn a_number_beyond_all_floats_is_a_text_by_every_route() {
             assert!(!ran.err().contains("the input changed"), "{output}: {}", ran.err());
         }
     }
+}
+
+/// Samples whose fields have every kind of number, and tensors of several dimensions.
+fn samples(folder: &Folder, name: &str) {
+    let options = WriterOptions::default().with_any_message(true);
+    let mut writer = Writer::create(folder.path(name), options).unwrap();
+    for row in 0..3u8 {
+        let pixels: Vec<u8> = (0..6).map(|at| at + 100 * (row % 2)).collect();
+        let image = NdArray::new("|u1".parse().unwrap(), &[2, 3], &pixels).unwrap();
+        let waves: Vec<u8> = (0..4u8).flat_map(|at| (f32::from(at) + 0.1).to_le_bytes()).collect();
+        let wave = NdArray::new("<f4".parse().unwrap(), &[4], &waves).unwrap();
+        let edges: Vec<u8> = [f32::NAN, f32::INFINITY].iter().flat_map(|number| number.to_le_bytes()).collect();
+        let edge = NdArray::new("<f4".parse().unwrap(), &[2], &edges).unwrap();
+        let sample = Sample {
+            key: row.to_string(),
+            image,
+            wave,
+            short: 0.1,
+            whole: -5,
+            long: 0.1,
+            none: f64::NAN,
+            edge,
+            name: "a",
+        };
+        writer.append(&sample).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+#[derive(serde::Serialize)]
+struct Sample<'a> {
+    key: String,
+    image: NdArray<'a>,
+    wave: NdArray<'a>,
+    short: f32,
+    whole: i64,
+    long: f64,
+    none: f64,
+    edge: NdArray<'a>,
+    name: &'a str,
+}
+
+/// What samples hold has the same types in IDV and ds directly as by way of a format with columns.
+#[test]
+fn samples_keep_their_types_by_every_route() {
+    let folder = Folder::new();
+    samples(&folder, "in.msgpack");
+    let columns = ["image", "wave", "short", "whole", "long", "none", "edge", "name"];
+    let expected = [
+        (
+            "a.idv",
+            [
+                "Vector<Byte, 2, 3>",
+                "Vector<Single, 4>",
+                "Single",
+                "Int64",
+                "Double",
+                "Double",
+                "Vector<Single, 2>",
+                "Text",
+            ],
+        ),
+        (
+            "a.ds",
+            [
+                "uint8[image_2=2, image_3=3]",
+                "float32[wave_2=4]",
+                "float32",
+                "int64",
+                "float64",
+                "float64",
+                "float32[edge_2=2]",
+                "unicode",
+            ],
+        ),
+    ];
+    for (output, kinds) in expected {
+        folder.convert("in.msgpack", output);
+        let direct: Vec<_> = columns.iter().map(|column| folder.kind(output, column)).collect();
+        let values: Vec<_> = columns.iter().map(|column| folder.values(output, column)).collect();
+        assert_eq!(direct, kinds, "{output}");
+        for between in ["b.parquet", "b.arrow"] {
+            folder.convert("in.msgpack", between);
+            folder.convert(between, output);
+            for ((column, kind), values) in columns.iter().zip(&direct).zip(&values) {
+                assert_eq!(folder.kind(output, column), *kind, "{output} by {between}: {column}");
+                assert_eq!(folder.values(output, column), *values, "{output} by {between}: {column}");
+            }
+        }
+    }
+}
+
+/// What no variable of ds holds is refused, or what the options for columns say.
+#[test]
+fn samples_that_fit_no_variable_are_an_error_or_a_choice() {
+    let folder = Folder::new();
+    folder.write("in.jsonl", "{\"x\":1,\"list\":[1]}\n{\"x\":\"a\",\"list\":[1,2]}\n");
+    folder.convert("in.jsonl", "in.msgpack");
+    let (input, output) = (folder.path("in.msgpack"), folder.path("a.ds"));
+    let ran = run(["convert", &input, &output]);
+    assert_eq!(ran.code(), 1);
+    assert!(ran.err().contains("--on-mismatch null or json says what becomes of it"), "{}", ran.err());
+    let ran = run(["convert", &input, &output, "--on-mismatch", "null", "--ragged", "pad"]);
+    assert_eq!(ran.code(), 3, "{}", ran.err());
+    assert_eq!(folder.values("a.ds", "x"), [json!(1), json!(null)]);
+    assert_eq!(folder.values("a.ds", "list"), [json!([1, null]), json!([1, 2])]);
+    let ran = run(["convert", &folder.path("in.jsonl"), &output, "--force", "--on-mismatch", "null"]);
+    assert_eq!(
+        (ran.code(), ran.err().contains("does not go with inputs that are JSON lines")),
+        (2, true),
+        "{}",
+        ran.err()
+    );
 }

@@ -1,4 +1,4 @@
-//! Parquet and Arrow IPC as ds: columns become variables along the dimension of the rows, of the types they have.
+//! Parquet, Arrow IPC and datadings as ds: columns become variables along the dimension of the rows, of the types they have.
 
 use std::path::Path;
 use std::sync::Arc;
