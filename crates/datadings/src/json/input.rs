@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use container_core::{Error, Limits, Result};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
+use super::words::{FloatWords, float_of};
 use super::{BYTES, COMPLEX, ESCAPE, EXT, NDARRAY, PICKLE};
 use crate::numpy::{Complex, Dtype, Element, F16, Kind, NdArray, Pickle, Primitive, dtype_of};
 use crate::ser::extend;
@@ -27,10 +28,22 @@ const MAX_NESTING: u64 = 127;
 /// JSON that is none, with the byte; nesting deeper than 127; integers beyond 64 bits; an object of ours, such as `$ndarray`,
 /// whose content is wrong; elements of arrays that take more than 1 GiB together.
 pub fn to_msgpack(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    put(text, None, out)
+}
+
+/// As [`to_msgpack`], with floats for the texts that stand for them.
+///
+/// # Errors
+/// As [`to_msgpack`] says.
+pub fn to_msgpack_with(text: &[u8], words: &FloatWords, out: &mut Vec<u8>) -> Result<()> {
+    put(text, Some(words), out)
+}
+
+fn put(text: &[u8], words: Option<&FloatWords>, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let mut seen = Seen { large: false, room: Limits::default().block_bytes };
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let put = Put { out: &mut *out, seen: &mut seen, is_escaped: false };
+    let put = Put { out: &mut *out, seen: &mut seen, is_escaped: false, words };
     let result = put.deserialize(&mut reader).and_then(|()| reader.end());
     let result = result.map_err(|cause| refused(text, cause)).and_then(|()| match seen.large {
         true => whole_numbers_fit(text),
@@ -44,7 +57,7 @@ pub fn to_msgpack(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
 
 /// The error with its byte; the depth, where that is what was wrong.
 #[cold]
-fn refused(text: &[u8], cause: serde_json::Error) -> Error {
+pub(super) fn refused(text: &[u8], cause: serde_json::Error) -> Error {
     let line = cause.line().saturating_sub(1);
     let begin = match line {
         0 => 0,
@@ -127,11 +140,12 @@ struct Put<'o> {
     seen: &'o mut Seen,
     /// Whether an object is to be taken as it is, whatever its name.
     is_escaped: bool,
+    words: Option<&'o FloatWords>,
 }
 
 impl Put<'_> {
-    fn again(&mut self, is_escaped: bool) -> Put<'_> {
-        Put { out: self.out, seen: self.seen, is_escaped }
+    fn again<'a>(&'a mut self, is_escaped: bool, words: Option<&'a FloatWords>) -> Put<'a> {
+        Put { out: self.out, seen: self.seen, is_escaped, words }
     }
 }
 
@@ -182,14 +196,21 @@ impl<'de> Visitor<'de> for Put<'_> {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
-        put_str(self.out, text).map_err(long)
+        match self.words.and_then(|words| words.float(text)) {
+            Some(float) => {
+                put_f64(self.out, float);
+                Ok(())
+            }
+            None => put_str(self.out, text).map_err(long),
+        }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
         let start = self.out.len();
         self.out.push(0);
         let mut count = 0u64;
-        while seq.next_element_seed(self.again(false))?.is_some() {
+        let words = self.words.and_then(FloatWords::items);
+        while seq.next_element_seed(self.again(false, words))?.is_some() {
             count += 1;
         }
         head(self.out, start, count, put_array_header).map_err(long)
@@ -201,14 +222,15 @@ impl<'de> Visitor<'de> for Put<'_> {
         let mut count = 0u64;
         // The first name, if it is one of ours, and where its value begins.
         let mut ours = None;
-        while let Some(tag) = map.next_key_seed(Name { out: self.out, is_escaped: self.is_escaped })? {
+        let words = self.words;
+        while let Some((tag, words)) = map.next_key_seed(Name { out: self.out, is_escaped: self.is_escaped, words })? {
             if count == 0 {
                 ours = tag.map(|tag| (tag, self.out.len()));
             } else if matches!(ours, Some((ESCAPE, _))) {
                 return Err(A::Error::custom("$escape stands beside another name"));
             }
             let is_escape = count == 0 && tag == Some(ESCAPE);
-            map.next_value_seed(self.again(is_escape))?;
+            map.next_value_seed(self.again(is_escape, words))?;
             count += 1;
         }
         match ours {
@@ -234,22 +256,23 @@ fn head(out: &mut Vec<u8>, start: usize, count: u64, put: fn(&mut Vec<u8>, u32))
     Ok(())
 }
 
-/// Puts the name that comes, and tells if it is one of ours.
-struct Name<'o> {
+/// Puts the name that comes, and tells if it is one of ours, and where its value has texts that stand for floats.
+struct Name<'o, 'w> {
     out: &'o mut Vec<u8>,
     is_escaped: bool,
+    words: Option<&'w FloatWords>,
 }
 
-impl<'de> DeserializeSeed<'de> for Name<'_> {
-    type Value = Option<&'static str>;
+impl<'de, 'w> DeserializeSeed<'de> for Name<'_, 'w> {
+    type Value = (Option<&'static str>, Option<&'w FloatWords>);
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
-impl<'de> Visitor<'de> for Name<'_> {
-    type Value = Option<&'static str>;
+impl<'de, 'w> Visitor<'de> for Name<'_, 'w> {
+    type Value = (Option<&'static str>, Option<&'w FloatWords>);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a name")
@@ -258,7 +281,8 @@ impl<'de> Visitor<'de> for Name<'_> {
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
         put_str(self.out, text).map_err(long)?;
         let ours = [BYTES, EXT, NDARRAY, COMPLEX, PICKLE, ESCAPE];
-        Ok(ours.into_iter().find(|ours| !self.is_escaped && *ours == text))
+        let tag = ours.into_iter().find(|ours| !self.is_escaped && *ours == text);
+        Ok((tag, self.words.and_then(|words| words.member(text))))
     }
 }
 
@@ -301,9 +325,7 @@ fn base64(value: RawValue<'_>) -> Result<Vec<u8>> {
 /// A float, also one that is not finite.
 fn float(value: RawValue<'_>) -> Result<f64> {
     match value.tokens().next()? {
-        Token::Str(b"NaN") => Ok(f64::NAN),
-        Token::Str(b"Infinity") => Ok(f64::INFINITY),
-        Token::Str(b"-Infinity") => Ok(f64::NEG_INFINITY),
+        Token::Str(text) => str::from_utf8(text).ok().and_then(float_of).map_or_else(|| value.f64(), Ok),
         _ => value.f64(),
     }
 }

@@ -24,7 +24,8 @@
 //!
 //! [`to_msgpack`] reverses all of that. What [`write()`] and it together change:
 //!
-//! * floats of 32 bits that are not elements of arrays: they become floats of 64 bits with the same digits; floats that are not finite become texts;
+//! * floats of 32 bits that are not elements of arrays: they become floats of 64 bits with the same digits; floats that are not finite become texts,
+//!   which [`to_msgpack_with`] makes floats again;
 //! * the bits of a NaN in an array: all become the usual one;
 //! * scalars of numpy: plain numbers (longer ones than 64 bits, `V` and structures: bytes);
 //! * keys that are no str: they become str;
@@ -34,13 +35,15 @@
 
 mod input;
 mod out;
+mod words;
 
 use std::cell::Cell;
 
 use container_core::{Error, Limits, Result};
 use serde::{Serialize, Serializer};
 
-pub use input::to_msgpack;
+pub use input::{to_msgpack, to_msgpack_with};
+pub use words::FloatWords;
 
 use crate::numpy::Numpy;
 use crate::value::RawValue;

@@ -99,11 +99,11 @@ impl Nested<'_> {
         }
         match self.values {
             Values::Float32(numbers) => match *numbers.get(at).ok_or_else(gone)? {
-                number if number.is_finite() => serializer.serialize_f32(number),
+                number if self.is_plain(number.into(), &serializer) => serializer.serialize_f32(number),
                 number => self.odd(number.into(), serializer),
             },
             Values::Float64(numbers) => match *numbers.get(at).ok_or_else(gone)? {
-                number if number.is_finite() => serializer.serialize_f64(number),
+                number if self.is_plain(number, &serializer) => serializer.serialize_f64(number),
                 number => self.odd(number, serializer),
             },
             Values::Int8(numbers) => number!(numbers, serialize_i8),
@@ -115,6 +115,9 @@ impl Nested<'_> {
             Values::Uint32(numbers) => number!(numbers, serialize_u32),
             Values::Uint64(numbers) => number!(numbers, serialize_u64),
             Values::Bool(truths) => number!(truths, serialize_bool),
+            Values::Str(strings) if !serializer.is_human_readable() => {
+                serializer.serialize_bytes(strings.get(at).ok_or_else(gone)?)
+            }
             Values::Str(strings) => {
                 let mut map = serializer.serialize_map(Some(1))?;
                 map.serialize_entry("$bytes", &Base64(strings.get(at).ok_or_else(gone)?))?;
@@ -127,7 +130,13 @@ impl Nested<'_> {
         }
     }
 
-    /// A float that is not finite.
+    /// Is a float written as it is? One that is not finite has no form in text.
+    fn is_plain(&self, number: f64, serializer: &impl Serializer) -> bool {
+        let is_missing = number.is_nan() && self.show.missing_as_null;
+        number.is_finite() || !serializer.is_human_readable() && !is_missing
+    }
+
+    /// A float that is not finite, as text.
     fn odd<S: Serializer>(&self, number: f64, serializer: S) -> Result<S::Ok, S::Error> {
         match number {
             number if number.is_nan() && self.show.missing_as_null => serializer.serialize_unit(),

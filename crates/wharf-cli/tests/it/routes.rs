@@ -1,10 +1,11 @@
 //! A value means the same by whatever route it reaches a format.
 
+use std::collections::HashMap;
 use std::fs;
 
 use crate::common::run;
 use datadings::numpy::NdArray;
-use datadings::{Writer, WriterOptions};
+use datadings::{Reader, Writer, WriterOptions};
 use serde_json::{Value, json};
 
 const OUTPUTS: [&str; 7] = ["a.idv", "a.ds", "a.parquet", "a.arrow", "a.msgpack", "a.zds", "a.jsonl"];
@@ -207,4 +208,35 @@ fn samples_that_fit_no_variable_are_an_error_or_a_choice() {
         "{}",
         ran.err()
     );
+}
+
+/// A float that is not finite is a text in JSON, and a float again where it can be one.
+#[test]
+fn floats_that_are_not_finite_stay_floats_by_every_route() {
+    let folder = Folder::new();
+    let rows = [
+        json!({"x": 1.5, "list": [1, "NaN"], "in": {"y": "Infinity"}, "name": "NaN"}),
+        json!({"x": "NaN", "list": ["-Infinity", 2.5], "in": {"y": 3}, "name": "NaN"}),
+    ];
+    folder.write("in.jsonl", &format!("{}\n{}\n", rows[0], rows[1]));
+    folder.convert("in.jsonl", "in.zds");
+    folder.write("flat.jsonl", "{\"x\":1.5,\"list\":[1,\"NaN\"]}\n{\"x\":\"NaN\",\"list\":[\"-Infinity\",2.5]}\n");
+    for flat in ["flat.ds", "flat.idv", "flat.parquet"] {
+        folder.convert("flat.jsonl", flat);
+    }
+    for input in ["in.jsonl", "in.zds", "flat.ds", "flat.idv", "flat.parquet"] {
+        folder.convert(input, "a.msgpack");
+        let reader = Reader::open(folder.path("a.msgpack")).unwrap();
+        let x = |row: u64| reader.get(row).unwrap().field("x").unwrap().f64().unwrap();
+        assert!(x(0) == 1.5 && x(1).is_nan(), "{input}");
+        let list = |row: u64| -> Vec<f64> { reader.get(row).unwrap().field("list").unwrap().decode().unwrap() };
+        assert!(list(0)[0] == 1.0 && list(0)[1].is_nan(), "{input}: {:?}", list(0));
+        assert_eq!(list(1), [f64::NEG_INFINITY, 2.5], "{input}");
+        if input.starts_with("in") {
+            let inner: HashMap<String, f64> = reader.get(0).unwrap().field("in").unwrap().decode().unwrap();
+            assert_eq!(inner["y"], f64::INFINITY, "{input}");
+            // Beside no numbers it is a text as any other.
+            assert_eq!(reader.get(0).unwrap().field("name").unwrap().str().unwrap(), "NaN", "{input}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use container_core::{Limits, Result};
-use datadings::json::to_msgpack;
+use datadings::json::{FloatWords, to_msgpack, to_msgpack_with};
 
 use super::super::Options;
 use super::super::chunk::Chunk;
@@ -17,6 +17,8 @@ use super::{KEY, SampleOptions, no_key, no_key_text, number, two_keys};
 /// Turns records of a chunk into samples.
 pub(super) struct Lines<'a> {
     options: &'a SampleOptions,
+    /// Where texts stand for floats.
+    words: Option<&'a FloatWords>,
     /// Names that have been seen, and the last record of each.
     names: Vec<(Box<str>, usize)>,
     by_name: HashMap<Box<str>, usize>,
@@ -41,10 +43,11 @@ struct Field {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(options: &'a SampleOptions) -> Self {
+    pub(super) fn new(options: &'a SampleOptions, words: Option<&'a FloatWords>) -> Self {
         let seen = vec![false; options.columns.as_ref().map_or(0, Vec::len)];
         Self {
             options,
+            words,
             names: Vec::new(),
             by_name: HashMap::new(),
             next: 0,
@@ -109,7 +112,10 @@ impl Look for Lines<'_> {
             *seen = true;
         }
         let start = self.values.len();
-        to_msgpack(value.as_bytes(), &mut self.values)?;
+        match self.words.and_then(|words| words.member(name)) {
+            Some(words) => to_msgpack_with(value.as_bytes(), words, &mut self.values)?,
+            None => to_msgpack(value.as_bytes(), &mut self.values)?,
+        }
         self.fields.push(Field { rank, name: index, value: start..self.values.len() });
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod cells;
 mod copy;
+mod floats;
 mod lines;
 mod message;
 mod rows;
@@ -130,7 +131,8 @@ pub struct Sampled {
 impl TextTable {
     /// Writes rows as samples, in their order.
     ///
-    /// JSON becomes what [`datadings::json::to_msgpack`] makes of it. For CSV the input is read twice: a column of integers
+    /// JSON becomes what [`datadings::json::to_msgpack`] makes of it. Where it has the texts `NaN`, `Infinity` or `-Infinity` the input is read
+    /// twice, and they become floats beside numbers: see [`datadings::json::FloatWords`]. For CSV the input is read twice: a column of integers
     /// becomes integers, one of numbers floats if they have all integers exactly, one of `true` and `false` bools, one of JSON arrays
     /// and objects these; all others are texts. An empty cell is an empty text among texts, and nil elsewhere.
     ///
@@ -159,12 +161,13 @@ impl TextTable {
         options: &SampleOptions,
         progress: Option<&dyn Progress>,
     ) -> Result<Sampled> {
+        let words = self.float_words(&options.rows, progress)?;
         let mut seen = vec![false; options.columns.as_ref().map_or(0, Vec::len)];
         let sampled = self.sample(
             writer,
             options,
             progress,
-            |chunk, part, _| Ok(Lines::new(options).messages(chunk, &self.options, part)),
+            |chunk, part, _| Ok(Lines::new(options, words.as_ref()).messages(chunk, &self.options, part)),
             |messages| {
                 seen.iter_mut().zip(&messages.seen).for_each(|(seen, more)| *seen |= more);
             },

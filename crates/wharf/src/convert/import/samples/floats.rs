@@ -1,0 +1,94 @@
+//! Texts of JSON that stand for floats, told by all values of their column.
+
+use std::ops::Range;
+
+use container_core::{Progress, Result};
+use datadings::json::FloatWords;
+use memchr::memmem::Finder;
+
+use super::super::chunk::{Chunk, Cutter, part};
+use super::super::place::Place;
+use super::super::record::{Look, records};
+use super::super::{Input, Options, RECORDS, TextTable, told};
+
+/// Bytes that are searched at once.
+const WINDOW: u64 = 1 << 20;
+
+/// How texts that stand for floats end.
+const ENDS: [&[u8]; 2] = [b"NaN\"", b"Infinity\""];
+
+/// Looks at the values of a chunk.
+#[derive(Default)]
+struct Survey(FloatWords);
+
+impl Survey {
+    fn of(chunk: &Chunk, options: &Options, wanted: &Range<u64>) -> Result<FloatWords> {
+        let mut survey = Self::default();
+        records(chunk, options, 0, wanted, &mut survey)?;
+        Ok(survey.0)
+    }
+}
+
+impl Look for Survey {
+    fn begin(&mut self, _: Place) {}
+
+    fn member(&mut self, name: &str, value: &str, _: Place) -> Result<()> {
+        self.0.member_mut(name)?.observe(value.as_bytes())
+    }
+
+    fn cell(&mut self, _: usize, _: &str, _: bool, _: Place) -> Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl TextTable {
+    /// Reads the wanted rows of JSON and finds where texts stand for floats; `None` where no text can.
+    pub(super) fn float_words(&self, rows: &Range<u64>, progress: Option<&dyn Progress>) -> Result<Option<FloatWords>> {
+        let mut has_words = false;
+        for input in &self.inputs {
+            has_words |= may_have_words(input)?;
+        }
+        if !has_words {
+            return Ok(None);
+        }
+        self.begin(progress);
+        let mut cutter = Cutter::new(&self.inputs, &self.options, RECORDS);
+        let mut all = FloatWords::default();
+        let mut passed = 0;
+        while passed < rows.end {
+            let (chunks, failure) = self.gather(&mut cutter);
+            let look = |chunk: &Chunk| Survey::of(chunk, &self.options, &part(rows, chunk));
+            for (chunk, words) in chunks.iter().zip(self.side_by_side(&chunks, look)) {
+                all.merge(words.map_err(|error| self.name(error, chunk))?);
+                passed = chunk.row + chunk.records;
+                told(progress, chunk);
+            }
+            if passed < rows.end {
+                failure?;
+            }
+            if chunks.is_empty() {
+                break;
+            }
+        }
+        Ok(Some(all))
+    }
+}
+
+/// Looks for the ends of texts that stand for floats: nearly all inputs have none, and need not be read twice.
+fn may_have_words(input: &Input) -> Result<bool> {
+    let finders = ENDS.map(Finder::new);
+    let overlap = ENDS.iter().map(|end| end.len() as u64).max().unwrap_or(0);
+    let (mut start, len) = (0, input.source.len());
+    while start < len {
+        let bytes = input.source.read(start..len.min(start + WINDOW + overlap))?;
+        if finders.iter().any(|finder| finder.find(&bytes).is_some()) {
+            return Ok(true);
+        }
+        start += WINDOW;
+    }
+    Ok(false)
+}
