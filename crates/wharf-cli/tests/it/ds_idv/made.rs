@@ -319,7 +319,7 @@ fn rows_columns_and_several_files() {
     assert_eq!((ran.code(), ran.err().contains("there is no column \"c\"")), (2, true));
     assert_eq!(run(["convert", &other, &second, "--force"]).ok(), "");
     let ran = run(["convert", &first, &second, &back, "--force"]);
-    assert_eq!(ran.code(), 2);
+    assert_eq!(ran.code(), 1);
     assert!(
         ran.err().contains("column \"b\": type SByte where Byte is expected") || ran.err().contains("becomes int8"),
         "{}",
