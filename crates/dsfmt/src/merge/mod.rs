@@ -89,9 +89,11 @@ pub struct Merge<'r> {
 /// * Times are counted in the units of the first dataset that has them, exactly: integers stay integers, of a wider type where they need it;
 ///   where there is no exact number, the merge fails.
 ///
-/// Other than the reference, which makes Julian dates of times in different units and has the first dataset's type for all, it refuses types of which neither holds the other's values, and else
-/// takes the smallest that holds both; it refuses numbers whose [`MEANING_ATTRIBUTES`](crate::MEANING_ATTRIBUTES) differ; a variable that the first dataset lacks and that lies along no joined dimension is kept; and what is
-/// given up, values or attributes, is in [`Merge::losses`]. Nothing is read but headers, such variables as are compared for that, and integer times that get other units.
+/// Other than the reference, which makes Julian dates of times in different units and has the first dataset's type for all, it refuses
+/// types of which neither holds the other's values, and else takes the smallest that holds both; it refuses numbers whose
+/// [`MEANING_ATTRIBUTES`](crate::MEANING_ATTRIBUTES) differ; a variable that the first dataset lacks and that lies along no joined
+/// dimension is kept; and what is given up, values or attributes, is in [`Merge::losses`]. Nothing is read but headers, such variables as
+/// are compared for that, and integer times that get other units.
 ///
 /// # Errors
 /// [`Invalid`](container_core::ErrorKind::Invalid) for variables that do not fit together, or differ in what their numbers mean, with names of
