@@ -140,7 +140,7 @@ fn different_columns_are_refused_with_the_difference() {
         let mut sink = Csv::new(Vec::new());
         sink.begin(first).unwrap();
         let error = sink.begin(other).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert_eq!(error.kind(), ErrorKind::Invalid);
         error.detail().strip_prefix("the columns differ from those of the table before: ").unwrap().to_owned()
     };
     assert_eq!(difference(&["a", "b"], &["a", "c"]), r#"missing: "b"; new: "c""#);
