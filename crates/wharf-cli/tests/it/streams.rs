@@ -104,8 +104,12 @@ fn a_signal_leaves_no_temporary_files() {
     use std::os::unix::process::ExitStatusExt;
     use std::time::{Duration, Instant};
 
+    // One that is ignored here, as a shell does for what runs behind its back, is ignored by children as well.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    let is_ignored = |number: i32| ignored.unwrap_or(0) >> (number - 1) & 1 != 0;
     let many: Vec<String> = (0..5000).map(|_| golden("block-default.idv")).collect(); // it takes seconds
-    for (name, number) in [("TERM", 15), ("INT", 2)] {
+    for (name, number) in [("TERM", 15), ("INT", 2)].into_iter().filter(|(_, number)| !is_ignored(*number)) {
         let folder = tempfile::tempdir().unwrap();
         let count = || std::fs::read_dir(&folder).unwrap().count();
         let out = folder.path().join("out.csv");
