@@ -32,7 +32,8 @@ static FORMATS: &[&dyn Format] = &[
 /// use wharf::{Input, OpenOptions, Registry, Source};
 ///
 /// let registry = Registry::builtin().with(YOURS);
-/// let container = registry.open_with(&Input::Stream(Source::from(r#"{"mock": 1}"#)), &OpenOptions::default())?;
+/// let input = Input::Stream(Source::from(&br#"{"mock": 1}"#[..]));
+/// let container = registry.open_with(&input, &OpenOptions::default())?;
 /// assert_eq!(container.format(), YOURS.name());
 /// # Ok(())
 /// # }
