@@ -11,6 +11,11 @@ pub enum Unit {
 ///
 /// Calls may come from several threads, some thousand times a second at most.
 pub trait Progress: Send + Sync {
+    /// What is worked on from now on: a file, mostly.
+    fn name(&self, what: &str) {
+        let _ = what;
+    }
+
     /// Work begins; `total` where it is known.
     fn begin(&self, unit: Unit, total: Option<u64>);
 

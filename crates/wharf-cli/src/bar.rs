@@ -46,11 +46,6 @@ impl Bar {
         Self { state: visible.then(|| Mutex::new(state)), done: AtomicU64::new(0) }
     }
 
-    /// What is worked on now.
-    pub(crate) fn name(&self, what: String) {
-        self.with(|state| state.work.what = what);
-    }
-
     /// Does something that prints, with the line out of the way.
     pub(crate) fn aside<T>(&self, action: impl FnOnce() -> T) -> T {
         let mut shown = None;
@@ -115,6 +110,10 @@ fn bar() -> ProgressBar {
 }
 
 impl Progress for Bar {
+    fn name(&self, what: &str) {
+        self.with(|state| what.clone_into(&mut state.work.what));
+    }
+
     fn begin(&self, unit: Unit, total: Option<u64>) {
         self.done.store(0, Ordering::Relaxed);
         self.with(|state| {

@@ -2,16 +2,17 @@
 
 use std::ffi::OsString;
 
-use clap::ValueEnum;
 use container_core::{Error, Result};
 use wharf::convert::{Csv, Delimiter, JsonLines, Sink};
+use wharf::hub::convert::Report;
+use wharf::hub::pour::Job;
 
 use super::Outcome;
-use super::env::{Env, Opener};
+use super::bar::Bar;
+use super::env::Env;
 use super::human::counted;
 use super::inputs;
 use super::pages::Pages;
-use super::pour::{Job, Poured};
 use super::select::Selection;
 
 const EXAMPLES: &str = "\
@@ -58,18 +59,15 @@ struct Form {
 }
 
 /// A form that rows can be written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum To {
-    /// JSON lines: one object per row
+#[derive(Debug, Clone, Copy)]
+enum To {
     Jsonl,
-    /// Comma-separated values
     Csv,
-    /// Tab-separated values
     Tsv,
 }
 
 impl To {
-    pub(crate) fn sink<'w>(self, out: impl std::io::Write + 'w) -> Box<dyn Sink + 'w> {
+    fn sink<'w>(self, out: impl std::io::Write + 'w) -> Box<dyn Sink + 'w> {
         match self {
             Self::Jsonl => Box::new(JsonLines::new(out)),
             Self::Csv => Box::new(Csv::new(out)),
@@ -83,8 +81,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     if let Some(times) = arguments.time {
         env.opener.registry = env.opener.registry.clone().with(times.format());
     }
-    env.opener.view.set(&arguments.selection)?;
-    env.opener.check_filters(&places, arguments.selection.reading.table.as_deref())?;
+    let selection = arguments.selection.plain();
+    env.opener.view.set(&selection)?;
+    env.opener.check_filters(&places, selection.reading.table.as_deref())?;
     let Form { csv, tsv, pretty } = arguments.form;
     if env.json() && (csv || tsv || pretty) {
         // clap sees this only when --json stands behind the verb.
@@ -93,10 +92,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let terminal = env.stdout.terminal;
     let mut job = Job {
         places: &places,
-        selection: &arguments.selection,
+        selection: &selection,
         most_columns: usize::MAX,
         alike: false,
-        progress: false,
+        progress: &Bar::new(false),
     };
     if pretty || (terminal.is_some() && !csv && !tsv && !env.json()) {
         return table(&mut job, terminal, env);
@@ -107,23 +106,20 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         _ => To::Jsonl,
     };
     // On a terminal the rows themselves show the progress.
-    job.progress = terminal.is_none() && env.report.terminal;
-    stream(&job, to, env)
-}
-
-/// Pours to standard output. Rows before an error are printed.
-pub(crate) fn stream(job: &Job<'_>, to: To, env: &mut Env<'_>) -> Result<Outcome> {
-    let mut poured = Poured::default();
-    let outcome = run_and_flush(job, to.sink(&mut env.stdout).as_mut(), &mut env.opener, &mut poured);
-    finish(outcome, &poured, env)
+    let bar = Bar::new(terminal.is_none() && env.report.terminal);
+    job.progress = &bar;
+    let mut report = Report::default();
+    let outcome = job.stream(to.sink(&mut env.stdout).as_mut(), &mut env.opener, &mut report);
+    bar.clear();
+    finish(outcome, &report, env)
 }
 
 fn table(job: &mut Job<'_>, terminal: Option<u16>, env: &mut Env<'_>) -> Result<Outcome> {
-    let mut poured = Poured::default();
+    let mut report = Report::default();
     let mut sink = Pages::new(&mut env.stdout, terminal);
     job.most_columns = sink.most_columns();
-    let outcome = run_and_flush(job, &mut sink, &mut env.opener, &mut poured);
-    let hidden = poured.hidden + sink.hidden();
+    let outcome = job.stream(&mut sink, &mut env.opener, &mut report);
+    let hidden = report.hidden + sink.hidden();
     let unknown = sink.unknown();
     if hidden > 0 && !env.stdout.closed {
         env.report.note(format!("{} not shown for lack of room: choose with --columns", counted(hidden, "column")));
@@ -133,27 +129,16 @@ fn table(job: &mut Job<'_>, terminal: Option<u16>, env: &mut Env<'_>) -> Result<
         env.report
             .note(format!("{values} not shown of columns that few rows have: choose them with --columns, or --json"));
     }
-    finish(outcome, &poured, env)
-}
-
-fn run_and_flush(job: &Job<'_>, sink: &mut dyn Sink, opener: &mut Opener<'_>, poured: &mut Poured) -> Result<()> {
-    let outcome = job.run(sink, opener, poured);
-    // What was right before the error is worth having; whether it can be written does not change the error.
-    let flushed = match &outcome {
-        Err(_) if poured.rows == 0 => Ok(()),
-        _ => sink.flush(),
-    };
-    job.ask(sink, poured);
-    outcome.and(flushed)
+    finish(outcome, &report, env)
 }
 
 /// Reports what was lost, and how it ended. Nobody who closed the pipe asks for that.
-pub(crate) fn finish(outcome: Result<(), Error>, poured: &Poured, env: &mut Env<'_>) -> Result<Outcome> {
+pub(crate) fn finish(outcome: Result<(), Error>, report: &Report, env: &mut Env<'_>) -> Result<Outcome> {
     if outcome.as_ref().is_err_and(|error| env.stdout.is_closed(error)) {
         return Ok(Outcome::Done);
     }
-    for lost in &poured.lost {
+    for lost in &report.losses {
         env.report.lost(lost);
     }
-    outcome.map(|()| Outcome::after(&poured.lost))
+    outcome.map(|()| Outcome::after(&report.losses))
 }

@@ -1,36 +1,24 @@
 //! `wharf convert`: rows into a file of another form.
 
-mod alike;
-mod columnar;
-mod datadings;
-mod ds;
-mod ds_idv;
-mod idv;
-mod idv_ds;
-mod lines;
-mod netcdf;
-mod source;
-mod text;
-mod unpack;
-mod zds;
+mod options;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ValueEnum;
-use container_core::{Error, ErrorKind, Output, Result};
-use serde_json::json;
+use container_core::{Error, Overwrite, Progress, Result};
+use serde_json::{Map, Value};
+use wharf::convert::import::LinkOutside;
+use wharf::hub::convert::{Convert, OutputForm, Report, To, UnfitOption};
 
 use super::Outcome;
-use super::cat::{self, To};
+use super::bar::Bar;
+use super::cat;
 use super::env::Env;
-use super::human::counted;
+use super::human::{clean, counted};
 use super::inputs;
-use super::output;
-use super::pour::{Job, Poured};
-use super::select;
 use super::select::Selection;
-pub(super) use alike::Alike;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -93,25 +81,25 @@ pub(crate) struct Arguments {
     selection: Selection,
 
     #[command(flatten)]
-    text: text::Text,
+    text: options::Text,
 
     #[command(flatten)]
-    idv: idv::Options,
+    idv: options::Idv,
 
     #[command(flatten)]
-    datadings: datadings::Options,
+    datadings: options::Datadings,
 
     #[command(flatten)]
-    ds: ds::DsOptions,
+    ds: options::Ds,
 
     #[command(flatten)]
-    netcdf: netcdf::NetcdfOptions,
+    netcdf: options::Netcdf,
 
     #[command(flatten)]
-    zds: zds::ZdsOptions,
+    zds: options::Zds,
 
     #[command(flatten)]
-    columnar: columnar::ColumnarOptions,
+    columnar: options::Columnar,
 }
 
 /// What is written.
@@ -174,8 +162,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         }
     };
     let places = inputs::expand(inputs)?;
-    env.opener.view.set(&arguments.selection)?;
-    env.opener.check_filters(&places, arguments.selection.reading.table.as_deref())?;
+    let selection = arguments.selection.plain();
+    env.opener.view.set(&selection)?;
+    env.opener.check_filters(&places, selection.reading.table.as_deref())?;
     let stdout = arguments.output() == "-";
     let form = match arguments.to {
         Some(form) => form,
@@ -185,81 +174,237 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     if !stdout {
         inputs::refuse_overlap(outputs(Path::new(arguments.output()), form), &arguments.read_besides())?;
     }
-    if form != Form::Ds {
-        arguments.ds.refuse(form)?;
-    }
-    if form != Form::Netcdf {
-        arguments.netcdf.refuse(form)?;
-    }
-    if form != Form::Zds {
-        arguments.zds.refuse(form)?;
-    }
-    if !form.is_compressed() {
-        let outputs = "the outputs idv, parquet, arrow and arrows";
-        refuse(&[("--compression", arguments.compression.is_some())], outputs, form)?;
-    }
-    arguments.columnar.check()?;
-    if !form.is_columnar() {
-        arguments.columnar.refuse(form)?;
-    }
-    if !form.takes_schema() {
-        arguments.text.refuse_schema(form)?;
-    }
-    let to = match form {
-        Form::Jsonl => To::Jsonl,
-        Form::Csv => To::Csv,
-        Form::Tsv => To::Tsv,
-        Form::Idv => {
-            arguments.datadings.refuse(form)?;
-            return idv::run(arguments, &places, env);
-        }
-        Form::Datadings => {
-            arguments.idv.refuse(form)?;
-            return datadings::run(arguments, &places, env);
-        }
-        Form::Ds => {
-            arguments.idv.refuse(form)?;
-            arguments.datadings.refuse(form)?;
-            return ds::run(arguments, &places, env);
-        }
-        Form::Netcdf => {
-            arguments.text.refuse(form)?;
-            arguments.idv.refuse(form)?;
-            arguments.datadings.refuse(form)?;
-            return netcdf::run(arguments, &places, env);
-        }
-        Form::Zds => {
-            arguments.idv.refuse(form)?;
-            arguments.datadings.refuse(form)?;
-            return zds::run(arguments, &places, env);
-        }
-        columnar @ (Form::Arrow | Form::Arrows) => return columns_of(arguments, columnar, &places, env),
-        Form::Parquet => return columns_of(arguments, form, &places, env),
-    };
-    arguments.idv.refuse(form)?;
-    arguments.datadings.refuse(form)?;
-    env.opener.said = arguments.text.said(form)?;
-    let selection = &arguments.selection;
-    let mut job =
-        Job { places: &places, selection, most_columns: usize::MAX, alike: true, progress: env.report.terminal };
+    arguments.check(form)?;
     if stdout {
-        job.progress &= env.stdout.terminal.is_none();
-        cat::stream(&job, to, env)
+        form.check_stream(env.stdout.terminal.is_some())?;
+    }
+    let convert = arguments.convert(form, places, selection)?;
+    let is_shown = env.report.terminal && (!stdout || env.stdout.terminal.is_none());
+    let bar = Arc::new(Bar::new(is_shown));
+    let progress = Arc::clone(&bar) as Arc<dyn Progress>;
+    let path = Path::new(arguments.output());
+    let to = if stdout {
+        To::Stream(&mut env.stdout)
     } else {
-        output::create(Path::new(arguments.output()), arguments.force, &places)
-            .and_then(|output| write(&job, to, output, env))
+        To::Path(path, if arguments.force { Overwrite::Replace } else { Overwrite::Refuse })
+    };
+    let mut report = Report::default();
+    let outcome = convert.run(form.into(), to, &mut env.opener, &progress, &mut report).map_err(worded);
+    bar.clear();
+    tell_types(form, &together(&convert.inputs), &report, env);
+    let outcome = cat::finish(outcome, &report, env)?;
+    if !stdout {
+        tell(form, path, report, env)?;
+    }
+    Ok(outcome)
+}
+
+/// An error of the library, with the option that it is about or that helps.
+fn worded(error: Error) -> Error {
+    if let Some(UnfitOption { option, why, .. }) = UnfitOption::behind(&error) {
+        let unfit = Error::new(error.kind(), format!("--{} {why}", option.replace('_', "-")));
+        return match error.position().file.clone() {
+            Some(file) => unfit.in_file(file),
+            None => unfit,
+        };
+    }
+    if let Some(LinkOutside { link, target, .. }) = LinkOutside::behind(&error) {
+        let detail = format!("it leads out of the folder, to {}; --follow imports it all the same", target.display());
+        return Error::new(error.kind(), detail).in_file(link.display().to_string());
+    }
+    error
+}
+
+/// Says what was done.
+fn tell(form: Form, path: &Path, report: Report, env: &mut Env<'_>) -> Result<()> {
+    let name = path.display().to_string();
+    if !env.json() {
+        let done = match form {
+            Form::Jsonl | Form::Csv | Form::Tsv => counted(report.rows, "row"),
+            Form::Datadings => counted(report.rows, "sample"),
+            Form::Zds => counted(report.rows, "document"),
+            Form::Ds => counted(report.variables, "variable"),
+            Form::Netcdf => return Ok(()),
+            Form::Idv | Form::Parquet | Form::Arrow | Form::Arrows => {
+                format!("{}, {}", counted(report.rows, "row"), counted(report.columns, "column"))
+            }
+        };
+        env.report.note(format!("{name}: {done}"));
+        if report.numbered > 0 {
+            let rows = counted(report.numbered, "document");
+            env.report.message(format!("note: {rows} had no _id: their numbers became it (--id takes a member)"));
+        }
+        return Ok(());
+    }
+    let mut object = Map::new();
+    object.insert("file".into(), name.into());
+    object.insert("to".into(), OutputForm::from(form).name().into());
+    match form {
+        Form::Ds | Form::Netcdf => object.insert("variables".into(), report.variables.into()),
+        _ => object.insert("rows".into(), report.rows.into()),
+    };
+    object.insert("bytes".into(), report.bytes.into());
+    match form {
+        Form::Idv | Form::Parquet | Form::Arrow | Form::Arrows => {
+            object.insert("columns".into(), report.columns.into());
+        }
+        Form::Datadings if !report.inferred.is_empty() => {
+            let columns: Map<String, Value> =
+                report.inferred.into_iter().map(|(name, kind)| (name, kind.into())).collect();
+            object.insert("columns".into(), columns.into());
+        }
+        _ => {}
+    }
+    if let Some(schema) = report.schema {
+        object.insert("schema".into(), schema);
+    }
+    if let Some(labels) = report.labels {
+        object.insert("labels".into(), labels.into());
+    }
+    if let Some(collection) = report.collection {
+        object.insert("table".into(), collection.into());
+        object.insert("numbered".into(), report.numbered.into());
+    }
+    env.stdout.print(&format!("{}\n", Value::Object(object)))
+}
+
+/// How the inputs of a command are called together.
+fn together(places: &[inputs::Place]) -> String {
+    match places {
+        [one] => one.name(),
+        [first, others @ ..] => format!("{} and {} more", first.name(), others.len()),
+        [] => String::new(),
     }
 }
 
-/// Parquet and Arrow IPC.
-fn columns_of(arguments: &Arguments, form: Form, places: &[inputs::Place], env: &mut Env<'_>) -> Result<Outcome> {
-    arguments.idv.refuse(form)?;
-    arguments.datadings.refuse(form)?;
-    env.opener.said = arguments.text.said(form)?;
-    columnar::run(arguments, form, places, env)
+/// Shows the types that were inferred, for people.
+fn tell_types(form: Form, name: &str, report: &Report, env: &mut Env<'_>) {
+    if env.json() {
+        return;
+    }
+    match form {
+        Form::Idv => {
+            for line in types(&report.inferred) {
+                env.report.message(format!("note: {name}: {line}"));
+            }
+        }
+        Form::Datadings if report.inferred.len() <= MOST_LINES => {
+            for (column, kind) in &report.inferred {
+                env.report.note(format!("{name}: {}: {kind}", clean(column)));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Columns beyond this are told by type, not one by one.
+const MOST_LINES: usize = 20;
+
+/// Inferred types for people: a line each, or of many columns how many have each type.
+fn types(columns: &[(String, String)]) -> Vec<String> {
+    if columns.len() <= MOST_LINES {
+        return columns.iter().map(|(name, kind)| format!("{}: {kind}", clean(name))).collect();
+    }
+    let mut kinds: Vec<(&str, usize)> = Vec::new();
+    for (_, kind) in columns {
+        match kinds.iter_mut().find(|(known, _)| known == kind) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((kind, 1)),
+        }
+    }
+    kinds.into_iter().map(|(kind, count)| format!("{}: {kind}", counted(count, "column"))).collect()
+}
+
+impl Arguments {
+    /// Fails for options of other outputs.
+    fn check(&self, form: Form) -> Result<()> {
+        if form != Form::Ds {
+            self.ds.refuse(form)?;
+        }
+        if form != Form::Netcdf {
+            self.netcdf.refuse(form)?;
+        }
+        if form != Form::Zds {
+            self.zds.refuse(form)?;
+        }
+        if !form.is_compressed() {
+            let outputs = "the outputs idv, parquet, arrow and arrows";
+            refuse(&[("--compression", self.compression.is_some())], outputs, form)?;
+        }
+        self.columnar.check()?;
+        if !form.is_columnar() {
+            self.columnar.refuse(form)?;
+        }
+        if !form.takes_schema() {
+            self.text.refuse_schema(form)?;
+        }
+        if form == Form::Netcdf {
+            self.text.refuse(form)?;
+        }
+        if form != Form::Idv {
+            self.idv.refuse(form)?;
+        }
+        if form != Form::Datadings {
+            self.datadings.refuse(form)?;
+        }
+        if form.is_columnar() || matches!(form, Form::Jsonl | Form::Csv | Form::Tsv) {
+            self.text.refuse_files(form)?;
+        }
+        if matches!(form, Form::Arrow | Form::Arrows) {
+            self.columnar.refuse_row_group(form)?;
+        }
+        Ok(())
+    }
+
+    /// The same for the library.
+    fn convert(&self, form: Form, places: Vec<inputs::Place>, selection: wharf::hub::select::Selection) -> Result<Convert> {
+        let mut convert = Convert::default();
+        (convert.inputs, convert.selection) = (places, selection);
+        self.text.set(&mut convert.text);
+        self.idv.set(self.compression.as_deref().filter(|_| form == Form::Idv), &mut convert.idv)?;
+        self.datadings.set(&mut convert.datadings)?;
+        self.ds.set(&mut convert.ds);
+        self.netcdf.set(&mut convert.netcdf);
+        self.zds.set(&mut convert.zds);
+        self.columnar.set(self.compression.as_deref(), &mut convert.columnar);
+        Ok(convert)
+    }
+}
+
+impl From<Form> for OutputForm {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Jsonl => Self::Jsonl,
+            Form::Csv => Self::Csv,
+            Form::Tsv => Self::Tsv,
+            Form::Idv => Self::Idv,
+            Form::Datadings => Self::Datadings,
+            Form::Ds => Self::Ds,
+            Form::Netcdf => Self::Netcdf,
+            Form::Zds => Self::Zds,
+            Form::Parquet => Self::Parquet,
+            Form::Arrow => Self::Arrow,
+            Form::Arrows => Self::Arrows,
+        }
+    }
 }
 
 impl Form {
+    /// Fails for what standard output cannot take.
+    fn check_stream(self, is_terminal: bool) -> Result<()> {
+        let refused = match self {
+            Self::Datadings => "a dataset is a set of files, which standard output is not: give a file",
+            Self::Zds => "a store is a folder or an archive of one, which standard output is not: give a path",
+            Self::Netcdf => "NetCDF cannot be written to standard output: give a file",
+            Self::Idv if is_terminal => "IDV is not for a terminal: give a file, or a pipe",
+            Self::Ds if is_terminal => "ds is not for a terminal: give a file, or a pipe",
+            Self::Parquet if is_terminal => "Parquet is not for a terminal: give a file, or a pipe",
+            Self::Arrow | Self::Arrows if is_terminal => "Arrow IPC is not for a terminal: give a file, or a pipe",
+            _ => return Ok(()),
+        };
+        Err(Error::usage(refused))
+    }
+
     /// Does `--schema` go with it?
     const fn takes_schema(self) -> bool {
         if matches!(self, Self::Idv) {
@@ -307,39 +452,6 @@ impl Form {
     }
 }
 
-fn write(job: &Job<'_>, to: To, mut output: Output, env: &mut Env<'_>) -> Result<Outcome> {
-    let name = output.path().display().to_string();
-    let mut poured = Poured::default();
-    let mut sink = to.sink(&mut output);
-    let outcome = job.run(sink.as_mut(), &mut env.opener, &mut poured).and_then(|()| sink.flush());
-    job.ask(sink.as_ref(), &mut poured);
-    drop(sink);
-    let outcome = outcome.map_err(|error| match error.kind() {
-        // Errors of inputs name their file already.
-        ErrorKind::Io => error.in_file(name.clone()),
-        _ => error,
-    });
-    let bytes = output.file().metadata().map_or(0, |metadata| metadata.len());
-    let outcome = cat::finish(outcome.and_then(|()| output.finish()), &poured, env)?;
-    let rows = poured.rows;
-    if env.json() {
-        env.stdout.print(&format!("{}\n", json!({"file": name, "to": to.name(), "rows": rows, "bytes": bytes})))?;
-    } else {
-        env.report.note(format!("{name}: {}", counted(rows, "row")));
-    }
-    Ok(outcome)
-}
-
-impl To {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Jsonl => "jsonl",
-            Self::Csv => "csv",
-            Self::Tsv => "tsv",
-        }
-    }
-}
-
 fn by_extension(path: &Path) -> Result<Form> {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
@@ -379,25 +491,4 @@ fn refuse(given: &[(&str, bool)], outputs: &str, form: Form) -> Result<()> {
             Err(Error::usage(format!("{option} is for {outputs}, and this one is {form}")))
         }
     }
-}
-
-/// The rows that are wanted, over all inputs.
-fn wanted(selection: &Selection) -> std::ops::Range<u64> {
-    let rows = selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
-    let end = selection.limit.map_or(rows.end, |limit| rows.start.saturating_add(limit).min(rows.end));
-    rows.start..end
-}
-
-/// Columns by name, where the input does not say beforehand which there are.
-fn columns(asked: &[String]) -> Result<Option<Vec<String>>> {
-    let mut names: Vec<String> = Vec::new();
-    for argument in asked {
-        for name in select::split(argument)? {
-            if names.contains(&name) {
-                return Err(Error::usage(format!("the column {name:?} is chosen twice")));
-            }
-            names.push(name);
-        }
-    }
-    Ok(Some(names).filter(|names| !names.is_empty()))
 }

@@ -1,23 +1,20 @@
 //! What the verbs share that change a ds file: where it is read and written, and how its parts are named.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, Loss, OpenOptions, OutputOptions, Overwrite, Result, Severity, Source, Sync};
-use dsfmt::{Builder, Edit, Reader, Written};
+use container_core::{Error, Loss, OpenOptions, OutputOptions, Overwrite, Result, Source};
+use dsfmt::{Edit, Reader, Written};
 use serde_json::{Map, Value};
 
 use super::Outcome;
-use super::env::{Env, Opener};
+use super::env::Env;
 use super::human::counted;
 use super::inputs::{self, Place};
-use super::output;
 use super::report::Lost;
 
-/// The name of the format.
-pub(crate) const NAME: &str = "ds";
+use wharf::hub::{Saved, put_ds, stream_ds};
+pub(crate) use wharf::hub::{DS as NAME, open_ds as open, rejected_by_ds as rejected};
 
 /// Where a changed file goes.
 #[derive(Debug, Clone, clap::Args)]
@@ -99,43 +96,6 @@ pub(crate) fn create(
     })
 }
 
-/// What verification rejects of values that are copied byte for byte: the first of each variable, with how many there are. `name` names the
-/// file of a reader.
-pub(crate) fn rejected(builder: &Builder<'_>, name: &dyn Fn(&Reader) -> Option<String>) -> Result<Vec<Lost>> {
-    let mut lost: Vec<Lost> = Vec::new();
-    builder.verify_copied(&mut |reader, finding| {
-        if finding.severity == Severity::Error {
-            let (file, first) = (name(reader), finding.error.position().clone());
-            match lost.last_mut().filter(|last| last.file == file && last.loss.first.column == first.column) {
-                Some(last) => last.loss.count += 1,
-                None => {
-                    let what = format!("copied although verification rejects it: {}", finding.error.detail());
-                    lost.push(Lost { file, loss: Loss::new(what, 1, first) });
-                }
-            }
-        }
-    })?;
-    Ok(lost)
-}
-
-/// Opens an input, which has to be a ds file.
-pub(crate) fn open(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Result<Reader> {
-    let named = |error: Error| error.in_file(place.name());
-    let input = place.input(opener).map_err(named)?;
-    inputs::not_netcdf(&input).map_err(named)?;
-    let format = opener.registry.detect(&input).map_err(named)?;
-    match (format.name(), input.source()) {
-        (NAME, Some(source)) => {
-            let options = OpenOptions::default().with_access(opener.access);
-            Reader::from_source(source.clone(), options).map_err(named)
-        }
-        (other, _) => Err(named(Error::usage(format!("{verb} works on ds files, this one is {other}")))),
-    }
-}
-
-/// What was written, and what it could not keep.
-pub(crate) type Saved = (Written, Vec<Lost>);
-
 /// Writes a file that is no input, or to standard output, and tells of it and of what was lost.
 pub(crate) fn put(
     path: &Path,
@@ -145,22 +105,13 @@ pub(crate) fn put(
     write: &mut dyn FnMut(&Path, OutputOptions) -> Result<Saved>,
 ) -> Result<Outcome> {
     if path != Path::new("-") {
-        let options = output::options(path, force, places)?;
-        let (written, lost) = write(path, options)?;
+        let (written, lost) = put_ds(path, force, places, write)?;
         return tell(&path.display().to_string(), written, lost, env);
     }
     if env.stdout.terminal.is_some() {
         return Err(Error::usage("ds is not for a terminal: give a file, or a pipe"));
     }
-    // Where a variable lies is known when all have come: it cannot be written into a pipe as it comes.
-    let temporary = |cause| Error::io("cannot keep the output in a temporary file", cause);
-    let folder = container_core::TemporaryFolder::beside(&std::env::temp_dir().join("out")).map_err(temporary)?;
-    let file = folder.path().join("out.ds");
-    let (_, lost) = write(&file, OutputOptions::default().with_sync(Sync::Never))?;
-    let mut file = File::open(&file).map_err(temporary)?;
-    io::copy(&mut file, &mut env.stdout)
-        .and_then(|_| io::Write::flush(&mut env.stdout))
-        .map_err(|cause| Error::io("cannot write to standard output", cause))?;
+    let (_, lost) = stream_ds(&mut env.stdout, write)?;
     Ok(warn(lost, env))
 }
 

@@ -1,14 +1,13 @@
 //! What a run of the command reads, writes and knows.
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 
-use container_core::{Access, Container, Error, Input, OpenOptions, Result, Source};
+use container_core::{Error, Result};
 use wharf::Registry;
+pub(crate) use wharf::hub::env::Opener;
 
 use super::Outcome;
-use super::inputs::Place;
 use super::report::Report;
-use super::said::Said;
 use super::stream::Stream;
 
 /// Streams, formats and global options of a run.
@@ -18,72 +17,12 @@ pub(crate) struct Env<'a> {
     pub(crate) report: Report<'a>,
 }
 
-/// What opening an input takes.
-pub(crate) struct Opener<'a> {
-    pub(crate) registry: Registry,
-    pub(crate) access: Access,
-    pub(crate) stdin: Box<dyn Read + 'a>,
-    /// What stood there, once it was read: who asks again gets the same.
-    pub(crate) stdin_read: Option<Source>,
-    /// What is said of inputs.
-    pub(crate) said: Said,
-    /// What of documents is shown.
-    pub(crate) view: super::zds::View,
-}
-
-impl Opener<'_> {
-    /// Standard input, read to its end.
-    pub(crate) fn stdin(&mut self) -> Result<Source> {
-        if let Some(read) = &self.stdin_read {
-            return Ok(read.clone());
-        }
-        let read = Source::from_reader(&mut self.stdin)?;
-        self.stdin_read = Some(read.clone());
-        Ok(read)
-    }
-
-    /// Fails for a filter that compares a field which no document of the inputs has: it is a misspelled name.
-    pub(crate) fn check_filters(&mut self, places: &[Place], table: Option<&str>) -> Result<()> {
-        // What can be read only once is not read to check a name.
-        if !self.view.compares() || !places.iter().all(|place| place.is_lasting() || *place == Place::Stdin) {
-            return Ok(());
-        }
-        // An input that cannot be opened is reported when it is read.
-        let Ok(inputs) = places.iter().map(|place| place.input(self)).collect::<Result<Vec<_>>>() else {
-            return Ok(());
-        };
-        let options = OpenOptions::default().with_access(self.access);
-        let Some((field, known)) = self.view.unknown_field(&inputs, table, &options) else { return Ok(()) };
-        let known = super::select::listed("the fields are", &known);
-        Err(Error::usage(format!("--where: no document has a field {field:?}; {known}")))
-    }
-
-    /// Opens an input.
-    pub(crate) fn container(&self, input: &Input) -> Result<Box<dyn Container>> {
-        let options = OpenOptions::default().with_access(self.access);
-        if let Some(container) = self.said.open(input, self.registry.formats(), &options)? {
-            return Ok(container);
-        }
-        if let Some(container) = self.view.open(input, self.registry.formats(), &options)? {
-            return Ok(container);
-        }
-        self.registry.open_with(input, &options).map_err(|error| self.said.helped(error))
-    }
-}
-
 impl Env<'static> {
     pub(crate) fn of_the_process(registry: &Registry) -> Self {
         let terminal = io::stdout().is_terminal();
         let width = terminal.then(|| comfy_table::Table::new().width()).flatten();
         Self {
-            opener: Opener {
-                registry: registry.clone(),
-                access: Access::Auto,
-                stdin: Box::new(io::stdin().lock()),
-                stdin_read: None,
-                said: Said::default(),
-                view: super::zds::View::default(),
-            },
+            opener: Opener::new(registry.clone()).with_stdin(io::stdin().lock()),
             stdout: Stdout::new(io::stdout(), terminal.then(|| width.unwrap_or(80))),
             report: Report::new(io::stderr(), io::stderr().is_terminal()),
         }

@@ -125,7 +125,7 @@ fn add(place: Place, arguments: &Arguments, env: &mut Env<'_>, all: &mut Vec<Wor
 fn one(path: &Path, arguments: &Arguments, env: &mut Env<'_>) -> Result<()> {
     let was = Before::of(path);
     let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.name(path.display().to_string());
+    bar.name(&path.display().to_string());
     let options = RebuildOptions::default()
         .with_open(OpenOptions::default().with_access(env.opener.access))
         .with_threads(arguments.threads)

@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     });
     zds::refuse(&target, arguments.force, std::slice::from_ref(&place))?;
     let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.name(place.name());
+    bar.name(&place.name());
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
     let compression = match arguments.compression {
         Packing::None => Compression::default(),
@@ -158,7 +158,7 @@ pub(crate) fn unpack(arguments: &UnpackArguments, env: &mut Env<'_>) -> Result<O
     }
     inputs::refuse_overlap([target.clone()], std::slice::from_ref(&place))?;
     let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.name(place.name());
+    bar.name(&place.name());
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
     let options =
         UnpackOptions::default().with_overwrite(overwrite).with_progress(Arc::clone(&bar) as Arc<dyn Progress>);

@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     }
     writer.begin().map_err(file)?;
     let bar = Bar::new(env.report.terminal);
-    bar.name(place.name());
+    bar.name(&place.name());
     bar.begin(Unit::Rows, Some(documents.len() as u64));
     let replaced = put(&mut writer, &documents, arguments.new, &bar).map_err(|error| match error.kind() {
         ErrorKind::Io => file(error),

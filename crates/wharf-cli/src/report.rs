@@ -4,10 +4,11 @@ use std::fmt::Display;
 use std::io::Write;
 
 use clap::builder::StyledStr;
-use container_core::{Error, ErrorKind, Loss, Position};
+use container_core::{Error, ErrorKind, Position};
 use serde_json::{Map, Value, json};
 
 use super::human::clean;
+pub(crate) use wharf::hub::Lost;
 use super::stream::Stream;
 
 /// Where errors and warnings go: lines for people, or one JSON object per line.
@@ -15,14 +16,6 @@ pub(crate) struct Report<'a> {
     out: Stream<'a>,
     pub(crate) terminal: bool,
     pub(crate) json: bool,
-}
-
-/// Something that was not kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lost {
-    /// The input it was in, if it was one.
-    pub(crate) file: Option<String>,
-    pub(crate) loss: Loss,
 }
 
 impl<'a> Report<'a> {

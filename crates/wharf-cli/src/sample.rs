@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     }
     let mut out = records.create(path, path, &arguments.placing, std::slice::from_ref(&place))?;
     let bar = Bar::new(env.report.terminal);
-    bar.name(place.name());
+    bar.name(&place.name());
     bar.begin(Unit::Rows, Some(number));
     let mut seed = None;
     if arguments.sequential {

@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let (mut lines, mut lost) = (Vec::new(), Vec::new());
     let mut ready = Vec::new();
     for (number, (path, rows)) in paths.iter().zip(parts.ranges()).enumerate() {
-        bar.name(format!("{} ({} of {})", path.display(), number + 1, paths.len()));
+        bar.name(&format!("{} ({} of {})", path.display(), number + 1, paths.len()));
         bar.begin(Unit::Rows, Some(rows.end - rows.start));
         let is_dataset = matches!(records, Records::Datadings(_));
         let made_at = if is_dataset { staged.path(path)? } else { path.clone() };

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use container_core::{Error, Finding, Result, Severity, VerifyOptions};
+use container_core::{Error, Finding, Progress, Result, Severity, VerifyOptions};
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -68,7 +68,7 @@ fn one(place: Result<Place, (String, Error)>, threads: usize, env: &mut Env<'_>)
     };
     let json = env.json();
     let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.name(name.clone());
+    bar.name(&name);
     let mut findings =
         Findings { name: &name, json, out: &mut env.stdout, bar: &bar, errors: 0, warnings: 0, failed: Ok(()) };
     match opened {

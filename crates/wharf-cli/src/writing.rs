@@ -1,9 +1,8 @@
 //! Options of the verbs that write an IDV file, and the files they work on.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use container_core::{Error, Loss, Probe, Recognition, Result, Source};
+use container_core::{Error, Result};
 
 use super::inputs::Place;
 
@@ -83,21 +82,6 @@ impl Writing {
             schema.columns.iter_mut().for_each(|column| column.compression = Some(compression.into()));
         }
     }
-}
-
-/// The schema that a file gives, an IDV file or JSON, and what of it cannot be one.
-pub(crate) fn schema_file(path: &Path) -> Result<(idv::Schema, Vec<Loss>)> {
-    let named = |error: Error| error.in_file(path.display().to_string());
-    let source = Source::open(path)?;
-    let head = source.read(0..source.len().min(4096))?;
-    if idv::FORMAT.recognize(&Probe::new(None, &head)) == Recognition::Content {
-        let reader = idv::Reader::from_source(source, idv::Options::default());
-        return Ok((reader.and_then(|reader| reader.schema(None)).map_err(named)?, Vec::new()));
-    }
-    let text = source.read(0..source.len())?;
-    let json = serde_json::from_slice(&text)
-        .map_err(|cause| named(Error::invalid("the schema is no JSON").caused_by(cause)))?;
-    idv::Schema::from_json(&json).map_err(named)
 }
 
 /// The reader of an input, which has to be an IDV file.

@@ -72,6 +72,9 @@
 #[cfg(feature = "arrow")]
 mod batches;
 pub mod convert;
+#[cfg(feature = "convert")]
+#[doc(hidden)]
+pub mod hub;
 #[cfg(feature = "arrow")]
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
 pub mod ipc;
@@ -89,6 +92,9 @@ pub use container_core::{
     OutputOptions, Overwrite, Position, Probe, Progress, Recognition, Result, Rows, Scan, Severity, Source, Sync,
     Table, Unit, VerifyOptions,
 };
+#[cfg(feature = "convert")]
+#[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
+pub use hub::{convert::Convert, convert::Report, Lost};
 pub use registry::{Registry, open, open_with};
 
 #[cfg(doctest)]

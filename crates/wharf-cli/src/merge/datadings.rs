@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
     let path: &Path = &arguments.output;
     let writer = placing.create(path, places)?;
     let bar = Bar::new(env.report.terminal);
-    bar.name(path.display().to_string());
+    bar.name(&path.display().to_string());
     let total = inputs.iter().map(|input| input.reader.len()).fold(0, u64::saturating_add);
     bar.begin(Unit::Rows, Some(total));
     let on_duplicate = arguments.on_duplicate.unwrap_or(OnDuplicate::Error);

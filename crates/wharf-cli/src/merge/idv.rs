@@ -11,7 +11,7 @@ use super::super::env::Env;
 use super::super::human::counted;
 use super::super::inputs::Place;
 use super::super::output;
-use super::super::pour;
+use wharf::hub::pour;
 use super::super::report::Lost;
 use super::super::select;
 use super::super::writing::{self, Writing};
@@ -108,7 +108,7 @@ fn write(
     let mut writer = idv::Writer::new(output, schema, options.with_blocks_of(&readers)).map_err(named)?;
     let mut copied = idv::Copied::default();
     for (number, file) in files.iter().enumerate() {
-        bar.name(format!("{} ({} of {})", file.place.name(), number + 1, files.len()));
+        bar.name(&format!("{} ({} of {})", file.place.name(), number + 1, files.len()));
         let more = writer.append_blocks(&file.reader, Some(&file.columns));
         let more = more.map_err(|error| error.in_file(file.place.name()))?;
         copied.carried += more.carried;

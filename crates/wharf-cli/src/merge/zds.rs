@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
     let path: &Path = &arguments.output;
     let new = NewZds::create(path, arguments.force, places)?;
     let bar = Bar::new(env.report.terminal);
-    bar.name(path.display().to_string());
+    bar.name(&path.display().to_string());
     let mut total = 0_u64;
     for input in &inputs {
         total = total.saturating_add(input.len()?);

@@ -4,13 +4,15 @@ mod attributes;
 mod container;
 mod describe;
 
-use container_core::{Error, Input, OpenOptions, Result};
+use container_core::{Error, Input, Result};
 use dsfmt::netcdf::Reader;
 
 pub(crate) use container::NetcdfContainer;
 pub(crate) use describe::describe;
 
-use super::env::Opener;
+use wharf::hub::env::Opener;
+use wharf::hub::open_netcdf;
+
 use super::inputs;
 
 /// The reader of a NetCDF file; `None` for what does not begin as one.
@@ -19,14 +21,9 @@ use super::inputs;
 /// What is wrong with the file; its name is not among what is known here.
 pub(crate) fn reader(input: &Input, opener: &Opener<'_>) -> Result<Option<Reader>> {
     match (inputs::netcdf_kind(input), input.source()) {
-        (Some(_), Some(source)) => open(source.clone(), opener).map(Some),
+        (Some(_), Some(source)) => open_netcdf(source.clone(), opener).map(Some),
         _ => Ok(None),
     }
-}
-
-/// Opens bytes that are NetCDF.
-pub(crate) fn open(source: container_core::Source, opener: &Opener<'_>) -> Result<Reader> {
-    Reader::from_source(source, OpenOptions::default().with_access(opener.access))
 }
 
 /// The error of whoever asks for rows.

@@ -57,7 +57,7 @@ pub(super) fn run(
     let named = |error: Error| error.in_file(place.name());
     dataset::refuse(out, arguments.force, std::slice::from_ref(place))?;
     let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.name(place.name());
+    bar.name(&place.name());
     let same_key = if arguments.datadings.rename_duplicates { SameKey::Rename } else { SameKey::Drop };
     let options = RecoverOptions::default()
         .with_open(OpenOptions::default().with_access(env.opener.access))
@@ -77,7 +77,7 @@ pub(super) fn run(
     let staging = staged.path(out)?;
     let writing = WriterOptions::default().with_threads(arguments.threads).with_md5(!arguments.datadings.no_md5);
     let (written, losses) = recovery.write(&staging, writing).map_err(|error| in_place(error, &staging, place))?;
-    bar.name(out.display().to_string());
+    bar.name(&out.display().to_string());
     bar.begin(Unit::Bytes, Some(written.bytes));
     check(&staging, arguments.threads, &bar)
         .map_err(|error| in_place(error, &staging, &Place::Path(out.to_owned())))?;

@@ -14,8 +14,6 @@ use super::super::human::{clean, counted};
 use super::super::inputs::Place;
 use super::super::output;
 use super::super::report::{Lost, error_object};
-use super::super::select;
-use super::super::writing;
 use super::Arguments;
 
 pub(super) fn run(
@@ -33,22 +31,22 @@ pub(super) fn run(
     let source = input.source().ok_or_else(|| named(Error::usage("a directory is no IDV file")))?;
 
     let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.name(place.name());
+    bar.name(&place.name());
     let mut options =
         RecoverOptions::default().with_threads(arguments.threads).with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
     if !arguments.columns.is_empty() {
         let mut names = Vec::new();
         for argument in &arguments.columns {
-            names.extend(select::split(argument)?);
+            names.extend(wharf::hub::select::split(argument)?);
         }
         options = options.with_columns(names);
     }
     if let Some(schema) = &arguments.schema {
-        options = options.with_schema(writing::schema_file(schema)?.0);
+        options = options.with_schema(wharf::hub::schema_file::read(schema)?.0);
     }
     let surveyed = Recovery::survey(source.clone(), &options).map_err(named);
     let written = surveyed.and_then(|recovery| {
-        bar.name(name.clone());
+        bar.name(&name);
         bar.begin(Unit::Rows, Some(recovery.row_count()));
         let options = arguments.writing.options(arguments.threads, Arc::clone(&bar) as Arc<dyn Progress>);
         let (output, losses) = recovery.write(output, options).map_err(named)?;

@@ -29,7 +29,7 @@ pub(super) fn run(
     let store = Stored::store(place, input, &env.opener)?;
     let new = NewZds::create(out, arguments.force, std::slice::from_ref(place))?;
     let bar = Bar::new(env.report.terminal);
-    bar.name(place.name());
+    bar.name(&place.name());
     let (mut writers, mut lost, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for name in store.names().map_err(named)? {
         let stored = Stored { place: place.clone(), collection: store.collection(&name).map_err(named)? };

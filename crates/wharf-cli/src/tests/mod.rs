@@ -16,7 +16,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use container_core::Access;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -136,14 +135,7 @@ impl Place {
         let folder = format!("{}/", self.folder.path().display());
         let (out, err) = (Pipe::new(self.pipe), Pipe::new(None));
         let mut env = Env {
-            opener: Opener {
-                registry: self.registry.clone(),
-                access: Access::Auto,
-                stdin: Box::new(&self.stdin[..]),
-                stdin_read: None,
-                said: crate::said::Said::default(),
-                view: crate::zds::View::default(),
-            },
+            opener: Opener::new(self.registry.clone()).with_stdin(&self.stdin[..]),
             stdout: Stdout::new(out.clone(), self.terminal),
             report: Report::new(err.clone(), self.terminal.is_some()),
         };

@@ -1,0 +1,108 @@
+//! Whether several inputs have the same columns, with the same meaning: for outputs that take rows as they come, without a common schema.
+//!
+//! Neither JSON nor CSV names the slots of a vector or the unit of a number: whoever reads them takes those of the first file for all. Types may
+//! differ, as each value shows its own. Files without schemas have nothing to compare.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use container_arrow::{BatchScan, Mapping, Times};
+use container_core::{Container, Result, Scan, Table};
+
+use super::columnar::{is_schemaless, join};
+
+/// The columns of the inputs so far.
+#[derive(Default)]
+pub struct Alike {
+    /// With the name of the first input.
+    columns: Option<(SchemaRef, String)>,
+    /// Rows name their columns: only those that several inputs have are compared.
+    is_named: bool,
+}
+
+impl Alike {
+    /// For samples, each of which has members of its own.
+    pub(super) fn of_samples() -> Self {
+        Self { columns: None, is_named: true }
+    }
+
+    /// Fails unless the chosen columns of this input are those of the inputs before it.
+    pub fn check(
+        &mut self,
+        name: &str,
+        container: &dyn Container,
+        table: &dyn Table,
+        chosen: Option<&[usize]>,
+    ) -> Result<()> {
+        if is_schemaless(container.format()) {
+            return Ok(());
+        }
+        self.check_schema(name, schema(table, chosen)?)
+    }
+
+    /// The same, where the columns are known.
+    pub(super) fn check_schema(&mut self, name: &str, found: SchemaRef) -> Result<()> {
+        self.columns = Some(match self.columns.take() {
+            None => (found, name.to_owned()),
+            Some((before, first)) if self.is_named => {
+                // By name, whatever their order.
+                let old = shared(&before, &found);
+                let new = shared_in_order(&old, &found);
+                join(&old, &typed_as(&new, &old), &first, &mut Vec::new())?;
+                (with_others(&before, &found), first)
+            }
+            Some((before, first)) => (join(&before, &typed_as(&found, &before), &first, &mut Vec::new())?, first),
+        });
+        Ok(())
+    }
+}
+
+/// The columns of a table, with times as the numbers that rows show.
+fn schema(table: &dyn Table, chosen: Option<&[usize]>) -> Result<SchemaRef> {
+    if let Some(arrow) = table.arrow() {
+        let mut mapping = Mapping::default();
+        mapping.times = Times::Ticks;
+        let mut scan = Scan::default();
+        scan.columns = chosen.map(<[usize]>::to_vec);
+        return arrow.schema(&BatchScan::from(scan).with_mapping(mapping));
+    }
+    let all = table.columns();
+    let columns = match chosen {
+        None => all.iter().filter(|column| column.unreadable.is_none()).collect::<Vec<_>>(),
+        Some(chosen) => chosen.iter().filter_map(|&index| all.get(index)).collect(),
+    };
+    let fields = columns.into_iter().map(|column| Field::new(column.name.clone(), DataType::Null, true));
+    Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
+}
+
+/// Columns with the types of those before them, number by number.
+fn typed_as(found: &Schema, before: &Schema) -> SchemaRef {
+    let fields = found.fields().iter().enumerate().map(|(number, field)| match before.fields().get(number) {
+        Some(old) if ![old.data_type(), field.data_type()].contains(&&DataType::Null) => {
+            Arc::new(Field::clone(field).with_data_type(old.data_type().clone()))
+        }
+        _ => Arc::clone(field),
+    });
+    Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), found.metadata().clone()))
+}
+
+/// The columns of one that the other has, too.
+fn shared(one: &Schema, other: &Schema) -> SchemaRef {
+    let fields = one.fields().iter().filter(|field| other.column_with_name(field.name()).is_some());
+    Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()))
+}
+
+/// Columns in the order of those before them.
+fn shared_in_order(before: &Schema, found: &Schema) -> SchemaRef {
+    let fields = before
+        .fields()
+        .iter()
+        .filter_map(|field| Some(found.fields().get(found.index_of(field.name()).ok()?)?.clone()));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// The columns of both.
+fn with_others(before: &Schema, found: &Schema) -> SchemaRef {
+    let others = found.fields().iter().filter(|field| before.column_with_name(field.name()).is_none());
+    Arc::new(Schema::new(before.fields().iter().chain(others).cloned().collect::<Vec<_>>()))
+}

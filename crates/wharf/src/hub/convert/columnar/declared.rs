@@ -1,0 +1,245 @@
+//! Types of columns that a file declares, for inputs that have none.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use container_arrow::BatchScan;
+use container_core::{ColumnInfo, Error, Input, OpenOptions, Position, Probe, Recognition, Result};
+use container_core::{Format, Loss};
+use serde_json::{Map, Value, json};
+
+use super::super::super::env::Opener;
+use super::super::super::Lost;
+use super::super::super::select;
+use super::widen;
+
+/// Brackets in each other in the name of a type, at most.
+const DEEPEST: usize = 64;
+
+/// The formats whose files have no types of their own.
+pub(in super::super) fn is_schemaless(format: &str) -> bool {
+    matches!(format, "jsonl" | "csv" | "tsv" | "datadings" | "zds")
+}
+
+/// The columns that a file declares, those that are asked for: a file that has them, or JSON as `wharf info --json` prints it, or
+/// `{"age": "Single"}`. Types are called as IDV calls them, or Arrow. All columns may have nulls.
+pub(super) fn read(path: &Path, asked: &[String], opener: &Opener<'_>, lost: &mut Vec<Lost>) -> Result<SchemaRef> {
+    let file = path.display().to_string();
+    let input = Input::open(path, opener.access)?;
+    let named = |error: Error| error.in_file(file.clone());
+    let fields = match typed(&input, opener).map_err(named)? {
+        Some(schema) => Vec::from_iter(schema.fields().iter().cloned()),
+        None => {
+            let folder = || Error::usage("it is a folder where a file is wanted");
+            let source = input.source().ok_or_else(folder).map_err(named)?;
+            let text = source.read(0..source.len())?;
+            let json = serde_json::from_slice(&text)
+                .map_err(|cause| named(Error::invalid("the schema is no JSON").caused_by(cause)))?;
+            let mut left_out = Vec::new();
+            let fields = of_json(&json, &mut left_out).map_err(named)?;
+            lost.extend(left_out.into_iter().map(|loss| Lost { file: Some(file.clone()), loss }));
+            fields
+        }
+    };
+    let columns: Vec<ColumnInfo> =
+        fields.iter().map(|field| ColumnInfo::new(field.name().clone(), String::new())).collect();
+    let chosen = select::columns_of(&columns, asked).map_err(named)?;
+    let fields: Vec<FieldRef> = match chosen {
+        None => fields,
+        Some(chosen) => chosen.into_iter().filter_map(|index| fields.get(index).cloned()).collect(),
+    };
+    Ok(Arc::new(Schema::new(fields.iter().map(declared).collect::<Vec<_>>())))
+}
+
+/// The columns of a file that has types; none where it is text.
+fn typed(input: &Input, opener: &Opener<'_>) -> Result<Option<SchemaRef>> {
+    let Some(source) = input.source() else { return Ok(None) };
+    let head = source.read(0..source.len().min(4096))?;
+    let probe = Probe::new(input.path(), &head).with_source(source);
+    let is = |format: &&&'static dyn Format| format.recognize(&probe) == Recognition::Content;
+    let Some(format) = opener.registry.formats().iter().find(is) else { return Ok(None) };
+    let container = format.open(input, &OpenOptions::default().with_access(opener.access))?;
+    let table = select::table(container.as_ref(), None)?;
+    let none = || Error::usage(format!("a file of the format {} has no columns with types", format.name()));
+    let schema = table.arrow().ok_or_else(none)?.schema(&BatchScan::default())?;
+    Ok(Some(if format.name() == "idv" { of_idv(&schema) } else { schema }))
+}
+
+/// Times with their difference to UTC are moments where they come from text.
+fn of_idv(schema: &Schema) -> SchemaRef {
+    let field = |field: &FieldRef| {
+        let DataType::Struct(parts) = field.data_type() else { return Arc::clone(field) };
+        match parts.iter().map(AsRef::as_ref).collect::<Vec<&Field>>().as_slice() {
+            [time, offset] if time.name() == "time" && offset.name() == "offset" => {
+                Arc::new(Field::new(field.name(), time.data_type().clone(), true))
+            }
+            _ => Arc::clone(field),
+        }
+    };
+    Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
+}
+
+/// The same with nulls everywhere, and without what only another format reads.
+fn declared(field: &FieldRef) -> FieldRef {
+    let fields = |fields: &Fields| fields.iter().map(declared).collect::<Fields>();
+    let data_type = match field.data_type() {
+        DataType::List(element) => DataType::List(declared(element)),
+        DataType::LargeList(element) => DataType::LargeList(declared(element)),
+        DataType::FixedSizeList(element, size) => DataType::FixedSizeList(declared(element), *size),
+        DataType::Struct(members) => DataType::Struct(fields(members)),
+        other => other.clone(),
+    };
+    let mut metadata: HashMap<String, String> = HashMap::new();
+    for key in [EXTENSION_TYPE_NAME_KEY, EXTENSION_TYPE_METADATA_KEY] {
+        metadata.extend(field.metadata().get(key).map(|value| (key.to_owned(), value.clone())));
+    }
+    Arc::new(Field::new(field.name(), data_type, true).with_metadata(metadata))
+}
+
+/// The columns of a schema in JSON, and which of them the file that it describes keeps unreadable.
+fn of_json(json: &Value, left_out: &mut Vec<Loss>) -> Result<Vec<FieldRef>> {
+    let wrong = || {
+        let wanted = "a list of columns, an object with \"columns\", or one as {\"age\": \"Single\"}";
+        Error::usage(format!("the schema is none: wanted is {wanted}"))
+    };
+    let columns = match json {
+        Value::Array(columns) => columns,
+        Value::Object(members) => match (members.get("tables"), members.get("columns")) {
+            (Some(Value::Array(tables)), _) => match tables.as_slice() {
+                [table] => table.get("columns").and_then(Value::as_array).ok_or_else(wrong)?,
+                all => {
+                    let n = all.len();
+                    let detail = format!("{n} tables where one is wanted; the columns of one are a schema too");
+                    return Err(Error::usage(detail));
+                }
+            },
+            (_, Some(Value::Array(columns))) => columns,
+            _ => {
+                let field = |(name, kind): (&String, &Value)| match kind {
+                    Value::String(text) => of_type(name, text, json!({ name: text })),
+                    _ => {
+                        let detail = "the name of a type is wanted, such as \"Single\" or \"Timestamp(us)\"";
+                        Err(Error::usage(detail).in_column(name.clone()))
+                    }
+                };
+                return members.iter().map(field).collect();
+            }
+        },
+        _ => return Err(wrong()),
+    };
+    let mut fields = Vec::new();
+    for (index, column) in columns.iter().enumerate() {
+        let text = |member: &str| column.get(member).and_then(Value::as_str);
+        let missing = |what: &str| Error::usage(format!("column {index} (counted from 0) has no member {what:?}"));
+        let name = text("name").ok_or_else(|| missing("name"))?;
+        if let Some(why) = text("unreadable") {
+            let mut first = Position::default();
+            first.column = Some(name.to_owned().into());
+            left_out.push(Loss::new(format!("column left out ({why})"), 1, first));
+            continue;
+        }
+        let kind = text("type").ok_or_else(|| missing("type").in_column(name.to_owned()))?;
+        let field = of_type(name, kind, Value::Array(vec![column.clone()]))?;
+        fields.push(extended(field, column.get("metadata").and_then(Value::as_object)));
+    }
+    Ok(fields)
+}
+
+/// The extension that the metadata of a column name, as `info` tells them.
+fn extended(field: FieldRef, metadata: Option<&Map<String, Value>>) -> FieldRef {
+    let Some(metadata) = metadata.filter(|_| field.metadata().is_empty()) else { return field };
+    let mut own: HashMap<String, String> = HashMap::new();
+    for key in [EXTENSION_TYPE_NAME_KEY, EXTENSION_TYPE_METADATA_KEY] {
+        let value = metadata.get(key).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        own.extend(value.map(|value| (key.to_owned(), value)));
+    }
+    if own.is_empty() { field } else { Arc::new(Field::clone(&field).with_metadata(own)) }
+}
+
+/// The column of a type, by its name in Arrow or, with all that is said of it, in IDV.
+fn of_type(name: &str, kind: &str, column: Value) -> Result<FieldRef> {
+    if kind.eq_ignore_ascii_case("json") {
+        return Ok(widen::json(name, false));
+    }
+    let shallow = kind.bytes().filter(|byte| *byte == b'(').count() <= DEEPEST;
+    let arrow = if shallow { kind.parse::<DataType>().ok() } else { None };
+    match arrow {
+        Some(data_type) => Ok(Arc::new(Field::new(name, data_type, true))),
+        None => of_idv_type(name, kind, column),
+    }
+}
+
+/// What the type of a column of IDV is in Arrow: that of a file without rows.
+fn of_idv_type(name: &str, kind: &str, column: Value) -> Result<FieldRef> {
+    let unknown = |error: Error| {
+        let known =
+            "types are those of IDV, such as Single, Text and DateTime, and of Arrow, such as Date32 and Timestamp(us)";
+        Error::usage(format!("the type {kind:?}: {}; {known}", error.detail())).in_column(name.to_owned())
+    };
+    let (schema, _) = idv::Schema::from_json(&column).map_err(unknown)?;
+    let options = idv::WriterOptions::default().with_threads(1);
+    let sink = std::io::Cursor::new(Vec::new());
+    let file = idv::Writer::new(sink, schema, options).and_then(idv::Writer::finish).map_err(unknown)?;
+    let source = container_core::Source::from(file.into_inner());
+    let reader = idv::Reader::from_source(source, idv::Options::default()).map_err(unknown)?;
+    let container = idv::IdvContainer::new(reader);
+    let table: &dyn container_core::Table = &container;
+    let none = || Error::usage("it has no type in Arrow");
+    let schema = table.arrow().ok_or_else(none).and_then(|table| table.schema(&BatchScan::default()));
+    let schema = schema.map_err(unknown)?;
+    let schema = of_idv(&schema);
+    let field = schema.fields().first().cloned().ok_or_else(none).map_err(unknown)?;
+    Ok(Arc::new(Field::clone(&field).with_name(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn types(json: Value) -> Result<Vec<String>> {
+        let fields = of_json(&json, &mut Vec::new())?;
+        Ok(fields.iter().map(|field| format!("{}: {}", field.name(), declared(field).data_type())).collect())
+    }
+
+    #[test]
+    fn types_of_arrow_in_all_forms() {
+        let expected = ["at: Timestamp(µs)", "n: Int16", "words: List(Utf8)"];
+        let short = json!({"at": "Timestamp(us)", "n": "Int16", "words": "List(Utf8)"});
+        assert_eq!(types(short).unwrap(), expected);
+        let list = json!([
+            {"name": "at", "type": "Timestamp(µs)"},
+            {"name": "n", "type": "Int16"},
+            {"name": "words", "type": "List(non-null Utf8)", "nulls": 3},
+        ]);
+        assert_eq!(types(list.clone()).unwrap(), expected);
+        assert_eq!(types(json!({"columns": list})).unwrap(), expected);
+        assert_eq!(types(json!({"format": "parquet", "tables": [{"columns": list}]})).unwrap(), expected);
+        let text = of_json(&json!({"any": "JSON"}), &mut Vec::new()).unwrap();
+        assert_eq!(text[0].metadata()[EXTENSION_TYPE_NAME_KEY], "arrow.json");
+    }
+
+    #[test]
+    fn types_of_idv() {
+        let all = json!({"a": "Single", "b": "Text", "c": "DateTime", "d": "Vector<Double, 3>", "e": "DateTimeOffset"});
+        let expected =
+            ["a: Float32", "b: Utf8", "c: Timestamp(µs)", "d: FixedSizeList(3 x Float64)", "e: Timestamp(µs, \"UTC\")"];
+        assert_eq!(types(all).unwrap(), expected);
+        let key = json!([{"name": "k", "type": "Key<Byte, 2>", "metadata": {"KeyValues": ["Male", "Female"]}}]);
+        assert_eq!(types(key).unwrap(), ["k: Dictionary(UInt8, Utf8)"]);
+    }
+
+    #[test]
+    fn what_is_no_schema() {
+        let error = |json: Value| types(json).unwrap_err().to_string();
+        assert!(error(json!(1)).starts_with("the schema is none"));
+        assert!(error(json!({"a": 1})).contains("the name of a type is wanted"));
+        assert!(error(json!([{"type": "Int8"}])).contains("column 0 (counted from 0) has no member \"name\""));
+        assert!(error(json!({"a": "Number"})).contains("Number"), "{}", error(json!({"a": "Number"})));
+        let deep = "List(".repeat(100_000) + "Int8" + &")".repeat(100_000);
+        assert!(types(json!({ "a": deep })).is_err());
+        assert!(error(json!({"tables": [{}, {}]})).contains("2 tables where one is wanted"));
+    }
+}

@@ -1,0 +1,370 @@
+//! Rows of any container brought into any other.
+//!
+//! ```no_run
+//! use wharf::{Convert, Overwrite, Registry};
+//!
+//! let report = Convert::new(["monday.csv", "tuesday.csv"]).write("days.parquet", Overwrite::Refuse, &Registry::builtin())?;
+//! println!("{} rows, {} bytes", report.rows, report.bytes);
+//! for lost in &report.losses {
+//!     eprintln!("{lost:?}");
+//! }
+//! # Ok::<(), wharf::Error>(())
+//! ```
+
+mod alike;
+mod columnar;
+mod datadings;
+mod ds;
+mod ds_idv;
+mod idv;
+mod idv_ds;
+mod lines;
+mod netcdf;
+mod options;
+mod source;
+mod text;
+mod unpack;
+mod zds;
+
+use std::error::Error as _;
+use std::fmt;
+use std::io::Write;
+use std::ops::{Deref, Range};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Progress, Result, Unit};
+use serde_json::Value;
+
+pub use alike::Alike;
+pub use options::{
+    ColumnarOutput, DatadingsOutput, DsOutput, IdvOutput, InputForm, NetcdfOutput, OutputForm, TextInput, ZdsOutput,
+};
+
+use super::env::Opener;
+use super::inputs::Place;
+use super::select::{self, Selection};
+use super::{Bar, Lost, output, pour};
+use crate::Registry;
+use crate::convert::{Csv, Delimiter, JsonLines, Sink};
+
+/// A conversion: inputs whose rows follow one another, what of them is wanted, and how each kind of output is written.
+///
+/// Options of outputs other than the one that is written are not looked at.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Convert {
+    /// The inputs. Several have the same columns.
+    pub inputs: Vec<Place>,
+    /// Which columns and rows.
+    pub selection: Selection,
+    /// How inputs of text are read.
+    pub text: TextInput,
+    /// The output IDV.
+    pub idv: IdvOutput,
+    /// The output datadings.
+    pub datadings: DatadingsOutput,
+    /// The output ds.
+    pub ds: DsOutput,
+    /// The output NetCDF.
+    pub netcdf: NetcdfOutput,
+    /// The output ZDS.
+    pub zds: ZdsOutput,
+    /// The outputs Parquet and Arrow IPC.
+    pub columnar: ColumnarOutput,
+}
+
+/// Where a conversion writes.
+#[non_exhaustive]
+pub enum To<'a> {
+    /// A file, a set of files, or a folder, whole or not at all.
+    Path(&'a Path, Overwrite),
+    /// A stream; what was written before an error stays there.
+    Stream(&'a mut (dyn Write + Send)),
+}
+
+/// What has been done, also before an error.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Report {
+    /// Rows written, or samples, or documents.
+    pub rows: u64,
+    /// Columns written, where the output has columns.
+    pub columns: usize,
+    /// Variables written, where the output has variables.
+    pub variables: usize,
+    /// Bytes of the output; 0 for streams.
+    pub bytes: u64,
+    /// What could not be kept.
+    pub losses: Vec<Lost>,
+    /// The types inferred for the columns of a text that became IDV, as `wharf info --json` has them.
+    pub schema: Option<Value>,
+    /// Columns whose types were inferred, and these types.
+    pub inferred: Vec<(String, String)>,
+    /// The texts of labels that are numbers in the samples.
+    pub labels: Option<Vec<String>>,
+    /// The collection of documents that was written.
+    pub collection: Option<String>,
+    /// Documents that had no id, and have their number as one.
+    pub numbered: u64,
+    /// Columns of the last table that were left out because the sink shows no more.
+    pub hidden: usize,
+    /// It was the output that failed, and not an input.
+    pub sink_failed: bool,
+    /// The labels that a dictionary of the output has to count, and does not.
+    dictionary: Option<u64>,
+}
+
+impl Convert {
+    /// Of files, one after the other.
+    #[must_use]
+    pub fn new<P: Into<PathBuf>>(inputs: impl IntoIterator<Item = P>) -> Self {
+        Self { inputs: inputs.into_iter().map(|path| Place::Path(path.into())).collect(), ..Self::default() }
+    }
+
+    /// Only these columns, in this order.
+    #[must_use]
+    pub fn with_columns<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        // Quoted, as a name may hold a comma.
+        self.selection.columns =
+            names.into_iter().map(|name| format!("\"{}\"", name.into().replace('"', "\"\""))).collect();
+        self
+    }
+
+    /// Only these rows, counted from 0 over all inputs.
+    #[must_use]
+    pub fn with_rows(mut self, rows: Range<u64>) -> Self {
+        self.selection.rows = Some(select::RowRange { rows, one: false });
+        self
+    }
+
+    /// Writes what the extension of `path` stands for.
+    ///
+    /// # Errors
+    /// The extension stands for nothing that is known, and all that [`run`](Self::run) fails for.
+    pub fn write(&self, path: impl AsRef<Path>, overwrite: Overwrite, registry: &Registry) -> Result<Report> {
+        let path = path.as_ref();
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        let form = OutputForm::of_extension(&extension).ok_or_else(|| {
+            let detail = format!("the extension {extension:?} stands for no format that can be written");
+            Error::usage(detail).in_file(path.display().to_string())
+        })?;
+        let mut report = Report::default();
+        let mut opener = Opener::new(registry.clone());
+        self.run(form, To::Path(path, overwrite), &mut opener, &(Arc::new(Silent) as Arc<dyn Progress>), &mut report)?;
+        Ok(report)
+    }
+
+    /// Writes this form anywhere; `report` says what was done also when it ends with an error.
+    ///
+    /// # Errors
+    /// An input cannot be opened or read; inputs do not go together; values do not fit; the output cannot be written.
+    /// An option that does not go with the inputs is an error behind which is [`UnfitOption`].
+    pub fn run(
+        &self,
+        form: OutputForm,
+        to: To<'_>,
+        opener: &mut Opener<'_>,
+        progress: &Arc<dyn Progress>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let (path, force, stream) = match to {
+            To::Path(path, overwrite) => (Some(path), overwrite == Overwrite::Replace, None),
+            To::Stream(stream) => {
+                let stream: &mut (dyn Write + Send) = stream;
+                (None, false, Some(stream))
+            }
+        };
+        let job = Job { convert: self, form, path, force };
+        let mut env = Env { opener, bar: progress, stream };
+        opener_is_told(&job, &mut env)?;
+        match form {
+            OutputForm::Jsonl | OutputForm::Csv | OutputForm::Tsv => rows(&job, &mut env, report),
+            OutputForm::Idv => idv::run(&job, &mut env, report),
+            OutputForm::Datadings => datadings::run(&job, &mut env, report),
+            OutputForm::Ds => ds::run(&job, &mut env, report),
+            OutputForm::Netcdf => netcdf::run(&job, &mut env, report),
+            OutputForm::Zds => zds::run(&job, &mut env, report),
+            OutputForm::Parquet | OutputForm::Arrow | OutputForm::Arrows => columnar::run(&job, &mut env, report),
+        }
+    }
+}
+
+/// Tells the opener what inputs are declared to be, for outputs that take them as containers.
+fn opener_is_told(job: &Job<'_>, env: &mut Env<'_, '_>) -> Result<()> {
+    env.opener.view.set(&job.selection)?;
+    let as_containers = matches!(
+        job.form,
+        OutputForm::Jsonl
+            | OutputForm::Csv
+            | OutputForm::Tsv
+            | OutputForm::Parquet
+            | OutputForm::Arrow
+            | OutputForm::Arrows
+    );
+    if as_containers {
+        env.opener.overrides = job.text.overrides()?;
+    }
+    Ok(())
+}
+
+/// Nobody listens.
+struct Silent;
+
+impl Progress for Silent {
+    fn begin(&self, _: Unit, _: Option<u64>) {}
+    fn advance(&self, _: u64) {}
+}
+
+/// A conversion with its output.
+struct Job<'a> {
+    convert: &'a Convert,
+    form: OutputForm,
+    /// `None` for a stream.
+    path: Option<&'a Path>,
+    force: bool,
+}
+
+impl Deref for Job<'_> {
+    type Target = Convert;
+
+    fn deref(&self) -> &Convert {
+        self.convert
+    }
+}
+
+impl Job<'_> {
+    /// The path of an output that is no stream of bytes.
+    fn path(&self, what: &str) -> Result<&Path> {
+        self.path.ok_or_else(|| Error::usage(format!("{what}, which a stream is not: give a path")))
+    }
+
+    /// The rows that are wanted, over all inputs.
+    fn rows(&self) -> Range<u64> {
+        let rows = self.selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
+        let end = self.selection.limit.map_or(rows.end, |limit| rows.start.saturating_add(limit).min(rows.end));
+        rows.start..end
+    }
+
+    /// Fails when the rows that are wanted begin behind all there are.
+    fn check_rows(&self, passed: u64) -> Result<()> {
+        match &self.selection.rows {
+            Some(range) if passed < self.rows().end => range.check(passed),
+            _ => Ok(()),
+        }
+    }
+
+    /// Columns by name, where the input does not say beforehand which there are.
+    fn columns(&self) -> Result<Option<Vec<String>>> {
+        let mut names: Vec<String> = Vec::new();
+        for argument in &self.selection.columns {
+            for name in select::split(argument)? {
+                if names.contains(&name) {
+                    return Err(Error::usage(format!("the column {name:?} is chosen twice")));
+                }
+                names.push(name);
+            }
+        }
+        Ok(Some(names).filter(|names| !names.is_empty()))
+    }
+
+    /// How the output is written, whole or not at all.
+    fn output_options(&self) -> OutputOptions {
+        OutputOptions::default().with_overwrite(if self.force { Overwrite::Replace } else { Overwrite::Refuse })
+    }
+}
+
+/// What a conversion works with.
+struct Env<'e, 'o> {
+    opener: &'e mut Opener<'o>,
+    bar: &'e Arc<Bar>,
+    /// Where the output goes that has no path.
+    stream: Option<&'e mut (dyn Write + Send)>,
+}
+
+impl Env<'_, '_> {
+    fn stream(&mut self) -> Result<&mut (dyn Write + Send)> {
+        match &mut self.stream {
+            Some(stream) => Ok(*stream),
+            None => Err(Error::usage("there is no output")),
+        }
+    }
+}
+
+/// Rows as text.
+fn rows(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
+    let bar = Arc::clone(env.bar);
+    let rows = pour::Job {
+        places: &job.inputs,
+        selection: &job.selection,
+        most_columns: usize::MAX,
+        alike: true,
+        progress: bar.as_ref(),
+    };
+    let Some(path) = job.path else {
+        let Env { opener, stream, .. } = env;
+        let Some(stream) = stream else { return Err(Error::usage("there is no output")) };
+        return rows.stream(sink(job.form, stream).as_mut(), opener, report);
+    };
+    let mut output = output::create(path, job.force, &job.inputs)?;
+    let name = output.path().display().to_string();
+    let mut sink = sink(job.form, &mut output);
+    let outcome = rows.run(sink.as_mut(), env.opener, report).and_then(|()| sink.flush());
+    rows.ask(sink.as_ref(), report);
+    drop(sink);
+    outcome.map_err(|error| of_output(error, &name))?;
+    finish(output, report)
+}
+
+fn sink<'w>(form: OutputForm, out: impl Write + 'w) -> Box<dyn Sink + 'w> {
+    match form {
+        OutputForm::Csv => Box::new(Csv::new(out)),
+        OutputForm::Tsv => Box::new(Csv::new(out).with_delimiter(Delimiter::Tab)),
+        _ => Box::new(JsonLines::new(out)),
+    }
+}
+
+/// Moves a file into place.
+fn finish(output: Output, report: &mut Report) -> Result<()> {
+    report.bytes = output.file().metadata().map_or(0, |metadata| metadata.len());
+    output.finish()
+}
+
+/// An error that names no input is one of the output.
+fn of_output(error: Error, name: &str) -> Error {
+    match error.kind() {
+        // Errors of inputs name their file already.
+        ErrorKind::Io => error.in_file(name.to_owned()),
+        _ => error,
+    }
+}
+
+/// An option that does not go with the inputs: the [source](std::error::Error::source) of an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnfitOption {
+    /// The option, in words separated by underscores.
+    pub option: &'static str,
+    /// Why, behind the name of the option.
+    pub why: String,
+}
+
+impl UnfitOption {
+    /// The one behind an error.
+    #[must_use]
+    pub fn behind(error: &Error) -> Option<&Self> {
+        error.source()?.downcast_ref()
+    }
+
+    fn error(option: &'static str, why: impl Into<String>) -> Error {
+        Error::usage("an option does not fit").caused_by(Self { option, why: why.into() })
+    }
+}
+
+impl fmt::Display for UnfitOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.option, self.why)
+    }
+}
+
+impl std::error::Error for UnfitOption {}

@@ -1,0 +1,173 @@
+//! What inputs of a conversion are: a container, text of some kind, or files.
+
+use std::fmt;
+use std::path::Path;
+
+use container_core::{Error, Input, Probe, Recognition, Result, Source};
+
+use super::super::env::Opener;
+use super::super::inputs::Place;
+use super::options::InputForm;
+
+/// What an input is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// JSON lines, or one array of objects.
+    Jsonl,
+    Csv,
+    Tsv,
+    Idv,
+    Datadings,
+    /// A container of another format, by the format's name.
+    Container(&'static str),
+    /// One whose values are those of its columns with types, and have no more to say.
+    Columns(&'static str),
+    /// A ZIP archive of files.
+    Zip,
+    /// A folder of files.
+    Folder,
+    /// NetCDF, which is only converted.
+    Netcdf,
+}
+
+impl Kind {
+    pub(super) const fn is_text(self) -> bool {
+        matches!(self, Self::Jsonl | Self::Csv | Self::Tsv)
+    }
+
+    /// Does it come as columns with types into IDV, ds and datadings, too?
+    pub(super) const fn is_columns(self) -> bool {
+        matches!(self, Self::Columns(_))
+    }
+
+    /// The same, or samples, whose numbers and arrays have types of their own.
+    pub(super) const fn has_types(self) -> bool {
+        matches!(self, Self::Columns(_) | Self::Datadings)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Jsonl => "JSON lines",
+            Self::Csv => "CSV",
+            Self::Tsv => "TSV",
+            Self::Idv => "IDV",
+            Self::Datadings => "datadings",
+            Self::Container(name) | Self::Columns(name) => name,
+            Self::Zip => "a ZIP archive",
+            Self::Folder => "a folder",
+            Self::Netcdf => "NetCDF",
+        })
+    }
+}
+
+impl From<InputForm> for Kind {
+    fn from(form: InputForm) -> Self {
+        match form {
+            InputForm::Jsonl => Self::Jsonl,
+            InputForm::Csv => Self::Csv,
+            InputForm::Tsv => Self::Tsv,
+            InputForm::Idv => Self::Idv,
+            InputForm::Datadings => Self::Datadings,
+            InputForm::Zip => Self::Zip,
+        }
+    }
+}
+
+/// An input, opened.
+pub(super) struct Opened {
+    pub(super) name: String,
+    pub(super) input: Input,
+}
+
+impl Opened {
+    /// Its bytes.
+    pub(super) fn source(&self) -> Result<&Source> {
+        let folder = || Error::usage("it is a folder where a file is wanted").in_file(self.name.clone());
+        self.input.source().ok_or_else(folder)
+    }
+}
+
+/// Formats with columns whose values have more to say: their way into IDV, ds and datadings is another one.
+const OTHERS: [&str; 3] = [super::super::zds::NAME, super::super::DS, "mlnet-model"];
+
+/// Opens all inputs, which must be of one kind.
+pub(super) fn open(places: &[Place], from: Option<InputForm>, opener: &mut Opener<'_>) -> Result<(Kind, Vec<Opened>)> {
+    let mut all: Vec<Opened> = Vec::new();
+    let mut common = None;
+    for place in places {
+        let name = place.name();
+        let named = |error: Error| error.in_file(name.clone());
+        let input = place.input(opener).map_err(named)?;
+        let kind = kind(&input, from, opener).map_err(named)?;
+        let first = *common.get_or_insert(kind);
+        if first != kind {
+            let other = all.first().map(|opened| opened.name.as_str()).unwrap_or_default();
+            let detail = format!("it is {kind} where {other} is {first}: inputs of one command must be of one kind");
+            return Err(Error::usage(detail).in_file(name));
+        }
+        all.push(Opened { name, input });
+    }
+    common.map(|kind| (kind, all)).ok_or_else(|| Error::usage("there is no input"))
+}
+
+fn kind(input: &Input, from: Option<InputForm>, opener: &Opener<'_>) -> Result<Kind> {
+    let Some(source) = input.source() else {
+        if from.is_none()
+            && let Some(path) = input.path()
+            && zdx::FORMAT.recognize(&Probe::directory(path)) == Recognition::Content
+        {
+            return Ok(Kind::Container(super::super::zds::NAME));
+        }
+        return Ok(Kind::Folder);
+    };
+    if let Some(from) = from {
+        return Ok(from.into());
+    }
+    let head = source.read(0..source.len().min(4096))?;
+    let probe = Probe::new(input.path(), &head).with_source(source);
+    if idv::FORMAT.recognize(&probe) == Recognition::Content {
+        return Ok(Kind::Idv);
+    }
+    if let Some(format) =
+        opener.registry.formats().iter().find(|format| format.recognize(&probe) == Recognition::Content)
+    {
+        return Ok(match format.name() {
+            "datadings" => Kind::Datadings,
+            name if OTHERS.contains(&name) => Kind::Container(name),
+            name => match opener.container(input)?.tables().iter().any(|table| table.arrow().is_some()) {
+                true => Kind::Columns(name),
+                false => Kind::Container(name),
+            },
+        });
+    }
+    if super::netcdf::is_netcdf(&head) {
+        return Ok(Kind::Netcdf);
+    }
+    let kind = input.path().and_then(by_extension).or_else(|| by_content(&head));
+    kind.ok_or_else(|| Error::usage("what it is cannot be told: say --from jsonl, csv, tsv, idv, datadings or zip"))
+}
+
+fn by_extension(path: &Path) -> Option<Kind> {
+    let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
+    match extension.as_str() {
+        "jsonl" | "ndjson" | "json" => Some(Kind::Jsonl),
+        "csv" => Some(Kind::Csv),
+        "tsv" => Some(Kind::Tsv),
+        "idv" => Some(Kind::Idv),
+        "msgpack" => Some(Kind::Datadings),
+        "zip" => Some(Kind::Zip),
+        _ => None,
+    }
+}
+
+/// Text that begins as JSON does; an archive, also an empty one.
+fn by_content(head: &[u8]) -> Option<Kind> {
+    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+        return Some(Kind::Zip);
+    }
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    matches!(first, Some(b'{' | b'[')).then_some(Kind::Jsonl)
+}

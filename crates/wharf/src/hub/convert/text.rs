@@ -1,0 +1,80 @@
+//! Inputs that are text, and the tables they are.
+
+use container_core::{Error, Result};
+
+use super::super::Overrides;
+use super::options::{InputForm, TextInput};
+use super::UnfitOption;
+use super::source::{Kind, Opened};
+use crate::convert::import::TextTable;
+
+impl TextInput {
+    /// What inputs are declared to be that are opened as containers.
+    ///
+    /// # Errors
+    /// The delimiter is no ASCII character.
+    pub(super) fn overrides(&self) -> Result<Overrides> {
+        let format = self.from.and_then(|from| match from {
+            InputForm::Jsonl => Some("jsonl"),
+            InputForm::Csv => Some("csv"),
+            InputForm::Tsv => Some("tsv"),
+            InputForm::Idv => Some("idv"),
+            InputForm::Datadings => Some("datadings"),
+            InputForm::Zip => None,
+        });
+        Ok(Overrides { format, delimiter: self.delimiter()?, no_header: self.no_header, is_known: true })
+    }
+
+    fn delimiter(&self) -> Result<Option<u8>> {
+        let Some(delimiter) = self.delimiter else { return Ok(None) };
+        let byte = u8::try_from(delimiter).ok().filter(u8::is_ascii);
+        byte.map(Some).ok_or_else(|| Error::usage(format!("the delimiter {delimiter:?} is no ASCII")))
+    }
+
+    /// Fails when an option does not go with what the inputs are.
+    pub(super) fn check(&self, kind: Kind) -> Result<()> {
+        let csv = matches!(kind, Kind::Csv | Kind::Tsv);
+        let wrong = [("no_header", self.no_header && !csv), ("delimiter", self.delimiter.is_some() && !csv)];
+        does_not_go(&wrong, kind)
+    }
+
+    /// The table that inputs of text are.
+    pub(super) fn table(&self, kind: Kind, inputs: Vec<Opened>, threads: usize) -> Result<TextTable> {
+        let mut table = match kind {
+            Kind::Csv => TextTable::csv(),
+            Kind::Tsv => TextTable::csv().with_delimiter(b'\t')?,
+            _ => TextTable::json_lines(),
+        };
+        if let Some(delimiter) = self.delimiter()? {
+            table = table.with_delimiter(delimiter)?;
+        }
+        table = table.with_header(!self.no_header).with_threads(threads);
+        for input in inputs {
+            let source = input.source()?.clone();
+            table.push(input.name, source);
+        }
+        Ok(table)
+    }
+}
+
+/// Fails for the first option that does not go with the inputs.
+pub(super) fn does_not_go(wrong: &[(&'static str, bool)], kind: Kind) -> Result<()> {
+    refuse(wrong, &kind.to_string())
+}
+
+/// The same, where they are called so.
+pub(super) fn refuse(wrong: &[(&'static str, bool)], inputs: &str) -> Result<()> {
+    match wrong.iter().find(|(_, wrong)| *wrong) {
+        Some((option, _)) => Err(UnfitOption::error(option, format!("does not go with inputs that are {inputs}"))),
+        None => Ok(()),
+    }
+}
+
+/// How the inputs of a command are called together.
+pub(super) fn together(inputs: &[Opened]) -> String {
+    match inputs {
+        [one] => one.name.clone(),
+        [first, others @ ..] => format!("{} and {} more", first.name, others.len()),
+        [] => String::new(),
+    }
+}

@@ -1,0 +1,83 @@
+//! ds files that are read, and copied.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use container_core::{Error, Loss, OpenOptions, OutputOptions, Result, Severity, Sync};
+use dsfmt::{Builder, Reader, Written};
+
+use super::env::Opener;
+use super::inputs::{self, Place};
+use super::{Lost, output};
+
+/// The name of the format.
+pub const DS: &str = "ds";
+
+/// What verification rejects of values that are copied byte for byte: the first of each variable, with how many there are. `name` names the
+/// file of a reader.
+pub fn rejected_by_ds(builder: &Builder<'_>, name: &dyn Fn(&Reader) -> Option<String>) -> Result<Vec<Lost>> {
+    let mut lost: Vec<Lost> = Vec::new();
+    builder.verify_copied(&mut |reader, finding| {
+        if finding.severity == Severity::Error {
+            let (file, first) = (name(reader), finding.error.position().clone());
+            match lost.last_mut().filter(|last| last.file == file && last.loss.first.column == first.column) {
+                Some(last) => last.loss.count += 1,
+                None => {
+                    let what = format!("copied although verification rejects it: {}", finding.error.detail());
+                    lost.push(Lost { file, loss: Loss::new(what, 1, first) });
+                }
+            }
+        }
+    })?;
+    Ok(lost)
+}
+
+/// Opens an input, which has to be a ds file.
+pub fn open_ds(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Result<Reader> {
+    let named = |error: Error| error.in_file(place.name());
+    let input = place.input(opener).map_err(named)?;
+    inputs::not_netcdf(&input).map_err(named)?;
+    let format = opener.registry.detect(&input).map_err(named)?;
+    match (format.name(), input.source()) {
+        (DS, Some(source)) => {
+            let options = OpenOptions::default().with_access(opener.access);
+            Reader::from_source(source.clone(), options).map_err(named)
+        }
+        (other, _) => Err(named(Error::usage(format!("{verb} works on ds files, this one is {other}")))),
+    }
+}
+
+/// What was written, and what it could not keep.
+pub type Saved = (Written, Vec<Lost>);
+
+/// Writes a file that is no input.
+///
+/// # Errors
+/// The file is one of an input, or exists and is not to be replaced; and what `write` fails for.
+pub fn put_ds(
+    path: &Path,
+    force: bool,
+    places: &[Place],
+    write: &mut dyn FnMut(&Path, OutputOptions) -> Result<Saved>,
+) -> Result<Saved> {
+    write(path, output::options(path, force, places)?)
+}
+
+/// Writes to a stream.
+///
+/// # Errors
+/// The stream or the temporary file cannot be written; and what `write` fails for.
+pub fn stream_ds(
+    stream: &mut (dyn Write + Send),
+    write: &mut dyn FnMut(&Path, OutputOptions) -> Result<Saved>,
+) -> Result<Saved> {
+    // Where a variable lies is known when all have come: it cannot be written into a stream as it comes.
+    let temporary = |cause| Error::io("cannot keep the output in a temporary file", cause);
+    let folder = container_core::TemporaryFolder::beside(&std::env::temp_dir().join("out")).map_err(temporary)?;
+    let file = folder.path().join("out.ds");
+    let saved = write(&file, OutputOptions::default().with_sync(Sync::Never))?;
+    let mut file = File::open(&file).map_err(temporary)?;
+    io::copy(&mut file, stream).and_then(|_| stream.flush()).map_err(output::stream_failed)?;
+    Ok(saved)
+}

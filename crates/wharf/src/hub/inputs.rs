@@ -1,0 +1,245 @@
+//! The files that a verb works on: names, patterns, standard input.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use container_core::{Container, Error, Input, Result, Source};
+
+use super::env::Opener;
+
+/// One input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    Path(PathBuf),
+    Stdin,
+}
+
+impl Place {
+    /// How it is called in messages.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Path(path) => path.display().to_string(),
+            Self::Stdin => "<stdin>".to_owned(),
+        }
+    }
+
+    /// Can it be opened a second time, and have the same bytes? A pipe cannot.
+    pub fn is_lasting(&self) -> bool {
+        match self {
+            Self::Path(path) => path.metadata().is_ok_and(|metadata| metadata.is_file() || metadata.is_dir()),
+            Self::Stdin => false,
+        }
+    }
+
+    /// What it holds, not yet understood.
+    pub fn input(&self, opener: &mut Opener<'_>) -> Result<Input> {
+        match self {
+            Self::Path(path) => Input::open(path, opener.access),
+            Self::Stdin => opener.stdin().map(Input::Stream),
+        }
+    }
+
+    /// The same, to find out what to do with it; `None` where nothing is there, which whoever reads it reports.
+    pub fn input_if_there(&self, opener: &mut Opener<'_>) -> Result<Option<Input>> {
+        match self.input(opener) {
+            Ok(input) => Ok(Some(input)),
+            Err(error) => match std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>()) {
+                Some(cause) if cause.kind() != io::ErrorKind::NotFound => Err(error.in_file(self.name())),
+                _ => Ok(None),
+            },
+        }
+    }
+
+    pub fn open(&self, opener: &mut Opener<'_>) -> Result<Opened> {
+        let input = self.input(opener).map_err(|error| error.in_file(self.name()))?;
+        self.understand(&input, opener)
+    }
+
+    /// Opens what it holds.
+    pub fn understand(&self, input: &Input, opener: &Opener<'_>) -> Result<Opened> {
+        let open =
+            |input: &Input| Ok(Opened { container: opener.container(input)?, bytes: input.source().map(Source::len) });
+        not_netcdf(input).and_then(|()| open(input)).map_err(|error| error.in_file(self.name()))
+    }
+
+    /// The files of this input: of a dataset all files of its set, of a folder the folder alone.
+    fn files(&self) -> Vec<File> {
+        let Self::Path(path) = self else { return stdin_file().into_iter().collect() };
+        if let Some(data) = super::dataset::set_of(path) {
+            return super::dataset::members(&data).chain([path.clone()]).map(|path| File::of(&path)).collect();
+        }
+        vec![File::of(path)]
+    }
+
+    /// True for a store that is a folder.
+    fn is_store(&self) -> bool {
+        if let Self::Path(path) = self {
+            use container_core::{Probe, Recognition};
+            return path.is_dir() && zdx::FORMAT.recognize(&Probe::directory(path)) == Recognition::Content;
+        }
+        false
+    }
+}
+
+/// Fails for a NetCDF file, whatever its name ends in: says what it is, and how those get on with it who want more than `info` shows.
+pub fn not_netcdf(input: &Input) -> Result<()> {
+    let Some(kind) = netcdf_kind(input) else { return Ok(()) };
+    Err(Error::unsupported(format!("it is NetCDF ({kind}), which `wharf convert FILE.nc FILE.ds` makes a ds file of")))
+}
+
+/// What kind of NetCDF file it begins as, in words; `None` for all else.
+pub fn netcdf_kind(input: &Input) -> Option<&'static str> {
+    let source = input.source()?;
+    let head = source.read(0..source.len().min(8)).ok()?;
+    match &head[..] {
+        [b'C', b'D', b'F', 1, ..] => Some("CDF-1"),
+        [b'C', b'D', b'F', 2, ..] => Some("CDF-2"),
+        [b'C', b'D', b'F', 5, ..] => Some("CDF-5"),
+        b"\x89HDF\r\n\x1a\n" => Some("HDF5, as NetCDF-4 is"),
+        _ => None,
+    }
+}
+
+/// An input, opened.
+pub struct Opened {
+    pub container: Box<dyn Container>,
+    /// Its size, when it is one file.
+    pub bytes: Option<u64>,
+}
+
+/// Refuses to write where an input is: each of `outputs` is a file that is written or removed, or a folder that is replaced.
+///
+/// An output is refused that is a file of an input, by whatever name (a link, a hard link), or would become one: `m.msgpack.keys` is part of
+/// the dataset `m.msgpack` even if that file is missing. So is a folder that an input is in, and what is in the folder of a store.
+pub fn refuse_overlap(outputs: impl IntoIterator<Item = PathBuf>, inputs: &[Place]) -> Result<()> {
+    let outputs: Vec<(PathBuf, File)> = outputs
+        .into_iter()
+        .map(|path| {
+            let file = File::of(&path);
+            (path, file)
+        })
+        .collect();
+    for input in inputs {
+        let files = input.files();
+        let is_store = input.is_store();
+        for (path, output) in &outputs {
+            let is_inside =
+                |folder: &Path| output.path.starts_with(folder) || (output.has_links && is_in(output, folder));
+            let relation = if files.iter().any(|file| file.is(output)) {
+                "is the input"
+            } else if files.iter().any(|file| file.path.starts_with(&output.path)) {
+                "is a folder with the input in it:"
+            } else if is_store && files.iter().any(|file| is_inside(&file.path)) {
+                "is in the store"
+            } else {
+                continue;
+            };
+            let detail = format!("the output {relation} {}", input.name());
+            return Err(Error::usage(detail).in_file(path.display().to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// Which file a path leads to, whether it is there or not.
+struct File {
+    /// Without links, as far as it is there.
+    path: PathBuf,
+    identity: Option<Identity>,
+    /// The file has other names.
+    has_links: bool,
+}
+
+/// Device and inode, where the system has them.
+type Identity = (u64, u64);
+
+impl File {
+    fn of(path: &Path) -> Self {
+        let metadata = fs::metadata(path).ok();
+        let real = path.canonicalize().unwrap_or_else(|_| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+            folder.join(path.file_name().unwrap_or_default())
+        });
+        let has_links = metadata.as_ref().is_some_and(has_links);
+        Self { path: real, identity: metadata.as_ref().and_then(identity), has_links }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.path == other.path || (self.identity.is_some() && self.identity == other.identity)
+    }
+}
+
+/// Is one of the files below a folder this file, by another name?
+fn is_in(file: &File, folder: &Path) -> bool {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => folders.push(entry.path()),
+                Ok(metadata) if identity(&metadata).is_some() && identity(&metadata) == file.identity => return true,
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+fn identity(metadata: &fs::Metadata) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(unix)]
+fn has_links(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(metadata) > 1
+}
+
+#[cfg(not(unix))]
+fn identity(_: &fs::Metadata) -> Option<Identity> {
+    None
+}
+
+#[cfg(not(unix))]
+fn has_links(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// The file that standard input is, if it is one.
+fn stdin_file() -> Option<File> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let input = io::stdin().as_fd().try_clone_to_owned().map(fs::File::from).and_then(|file| file.metadata()).ok();
+        let identity = input.filter(fs::Metadata::is_file).as_ref().and_then(identity);
+        identity.map(|identity| File { path: PathBuf::new(), identity: Some(identity), has_links: false })
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_same_file_by_another_name_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("a"), "").unwrap();
+        fs::write(path("b"), "").unwrap();
+        fs::hard_link(path("a"), path("hard")).unwrap();
+        std::os::unix::fs::symlink(path("a"), path("soft")).unwrap();
+        let place = Place::Path(path("a"));
+        let is_refused = |other: &str| refuse_overlap([path(other)], std::slice::from_ref(&place)).is_err();
+        for other in ["a", "hard", "soft", "../{}/a", "../{}"] {
+            let other = other.replace("{}", folder.path().file_name().unwrap().to_str().unwrap());
+            assert!(is_refused(&other), "{other}");
+        }
+        assert!(!is_refused("b") && !is_refused("none") && !is_refused("a.keys"));
+    }
+}

@@ -1,0 +1,42 @@
+//! What all verbs share: inputs opened, columns and rows chosen, outputs made, rows brought from any container into any other.
+//!
+//! [`Convert`](convert::Convert) is for everybody. The rest is for the command `wharf` as long as verbs other than conversion belong to it, and
+//! may change with every version.
+
+pub mod convert;
+pub mod dataset;
+mod ds_file;
+pub mod env;
+pub mod inputs;
+mod netcdf;
+pub mod output;
+mod overrides;
+pub mod pour;
+pub mod schema_file;
+pub mod select;
+pub mod zds;
+
+pub use ds_file::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
+pub use netcdf::open_netcdf;
+pub use overrides::Overrides;
+
+use container_core::{Loss, Progress};
+
+/// Who hears how far the work is.
+pub(crate) type Bar = dyn Progress;
+
+/// Something that was not kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// The input it was in, if it was one.
+    pub file: Option<String>,
+    /// What, how often, and where first.
+    pub loss: Loss,
+}
+
+impl Lost {
+    /// Losses in a file.
+    pub(crate) fn all(losses: Vec<Loss>, file: Option<&str>) -> impl Iterator<Item = Self> {
+        losses.into_iter().map(move |loss| Self { file: file.map(str::to_owned), loss })
+    }
+}

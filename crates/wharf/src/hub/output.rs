@@ -1,0 +1,28 @@
+//! The file that is written.
+
+use std::io;
+use std::path::Path;
+
+use container_core::{Error, Output, OutputOptions, Overwrite, Result};
+
+use super::inputs::{self, Place};
+
+/// A stream cannot be written.
+pub fn stream_failed(cause: io::Error) -> Error {
+    Error::io("cannot write to standard output", cause)
+}
+
+/// Begins the output; one that is a file of an input is refused whatever the flags.
+pub fn create(path: &Path, force: bool, places: &[Place]) -> Result<Output> {
+    Output::create(path, options(path, force, places)?)
+}
+
+/// How the output is written; one that is a file of an input is refused whatever the flags.
+pub fn options(path: &Path, force: bool, places: &[Place]) -> Result<OutputOptions> {
+    inputs::refuse_overlap([path.to_owned()], places)?;
+    if !force && path.is_file() {
+        return Err(Error::usage("the output exists; --force replaces it").in_file(path.display().to_string()));
+    }
+    let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
+    Ok(OutputOptions::default().with_overwrite(overwrite))
+}

@@ -1,0 +1,207 @@
+//! Stores that are read, and written in place.
+
+use std::ops::Range;
+use std::path::Path;
+
+use container_core::{Error, Input, Loss, OpenOptions, Position, Result};
+use zdx::{Collection, CollectionWriter, Store, StoreWriter, WriterOptions};
+
+use super::super::env::Opener;
+use super::super::inputs::Place;
+use super::super::{Bar, Lost};
+use super::NAME;
+
+/// How many documents pass between two words to the bar.
+const STRIDE: u64 = 256;
+
+/// An error in a collection, with the whole name of its file.
+pub fn located(error: Error, place: &Place, collection: &str) -> Error {
+    let Place::Path(path) = place else { return error.in_format(NAME).in_file(place.name()) };
+    let is_root = path.is_file() && zdx::archive::Archive::open(path, &OpenOptions::default()).is_ok()
+        || path.join(zdx::layout::COLLECTIONS).is_dir();
+    let folder = if is_root { path.join(zdx::layout::COLLECTIONS).join(collection) } else { path.clone() };
+    zdx::container::located(error, &folder.display().to_string())
+}
+
+/// Is it a store, or leads to one?
+pub fn is_store(input: &Input, opener: &Opener<'_>) -> bool {
+    opener.registry.detect(input).is_ok_and(|format| format.name() == NAME)
+}
+
+/// A collection that is read.
+pub struct Stored {
+    pub place: Place,
+    pub collection: Collection,
+}
+
+impl Stored {
+    /// Opens the store of an input.
+    pub fn store(place: &Place, input: &Input, opener: &Opener<'_>) -> Result<Store> {
+        let options = OpenOptions::default().with_access(opener.access);
+        let store = match input {
+            Input::Stream(source) => Store::from_source(source.clone(), None, options),
+            Input::File { path, .. } | Input::Directory(path) => Store::open_with(path, options),
+            _ => Err(Error::unsupported("it is neither a folder nor a file")),
+        };
+        store.map_err(|error| error.in_file(place.name()))
+    }
+
+    /// Opens one collection of an input: the one of this name, or the only one.
+    pub fn open(place: &Place, input: &Input, opener: &Opener<'_>, table: Option<&str>) -> Result<Self> {
+        let store = Self::store(place, input, opener)?;
+        let collection = match (table, store.names().map_err(|error| error.in_file(place.name()))?.as_slice()) {
+            (Some(name), _) => store.collection(name),
+            (None, [name]) => store.collection(name),
+            (None, names) => {
+                let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+                let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                Err(Error::usage(format!("choose one with --table: the tables are {names}")))
+            }
+        };
+        let collection = collection.map_err(|error| error.in_file(place.name()))?;
+        Ok(Self { place: place.clone(), collection })
+    }
+
+    pub fn len(&self) -> Result<u64> {
+        self.collection.len().map_err(|error| self.named(error))
+    }
+
+    /// An error in it.
+    pub fn named(&self, error: Error) -> Error {
+        located(error, &self.place, self.collection.name())
+    }
+
+    /// Copies documents of a range, in order.
+    pub fn copy(&self, rows: Range<u64>, writer: &mut CollectionWriter, bar: &Bar) -> Result<()> {
+        let mut documents = self.collection.documents_in(rows).map_err(|error| self.named(error))?;
+        let mut done = 0;
+        while let Some(document) = documents.try_next().map_err(|error| self.named(error))? {
+            self.put(&document, writer)?;
+            done += 1;
+            tick(bar, done);
+        }
+        Ok(())
+    }
+
+    /// Copies the documents of these numbers, in this order.
+    pub fn copy_rows(
+        &self,
+        rows: impl Iterator<Item = u64>,
+        writer: &mut CollectionWriter,
+        bar: &Bar,
+    ) -> Result<()> {
+        for (done, row) in (1..).zip(rows) {
+            let document = self.collection.document(row).map_err(|error| self.named(error))?;
+            self.put(&document, writer)?;
+            tick(bar, done);
+        }
+        Ok(())
+    }
+
+    /// Puts a document as it is, with its id where it does not state it.
+    pub fn put(&self, document: &zdx::Document<'_>, writer: &mut CollectionWriter) -> Result<()> {
+        let line = document.identified().map_err(|error| self.named(error))?;
+        writer.put_raw(document.id(), &line).map_err(|error| self.named(error))
+    }
+}
+
+/// The collections that a verb works on: the one of this name, or all.
+pub fn tables(place: &Place, table: Option<&str>, opener: &mut Opener<'_>) -> Result<Vec<String>> {
+    let named = |error: Error| error.in_file(place.name());
+    let input = place.input(opener).map_err(named)?;
+    if !is_store(&input, opener) {
+        return Err(named(Error::unsupported("it is no ZDS store")));
+    }
+    let store = Stored::store(place, &input, opener)?;
+    match table {
+        // One that is not there is told with those that are.
+        Some(name) => store.collection(name).map(|_| vec![name.to_owned()]).map_err(named),
+        None => store.names().map_err(named),
+    }
+}
+
+fn tick(bar: &Bar, done: u64) {
+    if done.is_multiple_of(STRIDE) {
+        bar.advance(STRIDE);
+    }
+}
+
+/// How a store is written in place.
+pub fn writer_options(create: bool) -> WriterOptions {
+    WriterOptions::default().with_create(create)
+}
+
+/// What a writer found that was not as it should be, and repairs with its first change.
+pub fn repaired(writer: &CollectionWriter, place: &Place) -> Vec<Lost> {
+    let note = |what| Lost { file: Some(place.name()), loss: Loss::new(what, 0, Position::default()) };
+    let notes = writer.recovered().notes().into_iter();
+    notes.map(|what| note(format!("table {}, repaired before it was changed: {what}", writer.name()))).collect()
+}
+
+/// Opens a store, or the folder of one of its collections, to be written: the store, and the name of the collection that is meant.
+pub fn open_writer(
+    place: &Place,
+    table: Option<&str>,
+    options: WriterOptions,
+    verb: &str,
+) -> Result<(StoreWriter, String)> {
+    let Place::Path(path) = place else {
+        return Err(Error::usage(format!("{verb} writes a store in place: standard input is none")));
+    };
+    let named = |error: Error| error.in_file(place.name());
+    let create = options.create;
+    if path.is_file() && !leads_to_collection(path) {
+        let detail =
+            format!("{verb} writes a store in place, and this is no folder; `wharf unpack` makes one of an archive");
+        return Err(named(Error::usage(detail)));
+    }
+    let (root, own) = root_of(path);
+    let known = match Store::open(&root) {
+        Ok(store) => store.names().map_err(named)?,
+        Err(_) if create => Vec::new(),
+        Err(error) => return Err(named(error)),
+    };
+    let name = match (table, own, known.as_slice()) {
+        (Some(name), None, _) => name.to_owned(),
+        (Some(name), Some(own), _) if name == own => own,
+        (Some(name), Some(own), _) => {
+            return Err(named(Error::usage(format!("--table {name:?} where the path names the collection {own:?}"))));
+        }
+        (None, Some(own), _) => own,
+        (None, None, [only]) => only.clone(),
+        (None, None, []) => return Err(named(Error::usage("there is no collection: --table names one"))),
+        (None, None, several) => {
+            let names: Vec<_> = several.iter().map(|name| format!("{name:?}")).collect();
+            let names = names.join(", ");
+            return Err(named(Error::usage(format!("choose one with --table: the tables are {names}"))));
+        }
+    };
+    if !create && !known.contains(&name) {
+        let names: Vec<_> = known.iter().map(|name| format!("{name:?}")).collect();
+        let detail = format!("there is no table {name:?}; the tables are {}", names.join(", "));
+        return Err(named(Error::usage(detail)));
+    }
+    Ok((StoreWriter::open(&root, options).map_err(named)?, name))
+}
+
+fn leads_to_collection(path: &Path) -> bool {
+    Store::open(path).is_ok_and(|store| store.archive().is_none())
+}
+
+/// The root of the store that a path leads to, and the collection that it names.
+fn root_of(path: &Path) -> (std::path::PathBuf, Option<String>) {
+    let store = Store::open(path).ok();
+    let Some(folder) = store.as_ref().and_then(Store::folder) else { return (path.to_owned(), None) };
+    if folder.join(zdx::layout::COLLECTIONS).is_dir() {
+        return (folder.to_owned(), None);
+    }
+    // The folder of a collection: its root is two steps up.
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let name = whole.file_name().map(|name| name.to_string_lossy().into_owned());
+    let collections = whole.parent();
+    let is_in = collections.and_then(Path::file_name).is_some_and(|name| name == zdx::layout::COLLECTIONS);
+    match collections.and_then(Path::parent) {
+        Some(root) if is_in => (root.to_owned(), name),
+        _ => (path.to_owned(), None),
+    }
+}
