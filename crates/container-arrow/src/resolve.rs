@@ -157,8 +157,8 @@ impl Clash {
     }
 
     fn error(self, path: &str) -> Error {
-        let help = "--on-mismatch null or json says what becomes of it";
-        Error::invalid(format!("the column has {}: {help}", self.what)).in_row(self.row).in_column(path.to_owned())
+        let error = Error::invalid(format!("the column has {}", self.what)).in_row(self.row).in_column(path.to_owned());
+        error.advising("{on_mismatch} null or json says what becomes of it")
     }
 }
 

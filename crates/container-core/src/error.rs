@@ -94,6 +94,8 @@ struct Inner {
     kind: ErrorKind,
     format: Option<&'static str>,
     detail: Text,
+    option: Option<&'static str>,
+    advice: Option<&'static str>,
     position: Position,
     #[cfg(feature = "alloc")]
     cause: Option<Box<dyn core::error::Error + Send + Sync + 'static>>,
@@ -111,6 +113,8 @@ impl Error {
             kind,
             format: None,
             detail: detail.into(),
+            option: None,
+            advice: None,
             position: Position::default(),
             #[cfg(feature = "alloc")]
             cause: None,
@@ -169,6 +173,33 @@ impl Error {
     pub fn caused_by(mut self, cause: impl Into<Box<dyn core::error::Error + Send + Sync + 'static>>) -> Self {
         self.0.cause = Some(cause.into());
         self
+    }
+
+    /// Names the option that is at fault; the message begins with it.
+    #[must_use]
+    pub fn in_option(mut self, name: &'static str) -> Self {
+        self.0.option = Some(name);
+        self
+    }
+
+    /// Adds what helps. Names of options stand in braces: `{overwrite} replaces it`.
+    #[must_use]
+    pub fn advising(mut self, advice: &'static str) -> Self {
+        self.0.advice = Some(advice);
+        self
+    }
+
+    /// The message with options called as the reader knows them: a command has flags where a library has fields.
+    ///
+    /// ```
+    /// use container_core::Error;
+    /// let error = Error::usage("the output exists").advising("{force} replaces it");
+    /// assert_eq!(error.to_string(), "the output exists; force replaces it");
+    /// assert_eq!(error.with_options(&|name| format!("--{name}")).to_string(), "the output exists; --force replaces it");
+    /// ```
+    #[cfg(feature = "alloc")]
+    pub fn with_options<'e>(&'e self, call: &'e dyn Fn(&str) -> alloc::string::String) -> impl fmt::Display + 'e {
+        Worded { error: self, call }
     }
 
     /// What went wrong.
@@ -262,15 +293,35 @@ impl Error {
     }
 }
 
-/// Format, file, what was found and allowed, the cause, and last the position.
-impl fmt::Display for Error {
+/// An error with its options called in some way.
+#[cfg(feature = "alloc")]
+struct Worded<'e> {
+    error: &'e Error,
+    call: &'e dyn Fn(&str) -> alloc::string::String,
+}
+
+#[cfg(feature = "alloc")]
+impl fmt::Display for Worded<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.write(f, &|f, name| f.write_str(&(self.call)(name)))
+    }
+}
+
+/// Writes the name of an option.
+type WriteName<'w> = &'w dyn Fn(&mut fmt::Formatter<'_>, &str) -> fmt::Result;
+
+impl Error {
+    fn write(&self, f: &mut fmt::Formatter<'_>, name: WriteName<'_>) -> fmt::Result {
         let inner = &self.0;
         if let Some(format) = inner.format {
             write!(f, "{format}: ")?;
         }
         if let Some(file) = &inner.position.file {
             write!(f, "{file}: ")?;
+        }
+        if let Some(option) = inner.option {
+            name(f, option)?;
+            f.write_str(" ")?;
         }
         f.write_str(inner.detail.as_ref())?;
         match inner.kind {
@@ -285,11 +336,30 @@ impl fmt::Display for Error {
         if let Some(cause) = &inner.cause {
             write!(f, ": {cause}")?;
         }
+        if let Some(advice) = inner.advice {
+            f.write_str("; ")?;
+            let mut rest = advice;
+            while let Some((text, (option, after))) =
+                rest.split_once('{').and_then(|(text, after)| Some((text, after.split_once('}')?)))
+            {
+                f.write_str(text)?;
+                name(f, option)?;
+                rest = after;
+            }
+            f.write_str(rest)?;
+        }
         // The file is said first: the rest of the position stands in parentheses.
         if (Position { file: None, ..inner.position.clone() }) != Position::default() {
             write!(f, " ({})", inner.position)?;
         }
         Ok(())
+    }
+}
+
+/// Format, file, what was found and allowed, the cause, what helps, and last the position.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, &|f, name| f.write_str(name))
     }
 }
 
@@ -314,6 +384,16 @@ mod tests {
     #[test]
     fn a_result_without_value_is_one_word() {
         assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
+    }
+
+    #[test]
+    fn options_are_called_as_the_reader_knows_them() {
+        let error = Error::usage("does not go with {CSV}").in_option("no_header").in_file("a").at(3);
+        let error = error.advising("{from} jsonl, or {} and {to").caused_by("cause");
+        assert_eq!(error.to_string(), "a: no_header does not go with {CSV}: cause; from jsonl, or  and {to (byte 3)");
+        let flags = |name: &str| alloc::format!("--{}", name.replace('_', "-"));
+        let worded = error.with_options(&flags).to_string();
+        assert_eq!(worded, "a: --no-header does not go with {CSV}: cause; --from jsonl, or -- and {to (byte 3)");
     }
 
     #[test]

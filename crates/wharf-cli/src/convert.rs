@@ -9,8 +9,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use container_core::{Error, Overwrite, Progress, Result};
 use serde_json::{Map, Value};
-use wharf::convert::import::LinkOutside;
-use wharf::hub::convert::{Convert, OutputForm, Report, To, UnfitOption};
+use wharf::hub::convert::{Convert, OutputForm, Report, To};
 
 use super::Outcome;
 use super::bar::Bar;
@@ -189,7 +188,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         To::Path(path, if arguments.force { Overwrite::Replace } else { Overwrite::Refuse })
     };
     let mut report = Report::default();
-    let outcome = convert.run(form.into(), to, &mut env.opener, &progress, &mut report).map_err(worded);
+    let outcome = convert.run(form.into(), to, &mut env.opener, &progress, &mut report);
     bar.clear();
     tell_types(form, &together(&convert.inputs), &report, env);
     let outcome = cat::finish(outcome, &report, env)?;
@@ -197,22 +196,6 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         tell(form, path, report, env)?;
     }
     Ok(outcome)
-}
-
-/// An error of the library, with the option that it is about or that helps.
-fn worded(error: Error) -> Error {
-    if let Some(UnfitOption { option, why, .. }) = UnfitOption::behind(&error) {
-        let unfit = Error::new(error.kind(), format!("--{} {why}", option.replace('_', "-")));
-        return match error.position().file.clone() {
-            Some(file) => unfit.in_file(file),
-            None => unfit,
-        };
-    }
-    if let Some(LinkOutside { link, target, .. }) = LinkOutside::behind(&error) {
-        let detail = format!("it leads out of the folder, to {}; --follow imports it all the same", target.display());
-        return Error::new(error.kind(), detail).in_file(link.display().to_string());
-    }
-    error
 }
 
 /// Says what was done.
@@ -357,7 +340,12 @@ impl Arguments {
     }
 
     /// The same for the library.
-    fn convert(&self, form: Form, places: Vec<inputs::Place>, selection: wharf::hub::select::Selection) -> Result<Convert> {
+    fn convert(
+        &self,
+        form: Form,
+        places: Vec<inputs::Place>,
+        selection: wharf::hub::select::Selection,
+    ) -> Result<Convert> {
         let mut convert = Convert::default();
         (convert.inputs, convert.selection) = (places, selection);
         self.text.set(&mut convert.text);

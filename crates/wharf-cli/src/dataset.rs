@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::bar::Bar;
 use super::env::{Env, Opener};
 use super::inputs::{self, Place};
-pub(crate) use wharf::hub::dataset::{NAME, data_of, has_index, member, members, refuse};
 use super::report::Lost;
+pub(crate) use wharf::hub::dataset::{NAME, data_of, has_index, member, members, refuse};
 
 /// How many samples pass between two words to the bar.
 const STRIDE: u64 = 256;

@@ -13,8 +13,8 @@ use super::human::counted;
 use super::inputs::{self, Place};
 use super::report::Lost;
 
-use wharf::hub::{Saved, put_ds, stream_ds};
 pub(crate) use wharf::hub::{DS as NAME, open_ds as open, rejected_by_ds as rejected};
+use wharf::hub::{Saved, put_ds, stream_ds};
 
 /// Where a changed file goes.
 #[derive(Debug, Clone, clap::Args)]

@@ -87,5 +87,4 @@ mod tests {
         assert_eq!(expand(&["-".into()]).unwrap(), [Place::Stdin]);
         assert_eq!(expand(&["-".into(), "-".into()]).unwrap_err().kind().name(), "usage");
     }
-
 }

@@ -8,8 +8,8 @@ use container_core::{Error, ErrorKind, Position};
 use serde_json::{Map, Value, json};
 
 use super::human::clean;
-pub(crate) use wharf::hub::Lost;
 use super::stream::Stream;
+pub(crate) use wharf::hub::Lost;
 
 /// Where errors and warnings go: lines for people, or one JSON object per line.
 pub(crate) struct Report<'a> {
@@ -27,7 +27,7 @@ impl<'a> Report<'a> {
         if self.json {
             self.line(&json!({"error": error_object(error)}).to_string());
         } else {
-            self.message(format_args!("error: {error}"));
+            self.message(format_args!("error: {}", error.with_options(&flag)));
         }
     }
 
@@ -76,6 +76,11 @@ impl<'a> Report<'a> {
     }
 }
 
+/// How the command calls an option of the library.
+fn flag(option: &str) -> String {
+    format!("--{}", option.replace('_', "-"))
+}
+
 /// The members of an error for programs. Those that are not known are left out.
 pub(crate) fn error_object(error: &Error) -> Map<String, Value> {
     let mut object = Map::new();
@@ -83,7 +88,7 @@ pub(crate) fn error_object(error: &Error) -> Map<String, Value> {
     if let Some(format) = error.format() {
         object.insert("format".into(), format.into());
     }
-    object.insert("message".into(), error.to_string().into());
+    object.insert("message".into(), error.with_options(&flag).to_string().into());
     match error.kind() {
         ErrorKind::Truncated { needed, available } => {
             object.insert("needed".into(), needed.into());

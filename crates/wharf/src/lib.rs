@@ -94,7 +94,7 @@ pub use container_core::{
 };
 #[cfg(feature = "convert")]
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-pub use hub::{convert::Convert, convert::Report, Lost};
+pub use hub::{Lost, convert::Convert, convert::Report};
 pub use registry::{Registry, open, open_with};
 
 #[cfg(doctest)]

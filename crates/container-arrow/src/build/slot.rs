@@ -114,8 +114,8 @@ impl<'c> Slot<'c> {
         }
         if self.context.on_mismatch == OnMismatch::Error {
             let (found, takes) = (class.name(), column.takes());
-            let help = "--on-mismatch null or json says what becomes of it";
-            let error = Error::invalid(format!("{found} does not fit into a column of {takes}: {help}"));
+            let error = Error::invalid(format!("{found} does not fit into a column of {takes}"))
+                .advising("{on_mismatch} null or json says what becomes of it");
             return Err(self.context.placed(error, column));
         }
         column.truncate(column.len());

@@ -193,7 +193,7 @@ fn a_mismatch_is_an_error_or_null_or_json() {
     let error = batch(&texts, OnMismatch::Error).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the column has text, but an integer in row 0: --on-mismatch null or json says what becomes of it (row 2, column \"a.b[]\")"
+        "the column has text, but an integer in row 0; on_mismatch null or json says what becomes of it (row 2, column \"a.b[]\")"
     );
     let (nulls, losses) = batch(&texts, OnMismatch::Null).unwrap();
     assert_eq!(

@@ -123,7 +123,9 @@ pub(super) fn placed(sample: &Sample<'_>, error: Error) -> Error {
 #[cold]
 pub(super) fn no_map(found: &Token<'_>, at: u64) -> Error {
     let found = found.name();
-    Error::invalid(format!("the sample is {found} and no map: --on-mismatch null or json leaves it out")).at(at)
+    Error::invalid(format!("the sample is {found} and no map"))
+        .advising("{on_mismatch} null or json leaves it out")
+        .at(at)
 }
 
 fn is_null(value: &Value<'_>) -> bool {

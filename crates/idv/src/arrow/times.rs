@@ -117,8 +117,8 @@ fn microseconds<T: ArrowPrimitiveType<Native = i64>>(
             }
             if times == Times::Exact {
                 let shown = Shown(meaning, ticks);
-                let detail = format!("{shown} is finer than a microsecond (--times floor, nanoseconds or ticks)");
-                return Err(Error::invalid(detail).in_row(rows.row(place)));
+                let error = Error::invalid(format!("{shown} is finer than a microsecond")).in_row(rows.row(place));
+                return Err(error.advising("{times} floor, nanoseconds or ticks takes it"));
             }
             tally.cut.add(1, rows.row(place));
         }
@@ -144,8 +144,9 @@ fn nanoseconds<T: ArrowPrimitiveType<Native = i64>>(
                     Meaning::Time => "1677-09-21 to 2262-04-11",
                     Meaning::Span => "292 years either way",
                 };
-                let detail = format!("{shown} is out of the range of nanoseconds, {range} (--times floor or ticks)");
-                return Err(Error::invalid(detail).in_row(rows.row(place)));
+                let detail = format!("{shown} is out of the range of nanoseconds, {range}");
+                let error = Error::invalid(detail).in_row(rows.row(place));
+                return Err(error.advising("{times} floor or ticks takes it"));
             }
         });
     }

@@ -11,11 +11,11 @@ use super::super::env::Env;
 use super::super::human::counted;
 use super::super::inputs::Place;
 use super::super::output;
-use wharf::hub::pour;
 use super::super::report::Lost;
 use super::super::select;
 use super::super::writing::{self, Writing};
 use super::Arguments;
+use wharf::hub::pour;
 
 /// An input, opened, with the columns wanted of it.
 struct File {

@@ -237,7 +237,7 @@ fn tables_are_chosen_by_name() {
     assert_eq!(place.wharf(&["cat", "@two", "--table", "b"]).ok(), "{\"b\":1}\n");
     assert_eq!(
         place.wharf(&["cat", "@two"]).failed(2),
-        "error: @two: choose one with --table: the tables are \"a\", \"b\""
+        "error: @two: there are several tables: \"a\", \"b\"; --table chooses one"
     );
     assert_eq!(
         place.wharf(&["cat", "@two", "--table", "c"]).failed(2),

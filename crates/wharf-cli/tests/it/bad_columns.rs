@@ -94,7 +94,7 @@ fn a_field_that_changes_its_type_late() {
     folder.convert(&["@a.jsonl", "@a.msgpack"]).ok();
     folder.convert(&["@a.jsonl", "@a.zds", "--id", "key"]).ok();
     for input in ["@a.jsonl", "@a.msgpack", "@a.zds"] {
-        let said = "the column has text, but an integer in row 0: --on-mismatch null or json says what becomes of it";
+        let said = "the column has text, but an integer in row 0; --on-mismatch null or json says what becomes of it";
         folder.fails(&[input, "@none.parquet"], 1, said);
         let ran = folder.convert(&[input, "@none.parquet"]);
         assert!(ran.err().contains("row 900000, column \"n\""), "{input}: {}", ran.err());

@@ -373,7 +373,10 @@ fn csv_in_all_its_forms() {
     assert_eq!(place.cat("d.idv"), [r#"{"c0":1,"c1":"x"}"#, r#"{"c0":2,"c1":"y"}"#]);
     let (code, said) = place.said(&["convert", "@d.data", "@none.idv"]);
     assert_eq!(code, 2);
-    assert_eq!(said, "error: @d.data: what it is cannot be told: say --from jsonl, csv, tsv, idv, datadings or zip\n");
+    assert_eq!(
+        said,
+        "error: @d.data: unrecognized format; --from declares it: jsonl, csv, tsv, idv, datadings or zip\n"
+    );
     let (code, said) = place.said(&["convert", "@a.csv", "@c.tsv", "@none.idv"]);
     assert_eq!(code, 2);
     assert_eq!(said, "error: @c.tsv: it is TSV where @a.csv is CSV: inputs of one command must be of one kind\n");

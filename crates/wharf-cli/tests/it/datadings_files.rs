@@ -186,7 +186,7 @@ fn nothing_that_matches_is_an_error() {
     let place = tree();
     for input in ["photos", "tree.zip"] {
         let error = place.failed(&["convert", input, "x.msgpack", "--pattern", "*.png"], 2);
-        let detail = "there is no file that matches: --pattern, --list, --include and --exclude say which do";
+        let detail = "there is no file that matches; --pattern, --list, --include and --exclude say which do";
         assert_eq!(error, format!("error: {input}: {detail}"));
     }
     let error = place.failed(&["convert", "photos", "x.msgpack", "--pattern", "../*"], 2);

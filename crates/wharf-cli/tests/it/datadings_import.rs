@@ -132,7 +132,7 @@ fn what_is_wrong_with_a_record_is_told_with_its_line() {
         (
             &["none.jsonl"][..],
             1,
-            "none.jsonl: there is no \"key\", and a sample has one: --key takes another column, --number the row's number (byte 12, line 2)",
+            "none.jsonl: there is no \"key\", and a sample has one; --key takes another column, --number the row's number (byte 12, line 2)",
         ),
         (&["number.jsonl"], 1, "number.jsonl: 7 where the key, a text, is wanted (byte 26, line 3, column \"key\")"),
         (
@@ -155,13 +155,13 @@ fn what_is_wrong_with_a_record_is_told_with_its_line() {
         (
             &["two.jsonl", "--key", "id"],
             1,
-            "two.jsonl: there is a column \"key\" already, and the key is to come from elsewhere: --columns can leave it out (byte 16, line 1, column \"key\")",
+            "two.jsonl: there is a column \"key\" already, and the key is to come from elsewhere; --columns can leave it out (byte 16, line 1, column \"key\")",
         ),
         (&["none.jsonl", "--number", "--columns", "no"], 2, "there is no column \"no\""),
         (
             &["none.csv"],
             1,
-            "none.csv: there is no \"key\", and a sample has one: --key takes another column, --number the row's number",
+            "none.csv: there is no \"key\", and a sample has one; --key takes another column, --number the row's number",
         ),
         (&["none.csv", "--key", "b"], 2, "none.csv: there is no column \"b\""),
         (&["empty.csv"], 1, "empty.csv: the cell is empty where the key is wanted (byte 10, line 3, column \"key\")"),
@@ -173,7 +173,7 @@ fn what_is_wrong_with_a_record_is_told_with_its_line() {
         (
             &["empty.csv", "--number"],
             1,
-            "empty.csv: there is a column \"key\" already, and the key is to come from elsewhere: --columns can leave it out",
+            "empty.csv: there is a column \"key\" already, and the key is to come from elsewhere; --columns can leave it out (column \"key\")",
         ),
     ] {
         let format = if arguments[0].ends_with("csv") { "csv" } else { "jsonl" };

@@ -172,7 +172,7 @@ fn other_verbs_say_what_helps() {
         ("basic-nc4.nc", "HDF5, as NetCDF-4 is"),
     ] {
         let file = &*nc(name);
-        let wanted = format!("{file}: it is NetCDF ({kind}), which `wharf convert FILE.nc FILE.ds` makes a ds file of");
+        let wanted = format!("{file}: it is NetCDF ({kind}), whose rows can be read once it is converted to ds");
         for arguments in [
             &["cat", file][..],
             &["get", file, "time"],
@@ -261,7 +261,7 @@ fn damage_is_told_with_file_variable_and_byte() {
 #[test]
 fn groups_in_circles_end() {
     let folder = TempDir::new().unwrap();
-    let other = ", which `wharf convert FILE.nc FILE.ds` makes a ds file of";
+    let other = ", whose rows can be read once it is converted to ds";
     for (name, bytes, group) in [
         (
             "self.nc",

@@ -75,7 +75,7 @@ fn links_stay_in_the_folder() {
         (
             1,
             format!(
-                "error: in/{link}: it leads out of the folder, to HERE/{target}; --follow imports it all the same\n"
+                "error: in/{link}: the path leads out of the folder: HERE/{target}; --follow imports it all the same\n"
             ),
         )
     };

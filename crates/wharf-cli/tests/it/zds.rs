@@ -98,8 +98,8 @@ fn documents_are_chosen_and_so_are_their_fields() {
     assert!(error.code() == 2 || error.err().contains("cannot open"), "{error:?}");
     // A misspelled name, and a form that does not exist, are no filter that nothing passes.
     for (condition, wanted) in [
-        ("eevn=true", "--where: no document has a field \"eevn\"; the fields are "),
-        ("object.dep=1", "--where: no document has a field \"object.dep\"; the fields are "),
+        ("eevn=true", "--where names a field \"eevn\" that no document has; the fields are "),
+        ("object.dep=1", "--where names a field \"object.dep\" that no document has; the fields are "),
         ("n>4", "--where \"n>4\" is a comparison: allowed are FIELD=VALUE, FIELD"),
     ] {
         for arguments in [&["cat", &put][..], &["convert", &put, "-"], &["convert", &put, "-", "--to", "csv"]] {

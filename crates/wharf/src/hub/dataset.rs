@@ -59,8 +59,8 @@ pub fn refuse(output: &Path, force: bool, inputs: &[Place]) -> Result<()> {
     }
     match members(output).find(|part| part.symlink_metadata().is_ok()) {
         Some(there) if !force => {
-            let detail = "the output exists; --force replaces it, with all files of its set";
-            Err(Error::usage(detail).in_file(there.display().to_string()))
+            let exists = Error::usage("the output exists").advising("{force} replaces it, with all files of its set");
+            Err(exists.in_file(there.display().to_string()))
         }
         _ => Ok(()),
     }

@@ -65,7 +65,7 @@ impl<'a> Opener<'a> {
         let options = OpenOptions::default().with_access(self.access);
         let Some((field, known)) = self.view.unknown_field(&inputs, table, &options) else { return Ok(()) };
         let known = super::select::listed("the fields are", &known);
-        Err(Error::usage(format!("--where: no document has a field {field:?}; {known}")))
+        Err(Error::usage(format!("names a field {field:?} that no document has; {known}")).in_option("where"))
     }
 
     /// Opens an input.
@@ -80,4 +80,3 @@ impl<'a> Opener<'a> {
         self.registry.open_with(input, &options).map_err(|error| self.overrides.helped(error))
     }
 }
-

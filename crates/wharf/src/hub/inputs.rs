@@ -85,7 +85,7 @@ impl Place {
 /// Fails for a NetCDF file, whatever its name ends in: says what it is, and how those get on with it who want more than `info` shows.
 pub fn not_netcdf(input: &Input) -> Result<()> {
     let Some(kind) = netcdf_kind(input) else { return Ok(()) };
-    Err(Error::unsupported(format!("it is NetCDF ({kind}), which `wharf convert FILE.nc FILE.ds` makes a ds file of")))
+    Err(Error::unsupported(format!("it is NetCDF ({kind}), whose rows can be read once it is converted to ds")))
 }
 
 /// What kind of NetCDF file it begins as, in words; `None` for all else.

@@ -21,7 +21,9 @@ pub fn create(path: &Path, force: bool, places: &[Place]) -> Result<Output> {
 pub fn options(path: &Path, force: bool, places: &[Place]) -> Result<OutputOptions> {
     inputs::refuse_overlap([path.to_owned()], places)?;
     if !force && path.is_file() {
-        return Err(Error::usage("the output exists; --force replaces it").in_file(path.display().to_string()));
+        return Err(Error::usage("the output exists")
+            .advising("{force} replaces it")
+            .in_file(path.display().to_string()));
     }
     let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
     Ok(OutputOptions::default().with_overwrite(overwrite))

@@ -1,7 +1,7 @@
 //! What is said of inputs that are text: what form they have, and what separates cells.
 
-use container_core::{Container, Error, ErrorKind, Format, Input, OpenOptions, Result};
 use crate::text::{TextContainer, TextForm, TextOptions};
+use container_core::{Container, Error, ErrorKind, Format, Input, OpenOptions, Result};
 
 /// What is said of inputs. The default is nothing: they are what content and names tell.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,8 +36,8 @@ impl Overrides {
             "csv" => TextForm::Csv,
             "tsv" => TextForm::Tsv,
             other if of_cells => {
-                let option = if self.delimiter.is_some() { "--delimiter" } else { "--no-header" };
-                return Err(Error::usage(format!("{option} does not go with inputs that are {other}")));
+                let option = if self.delimiter.is_some() { "delimiter" } else { "no_header" };
+                return Err(Error::usage(format!("does not go with inputs that are {other}")).in_option(option));
             }
             "jsonl" => TextForm::JsonLines,
             other => {
@@ -62,10 +62,6 @@ impl Overrides {
         if !self.is_known || error.kind() != ErrorKind::Unsupported || error.format().is_some() {
             return error;
         }
-        let told = Error::unsupported(format!("{}; of text, --from jsonl, csv or tsv says what it is", error.detail()));
-        match error.position().file.clone() {
-            Some(file) => told.in_file(file),
-            None => told,
-        }
+        error.advising("of text, {from} jsonl, csv or tsv says what it is")
     }
 }

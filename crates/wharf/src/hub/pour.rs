@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use container_core::{Error, ErrorKind, Loss, Position, Result, Rows, Scan, Table, Unit};
 use crate::convert::{Sink, column_names, pour};
+use container_core::{Error, ErrorKind, Loss, Position, Result, Rows, Scan, Table, Unit};
 
 use super::Bar;
+use super::Lost;
 use super::convert::{Alike, Report};
 use super::env::Opener;
 use super::inputs::Place;
-use super::Lost;
 use super::select::{self, Selection};
 
 /// What to pour.

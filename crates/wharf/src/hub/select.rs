@@ -36,7 +36,13 @@ pub struct Reading {
 impl Selection {
     /// Everything of these columns, rows and so on that is given.
     #[must_use]
-    pub fn new(columns: Vec<String>, rows: Option<RowRange>, limit: Option<u64>, filters: Vec<String>, reading: Reading) -> Self {
+    pub fn new(
+        columns: Vec<String>,
+        rows: Option<RowRange>,
+        limit: Option<u64>,
+        filters: Vec<String>,
+        reading: Reading,
+    ) -> Self {
         Self { columns, rows, limit, filters, reading }
     }
 }
@@ -86,7 +92,7 @@ pub fn table<'c>(container: &'c dyn Container, name: Option<&str>) -> Result<&'c
         },
         (None, [table]) => Ok(*table),
         (None, []) => Err(Error::usage("there are no tables")),
-        (None, _) => Err(Error::usage(listed("choose one with --table: the tables are", &names()))),
+        (None, _) => Err(Error::usage(listed("there are several tables:", &names())).advising("{table} chooses one")),
     }
 }
 

@@ -118,7 +118,9 @@ impl Table for TextTable {
     }
 
     fn find(&self, _: &str) -> Result<Option<u64>> {
-        Err(Error::usage("rows of text have no keys: --row says a row by its number").in_format(self.text.format))
+        Err(Error::usage("rows of text have no keys")
+            .advising("{row} takes a row by its number")
+            .in_format(self.text.format))
     }
 
     #[cfg(feature = "arrow")]

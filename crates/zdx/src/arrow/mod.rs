@@ -73,9 +73,8 @@ impl ArrowTable for CollectionTable {
 fn check(scan: &BatchScan) -> Result<()> {
     match scan.mapping.on_mismatch {
         OnMismatch::Msgpack => {
-            let help = "--on-mismatch null or json";
-            Err(Error::usage(format!("documents are JSON, which is not kept as msgpack: {help}"))
-                .in_format(FORMAT_NAME))
+            let error = Error::usage("documents are JSON, which is not kept as msgpack").in_format(FORMAT_NAME);
+            Err(error.advising("{on_mismatch} null or json keeps them"))
         }
         _ => Ok(()),
     }

@@ -150,7 +150,7 @@ fn a_type_that_changes_late_is_told_with_row_and_path() {
     for threads in [1, 4] {
         let error = batches(table, &scan(OnMismatch::Error, threads)).unwrap_err();
         assert_eq!((error.position().row, error.position().column.as_deref()), (Some(33_333), Some("a.b[]")));
-        assert!(error.to_string().contains("text, but an integer in row 0: --on-mismatch null or json"), "{error}");
+        assert!(error.to_string().contains("text, but an integer in row 0; on_mismatch null or json"), "{error}");
         assert!(error.position().file.is_some() && error.format() == Some("zds"), "{error}");
     }
     let one = scan(OnMismatch::Null, 1).with_batch_rows(7000);

@@ -223,7 +223,8 @@ fn plan(schema: &SchemaRef, keys: &Keys) -> Result<Planned> {
     let column = match keys {
         Keys::Key => {
             let field = find(KEY).and_then(|at| schema.fields().get(at)).ok_or_else(|| {
-                Error::usage("there is no column \"key\", and a sample has one: --key takes another column, --number the row's number")
+                Error::usage("there is no column \"key\", and a sample has one")
+                    .advising("{key} takes another column, {number} the row's number")
             })?;
             if !is_text(field.data_type()) {
                 let found = field.data_type();
@@ -243,9 +244,8 @@ fn plan(schema: &SchemaRef, keys: &Keys) -> Result<Planned> {
         }
     };
     if find(KEY).is_some() {
-        let what =
-            "there is a column \"key\" already, and the key is to come from elsewhere: --columns can leave it out";
-        return Err(Error::usage(what));
+        let error = Error::usage("there is a column \"key\" already, and the key is to come from elsewhere");
+        return Err(error.advising("{columns} can leave it out"));
     }
     Ok((column, names, losses))
 }

@@ -62,8 +62,8 @@ pub(super) fn columns(
     Limits::default().check_columns("the number of variables", out.len() as u64 + 1)?;
     if let ArrowType::Struct(members) = field.data_type() {
         if options.structs == Structs::Refuse {
-            let detail = "a struct is no variable; --structs flatten makes variables of its members";
-            return Err(Error::unsupported(detail).in_column(name));
+            let advice = "{structs} flatten makes variables of its members";
+            return Err(Error::unsupported("a struct is no variable").advising(advice).in_column(name));
         }
         if path.len() as u64 > Limits::default().depth.into() {
             return Err(Error::limit("the depth of structs", path.len() as u64, Limits::default().depth.into()));

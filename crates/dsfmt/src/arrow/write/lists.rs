@@ -147,11 +147,10 @@ impl Level {
             _ if self.shape.is_some() => {}
             None => self.first = Some((len, row())),
             Some((known, first)) if known != len && ragged == Ragged::Refuse => {
-                let detail = format!(
-                    "a list of {len} items where that of row {first} has {known}: a variable has one size; --ragged pad fills them \
-                     up with missing elements"
-                );
-                return Err(Error::invalid(detail).in_row(row()));
+                let detail =
+                    format!("a list of {len} items where that of row {first} has {known}: a variable has one size");
+                let advice = "{ragged} pad fills them up with missing elements";
+                return Err(Error::invalid(detail).advising(advice).in_row(row()));
             }
             Some(_) => {}
         }

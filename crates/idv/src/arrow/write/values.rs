@@ -24,11 +24,8 @@ pub(super) fn integers<T: ArrowPrimitiveType>(
     row_of: RowOf<'_>,
 ) -> Result<()> {
     let numbers = array.as_primitive_opt::<T>().ok_or_else(|| mismatch(array.data_type()))?;
-    first_null(array, &format!("number of type {}", T::DATA_TYPE), row_of).map_err(|error| {
-        let help = "NullIntegers::Double, wharf's --null-integers double, makes floats of the column";
-        let row = error.position().row.unwrap_or_default(); // it was told
-        Error::invalid(format!("{}: {help}", error.detail())).in_row(row)
-    })?;
+    first_null(array, &format!("number of type {}", T::DATA_TYPE), row_of)
+        .map_err(|error| error.advising("{null_integers} double makes floats of the column"))?;
     out.extend_from_slice(numbers.values());
     Ok(())
 }

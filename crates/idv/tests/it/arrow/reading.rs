@@ -169,11 +169,12 @@ fn times_that_are_too_fine_are_an_error_or_told() {
     let scan = |column: usize, times| {
         BatchScan::from(Scan::default().with_columns([column])).with_mapping(Mapping::default().with_times(times))
     };
-    let options = "(--times floor, nanoseconds or ticks)";
+    let options = "times floor, nanoseconds or ticks takes it";
     let texts = ["2019-07-29T12:26:40.0000001", "-PT0.0000011S", "2019-07-29T13:56:40.0000007"];
     for (column, text) in texts.into_iter().enumerate() {
-        let expected =
-            format!("Invalid idv: {text} is finer than a microsecond {options} (block 0, row 2, column \"c{column}\")");
+        let expected = format!(
+            "Invalid idv: {text} is finer than a microsecond; {options} (block 0, row 2, column \"c{column}\")"
+        );
         assert_eq!(error_of(&reader, &scan(column, Times::Exact)), expected);
         // Rows that nobody asked for are not looked at.
         let mut fewer = scan(column, Times::Exact);
@@ -200,8 +201,8 @@ fn times_that_are_too_fine_are_an_error_or_told() {
     assert_eq!(parts.column(1).as_primitive::<Int16Type>().values()[..], [60, 0, -90]);
     assert_eq!(
         error_of(&reader, &scan(0, Times::Nanoseconds)),
-        "Invalid idv: 0001-01-01T00:00:00 is out of the range of nanoseconds, 1677-09-21 to 2262-04-11 \
-         (--times floor or ticks) (block 0, row 0, column \"c0\")"
+        "Invalid idv: 0001-01-01T00:00:00 is out of the range of nanoseconds, 1677-09-21 to 2262-04-11; \
+         times floor or ticks takes it (block 0, row 0, column \"c0\")"
     );
     same(&reader, &scan(1, Times::Nanoseconds), true);
     same(&reader, &scan(2, Times::Nanoseconds), true);

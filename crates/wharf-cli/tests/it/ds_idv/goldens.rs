@@ -73,7 +73,7 @@ fn every_idv_file_comes_back() {
         if let Some((_, column)) = VARYING.iter().find(|(varying, _)| *varying == name) {
             let ran = run(&there);
             assert_eq!(ran.code(), 1, "{name}");
-            let wanted = ["where that of row 0 has", "a variable has one size; --columns leaves it out", column];
+            let wanted = ["where that of row 0 has", "a variable has one size", column];
             assert!(wanted.iter().all(|part| ran.err().contains(part)), "{name}: {}", ran.err());
             // All others come back.
             columns.retain(|_, (kind, values)| {

@@ -164,7 +164,7 @@ fn what_idv_cannot_hold_is_refused_or_told() {
     check(none(100_000), &[], 0, "");
     check(vec![("", one())], &[], 2, "empty name");
     let two = || vec![("x", along(vec![1u8])), ("y", one())];
-    check(two(), &[], 2, "choose one with --table: the tables are \"t\", \"scalars\"");
+    check(two(), &[], 2, "there are several tables: \"t\", \"scalars\"; --table chooses one");
     check(two(), &["--table", "t"], 0, "");
     check(two(), &["--table", "t", "--rows", "2"], 2, "there is no row 2: the input has 1 row");
     check(two(), &["--table", "t", "--schema", "x.json"], 2, "--schema does not go with inputs that are ds");

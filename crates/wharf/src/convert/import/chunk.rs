@@ -208,7 +208,8 @@ impl<'a> Cutter<'a> {
         let Some(record) = csv::record(&bytes, 0, self.options.delimiter, &mut line) else {
             self.state = State::End;
             return if self.options.header && !self.options.may_be_empty {
-                Err(Error::invalid("there is no line of column names (--no-header where there is none)")
+                Err(Error::invalid("there is no line of column names")
+                    .advising("{no_header} where there is none")
                     .at(source.len()))
             } else {
                 Ok(())

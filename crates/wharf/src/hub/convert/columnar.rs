@@ -17,7 +17,7 @@ use container_arrow::{BatchScan, Mapping, OnMismatch, from_arrow};
 use container_core::{Error, ErrorKind, Result, Unit};
 
 use super::super::{Bar, Lost, output, pour};
-use super::{Env, Job, Report, UnfitOption, finish};
+use super::{Env, Job, Report, finish};
 pub(super) use declared::is_schemaless;
 pub(super) use inputs::join;
 use inputs::{How, Joined};
@@ -41,8 +41,9 @@ impl Job<'_> {
 pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
     let target = Target::new(job)?;
     if job.text.schema.is_some() && matches!(job.columnar.on_mismatch, Some(OnMismatch::Json | OnMismatch::Msgpack)) {
-        let why = "is error or null where types are declared: the type JSON takes anything";
-        return Err(UnfitOption::error("on_mismatch", why));
+        let detail =
+            "says the types of columns, and what does not fit may be an error or null: the type JSON takes anything";
+        return Err(Error::usage(detail).in_option("schema"));
     }
     let bar = env.bar.as_ref();
     let Some(path) = job.path else {
@@ -77,9 +78,9 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
         }
         report.columns = joined.schema.fields().len();
         let output = written.map_err(|error| if report.sink_failed { error.in_file(name.clone()) } else { error })?;
-        target.read_back(&output).map_err(|cause| {
-            Error::invalid("the output cannot be read back").caused_by(cause).in_file(name.clone())
-        })?;
+        target
+            .read_back(&output)
+            .map_err(|cause| Error::invalid("the output cannot be read back").caused_by(cause).in_file(name.clone()))?;
         return finish(output, report);
     }
 }

@@ -220,11 +220,10 @@ fn files(
     }));
     if table.is_empty() {
         let file = opened.first().map(|input| input.name.clone()).unwrap_or_default();
-        let detail = "there is no file that matches";
-        return Err(Error::usage(detail).in_file(file));
+        let error = Error::usage("there is no file that matches").in_file(file);
+        return Err(error.advising("{pattern}, {list}, {include} and {exclude} say which do"));
     }
-    let there: Vec<PathBuf> =
-        dataset::members(path).filter(|member| member.exists()).collect();
+    let there: Vec<PathBuf> = dataset::members(path).filter(|member| member.exists()).collect();
     if !there.is_empty() {
         inputs::refuse_overlap(there, &table.paths().map(Place::Path).collect::<Vec<_>>())?;
     }

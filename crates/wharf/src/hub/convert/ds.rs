@@ -9,7 +9,7 @@ use dsfmt::{Builder, Field, Reader, Select, Selection, Variable, Writer};
 use super::super::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
 use super::source::{self, Kind, Opened};
 use super::text::{does_not_go, together};
-use super::{Alike, Env, Job, Report, UnfitOption};
+use super::{Alike, Env, Job, Report};
 use crate::convert::import::DsOptions as Taken;
 
 /// Writes the file, and reports it.
@@ -32,7 +32,7 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
     let (kind, inputs) = source::open(&job.inputs, job.text.from, env.opener)?;
     job.text.check(kind)?;
     if job.selection.reading.missing_as_null {
-        return Err(UnfitOption::error("missing_as_null", "is for outputs of text: ds has its own missing values"));
+        return Err(Error::usage("is for outputs of text: ds has its own missing values").in_option("missing_as_null"));
     }
     if !kind.has_types() {
         let for_columns = [
@@ -127,7 +127,10 @@ fn dimension(reader: &Reader, asked: Option<&str>) -> Result<(String, u64)> {
                 [name] => *name,
                 [] => return Err(Error::usage("no variable has a dimension, so there are no rows")),
                 names => {
-                    let detail = format!("rows may lie along several dimensions, and none is chosen: they are {}", quoted(names));
+                    let detail = format!(
+                        "rows may lie along several dimensions, and none is chosen: they are {}",
+                        quoted(names)
+                    );
                     return Err(Error::usage(detail));
                 }
             }

@@ -13,8 +13,8 @@ use dsfmt::container::DsContainer;
 use idv::{ColumnSchema, ColumnSlice, Schema, Writer};
 
 use super::super::{DS, Lost, pour, select};
-use super::source::Opened;
 use super::idv::Writing;
+use super::source::Opened;
 use super::{Bar, Job, Report};
 
 use fill::Filler;

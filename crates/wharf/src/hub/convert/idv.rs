@@ -12,7 +12,7 @@ use super::super::{DS, Lost, output, pour, schema_file, select};
 use super::options::IdvOutput;
 use super::source::{self, Kind, Opened};
 use super::text::{does_not_go, together};
-use super::{Bar, Env, Job, Report, UnfitOption, finish, of_output};
+use super::{Bar, Env, Job, Report, finish, of_output};
 use crate::convert::import::{InferredColumn, Take, column_names};
 
 impl Job<'_> {
@@ -40,7 +40,7 @@ impl Job<'_> {
         does_not_go(&wrong, kind)?;
         if reading.missing_as_null {
             let why = "is for outputs of text: IDV has its own missing values";
-            return Err(UnfitOption::error("missing_as_null", why));
+            return Err(Error::usage(why).in_option("missing_as_null"));
         }
         Ok(())
     }
@@ -89,12 +89,7 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
     io::copy(&mut file, stream).and_then(|_| stream.flush()).map_err(output::stream_failed)
 }
 
-fn write<W: Write + Seek + Send>(
-    job: &Job<'_>,
-    sink: W,
-    env: &mut Env<'_, '_>,
-    report: &mut Report,
-) -> Result<W> {
+fn write<W: Write + Seek + Send>(job: &Job<'_>, sink: W, env: &mut Env<'_, '_>, report: &mut Report) -> Result<W> {
     let (kind, inputs) = source::open(&job.inputs, job.text.from, env.opener)?;
     let (kind, inputs, is_store) = super::lines::documents((kind, inputs), job, &mut report.losses, env)?;
     job.check_idv(kind, is_store).map_err(|error| match inputs.first().filter(|_| !kind.is_text()) {
@@ -210,13 +205,7 @@ fn described(column: &InferredColumn<'_>) -> (String, String) {
     (column.name.to_owned(), kind)
 }
 
-fn idvs<W: Write + Seek>(
-    job: &Job<'_>,
-    inputs: &[Opened],
-    sink: W,
-    bar: &Arc<Bar>,
-    done: &mut Report,
-) -> Result<W> {
+fn idvs<W: Write + Seek>(job: &Job<'_>, inputs: &[Opened], sink: W, bar: &Arc<Bar>, done: &mut Report) -> Result<W> {
     let selection = &job.selection;
     let wanted = job.rows();
     let mut first: Option<(Schema, &str)> = None;

@@ -113,12 +113,7 @@ fn pour_columns(
 }
 
 /// The columns and rows that are wanted of each input.
-fn choose<'f>(
-    job: &Job<'_>,
-    inputs: &'f [Opened],
-    env: &Env<'_, '_>,
-    lost: &mut Vec<Lost>,
-) -> Result<Vec<File<'f>>> {
+fn choose<'f>(job: &Job<'_>, inputs: &'f [Opened], env: &Env<'_, '_>, lost: &mut Vec<Lost>) -> Result<Vec<File<'f>>> {
     let selection = &job.selection;
     let wanted = job.rows();
     let mut files: Vec<File<'f>> = Vec::with_capacity(inputs.len());

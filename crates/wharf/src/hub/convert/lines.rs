@@ -2,8 +2,8 @@
 
 use std::io::{BufWriter, Write};
 
-use container_core::{Error, Input, Result, Scan, Source};
 use crate::convert::{JsonLines, copy};
+use container_core::{Error, Input, Result, Scan, Source};
 
 use super::super::{Lost, select};
 use super::source::{Kind, Opened};
@@ -20,8 +20,7 @@ pub(super) fn documents(
         return Ok((kind, inputs, false));
     }
     let mut alike = Alike::default();
-    let inputs =
-        inputs.into_iter().map(|input| as_lines(input, job, &mut alike, lost, env)).collect::<Result<_>>()?;
+    let inputs = inputs.into_iter().map(|input| as_lines(input, job, &mut alike, lost, env)).collect::<Result<_>>()?;
     Ok((Kind::Jsonl, inputs, true))
 }
 

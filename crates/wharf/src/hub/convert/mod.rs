@@ -26,8 +26,6 @@ mod text;
 mod unpack;
 mod zds;
 
-use std::error::Error as _;
-use std::fmt;
 use std::io::Write;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
@@ -159,7 +157,6 @@ impl Convert {
     ///
     /// # Errors
     /// An input cannot be opened or read; inputs do not go together; values do not fit; the output cannot be written.
-    /// An option that does not go with the inputs is an error behind which is [`UnfitOption`].
     pub fn run(
         &self,
         form: OutputForm,
@@ -338,33 +335,3 @@ fn of_output(error: Error, name: &str) -> Error {
         _ => error,
     }
 }
-
-/// An option that does not go with the inputs: the [source](std::error::Error::source) of an error.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct UnfitOption {
-    /// The option, in words separated by underscores.
-    pub option: &'static str,
-    /// Why, behind the name of the option.
-    pub why: String,
-}
-
-impl UnfitOption {
-    /// The one behind an error.
-    #[must_use]
-    pub fn behind(error: &Error) -> Option<&Self> {
-        error.source()?.downcast_ref()
-    }
-
-    fn error(option: &'static str, why: impl Into<String>) -> Error {
-        Error::usage("an option does not fit").caused_by(Self { option, why: why.into() })
-    }
-}
-
-impl fmt::Display for UnfitOption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.option, self.why)
-    }
-}
-
-impl std::error::Error for UnfitOption {}

@@ -146,7 +146,10 @@ fn kind(input: &Input, from: Option<InputForm>, opener: &Opener<'_>) -> Result<K
         return Ok(Kind::Netcdf);
     }
     let kind = input.path().and_then(by_extension).or_else(|| by_content(&head));
-    kind.ok_or_else(|| Error::usage("what it is cannot be told: say --from jsonl, csv, tsv, idv, datadings or zip"))
+    kind.ok_or_else(|| {
+        let known = "{from} declares it: jsonl, csv, tsv, idv, datadings or zip";
+        Error::usage("unrecognized format").advising(known)
+    })
 }
 
 fn by_extension(path: &Path) -> Option<Kind> {

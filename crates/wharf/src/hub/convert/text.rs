@@ -4,7 +4,6 @@ use container_core::{Error, Result};
 
 use super::super::Overrides;
 use super::options::{InputForm, TextInput};
-use super::UnfitOption;
 use super::source::{Kind, Opened};
 use crate::convert::import::TextTable;
 
@@ -65,7 +64,7 @@ pub(super) fn does_not_go(wrong: &[(&'static str, bool)], kind: Kind) -> Result<
 /// The same, where they are called so.
 pub(super) fn refuse(wrong: &[(&'static str, bool)], inputs: &str) -> Result<()> {
     match wrong.iter().find(|(_, wrong)| *wrong) {
-        Some((option, _)) => Err(UnfitOption::error(option, format!("does not go with inputs that are {inputs}"))),
+        Some((option, _)) => Err(Error::usage(format!("does not go with inputs that are {inputs}")).in_option(option)),
         None => Ok(()),
     }
 }

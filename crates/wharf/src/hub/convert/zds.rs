@@ -96,12 +96,7 @@ fn check(kind: Kind, job: &Job<'_>) -> Result<()> {
 }
 
 /// What the collection is called.
-fn collection_name(
-    job: &Job<'_>,
-    kind: Kind,
-    inputs: &[Opened],
-    env: &Env<'_, '_>,
-) -> Result<String> {
+fn collection_name(job: &Job<'_>, kind: Kind, inputs: &[Opened], env: &Env<'_, '_>) -> Result<String> {
     if let Some(name) = &job.zds.collection {
         return zdx::layout::check_collection(name).map(|()| name.clone());
     }
@@ -229,16 +224,14 @@ fn each_element(source: &Source, each: &mut dyn FnMut(&Line<'_>) -> Result<bool>
 
 /// Cells become what they become in datadings: numbers, bools, JSON, text, by column.
 fn cells(job: &Job<'_>, kind: Kind, inputs: Vec<Opened>, filling: &mut Filling<'_>) -> Result<()> {
-    use container_core::{OutputOptions, Overwrite, Scan, Sync};
     use crate::convert::import::{Keys, SampleOptions};
+    use container_core::{OutputOptions, Overwrite, Scan, Sync};
 
     let temporary = |cause| Error::io("cannot keep the rows in a temporary folder", cause);
     let folder = container_core::TemporaryFolder::beside(&std::env::temp_dir().join("rows")).map_err(temporary)?;
     let file = folder.path().join("rows");
     let table = job.text.table(kind, inputs, job.selection.reading.threads)?;
-    let samples = SampleOptions::default()
-        .with_rows(job.rows())
-        .with_columns(job.columns()?);
+    let samples = SampleOptions::default().with_rows(job.rows()).with_columns(job.columns()?);
     let write = |keys: Keys| {
         let output = OutputOptions::default().with_sync(Sync::Never).with_overwrite(Overwrite::Replace);
         let options = datadings::WriterOptions::default().with_output(output).with_md5(false);
@@ -249,7 +242,7 @@ fn cells(job: &Job<'_>, kind: Kind, inputs: Vec<Opened>, filling: &mut Filling<'
     // A sample has a key, which is made here, and left out again: unless there is a column of that name.
     let mut has_key = false;
     let (writer, sampled) = write(Keys::Number).or_else(|error: Error| {
-        has_key = error.detail().starts_with("there is a column \"key\" already");
+        has_key = error.position().column.as_deref() == Some("key");
         if has_key { write(Keys::Key) } else { Err(error) }
     })?;
     job.check_rows(sampled.passed)?;
@@ -272,12 +265,7 @@ fn cells(job: &Job<'_>, kind: Kind, inputs: Vec<Opened>, filling: &mut Filling<'
 }
 
 /// Rows of containers; documents of other stores with the bytes they have.
-fn tables(
-    job: &Job<'_>,
-    inputs: &[Opened],
-    filling: &mut Filling<'_>,
-    env: &Env<'_, '_>,
-) -> Result<()> {
+fn tables(job: &Job<'_>, inputs: &[Opened], filling: &mut Filling<'_>, env: &Env<'_, '_>) -> Result<()> {
     let selection = &job.selection;
     let wanted = job.rows();
     let mut alike = Alike::default();

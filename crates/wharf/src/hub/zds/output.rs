@@ -204,7 +204,7 @@ pub fn refuse(path: &Path, force: bool, inputs: &[Place]) -> Result<()> {
         return Err(named(Error::usage("the output is a directory, and a name in .zds is an archive's")));
     }
     if is_archive(path) && !force && path.symlink_metadata().is_ok() {
-        return Err(named(Error::usage("the output exists; --force replaces it")));
+        return Err(named(Error::usage("the output exists").advising("{force} replaces it")));
     }
     Ok(())
 }

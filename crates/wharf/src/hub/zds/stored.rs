@@ -55,7 +55,7 @@ impl Stored {
             (None, names) => {
                 let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
                 let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                Err(Error::usage(format!("choose one with --table: the tables are {names}")))
+                Err(Error::usage(format!("there are several tables: {names}")).advising("{table} chooses one"))
             }
         };
         let collection = collection.map_err(|error| error.in_file(place.name()))?;
@@ -84,12 +84,7 @@ impl Stored {
     }
 
     /// Copies the documents of these numbers, in this order.
-    pub fn copy_rows(
-        &self,
-        rows: impl Iterator<Item = u64>,
-        writer: &mut CollectionWriter,
-        bar: &Bar,
-    ) -> Result<()> {
+    pub fn copy_rows(&self, rows: impl Iterator<Item = u64>, writer: &mut CollectionWriter, bar: &Bar) -> Result<()> {
         for (done, row) in (1..).zip(rows) {
             let document = self.collection.document(row).map_err(|error| self.named(error))?;
             self.put(&document, writer)?;
@@ -151,8 +146,7 @@ pub fn open_writer(
     let named = |error: Error| error.in_file(place.name());
     let create = options.create;
     if path.is_file() && !leads_to_collection(path) {
-        let detail =
-            format!("{verb} writes a store in place, and this is no folder; `wharf unpack` makes one of an archive");
+        let detail = format!("{verb} writes a store in place, and this is no folder");
         return Err(named(Error::usage(detail)));
     }
     let (root, own) = root_of(path);
@@ -165,15 +159,19 @@ pub fn open_writer(
         (Some(name), None, _) => name.to_owned(),
         (Some(name), Some(own), _) if name == own => own,
         (Some(name), Some(own), _) => {
-            return Err(named(Error::usage(format!("--table {name:?} where the path names the collection {own:?}"))));
+            return Err(named(
+                Error::usage(format!("{name:?} where the path names the collection {own:?}")).in_option("table"),
+            ));
         }
         (None, Some(own), _) => own,
         (None, None, [only]) => only.clone(),
-        (None, None, []) => return Err(named(Error::usage("there is no collection: --table names one"))),
+        (None, None, []) => return Err(named(Error::usage("there is no collection").advising("{table} names one"))),
         (None, None, several) => {
             let names: Vec<_> = several.iter().map(|name| format!("{name:?}")).collect();
             let names = names.join(", ");
-            return Err(named(Error::usage(format!("choose one with --table: the tables are {names}"))));
+            return Err(named(
+                Error::usage(format!("there are several tables: {names}")).advising("{table} chooses one"),
+            ));
         }
     };
     if !create && !known.contains(&name) {

@@ -95,7 +95,7 @@ impl View {
         };
         match (&self.filter, format == zdx::FORMAT.name()) {
             (Some(_), false) => {
-                Err(Error::usage(format!("--where is for ZDS: it asks documents, and this one is {format}")))
+                Err(Error::usage(format!("is for ZDS: it asks documents, and this one is {format}")).in_option("where"))
             }
             (None, false) => Ok(None),
             (filter, true) => {
@@ -122,7 +122,9 @@ fn checked(path: &str) -> Result<()> {
 fn predicate(text: &str) -> Result<Predicate> {
     let path = |path: &str| checked(path).map(|()| path.to_owned());
     match (text.split_once('='), text.strip_prefix('!')) {
-        (Some(("", _)), _) | (None, Some("")) => Err(Error::usage(format!("--where {text:?} names no field"))),
+        (Some(("", _)), _) | (None, Some("")) => {
+            Err(Error::usage(format!("{text:?} names no field")).in_option("where"))
+        }
         (Some((field, value)), _) if field.ends_with(COMPARISONS) || value.starts_with('=') => Err(comparison(text)),
         (None, _) if text.contains(['<', '>']) => Err(comparison(text)),
         (Some((field, value)), _) => {
@@ -130,7 +132,7 @@ fn predicate(text: &str) -> Result<Predicate> {
             Ok(Predicate::Eq(path(field)?, value))
         }
         (None, Some(field)) => Ok(Predicate::NotExists(path(field)?)),
-        (None, None) if text.is_empty() => Err(Error::usage("--where \"\" names no field")),
+        (None, None) if text.is_empty() => Err(Error::usage("\"\" names no field").in_option("where")),
         (None, None) => Ok(Predicate::Exists(path(text)?)),
     }
 }
@@ -140,8 +142,9 @@ const COMPARISONS: [char; 4] = ['<', '>', '!', '~'];
 
 fn comparison(text: &str) -> Error {
     Error::usage(format!(
-        "--where {text:?} is a comparison: allowed are FIELD=VALUE, FIELD (it is there) and !FIELD (it is not)"
+        "{text:?} is a comparison: allowed are FIELD=VALUE, FIELD (it is there) and !FIELD (it is not)"
     ))
+    .in_option("where")
 }
 
 #[cfg(test)]
@@ -168,11 +171,11 @@ mod tests {
             assert_eq!(predicate(text).unwrap(), wanted, "{text}");
         }
         for text in ["", "!", "=1"] {
-            assert_eq!(predicate(text).unwrap_err().to_string(), format!("--where {text:?} names no field"));
+            assert_eq!(predicate(text).unwrap_err().to_string(), format!("where {text:?} names no field"));
         }
         for text in ["total>490", "total<5", "total>=490", "total<=5", "total!=5", "total==5", "total~=5", "!a<b"] {
             let error = predicate(text).unwrap_err();
-            let expected = format!("--where {text:?} is a comparison: allowed are FIELD=VALUE, FIELD");
+            let expected = format!("where {text:?} is a comparison: allowed are FIELD=VALUE, FIELD");
             assert!(error.to_string().starts_with(&expected), "{error}");
         }
         assert_eq!(predicate("a=\"=5\"").unwrap(), eq("a", json!("=5")));

@@ -205,7 +205,7 @@ fn a_type_that_changes_far_behind_is_seen() {
     let (_, _, error) = read(&container, &BatchScan::default());
     assert_eq!(
         error.unwrap(),
-        "jsonl: the column has text, but an integer in row 0: --on-mismatch null or json says what becomes of it (row 900000, column \"a\")"
+        "jsonl: the column has text, but an integer in row 0; on_mismatch null or json says what becomes of it (row 900000, column \"a\")"
     );
     let scan = |on_mismatch| BatchScan::default().with_mapping(Mapping::default().with_on_mismatch(on_mismatch));
     let (batches, losses, error) = read(&container, &scan(OnMismatch::Null));
@@ -278,7 +278,7 @@ fn a_declared_schema_is_taken() {
     assert_eq!(losses, Vec::<String>::new());
     assert_eq!(
         error.unwrap(),
-        "csv: an integer does not fit into a column of Int8: --on-mismatch null or json says what becomes of it (byte 21, line 3, row 1, column \"a\")"
+        "csv: an integer does not fit into a column of Int8; on_mismatch null or json says what becomes of it (byte 21, line 3, row 1, column \"a\")"
     );
     let scan = scan.with_mapping(Mapping::default().with_on_mismatch(OnMismatch::Null));
     for container in
@@ -304,7 +304,7 @@ fn a_declared_list_takes_what_is_one() {
     let (_, _, error) = read(&container, &scan);
     assert_eq!(
         error.unwrap(),
-        "csv: text does not fit into a column of a list: --on-mismatch null or json says what becomes of it (byte 23, line 3, row 1, column \"l\")"
+        "csv: text does not fit into a column of a list; on_mismatch null or json says what becomes of it (byte 23, line 3, row 1, column \"l\")"
     );
     let (batches, losses, error) =
         read(&container, &scan.with_mapping(Mapping::default().with_on_mismatch(OnMismatch::Null)));

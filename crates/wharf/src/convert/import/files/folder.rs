@@ -119,7 +119,7 @@ fn check_target(root: &Path, link: &Path, target: PathBuf) -> Result<()> {
         return Ok(());
     }
     let error = Error::invalid("the path leads out of the folder").in_file(link.display().to_string());
-    Err(error.caused_by(LinkOutside { link: link.to_owned(), target }))
+    Err(error.caused_by(LinkOutside { link: link.to_owned(), target }).advising("{follow} imports it all the same"))
 }
 
 #[cfg(unix)]

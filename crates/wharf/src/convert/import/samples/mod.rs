@@ -286,9 +286,9 @@ fn no_column(name: &str) -> Error {
 /// There is a `key` that is not to be the key.
 #[cold]
 fn two_keys() -> Error {
-    Error::invalid(
-        "there is a column \"key\" already, and the key is to come from elsewhere: --columns can leave it out",
-    )
+    Error::invalid("there is a column \"key\" already, and the key is to come from elsewhere")
+        .in_column(KEY)
+        .advising("{columns} can leave it out")
 }
 
 /// A key that is no text.
@@ -300,9 +300,8 @@ fn no_key_text(found: &str, wanted: &str) -> Error {
 #[cold]
 fn no_key(column: &str) -> Error {
     match column {
-        KEY => Error::invalid(
-            "there is no \"key\", and a sample has one: --key takes another column, --number the row's number",
-        ),
+        KEY => Error::invalid("there is no \"key\", and a sample has one")
+            .advising("{key} takes another column, {number} the row's number"),
         other => Error::invalid(format!("there is no {other:?}, which is to be the key")),
     }
 }

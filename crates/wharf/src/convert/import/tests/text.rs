@@ -146,7 +146,7 @@ fn csv_that_is_wrong() {
     assert_eq!(error(&csv("a\n1\n\n1,2\n")), "a: 2 cells where there is 1 column (byte 5, line 4)");
     assert_eq!(error(&csv("a,b\n\"1\n\",2\n\n3\n")), "a: 1 cell where there are 2 columns (byte 12, line 5)");
     assert_eq!(error(&csv("a,b\n1,2\n\"3,4\n")), "a: a quote of this record is not closed (byte 8, line 3)");
-    assert_eq!(error(&csv("\n")), "a: there is no line of column names (--no-header where there is none) (byte 1)");
+    assert_eq!(error(&csv("\n")), "a: there is no line of column names; no_header where there is none (byte 1)");
     let two = table(TextTable::csv(), &["a\n1\n", "b\n1\n"]);
     assert_eq!(
         error(&two),

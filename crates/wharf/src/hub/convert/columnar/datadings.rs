@@ -9,12 +9,12 @@ use datadings::arrow::{ArrowWriter, Keys, WriterOptions};
 use datadings::{WriterOptions as DatasetOptions, Written};
 
 use super::super::super::Bar;
-use super::super::super::env::Opener;
-use super::super::Report;
 use super::super::super::Lost;
+use super::super::super::env::Opener;
 use super::super::Job;
-use super::inputs::{Beside, How, Joined};
+use super::super::Report;
 use super::copy;
+use super::inputs::{Beside, How, Joined};
 
 /// The column that is a sample's key.
 const KEY: &str = "key";

@@ -11,8 +11,8 @@ use container_core::{ColumnInfo, Error, Input, OpenOptions, Position, Probe, Rec
 use container_core::{Format, Loss};
 use serde_json::{Map, Value, json};
 
-use super::super::super::env::Opener;
 use super::super::super::Lost;
+use super::super::super::env::Opener;
 use super::super::super::select;
 use super::widen;
 

@@ -9,8 +9,8 @@ use dsfmt::arrow::{ArrowWriter, WriterOptions};
 
 use super::super::super::Lost;
 use super::super::{Env, Job, Report};
-use super::inputs::Joined;
 use super::copy;
+use super::inputs::Joined;
 
 /// Writes the rows of all inputs, which have the same columns, to a ds file.
 pub(in super::super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {

@@ -7,12 +7,12 @@ use container_core::{Error, Result};
 use idv::arrow::{ArrowOptions, ArrowWriter, NullIntegers};
 
 use super::super::super::Bar;
-use super::super::super::env::Opener;
 use super::super::super::Lost;
-use super::super::{Job, Report};
+use super::super::super::env::Opener;
 use super::super::idv::Writing;
-use super::inputs::Joined;
+use super::super::{Job, Report};
 use super::copy;
+use super::inputs::Joined;
 
 /// Writes the rows of all inputs, which have the same columns, to an IDV file.
 pub(in super::super) fn write<W: Write + Seek>(
@@ -29,7 +29,8 @@ pub(in super::super) fn write<W: Write + Seek>(
     // The bar counts rows that are read.
     options.progress = None;
     let integers = if job.idv.missing_as_double { NullIntegers::Double } else { NullIntegers::Error };
-    let options = ArrowOptions::from(options).with_null_integers(integers).with_times(job.columnar.times.unwrap_or_default());
+    let options =
+        ArrowOptions::from(options).with_null_integers(integers).with_times(job.columnar.times.unwrap_or_default());
     let named = |error: Error| match joined.inputs.as_slice() {
         [input] => error.in_file(input.name.clone()),
         _ => error,

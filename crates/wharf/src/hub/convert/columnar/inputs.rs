@@ -8,9 +8,9 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use container_arrow::{ArrowTable, from_arrow};
 use container_core::{ColumnInfo, Container, Error, Loss, Position, Result};
 
+use super::super::super::Lost;
 use super::super::super::env::Opener;
 use super::super::super::pour;
-use super::super::super::Lost;
 use super::super::super::select;
 use super::super::{Alike, Job};
 use super::declared::{self, is_schemaless};
@@ -95,11 +95,7 @@ impl Joined {
     }
 
     /// The same in another way.
-    pub(super) fn open_with(
-        job: &Job<'_>,
-            opener: &mut Opener<'_>,
-        how: &How<'_>,
-    ) -> Result<Self> {
+    pub(super) fn open_with(job: &Job<'_>, opener: &mut Opener<'_>, how: &How<'_>) -> Result<Self> {
         let How { may_guess, apart, beside, labels } = *how;
         let selection = &job.selection;
         // Only a walk over all rows shows whether a guess was right.
@@ -133,9 +129,8 @@ impl Joined {
             if let Some(schema) = &declared {
                 let table = input.table().map_err(named)?;
                 if !schemaless {
-                    let detail =
-                        format!("--schema does not go with inputs that are {format}: their columns have types");
-                    return Err(named(Error::usage(detail)));
+                    let detail = format!("does not go with inputs that are {format}: their columns have types");
+                    return Err(named(Error::usage(detail).in_option("schema")));
                 }
                 if selection.columns.is_empty() {
                     let left_out = undeclared(table, schema, &name).map_err(named)?;

@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
+use crate::ipc;
+use crate::parquet;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use container_core::{Loss, Output, Result};
-use crate::ipc;
-use crate::parquet;
 
-use super::Job;
 use super::super::OutputForm;
+use super::Job;
 
 /// The form of the output, and how it is compressed.
 pub(super) enum Target {
@@ -48,12 +48,7 @@ impl Target {
         })
     }
 
-    pub(super) fn writer<W: Write + Send>(
-        &self,
-        sink: W,
-        schema: SchemaRef,
-        job: &Job<'_>,
-    ) -> Result<Writer<W>> {
+    pub(super) fn writer<W: Write + Send>(&self, sink: W, schema: SchemaRef, job: &Job<'_>) -> Result<Writer<W>> {
         match self {
             Self::Parquet(compression) => {
                 let mut options = parquet::WriterOptions::default()

@@ -39,11 +39,11 @@ impl Widen<'_> {
                     let (here, there) = (told(&here), told(&there));
                     let what = format!("it is {here} here and {there} in {}", self.first);
                     let help = if self.cells {
-                        "--schema says its type"
+                        "{schema} says its type"
                     } else {
-                        "--on-mismatch null or json says what becomes of it, --schema which type it has"
+                        "{on_mismatch} null or json says what becomes of it, {schema} which type it has"
                     };
-                    Error::invalid(format!("{what}: {help}")).in_column(path)
+                    Error::invalid(what).advising(help).in_column(path)
                 }
             })?;
         Ok(Arc::new(Schema::new(fields)))
@@ -263,8 +263,8 @@ mod tests {
             joined(&[("x", r#"Struct("y": Int64)"#)], &[("x", r#"Struct("y": Utf8)"#)], false, on_mismatch)
         };
         let error = of(OnMismatch::Error).unwrap_err().to_string();
-        let help = "--on-mismatch null or json says what becomes of it, --schema which type it has";
-        assert_eq!(error, format!("it is Utf8 here and Int64 in one: {help} (column \"x.y\")"));
+        let help = "on_mismatch null or json says what becomes of it, schema which type it has";
+        assert_eq!(error, format!("it is Utf8 here and Int64 in one; {help} (column \"x.y\")"));
         assert_eq!(of(OnMismatch::Null).unwrap(), [r#"x: Struct("y": Int64)"#]);
         let text = of(OnMismatch::Json).unwrap();
         assert!(text[0].starts_with(r#"x: Struct("y": Utf8"#) && text[0].contains("arrow.json"), "{text:?}");

@@ -322,7 +322,7 @@ fn text(string: &[u8], place: usize) -> Result<&str, Fault> {
     std::str::from_utf8(string).map_err(|error| {
         let at = error.valid_up_to();
         let detail = format!(
-            "a string of bytes is not UTF-8 at its byte {at}, and IDV has texts alone: JSON lines keep the bytes, --columns leaves them out"
+            "a string of bytes is not UTF-8 at its byte {at}, and IDV has texts alone: JSON lines keep the bytes"
         );
         Fault { place, error: Error::unsupported(detail) }
     })

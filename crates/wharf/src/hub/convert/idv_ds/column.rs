@@ -266,7 +266,7 @@ fn common_length(file: &File<'_>, slot: usize, threads: usize) -> Result<u64> {
             if first != vector.length {
                 let row = batch.rows().start + (place - slice.range.start) as u64;
                 let detail = format!(
-                    "a vector of {} items where that of row {} has {first}: a variable has one size; --columns leaves it out",
+                    "a vector of {} items where that of row {} has {first}: a variable has one size",
                     vector.length, file.rows.start
                 );
                 return Err(Error::unsupported(detail).in_row(row).in_column(name.to_owned()).in_format("ds"));

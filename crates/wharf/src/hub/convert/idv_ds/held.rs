@@ -143,9 +143,7 @@ impl Held {
             (Elements::Float32(v), Value::Single(x)) => pushed(v, *x),
             (Elements::Float64(v), Value::Double(x)) => pushed(v, *x),
             (_, Value::Key(key)) if plan.labelled && label.is_none() => {
-                let detail = format!(
-                    "the key value {key} has no label, and others have: a variable has one type; --columns leaves it out"
-                );
+                let detail = format!("the key value {key} has no label, and others have: a variable has one type");
                 return Err(Error::unsupported(detail));
             }
             (values, Value::Key(key)) => values.push_key(*key),
