@@ -77,13 +77,13 @@ impl To {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let places = inputs::expand(&arguments.files)?;
+    let locations = inputs::expand(&arguments.files)?;
     if let Some(times) = arguments.time {
         env.opener.registry = env.opener.registry.clone().with(times.format());
     }
     let selection = arguments.selection.plain();
     env.opener.view.set(&selection)?;
-    env.opener.check_filters(&places, selection.reading.table.as_deref())?;
+    env.opener.check_filters(&locations, selection.reading.table.as_deref())?;
     let Form { csv, tsv, pretty } = arguments.form;
     if env.json() && (csv || tsv || pretty) {
         // clap sees this only when --json stands behind the verb.
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     }
     let terminal = env.stdout.terminal;
     let mut job = Job {
-        places: &places,
+        locations: &locations,
         selection: &selection,
         most_columns: usize::MAX,
         alike: false,

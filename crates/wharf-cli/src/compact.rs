@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Outcome;
 use super::env::Env;
 use super::human::{clean, size};
-use super::inputs::{self, Place};
+use super::inputs::{self, Location};
 use super::zds;
 
 const EXAMPLES: &str = "\
@@ -34,36 +34,36 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut all = Vec::new();
-    for place in inputs::expand(&arguments.stores)? {
-        let tables = zds::tables(&place, arguments.table.as_deref(), &mut env.opener)?;
-        all.extend(tables.into_iter().map(|name| (place.clone(), name)));
+    for location in inputs::expand(&arguments.stores)? {
+        let tables = zds::tables(&location, arguments.table.as_deref(), &mut env.opener)?;
+        all.extend(tables.into_iter().map(|name| (location.clone(), name)));
     }
     // One that fails does not keep the others from being done.
     let mut outcome = Outcome::Done;
-    for (place, name) in &all {
-        if let Err(error) = one(place, name, env) {
+    for (location, name) in &all {
+        if let Err(error) = one(location, name, env) {
             outcome = outcome.max(env.fail(&error).min(Outcome::Failed));
         }
     }
     Ok(outcome)
 }
 
-fn one(place: &Place, name: &str, env: &mut Env<'_>) -> Result<()> {
-    let (root, name) = zds::open_writer(place, Some(name), zds::writer_options(false), "compact")?;
-    let named = |error: Error| zds::located(error, place, &name);
+fn one(location: &Location, name: &str, env: &mut Env<'_>) -> Result<()> {
+    let (root, name) = zds::open_writer(location, Some(name), zds::writer_options(false), "compact")?;
+    let named = |error: Error| zds::located(error, location, &name);
     let mut writer = root.collection(&name).map_err(named)?;
-    let repaired = zds::repaired(&writer, place);
+    let repaired = zds::repaired(&writer, location);
     let done = writer.compact().map_err(named)?;
     let rows = writer.len();
     writer.finish().map_err(named)?;
     root.finish().map_err(named)?;
     repaired.iter().for_each(|note| env.report.lost(note));
     let text = if env.json() {
-        json!({"file": place.name(), "table": name, "rows": rows, "bytes_before": done.before, "bytes": done.after})
+        json!({"file": location.name(), "table": name, "rows": rows, "bytes_before": done.before, "bytes": done.after})
             .to_string()
     } else {
         let gained = size(done.before.saturating_sub(done.after));
-        clean(&format!("{}: table {name}: {}, {gained} less", place.name(), size(done.after))).into_owned()
+        clean(&format!("{}: table {name}: {}, {gained} less", location.name(), size(done.after))).into_owned()
     };
     env.stdout.print(&format!("{text}\n"))
 }

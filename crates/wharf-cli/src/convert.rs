@@ -135,11 +135,11 @@ impl Arguments {
     }
 
     /// Files that are read besides the inputs.
-    fn read_besides(&self) -> Vec<inputs::Place> {
+    fn read_besides(&self) -> Vec<inputs::Location> {
         let paths = std::iter::empty();
         let paths = paths.chain(&self.text.schema);
         let paths = paths.chain(self.datadings.read_besides());
-        paths.map(|path: &PathBuf| inputs::Place::Path(path.clone())).collect()
+        paths.map(|path: &PathBuf| inputs::Location::Path(path.clone())).collect()
     }
 }
 
@@ -160,10 +160,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             return Err(Error::usage(detail));
         }
     };
-    let places = inputs::expand(inputs)?;
+    let locations = inputs::expand(inputs)?;
     let selection = arguments.selection.plain();
     env.opener.view.set(&selection)?;
-    env.opener.check_filters(&places, selection.reading.table.as_deref())?;
+    env.opener.check_filters(&locations, selection.reading.table.as_deref())?;
     let stdout = arguments.output() == "-";
     let form = match arguments.to {
         Some(form) => form,
@@ -177,10 +177,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     if stdout {
         form.check_stream(env.stdout.terminal.is_some())?;
     }
-    let convert = arguments.convert(form, places, selection)?;
     let is_shown = env.report.terminal && (!stdout || env.stdout.terminal.is_none());
     let bar = Arc::new(Bar::new(is_shown));
-    let progress = Arc::clone(&bar) as Arc<dyn Progress>;
+    let convert = arguments.convert(form, locations, selection)?.with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
     let path = Path::new(arguments.output());
     let to = if stdout {
         To::Stream(&mut env.stdout)
@@ -188,7 +187,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         To::Path(path, if arguments.force { Overwrite::Replace } else { Overwrite::Refuse })
     };
     let mut report = Report::default();
-    let outcome = convert.run(form.into(), to, &mut env.opener, &progress, &mut report);
+    let outcome = convert.run(form.into(), to, &mut env.opener, &mut report);
     bar.clear();
     tell_types(form, &together(&convert.inputs), &report, env);
     let outcome = cat::finish(outcome, &report, env)?;
@@ -252,8 +251,8 @@ fn tell(form: Form, path: &Path, report: Report, env: &mut Env<'_>) -> Result<()
 }
 
 /// How the inputs of a command are called together.
-fn together(places: &[inputs::Place]) -> String {
-    match places {
+fn together(locations: &[inputs::Location]) -> String {
+    match locations {
         [one] => one.name(),
         [first, others @ ..] => format!("{} and {} more", first.name(), others.len()),
         [] => String::new(),
@@ -343,11 +342,11 @@ impl Arguments {
     fn convert(
         &self,
         form: Form,
-        places: Vec<inputs::Place>,
+        locations: Vec<inputs::Location>,
         selection: wharf::hub::select::Selection,
     ) -> Result<Convert> {
         let mut convert = Convert::default();
-        (convert.inputs, convert.selection) = (places, selection);
+        (convert.inputs, convert.selection) = (locations, selection);
         self.text.set(&mut convert.text);
         self.idv.set(self.compression.as_deref().filter(|_| form == Form::Idv), &mut convert.idv)?;
         self.datadings.set(&mut convert.datadings)?;

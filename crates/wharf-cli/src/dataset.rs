@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::bar::Bar;
 use super::env::{Env, Opener};
-use super::inputs::{self, Place};
+use super::inputs::{self, Location};
 use super::report::Lost;
 pub(crate) use wharf::hub::dataset::{NAME, data_of, has_index, member, members, refuse};
 
@@ -46,17 +46,17 @@ impl Placing {
     }
 
     /// Begins a dataset, once it is certain that it takes the place of nothing.
-    pub(crate) fn create(&self, path: &Path, inputs: &[Place]) -> Result<Writer> {
+    pub(crate) fn create(&self, path: &Path, inputs: &[Location]) -> Result<Writer> {
         refuse(path, self.force, inputs)?;
         Writer::create(path, self.options())
     }
 }
 
 /// The one input of a verb: a name, or a pattern that only one file matches.
-pub(crate) fn single(argument: &std::ffi::OsStr, verb: &str) -> Result<Place> {
-    let mut places = inputs::expand_one(argument)?;
-    match (places.pop(), places.len()) {
-        (Some(place), 0) => Ok(place),
+pub(crate) fn single(argument: &std::ffi::OsStr, verb: &str) -> Result<Location> {
+    let mut locations = inputs::expand_one(argument)?;
+    match (locations.pop(), locations.len()) {
+        (Some(location), 0) => Ok(location),
         (_, others) => {
             let detail = format!("the pattern matches {} files; {verb} takes one", others + 1);
             Err(Error::usage(detail).in_file(argument.display().to_string()))
@@ -66,48 +66,48 @@ pub(crate) fn single(argument: &std::ffi::OsStr, verb: &str) -> Result<Place> {
 
 /// A dataset that is read.
 pub(crate) struct Dataset {
-    pub(crate) place: Place,
+    pub(crate) location: Location,
     pub(crate) reader: Reader,
 }
 
 impl Dataset {
     /// Opens it. What is clearly another format is named.
-    pub(crate) fn open(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Result<Self> {
-        let named = |error: Error| error.in_file(place.name());
-        let input = place.input(opener).map_err(named)?;
-        Self::of(place, &input, opener, verb)
+    pub(crate) fn open(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Result<Self> {
+        let named = |error: Error| error.in_file(location.name());
+        let input = location.input(opener).map_err(named)?;
+        Self::of(location, &input, opener, verb)
     }
 
     /// The dataset that an input holds which was opened already.
-    pub(crate) fn of(place: &Place, input: &Input, opener: &Opener<'_>, verb: &str) -> Result<Self> {
-        let named = |error: Error| error.in_file(place.name());
+    pub(crate) fn of(location: &Location, input: &Input, opener: &Opener<'_>, verb: &str) -> Result<Self> {
+        let named = |error: Error| error.in_file(location.name());
         check_format(input, opener, verb).map_err(named)?;
         let options = OpenOptions::default().with_access(opener.access);
-        let reader = match (place, input.source()) {
+        let reader = match (location, input.source()) {
             // Without an index the data are walked over, as other verbs do; what may be anything is not.
-            (Place::Path(path), Some(source)) if !has_index(path) && is_dataset(input, opener) => {
+            (Location::Path(path), Some(source)) if !has_index(path) && is_dataset(input, opener) => {
                 Reader::walk(source.clone(), options)
             }
-            (Place::Path(path), Some(_)) => Reader::open_with(path, options),
-            (Place::Stdin, Some(source)) => Reader::walk(source.clone(), options),
+            (Location::Path(path), Some(_)) => Reader::open_with(path, options),
+            (Location::Stdin, Some(source)) => Reader::walk(source.clone(), options),
             (_, None) => Err(Error::usage("a directory is no datadings dataset")),
         };
-        Ok(Self { place: place.clone(), reader: reader.map_err(named)? })
+        Ok(Self { location: location.clone(), reader: reader.map_err(named)? })
     }
 
     /// An error in a sample of it.
-    fn place(&self, error: Error, row: u64) -> Error {
-        error.in_format(NAME).in_row(row).in_file(self.place.name())
+    fn location(&self, error: Error, row: u64) -> Error {
+        error.in_format(NAME).in_row(row).in_file(self.location.name())
     }
 
     /// Copies samples of a range, in order.
     pub(crate) fn copy(&self, rows: Range<u64>, writer: &mut Writer, bar: &Bar) -> Result<()> {
-        let named = |error: Error| error.in_file(self.place.name());
+        let named = |error: Error| error.in_file(self.location.name());
         let mut keys = self.reader.keys(rows.clone()).map_err(named)?;
         for (sample, row) in self.reader.samples(rows.clone()).map_err(named)?.zip(rows) {
             let sample = sample.map_err(named)?;
             let key = keys.next().transpose().map_err(named)?;
-            let key = key.ok_or_else(|| self.place(Error::invalid("the sample has no key"), row))?;
+            let key = key.ok_or_else(|| self.location(Error::invalid("the sample has no key"), row))?;
             self.put(&key, &sample, writer)?;
             tick(bar, writer.len());
         }
@@ -127,14 +127,14 @@ impl Dataset {
     /// A sample and its key.
     pub(crate) fn get(&self, row: u64) -> Result<(Cow<'_, str>, Sample<'_>)> {
         let both = self.reader.key(row).and_then(|key| Ok((key, self.reader.get(row)?)));
-        both.map_err(|error| error.in_file(self.place.name()))
+        both.map_err(|error| error.in_file(self.location.name()))
     }
 
     fn put(&self, key: &str, sample: &Sample<'_>, writer: &mut Writer) -> Result<()> {
         match writer.append_raw(key, sample.as_bytes()) {
             Err(error) if is_duplicate(&error) => {
                 let error = Error::invalid("another sample has the same key; `wharf recover` keeps the first of both");
-                Err(self.place(error.in_key(key.to_owned()), sample.index()))
+                Err(self.location(error.in_key(key.to_owned()), sample.index()))
             }
             Err(error) => Err(self.of_message(error, sample)),
             Ok(()) => Ok(()),
@@ -147,7 +147,7 @@ impl Dataset {
             return error;
         }
         let byte = sample.offset().saturating_add(error.position().byte.unwrap_or(0));
-        self.place(Error::new(error.kind(), error.detail().to_owned()).at(byte), sample.index())
+        self.location(Error::new(error.kind(), error.detail().to_owned()).at(byte), sample.index())
     }
 }
 
@@ -169,8 +169,8 @@ pub(crate) fn tick(bar: &Bar, written: u64) {
 }
 
 /// Fails when an input is clearly of another format.
-pub(crate) fn check(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Result<()> {
-    let input = place.input(opener)?;
+pub(crate) fn check(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Result<()> {
+    let input = location.input(opener)?;
     check_format(&input, opener, verb)
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::Outcome;
 use super::env::Env;
 use super::human::counted;
-use super::inputs::{self, Place};
+use super::inputs::{self, Location};
 use super::report::Lost;
 
 pub(crate) use wharf::hub::{DS as NAME, open_ds as open, rejected_by_ds as rejected};
@@ -48,32 +48,32 @@ pub(crate) fn run(
     if target.output.is_none() && !target.in_place {
         return Err(Error::usage(format!("where {verb} is to write is not said: <--output <OUT>|--in-place>")));
     }
-    let mut places = inputs::expand_one(file)?;
-    let place = match (places.pop(), places.len()) {
-        (Some(place), 0) => place,
+    let mut locations = inputs::expand_one(file)?;
+    let location = match (locations.pop(), locations.len()) {
+        (Some(location), 0) => location,
         (_, others) => {
             let detail = format!("the pattern matches {} files; {verb} takes one", others + 1);
             return Err(Error::usage(detail).in_file(file.display().to_string()));
         }
     };
-    let reader = open(&place, &mut env.opener, verb)?;
+    let reader = open(&location, &mut env.opener, verb)?;
     let mut edit = Edit::new(&reader);
-    let losses = change(&mut edit).map_err(|error| error.in_file(place.name()))?;
+    let losses = change(&mut edit).map_err(|error| error.in_file(location.name()))?;
     let builder = edit.into_builder();
-    let mut lost: Vec<Lost> = losses.into_iter().map(|loss| Lost { file: Some(place.name()), loss }).collect();
+    let mut lost: Vec<Lost> = losses.into_iter().map(|loss| Lost { file: Some(location.name()), loss }).collect();
     let mut write = |path: &Path, options: OutputOptions| {
         let written = builder.write(path, options)?;
-        lost.extend(rejected(&builder, &|_| Some(place.name()))?);
+        lost.extend(rejected(&builder, &|_| Some(location.name()))?);
         Ok((written, std::mem::take(&mut lost)))
     };
-    match (&target.output, &place) {
-        (Some(path), _) => put(path, force, std::slice::from_ref(&place), env, &mut write),
-        (None, Place::Path(path)) => {
+    match (&target.output, &location) {
+        (Some(path), _) => put(path, force, std::slice::from_ref(&location), env, &mut write),
+        (None, Location::Path(path)) => {
             let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
             let (written, lost) = write(path, options)?;
-            tell(&place.name(), written, lost, env)
+            tell(&location.name(), written, lost, env)
         }
-        (None, Place::Stdin) => Err(Error::usage("standard input cannot be replaced: --output says where it goes")),
+        (None, Location::Stdin) => Err(Error::usage("standard input cannot be replaced: --output says where it goes")),
     }
 }
 
@@ -100,12 +100,12 @@ pub(crate) fn create(
 pub(crate) fn put(
     path: &Path,
     force: bool,
-    places: &[Place],
+    locations: &[Location],
     env: &mut Env<'_>,
     write: &mut dyn FnMut(&Path, OutputOptions) -> Result<Saved>,
 ) -> Result<Outcome> {
     if path != Path::new("-") {
-        let (written, lost) = put_ds(path, force, places, write)?;
+        let (written, lost) = put_ds(path, force, locations, write)?;
         return tell(&path.display().to_string(), written, lost, env);
     }
     if env.stdout.terminal.is_some() {

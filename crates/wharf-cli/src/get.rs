@@ -9,7 +9,7 @@ use wharf::convert::{Cells, column_names};
 use super::Outcome;
 use super::env::Env;
 use super::human;
-use super::inputs::{self, Place};
+use super::inputs::{self, Location};
 use super::report::Lost;
 use super::select::{self, Reading, RowRange};
 
@@ -67,17 +67,17 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         // clap sees this only when --json stands behind the verb.
         return Err(Error::usage("--json cannot be used with --pretty"));
     }
-    let places = inputs::expand(std::slice::from_ref(&arguments.file))?;
-    let [place] = places.as_slice() else {
-        return Err(Error::usage(format!("the pattern matches {} files; get reads one", places.len()))
+    let locations = inputs::expand(std::slice::from_ref(&arguments.file))?;
+    let [location] = locations.as_slice() else {
+        return Err(Error::usage(format!("the pattern matches {} files; get reads one", locations.len()))
             .in_file(arguments.file.display().to_string()));
     };
     if arguments.raw && env.json() {
         // clap sees this only when --json stands behind the verb.
         return Err(Error::usage("--json cannot be used with --raw"));
     }
-    let file = |error: Error| error.in_file(place.name());
-    let input = place.input(&mut env.opener).map_err(file)?;
+    let file = |error: Error| error.in_file(location.name());
+    let input = location.input(&mut env.opener).map_err(file)?;
     if let Some(variable) = &arguments.key
         && let Some(reader) = super::ds::reader(&input, &env.opener)?
     {
@@ -95,23 +95,23 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     }
     arguments.part.refuse().map_err(file)?;
     if arguments.raw {
-        return raw(arguments, place, &input, env);
+        return raw(arguments, location, &input, env);
     }
     env.opener.view.columns(&arguments.columns)?;
-    let opened = place.understand(&input, &env.opener)?;
+    let opened = location.understand(&input, &env.opener)?;
     let table = select::table(opened.container.as_ref(), arguments.reading.table.as_deref()).map_err(file)?;
-    record(arguments, place, table, env).map_err(file)
+    record(arguments, location, table, env).map_err(file)
 }
 
 /// Prints bytes as they lie in the file.
-fn raw(arguments: &Arguments, place: &Place, input: &Input, env: &mut Env<'_>) -> Result<Outcome> {
+fn raw(arguments: &Arguments, location: &Location, input: &Input, env: &mut Env<'_>) -> Result<Outcome> {
     use std::io::Write;
 
     use datadings::Kind;
 
-    let dataset = super::dataset::Dataset::of(place, input, &env.opener, "--raw")?;
+    let dataset = super::dataset::Dataset::of(location, input, &env.opener, "--raw")?;
     let reader = &dataset.reader;
-    let file = |error: Error| error.in_file(place.name());
+    let file = |error: Error| error.in_file(location.name());
     let row = row_of(arguments, |key| reader.find(key)).map_err(file)?;
     RowRange { rows: row..row.saturating_add(1), one: true }.check(reader.len()).map_err(file)?;
     let sample = reader.get(row).map_err(file)?;
@@ -174,7 +174,7 @@ fn row_of(arguments: &Arguments, find: impl FnOnce(&str) -> Result<Option<u64>>)
     }
 }
 
-fn record(arguments: &Arguments, place: &Place, table: &dyn Table, env: &mut Env<'_>) -> Result<Outcome> {
+fn record(arguments: &Arguments, location: &Location, table: &dyn Table, env: &mut Env<'_>) -> Result<Outcome> {
     let row = row_of(arguments, |key| table.find(key))?;
     let wanted = RowRange { rows: row..row.saturating_add(1), one: true };
     if let Some(len) = table.len() {
@@ -210,7 +210,7 @@ fn record(arguments: &Arguments, place: &Place, table: &dyn Table, env: &mut Env
         String::from_utf8(line).map_err(|cause| Error::invalid("the row's JSON is no text").caused_by(cause))?
     };
     env.stdout.print(&text)?;
-    let told = rows.losses().into_iter().map(|loss| Lost { file: Some(place.name()), loss });
+    let told = rows.losses().into_iter().map(|loss| Lost { file: Some(location.name()), loss });
     let lost: Vec<_> = told.collect();
     for lost in &lost {
         env.report.lost(lost);

@@ -14,7 +14,7 @@ use super::bar::Bar;
 use super::dataset;
 use super::env::Env;
 use super::human::{counted, size};
-use super::inputs::{self, Place};
+use super::inputs::{self, Location};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,20 +67,20 @@ pub(crate) struct Arguments {
 
 /// What an index is made of.
 enum Work {
-    Table(Place, String),
+    Table(Location, String),
     Dataset(PathBuf),
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut all = Vec::new();
-    for place in inputs::expand(&arguments.files)? {
-        add(place, arguments, env, &mut all)?;
+    for location in inputs::expand(&arguments.files)? {
+        add(location, arguments, env, &mut all)?;
     }
     // One that fails does not keep the others from being done.
     let mut outcome = Outcome::Done;
     for work in &all {
         let done = match work {
-            Work::Table(place, name) => super::zds::index(place, name, arguments.force, env),
+            Work::Table(location, name) => super::zds::index(location, name, arguments.force, env),
             Work::Dataset(path) => one(path, arguments, env).map(|()| Outcome::Done),
         };
         outcome = outcome.max(done.unwrap_or_else(|error| env.fail(&error).min(Outcome::Failed)));
@@ -89,28 +89,30 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 }
 
 /// Finds out what there is to be done with an input.
-fn add(place: Place, arguments: &Arguments, env: &mut Env<'_>, all: &mut Vec<Work>) -> Result<()> {
-    if let Place::Path(_) = place
-        && let Some(input) = place.input_if_there(&mut env.opener)?
+fn add(location: Location, arguments: &Arguments, env: &mut Env<'_>, all: &mut Vec<Work>) -> Result<()> {
+    if let Location::Path(_) = location
+        && let Some(input) = location.input_if_there(&mut env.opener)?
         && super::zds::is_store(&input, &env.opener)
     {
         if arguments.truncate || arguments.remove_older || arguments.no_md5 {
             let detail = "--truncate, --remove-older and --no-md5 are for datadings, this is zds";
-            return Err(Error::usage(detail).in_file(place.name()));
+            return Err(Error::usage(detail).in_file(location.name()));
         }
-        let tables = super::zds::tables(&place, arguments.table.as_deref(), &mut env.opener)?;
-        all.extend(tables.into_iter().map(|name| Work::Table(place.clone(), name)));
+        let tables = super::zds::tables(&location, arguments.table.as_deref(), &mut env.opener)?;
+        all.extend(tables.into_iter().map(|name| Work::Table(location.clone(), name)));
         return Ok(());
     }
     if arguments.table.is_some() || arguments.force {
-        return Err(Error::usage("--table and --force are for ZDS stores, and this is not one").in_file(place.name()));
+        return Err(
+            Error::usage("--table and --force are for ZDS stores, and this is not one").in_file(location.name())
+        );
     }
-    match &place {
-        Place::Path(path) if path.is_dir() => {
-            Err(Error::usage("a directory is not a datadings dataset").in_file(place.name()))
+    match &location {
+        Location::Path(path) if path.is_dir() => {
+            Err(Error::usage("a directory is not a datadings dataset").in_file(location.name()))
         }
-        Place::Path(path) => {
-            dataset::check(&place, &mut env.opener, "index").map_err(|error| error.in_file(place.name()))?;
+        Location::Path(path) => {
+            dataset::check(&location, &mut env.opener, "index").map_err(|error| error.in_file(location.name()))?;
             let data = dataset::data_of(path);
             // A pattern may match the files beside the data too.
             if !all.iter().any(|work| matches!(work, Work::Dataset(path) if *path == data)) {
@@ -118,7 +120,7 @@ fn add(place: Place, arguments: &Arguments, env: &mut Env<'_>, all: &mut Vec<Wor
             }
             Ok(())
         }
-        Place::Stdin => Err(Error::usage("an index stands beside a file: standard input has none")),
+        Location::Stdin => Err(Error::usage("an index stands beside a file: standard input has none")),
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::Outcome;
 use super::env::Env;
 use super::human::{self, abbreviated, clean, counted};
-use super::inputs::{self, Opened, Place};
+use super::inputs::{self, Location, Opened};
 use super::report::error_object;
 
 const EXAMPLES: &str = "\
@@ -35,37 +35,39 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let places = inputs::expand(&arguments.files)?;
-    let several = places.len() > 1;
+    let locations = inputs::expand(&arguments.files)?;
+    let several = locations.len() > 1;
     let mut outcome = Outcome::Done;
-    for (number, place) in places.iter().enumerate() {
+    for (number, location) in locations.iter().enumerate() {
         if env.stdout.closed {
             break;
         }
-        let input = place.input(&mut env.opener).map_err(|error| error.in_file(place.name()))?;
-        if let Some(reader) = super::netcdf::reader(&input, &env.opener).map_err(|error| error.in_file(place.name()))? {
-            show_netcdf(place, &reader, number, several, env)?;
+        let input = location.input(&mut env.opener).map_err(|error| error.in_file(location.name()))?;
+        if let Some(reader) =
+            super::netcdf::reader(&input, &env.opener).map_err(|error| error.in_file(location.name()))?
+        {
+            show_netcdf(location, &reader, number, several, env)?;
             continue;
         }
         let errors = RefCell::new(Vec::new());
         if env.json() {
-            let opened = place.understand(&input, &env.opener)?;
-            let file = several.then(|| place.name());
+            let opened = location.understand(&input, &env.opener)?;
+            let file = several.then(|| location.name());
             let info = Info { file, container: opened.container.as_ref(), errors: &errors };
             print_json(&info, env)?;
         } else {
             let gap = if number > 0 { "\n" } else { "" };
             if let Some(reader) = super::ds::reader(&input, &env.opener)? {
-                let text = format!("{gap}{}", super::ds::describe(place, &reader));
+                let text = format!("{gap}{}", super::ds::describe(location, &reader));
                 env.stdout.print(&text)?;
                 continue;
             }
-            let opened = place.understand(&input, &env.opener)?;
-            let text = format!("{gap}{}", describe(place, &opened, &errors, env.stdout.terminal));
+            let opened = location.understand(&input, &env.opener)?;
+            let text = format!("{gap}{}", describe(location, &opened, &errors, env.stdout.terminal));
             env.stdout.print(&text)?;
         }
         for error in errors.into_inner() {
-            env.report.error(&error.in_file(place.name()));
+            env.report.error(&error.in_file(location.name()));
             outcome = Outcome::Failed;
         }
     }
@@ -73,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 }
 
 fn show_netcdf(
-    place: &Place,
+    location: &Location,
     reader: &dsfmt::netcdf::Reader,
     number: usize,
     several: bool,
@@ -81,11 +83,11 @@ fn show_netcdf(
 ) -> Result<()> {
     if env.json() {
         let container = super::netcdf::NetcdfContainer::new(reader);
-        let file = several.then(|| place.name());
+        let file = several.then(|| location.name());
         return print_json(&Info { file, container: &container, errors: &RefCell::default() }, env);
     }
     let gap = if number > 0 { "\n" } else { "" };
-    env.stdout.print(&format!("{gap}{}", super::netcdf::describe(place, reader)))
+    env.stdout.print(&format!("{gap}{}", super::netcdf::describe(location, reader)))
 }
 
 fn print_json(info: &Info<'_>, env: &mut Env<'_>) -> Result<()> {
@@ -189,11 +191,11 @@ impl<T: Clone + IntoIterator, U: Serialize, F: Fn(T::Item) -> U> Serialize for E
 }
 
 /// The description for people: what fits a line. Programs get everything.
-fn describe(place: &Place, opened: &Opened, errors: &RefCell<Vec<Error>>, width: Option<u16>) -> String {
+fn describe(location: &Location, opened: &Opened, errors: &RefCell<Vec<Error>>, width: Option<u16>) -> String {
     let container = opened.container.as_ref();
     let version = container.version();
     let size = opened.bytes.map(|bytes| format!(", {}", human::size(bytes))).unwrap_or_default();
-    let mut text = format!("{}: {} {}{size}\n", clean(&place.name()), container.format(), clean(&version));
+    let mut text = format!("{}: {} {}{size}\n", clean(&location.name()), container.format(), clean(&version));
     for (key, value) in container.details() {
         // The size is said already, and so is a version that is no other.
         let of_tables = key == COLLECTIONS && value.is_object();
@@ -320,8 +322,8 @@ impl Profiles {
     fn take_looked_at(&mut self, rows: Option<u64>) -> String {
         for what in ["samples", "documents", "rows"] {
             let key = format!("{what}_looked_at");
-            let Some(place) = self.details.iter().position(|(own, _)| *own == key) else { continue };
-            let (_, looked) = self.details.remove(place);
+            let Some(location) = self.details.iter().position(|(own, _)| *own == key) else { continue };
+            let (_, looked) = self.details.remove(location);
             let columns = self.columns;
             self.details
                 .retain(|(own, profile)| own != what || !profile.is_of_all(columns) || profile.first != looked.first);

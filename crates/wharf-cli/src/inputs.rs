@@ -5,28 +5,28 @@ use std::fs;
 use std::io;
 
 use container_core::{Error, Result};
-pub(crate) use wharf::hub::inputs::{Opened, Place, netcdf_kind, not_netcdf, refuse_overlap};
+pub(crate) use wharf::hub::inputs::{Location, Opened, netcdf_kind, not_netcdf, refuse_overlap};
 
 /// All inputs that the arguments name, in their order; patterns sorted.
-pub(crate) fn expand(arguments: &[OsString]) -> Result<Vec<Place>> {
-    let mut places = Vec::new();
+pub(crate) fn expand(arguments: &[OsString]) -> Result<Vec<Location>> {
+    let mut locations = Vec::new();
     for argument in arguments {
-        places.extend(expand_one(argument)?);
+        locations.extend(expand_one(argument)?);
     }
-    match places.iter().filter(|place| **place == Place::Stdin).count() {
-        0 | 1 => Ok(places),
+    match locations.iter().filter(|location| **location == Location::Stdin).count() {
+        0 | 1 => Ok(locations),
         _ => Err(Error::usage("standard input (-) can be read only once")),
     }
 }
 
 /// A name that exists is taken as it is, whatever characters it has; otherwise it may be a pattern.
-pub(crate) fn expand_one(argument: &OsStr) -> Result<Vec<Place>> {
+pub(crate) fn expand_one(argument: &OsStr) -> Result<Vec<Location>> {
     if argument == "-" {
-        return Ok(vec![Place::Stdin]);
+        return Ok(vec![Location::Stdin]);
     }
     let name = || argument.display().to_string();
     let missing = match fs::symlink_metadata(argument) {
-        Ok(_) => return Ok(vec![Place::Path(argument.into())]),
+        Ok(_) => return Ok(vec![Location::Path(argument.into())]),
         Err(cause) => Error::io("cannot open", cause).in_file(name()),
     };
     let Some(pattern) = argument.to_str().filter(|text| text.contains(['*', '?', '['])) else {
@@ -35,19 +35,19 @@ pub(crate) fn expand_one(argument: &OsStr) -> Result<Vec<Place>> {
     let options = glob::MatchOptions { require_literal_leading_dot: true, ..glob::MatchOptions::default() };
     let matches = glob::glob_with(pattern, options)
         .map_err(|cause| Error::usage("the pattern cannot be understood").caused_by(cause).in_file(name()))?;
-    let mut places = Vec::new();
+    let mut locations = Vec::new();
     for found in matches {
         let path = found.map_err(|cause| {
             let folder = cause.path().display().to_string();
             Error::io("cannot look into the folder", cause.into()).in_file(folder)
         })?;
-        places.push(Place::Path(path));
+        locations.push(Location::Path(path));
     }
-    if places.is_empty() {
+    if locations.is_empty() {
         let cause = io::Error::new(io::ErrorKind::NotFound, "no file matches the pattern");
         return Err(Error::io("cannot open", cause).in_file(name()));
     }
-    Ok(places)
+    Ok(locations)
 }
 
 #[cfg(test)]
@@ -57,12 +57,12 @@ mod tests {
     use super::*;
 
     fn names(argument: &Path) -> Vec<String> {
-        let places = expand_one(argument.as_os_str()).unwrap();
-        let file = |place: &Place| match place {
-            Place::Path(path) => path.file_name().unwrap().to_str().unwrap().to_owned(),
-            Place::Stdin => unreachable!("no pattern gives standard input"),
+        let locations = expand_one(argument.as_os_str()).unwrap();
+        let file = |location: &Location| match location {
+            Location::Path(path) => path.file_name().unwrap().to_str().unwrap().to_owned(),
+            Location::Stdin => unreachable!("no pattern gives standard input"),
         };
-        places.iter().map(file).collect()
+        locations.iter().map(file).collect()
     }
 
     #[test]
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn standard_input_is_read_once() {
-        assert_eq!(expand(&["-".into()]).unwrap(), [Place::Stdin]);
+        assert_eq!(expand(&["-".into()]).unwrap(), [Location::Stdin]);
         assert_eq!(expand(&["-".into(), "-".into()]).unwrap_err().kind().name(), "usage");
     }
 }

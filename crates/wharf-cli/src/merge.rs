@@ -94,8 +94,8 @@ enum OnDuplicate {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let places = inputs::expand(&arguments.files)?;
-    if is_format(&places, super::zds::NAME, env)? {
+    let locations = inputs::expand(&arguments.files)?;
+    if is_format(&locations, super::zds::NAME, env)? {
         let samples = arguments.datadings.given().map(|option| (option, "datadings"));
         arguments.refuse("zds", &arguments.for_idv().into_iter().chain(samples).collect::<Vec<_>>())?;
         if let Some(option) = arguments.ds.given() {
@@ -104,51 +104,51 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         if arguments.on_duplicate == Some(OnDuplicate::Rename) {
             return Err(Error::usage("--on-duplicate rename is for datadings: an id has no #"));
         }
-        return zds::run(arguments, &places, env);
+        return zds::run(arguments, &locations, env);
     }
     if let Some(option) = arguments.zds.given() {
         return Err(Error::usage(format!("{option} is for ZDS, and the first input is none"))
-            .in_file(places.first().map(inputs::Place::name).unwrap_or_default()));
+            .in_file(locations.first().map(inputs::Location::name).unwrap_or_default()));
     }
-    if let Some(place) = places.iter().find(|place| **place != inputs::Place::Stdin) {
+    if let Some(location) = locations.iter().find(|location| **location != inputs::Location::Stdin) {
         // One that cannot be opened is told of below.
-        let input = place.input_if_there(&mut env.opener)?;
-        input.map_or(Ok(()), |input| inputs::not_netcdf(&input)).map_err(|error| error.in_file(place.name()))?;
+        let input = location.input_if_there(&mut env.opener)?;
+        input.map_or(Ok(()), |input| inputs::not_netcdf(&input)).map_err(|error| error.in_file(location.name()))?;
     }
-    if is_format(&places, super::edit::NAME, env)? {
+    if is_format(&locations, super::edit::NAME, env)? {
         arguments
             .refuse("ds", &arguments.for_idv().into_iter().chain(arguments.for_datadings()).collect::<Vec<_>>())?;
-        return ds::run(arguments, &places, env);
+        return ds::run(arguments, &locations, env);
     }
     if let Some(option) = arguments.ds.given() {
         return Err(Error::usage(format!("{option} is for ds, and the first input is none"))
-            .in_file(places.first().map(inputs::Place::name).unwrap_or_default()));
+            .in_file(locations.first().map(inputs::Location::name).unwrap_or_default()));
     }
-    if datasets(&places, env)? {
+    if datasets(&locations, env)? {
         arguments.refuse("datadings", &arguments.for_idv().into_iter().collect::<Vec<_>>())?;
-        return datadings::run(arguments, &places, env);
+        return datadings::run(arguments, &locations, env);
     }
     if let Some((option, _)) = arguments.for_datadings() {
         return Err(Error::usage(format!("{option} is for datadings, and the first input is none"))
-            .in_file(places.first().map(inputs::Place::name).unwrap_or_default()));
+            .in_file(locations.first().map(inputs::Location::name).unwrap_or_default()));
     }
-    idv::run(arguments, &places, env)
+    idv::run(arguments, &locations, env)
 }
 
-fn is_format(places: &[inputs::Place], name: &str, env: &mut Env<'_>) -> Result<bool> {
-    let input = first(places, env)?;
+fn is_format(locations: &[inputs::Location], name: &str, env: &mut Env<'_>) -> Result<bool> {
+    let input = first(locations, env)?;
     let format = input.and_then(|input| env.opener.registry.detect(&input).ok());
     Ok(format.is_some_and(|format| format.name() == name))
 }
 
 /// The first input that is not a stream, which could be looked at only once.
-fn first(places: &[inputs::Place], env: &mut Env<'_>) -> Result<Option<Input>> {
-    let first = places.iter().find(|place| **place != inputs::Place::Stdin);
-    first.map_or(Ok(None), |place| place.input_if_there(&mut env.opener))
+fn first(locations: &[inputs::Location], env: &mut Env<'_>) -> Result<Option<Input>> {
+    let first = locations.iter().find(|location| **location != inputs::Location::Stdin);
+    first.map_or(Ok(None), |location| location.input_if_there(&mut env.opener))
 }
 
-fn datasets(places: &[inputs::Place], env: &mut Env<'_>) -> Result<bool> {
-    Ok(first(places, env)?.is_some_and(|input| is_dataset(&input, &env.opener)))
+fn datasets(locations: &[inputs::Location], env: &mut Env<'_>) -> Result<bool> {
+    Ok(first(locations, env)?.is_some_and(|input| is_dataset(&input, &env.opener)))
 }
 
 impl Arguments {

@@ -13,7 +13,7 @@ use super::Outcome;
 use super::bar::Bar;
 use super::env::Env;
 use super::human::{clean, counted, size};
-use super::inputs::{self, Place};
+use super::inputs::{self, Location};
 use super::report::Lost;
 use super::zds::{self, Stored};
 
@@ -56,10 +56,10 @@ enum Packing {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let place = single(&arguments.store, "pack")?;
-    let named = |error: Error| error.in_file(place.name());
-    let input = place.input(&mut env.opener).map_err(named)?;
-    let store = Stored::store(&place, &input, &env.opener)?;
+    let location = single(&arguments.store, "pack")?;
+    let named = |error: Error| error.in_file(location.name());
+    let input = location.input(&mut env.opener).map_err(named)?;
+    let store = Stored::store(&location, &input, &env.opener)?;
     let Some(folder) = store.folder().filter(|folder| folder.join(zdx::layout::COLLECTIONS).is_dir()) else {
         return Err(named(Error::usage("it is no folder of a store, which pack makes an archive of")));
     };
@@ -68,9 +68,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         name.push(".zds");
         name.into()
     });
-    zds::refuse(&target, arguments.force, std::slice::from_ref(&place))?;
+    zds::refuse(&target, arguments.force, std::slice::from_ref(&location))?;
     let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.name(&place.name());
+    bar.name(&location.name());
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
     let compression = match arguments.compression {
         Packing::None => Compression::default(),
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let (packed, renewed) = packed.map_err(named)?;
     let lost = packed.left_out.iter().map(|(path, why)| {
         let loss = container_core::Loss::new(format!("file left out ({why}): {path}"), 1, Default::default());
-        Lost { file: Some(place.name()), loss }
+        Lost { file: Some(location.name()), loss }
     });
     // What the files' times and a journal said is not seen in an archive.
     let renewed =
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let renewed = renewed.map(|(name, note)| {
         let loss =
             container_core::Loss::new(format!("a new index is packed of {name:?}: {note}"), 0, Default::default());
-        Lost { file: Some(place.name()), loss }
+        Lost { file: Some(location.name()), loss }
     });
     let lost: Vec<Lost> = lost.chain(renewed).collect();
     lost.iter().for_each(|lost| env.report.lost(lost));
@@ -109,10 +109,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 }
 
 /// The one input of a verb.
-fn single(argument: &OsStr, verb: &str) -> Result<Place> {
-    let mut places = inputs::expand_one(argument)?;
-    match (places.pop(), places.len()) {
-        (Some(place), 0) => Ok(place),
+fn single(argument: &OsStr, verb: &str) -> Result<Location> {
+    let mut locations = inputs::expand_one(argument)?;
+    match (locations.pop(), locations.len()) {
+        (Some(location), 0) => Ok(location),
         (_, others) => {
             let detail = format!("the pattern matches {} files; {verb} takes one", others + 1);
             Err(Error::usage(detail).in_file(argument.display().to_string()))
@@ -141,24 +141,24 @@ pub(crate) struct UnpackArguments {
 }
 
 pub(crate) fn unpack(arguments: &UnpackArguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let place = single(&arguments.file, "unpack")?;
-    let named = |error: Error| error.in_file(place.name());
-    let input = place.input(&mut env.opener).map_err(named)?;
-    let store = Stored::store(&place, &input, &env.opener)?;
+    let location = single(&arguments.file, "unpack")?;
+    let named = |error: Error| error.in_file(location.name());
+    let input = location.input(&mut env.opener).map_err(named)?;
+    let store = Stored::store(&location, &input, &env.opener)?;
     let Some(archive) = store.archive() else {
         return Err(named(Error::usage("it is a folder already: unpack makes one of an archive")));
     };
-    let target = match (&arguments.output, &place) {
+    let target = match (&arguments.output, &location) {
         (Some(output), _) => output.clone(),
-        (None, Place::Path(path)) if zds::is_archive(path) => path.with_extension(""),
+        (None, Location::Path(path)) if zds::is_archive(path) => path.with_extension(""),
         (None, _) => return Err(named(Error::usage("it has no name in .zds that the output could take: say OUT"))),
     };
     if target == Path::new("-") {
         return Err(Error::usage("a folder is written, which standard output is not: give a path"));
     }
-    inputs::refuse_overlap([target.clone()], std::slice::from_ref(&place))?;
+    inputs::refuse_overlap([target.clone()], std::slice::from_ref(&location))?;
     let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.name(&place.name());
+    bar.name(&location.name());
     let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
     let options =
         UnpackOptions::default().with_overwrite(overwrite).with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
@@ -170,7 +170,7 @@ pub(crate) fn unpack(arguments: &UnpackArguments, env: &mut Env<'_>) -> Result<O
         let first = unpacked.stranger_names.first().map(|name| format!(", such as {name:?}")).unwrap_or_default();
         let what = format!("entry left alone that is none of the store's{first}");
         let loss = container_core::Loss::new(what, unpacked.strangers, Default::default());
-        lost.push(Lost { file: Some(place.name()), loss });
+        lost.push(Lost { file: Some(location.name()), loss });
     }
     lost.iter().for_each(|lost| env.report.lost(lost));
     let text = if env.json() {

@@ -13,7 +13,7 @@ use super::Outcome;
 use super::bar::Bar;
 use super::env::Env;
 use super::human::{clean, counted};
-use super::inputs::{self, Place};
+use super::inputs::{self, Location};
 use super::zds::{self, Ids};
 
 const EXAMPLES: &str = "\
@@ -62,9 +62,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     // A store that is to be made is not there, and no pattern.
-    let place = Place::Path(arguments.store.clone().into());
+    let location = Location::Path(arguments.store.clone().into());
     let input = match &arguments.file {
-        None => Place::Stdin,
+        None => Location::Stdin,
         Some(file) => one(inputs::expand_one(file)?, file)?,
     };
     let named = |error: Error| error.in_file(input.name());
@@ -80,22 +80,22 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let (mut documents, mut numbered) = numbered_from(0)?;
 
     let options = zds::writer_options(arguments.create);
-    let (root, name) = zds::open_writer(&place, arguments.table.as_deref(), options, "put")?;
-    let file = |error: Error| zds::located(error, &place, &name);
+    let (root, name) = zds::open_writer(&location, arguments.table.as_deref(), options, "put")?;
+    let file = |error: Error| zds::located(error, &location, &name);
     let mut writer = root.collection(&name).map_err(file)?;
     if numbered > 0 && !writer.is_empty() {
         (documents, numbered) = numbered_from(unused_numbers(&writer, documents.len() as u64))?;
     }
     writer.begin().map_err(file)?;
     let bar = Bar::new(env.report.terminal);
-    bar.name(&place.name());
+    bar.name(&location.name());
     bar.begin(Unit::Rows, Some(documents.len() as u64));
     let replaced = put(&mut writer, &documents, arguments.new, &bar).map_err(|error| match error.kind() {
         ErrorKind::Io => file(error),
         _ => named(error),
     })?;
     let rows = writer.len();
-    let repaired = zds::repaired(&writer, &place);
+    let repaired = zds::repaired(&writer, &location);
     writer.finish().map_err(file)?;
     root.finish().map_err(file)?;
     bar.clear();
@@ -103,11 +103,11 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let put = documents.len() as u64;
     if env.json() {
         let object = json!({
-            "file": place.name(), "table": name, "put": put, "replaced": replaced, "numbered": numbered, "rows": rows,
+            "file": location.name(), "table": name, "put": put, "replaced": replaced, "numbered": numbered, "rows": rows,
         });
         env.stdout.print(&format!("{object}\n"))?;
     } else {
-        let mut line = format!("{}: {} put", place.name(), counted(put, "document"));
+        let mut line = format!("{}: {} put", location.name(), counted(put, "document"));
         if replaced > 0 {
             line.push_str(&format!(", {replaced} of them in place of others"));
         }
@@ -119,9 +119,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn one(mut places: Vec<Place>, argument: &OsString) -> Result<Place> {
-    match (places.pop(), places.len()) {
-        (Some(place), 0) => Ok(place),
+fn one(mut locations: Vec<Location>, argument: &OsString) -> Result<Location> {
+    match (locations.pop(), locations.len()) {
+        (Some(location), 0) => Ok(location),
         (_, others) => {
             let detail = format!("the pattern matches {} files; put reads one", others + 1);
             Err(Error::usage(detail).in_file(argument.display().to_string()))

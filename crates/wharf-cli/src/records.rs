@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::bar::Bar;
 use super::dataset::{self, Dataset, Placing};
 use super::env::Opener;
-use super::inputs::Place;
+use super::inputs::Location;
 use super::report::Lost;
 use super::zds::{self, NewZds, Stored};
 
@@ -31,24 +31,24 @@ pub(crate) struct Which {
 impl Records {
     /// Opens an input.
     pub(crate) fn open(
-        place: &Place,
+        location: &Location,
         opener: &mut Opener<'_>,
         verb: &str,
         which: &Which,
         placing: &Placing,
     ) -> Result<Self> {
-        let named = |error: Error| error.in_file(place.name());
-        let input = place.input(opener).map_err(named)?;
+        let named = |error: Error| error.in_file(location.name());
+        let input = location.input(opener).map_err(named)?;
         if zds::is_store(&input, opener) {
             if placing.no_md5 {
                 return Err(named(Error::usage("--no-md5 is for datadings, this is zds")));
             }
-            return Stored::open(place, &input, opener, which.table.as_deref()).map(Self::Zds);
+            return Stored::open(location, &input, opener, which.table.as_deref()).map(Self::Zds);
         }
         if which.table.is_some() {
             return Err(named(Error::usage("--table is for ZDS, and this is none")));
         }
-        Dataset::of(place, &input, opener, verb).map(Self::Datadings)
+        Dataset::of(location, &input, opener, verb).map(Self::Datadings)
     }
 
     pub(crate) fn len(&self) -> Result<u64> {
@@ -67,7 +67,7 @@ impl Records {
     }
 
     /// Refuses an output that would take the place of an input, or without `force` of anything.
-    pub(crate) fn refuse(&self, path: &Path, force: bool, inputs: &[Place]) -> Result<()> {
+    pub(crate) fn refuse(&self, path: &Path, force: bool, inputs: &[Location]) -> Result<()> {
         match self {
             Self::Datadings(_) => dataset::refuse(path, force, inputs),
             Self::Zds(_) => zds::refuse(path, force, inputs),
@@ -75,7 +75,7 @@ impl Records {
     }
 
     /// Begins an output. Where it is made may be another path.
-    pub(crate) fn create(&self, path: &Path, made_at: &Path, placing: &Placing, inputs: &[Place]) -> Result<Out> {
+    pub(crate) fn create(&self, path: &Path, made_at: &Path, placing: &Placing, inputs: &[Location]) -> Result<Out> {
         self.refuse(path, placing.force, inputs)?;
         match self {
             Self::Datadings(_) => {
@@ -116,7 +116,7 @@ pub(crate) enum Out {
 
 impl Out {
     /// What was copied although verification rejects it, since this was asked last. Documents are refused then.
-    pub(crate) fn take_losses(&mut self, from: &Place) -> Vec<Lost> {
+    pub(crate) fn take_losses(&mut self, from: &Location) -> Vec<Lost> {
         match self {
             Self::Datadings(_, writer) => dataset::rejected(writer, Some(from.name())),
             Self::Zds(..) => Vec::new(),

@@ -23,7 +23,7 @@ Examples:
   wharf recover tuesday.idv whole.idv --schema monday.idv
   wharf recover damaged.msgpack whole.msgpack
   wharf recover damaged.d whole.d
-  wharf recover trees.d --in-place";
+  wharf recover trees.d --in-location";
 
 /// Save what is whole out of a file that is cut off or damaged
 ///
@@ -78,43 +78,43 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let places = inputs::expand_one(&arguments.input)?;
-    let [place] = places.as_slice() else {
+    let locations = inputs::expand_one(&arguments.input)?;
+    let [location] = locations.as_slice() else {
         return Err(Error::usage("one file is recovered at a time").in_file(arguments.input.display().to_string()));
     };
     // A stream can be read only once, and is looked at below.
-    let input = match place {
-        inputs::Place::Path(_) => place.input_if_there(&mut env.opener)?,
-        inputs::Place::Stdin => None,
+    let input = match location {
+        inputs::Location::Path(_) => location.input_if_there(&mut env.opener)?,
+        inputs::Location::Stdin => None,
     };
     let input = input.filter(|input| super::zds::is_store(input, &env.opener));
     if input.is_none() && arguments.in_place {
-        return Err(Error::usage("--in-place is for ZDS, and this is none").in_file(place.name()));
+        return Err(Error::usage("--in-location is for ZDS, and this is none").in_file(location.name()));
     }
     if let Some(input) = input {
         if let Some(option) = arguments.for_others() {
-            return Err(Error::usage(format!("{option} is not for ZDS")).in_file(place.name()));
+            return Err(Error::usage(format!("{option} is not for ZDS")).in_file(location.name()));
         }
         return match arguments.in_place {
-            true => zds::in_place(place, env),
-            false => zds::run(arguments, place, &input, arguments.output.path()?, env),
+            true => zds::in_place(location, env),
+            false => zds::run(arguments, location, &input, arguments.output.path()?, env),
         };
     }
     let out = arguments.output.path()?;
-    let input = place.input(&mut env.opener).map_err(|error| error.in_file(place.name()))?;
+    let input = location.input(&mut env.opener).map_err(|error| error.in_file(location.name()))?;
     if input.source().is_none() {
-        return Err(Error::usage("a directory cannot be recovered").in_file(place.name()));
+        return Err(Error::usage("a directory cannot be recovered").in_file(location.name()));
     }
     if is_dataset(&input, &env.opener) {
         if let Some(option) = arguments.for_idv() {
-            return Err(Error::usage(format!("{option} is for IDV, this is datadings")).in_file(place.name()));
+            return Err(Error::usage(format!("{option} is for IDV, this is datadings")).in_file(location.name()));
         }
-        return datadings::run(arguments, place, &input, out, env);
+        return datadings::run(arguments, location, &input, out, env);
     }
     if let Some(option) = arguments.datadings.given() {
-        return Err(Error::usage(format!("{option} is for datadings, and this is none")).in_file(place.name()));
+        return Err(Error::usage(format!("{option} is for datadings, and this is none")).in_file(location.name()));
     }
-    idv::run(arguments, place, &input, out, env)
+    idv::run(arguments, location, &input, out, env)
 }
 
 impl Arguments {

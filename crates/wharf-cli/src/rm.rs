@@ -12,9 +12,9 @@ use super::env::Env;
 const EXAMPLES: &str = "\
 Examples:
   wharf rm day.ds height quality -o small.ds
-  wharf rm day.ds tas@comment @history --in-place      attributes: of a variable, of the dataset
+  wharf rm day.ds tas@comment @history --in-location      attributes: of a variable, of the dataset
   wharf rm day.ds --dim band -o flat.ds                every variable along a dimension
-  wharf rm trees.d oak elm --table europe              documents, in place";
+  wharf rm trees.d oak elm --table europe              documents, in location";
 
 /// Take variables, dimensions and attributes out of a ds file, or documents out of a ZDS store
 ///
@@ -51,18 +51,18 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let place = super::inputs::Place::Path(arguments.file.clone().into());
-    let input = if arguments.file == "-" { None } else { place.input_if_there(&mut env.opener)? };
+    let location = super::inputs::Location::Path(arguments.file.clone().into());
+    let input = if arguments.file == "-" { None } else { location.input_if_there(&mut env.opener)? };
     if input.is_some_and(|input| super::zds::is_store(&input, &env.opener)) {
         if let Some(option) = arguments.for_ds() {
             let error = Error::usage(format!("{option} is for ds: documents are deleted in place"));
-            return Err(error.in_file(place.name()));
+            return Err(error.in_file(location.name()));
         }
         let Arguments { names, table, ignore_missing, .. } = arguments;
-        return super::zds::remove(&place, names, table.as_deref(), *ignore_missing, env);
+        return super::zds::remove(&location, names, table.as_deref(), *ignore_missing, env);
     }
     if arguments.table.is_some() || arguments.ignore_missing {
-        return Err(Error::usage("--table and --ignore-missing are for ZDS, and this is none").in_file(place.name()));
+        return Err(Error::usage("--table and --ignore-missing are for ZDS, and this is none").in_file(location.name()));
     }
     from_ds(arguments, env)
 }

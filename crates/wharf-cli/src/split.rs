@@ -14,7 +14,7 @@ use super::bar::Bar;
 use super::dataset::{self, Placing};
 use super::env::Env;
 use super::human::counted;
-use super::inputs::Place;
+use super::inputs::Location;
 use super::records::{Out, Records, Which};
 use super::staged::Staged;
 use super::zds;
@@ -75,8 +75,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let place = dataset::single(&arguments.input, "split")?;
-    let records = Records::open(&place, &mut env.opener, "split", &arguments.which, &arguments.placing)?;
+    let location = dataset::single(&arguments.input, "split")?;
+    let records = Records::open(&location, &mut env.opener, "split", &arguments.which, &arguments.placing)?;
     let len = records.len()?;
     let parts = match arguments {
         Arguments { parts: Some(parts), .. } => Parts::equal(len, *parts),
@@ -84,10 +84,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         Arguments { fractions: Some(fractions), .. } => fractions.parts(len),
         Arguments { at, .. } => Parts::at(len, at),
     };
-    let parts = parts.map_err(|error| error.in_file(place.name()))?;
-    let paths = names(&arguments.output, &place, parts.count())?;
+    let parts = parts.map_err(|error| error.in_file(location.name()))?;
+    let paths = names(&arguments.output, &location, parts.count())?;
     for path in &paths {
-        records.refuse(path, arguments.placing.force, std::slice::from_ref(&place))?;
+        records.refuse(path, arguments.placing.force, std::slice::from_ref(&location))?;
     }
     distinct(&paths)?;
 
@@ -106,12 +106,12 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         bar.begin(Unit::Rows, Some(rows.end - rows.start));
         let is_dataset = matches!(records, Records::Datadings(_));
         let made_at = if is_dataset { staged.path(path)? } else { path.clone() };
-        let mut out = records.create(path, &made_at, &arguments.placing, std::slice::from_ref(&place))?;
+        let mut out = records.create(path, &made_at, &arguments.placing, std::slice::from_ref(&location))?;
         match &order {
             None => records.copy(rows, &mut out, &bar)?,
             Some(order) => records.copy_rows(order.clone().range(rows)?.iter(0), &mut out, &bar)?,
         }
-        lost.extend(out.take_losses(&place));
+        lost.extend(out.take_losses(&location));
         done.push((
             path,
             match out {
@@ -151,15 +151,15 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 }
 
 /// The name of every output.
-fn names(given: &[PathBuf], input: &Place, count: usize) -> Result<Vec<PathBuf>> {
+fn names(given: &[PathBuf], input: &Location, count: usize) -> Result<Vec<PathBuf>> {
     let digits = count.saturating_sub(1).to_string().len();
     let numbered = |pattern: &str| {
         let path = |number: usize| PathBuf::from(pattern.replace("{}", &format!("{number:0digits$}")));
         (0..count).map(path).collect::<Vec<_>>()
     };
     match (given, input) {
-        ([], Place::Stdin) => Err(Error::usage("standard input has no name that the outputs could take: say -o")),
-        ([], Place::Path(path)) => {
+        ([], Location::Stdin) => Err(Error::usage("standard input has no name that the outputs could take: say -o")),
+        ([], Location::Path(path)) => {
             let data = dataset::data_of(path);
             let stem = data.file_stem().unwrap_or_default();
             let name = |number: usize| {

@@ -10,7 +10,7 @@ use super::Outcome;
 use super::bar::Bar;
 use super::env::{Env, Stdout};
 use super::human::{clean, counted};
-use super::inputs::{self, Opened, Place};
+use super::inputs::{self, Location, Opened};
 use super::report::error_object;
 
 const EXAMPLES: &str = "\
@@ -38,32 +38,32 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut outcome = Outcome::Done;
     let mut stdin_seen = false;
     for file in &arguments.files {
-        let places = match inputs::expand_one(file) {
-            Ok(places) => places.into_iter().map(Ok).collect(),
+        let locations = match inputs::expand_one(file) {
+            Ok(locations) => locations.into_iter().map(Ok).collect(),
             Err(error) => vec![Err((file.display().to_string(), error))],
         };
-        for place in places {
-            let place = match place {
-                Ok(Place::Stdin) if stdin_seen => {
+        for location in locations {
+            let location = match location {
+                Ok(Location::Stdin) if stdin_seen => {
                     return Err(Error::usage("standard input (-) can be read only once"));
                 }
                 other => other,
             };
-            stdin_seen |= matches!(place, Ok(Place::Stdin));
-            outcome = outcome.max(one(place, arguments.threads, env)?);
+            stdin_seen |= matches!(location, Ok(Location::Stdin));
+            outcome = outcome.max(one(location, arguments.threads, env)?);
         }
     }
     Ok(outcome)
 }
 
 /// Checks one file and prints what is found as it is found.
-fn one(place: Result<Place, (String, Error)>, threads: usize, env: &mut Env<'_>) -> Result<Outcome> {
-    let name = match &place {
-        Ok(place) => place.name(),
+fn one(location: Result<Location, (String, Error)>, threads: usize, env: &mut Env<'_>) -> Result<Outcome> {
+    let name = match &location {
+        Ok(location) => location.name(),
         Err((name, _)) => name.clone(),
     };
-    let opened = match place {
-        Ok(place) => place.open(&mut env.opener),
+    let opened = match location {
+        Ok(location) => location.open(&mut env.opener),
         Err((_, error)) => Err(error),
     };
     let json = env.json();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use container_core::{Error, Result};
 
-use super::inputs::Place;
+use super::inputs::Location;
 
 /// How an IDV file is written.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -85,9 +85,9 @@ impl Writing {
 }
 
 /// The reader of an input, which has to be an IDV file.
-pub(crate) fn reader(place: &Place, opener: &mut super::env::Opener<'_>, verb: &str) -> Result<idv::Reader> {
-    let named = |error: Error| error.in_file(place.name());
-    let input = place.input(opener).map_err(named)?;
+pub(crate) fn reader(location: &Location, opener: &mut super::env::Opener<'_>, verb: &str) -> Result<idv::Reader> {
+    let named = |error: Error| error.in_file(location.name());
+    let input = location.input(opener).map_err(named)?;
     let format = opener.registry.detect(&input).map_err(named)?;
     match (format.name(), input.source()) {
         ("idv", Some(source)) => {

@@ -5,6 +5,7 @@
 //! | open a file whose format you do not know (or do) | [`open`], [`open_with`] |
 //! | see what is in it | [`Container::tables`], [`Table::columns`], [`Container::details`] |
 //! | walk over rows, some columns of them, a range of them | [`Table::rows`], [`Scan`] |
+//! | bring anything into any other format | `Convert` |
 //! | write rows as JSON lines or CSV | [`convert::JsonLines`], [`convert::Csv`], [`convert::copy`] |
 //! | write text, rows or files into a container | `convert::import` |
 //! | columns of any container as Arrow record batches | `Table::arrow` |
@@ -58,6 +59,7 @@
 //!
 //! | feature | brings |
 //! |---|---|
+//! | `convert` (default) | `Convert`: any container into any other; needs and brings all formats |
 //! | `parallel` (default) | formats decode with all cores |
 //! | `datadings` (default) | [datadings](mod@datadings), datasets of msgpack samples; with it `convert::import`: text, rows and files into datasets |
 //! | `ds` (default) | [ds](dsfmt), n-dimensional arrays with metadata |

@@ -3,14 +3,14 @@
 use dsfmt::{Attributes, Json, JsonKind, Reader, Variable};
 
 use crate::human::{abbreviated, clean, size};
-use crate::inputs::Place;
+use crate::inputs::Location;
 
 /// Characters of an attribute that are shown.
 const SHOWN: usize = 200;
 
-pub(crate) fn describe(place: &Place, reader: &Reader) -> String {
+pub(crate) fn describe(location: &Location, reader: &Reader) -> String {
     let bytes = size(reader.source().len());
-    let mut text = format!("{}: ds {}, {bytes}\n", clean(&place.name()), reader.version());
+    let mut text = format!("{}: ds {}, {bytes}\n", clean(&location.name()), reader.version());
     let dimensions = reader.dimensions();
     if !dimensions.is_empty() {
         text.push_str("dimensions:\n");

@@ -15,7 +15,7 @@ use super::super::bar::Bar;
 use super::super::dataset::{self, Dataset, Placing, is_duplicate, tick};
 use super::super::env::Env;
 use super::super::human::counted;
-use super::super::inputs::Place;
+use super::super::inputs::Location;
 use super::super::report::Lost;
 use super::{Arguments, OnDuplicate};
 
@@ -62,7 +62,7 @@ impl Options {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) -> Result<Outcome> {
+pub(super) fn run(arguments: &Arguments, locations: &[Location], env: &mut Env<'_>) -> Result<Outcome> {
     let options = &arguments.datadings;
     if arguments.on_duplicate == Some(OnDuplicate::Last) {
         return Err(Error::usage("--on-duplicate last is for ZDS, and the inputs are datadings"));
@@ -72,13 +72,13 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
         return Err(Error::usage("--seed is for --strategy random and for --shuffle: nothing here is left to chance"));
     }
     let seed = (random || options.shuffle).then(|| dataset::seed(options.seed));
-    let mut inputs = Vec::with_capacity(places.len());
-    for place in places {
-        inputs.push(Dataset::open(place, &mut env.opener, "merge")?);
+    let mut inputs = Vec::with_capacity(locations.len());
+    for location in locations {
+        inputs.push(Dataset::open(location, &mut env.opener, "merge")?);
     }
     let placing = Placing { force: arguments.force, no_md5: options.no_md5, threads: arguments.threads };
     let path: &Path = &arguments.output;
-    let writer = placing.create(path, places)?;
+    let writer = placing.create(path, locations)?;
     let bar = Bar::new(env.report.terminal);
     bar.name(&path.display().to_string());
     let total = inputs.iter().map(|input| input.reader.len()).fold(0, u64::saturating_add);
@@ -142,7 +142,7 @@ impl<'a> Merge<'a> {
     /// All samples of a dataset, in order.
     fn whole(&mut self, number: usize) -> Result<()> {
         let input = self.input(number)?;
-        let named = |error: Error| error.in_file(input.place.name());
+        let named = |error: Error| error.in_file(input.location.name());
         let mut keys = input.reader.keys(0..input.reader.len()).map_err(named)?;
         for sample in &input.reader {
             let sample = sample.map_err(named)?;
@@ -224,15 +224,15 @@ impl<'a> Merge<'a> {
         let others = self.inputs.iter().enumerate().filter(|(other, _)| *other != number);
         let holder = others.map(|(_, other)| other).find(|other| matches!(other.reader.find(key), Ok(Some(_))));
         let detail = match holder {
-            Some(other) => format!("{} has the same key (--on-duplicate says what to do)", other.place.name()),
+            Some(other) => format!("{} has the same key (--on-duplicate says what to do)", other.location.name()),
             None => "the dataset has the same key twice (--on-duplicate says what to do)".to_owned(),
         };
-        let file = self.inputs.get(number).map(|input| input.place.name()).unwrap_or_default();
+        let file = self.inputs.get(number).map(|input| input.location.name()).unwrap_or_default();
         Error::usage(detail).in_format(dataset::NAME).in_row(sample.index()).in_key(key.to_owned()).in_file(file)
     }
 
     fn count(&mut self, input: &Dataset, what: &str, key: &str, sample: &Sample<'_>) {
-        let file = Some(input.place.name());
+        let file = Some(input.location.name());
         if let Some(lost) = self.lost.iter_mut().find(|lost| lost.file == file) {
             lost.loss.count += 1;
             return;

@@ -6,7 +6,7 @@ use dsfmt::{MergeOptions, Reader, merge};
 use super::super::Outcome;
 use super::super::edit;
 use super::super::env::Env;
-use super::super::inputs::Place;
+use super::super::inputs::Location;
 use super::super::report::Lost;
 use super::Arguments;
 
@@ -45,22 +45,22 @@ impl Joining {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) -> Result<Outcome> {
+pub(super) fn run(arguments: &Arguments, locations: &[Location], env: &mut Env<'_>) -> Result<Outcome> {
     let options = &arguments.ds;
     let Some(dimension) = &options.dim else {
         return Err(Error::usage("ds files are joined along a dimension: --dim says which"));
     };
     let readers: Vec<Reader> =
-        places.iter().map(|place| edit::open(place, &mut env.opener, "merge")).collect::<Result<_>>()?;
+        locations.iter().map(|location| edit::open(location, &mut env.opener, "merge")).collect::<Result<_>>()?;
     let wanted = MergeOptions::default()
         .with_new(options.new.clone())
         .with_variables(options.variables.clone())
         .with_keep_times(options.keep_times)
-        .with_names(places.iter().map(Place::name).collect());
+        .with_names(locations.iter().map(Location::name).collect());
     let mut joined = Some(merge(&readers.iter().collect::<Vec<_>>(), dimension, wanted)?);
     let losses = joined.iter().flat_map(|joined| joined.losses()).cloned();
     let mut lost: Vec<Lost> = losses.map(|loss| Lost { file: None, loss }).collect();
-    edit::put(&arguments.output, arguments.force, places, env, &mut |path, output| match joined.take() {
+    edit::put(&arguments.output, arguments.force, locations, env, &mut |path, output| match joined.take() {
         Some(joined) => Ok((joined.write(path, output)?, std::mem::take(&mut lost))),
         None => Err(Error::usage("the files are written already")),
     })

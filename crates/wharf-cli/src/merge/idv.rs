@@ -9,7 +9,7 @@ use super::super::Outcome;
 use super::super::bar::Bar;
 use super::super::env::Env;
 use super::super::human::counted;
-use super::super::inputs::Place;
+use super::super::inputs::Location;
 use super::super::output;
 use super::super::report::Lost;
 use super::super::select;
@@ -19,23 +19,23 @@ use wharf::hub::pour;
 
 /// An input, opened, with the columns wanted of it.
 struct File {
-    place: Place,
+    location: Location,
     reader: idv::Reader,
     columns: Vec<usize>,
     lost: Vec<Lost>,
 }
 
-pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) -> Result<Outcome> {
+pub(super) fn run(arguments: &Arguments, locations: &[Location], env: &mut Env<'_>) -> Result<Outcome> {
     if env.opener.access == Access::Auto {
         // Bytes that are only copied are copied faster so.
         env.opener.access = Access::Positional;
     }
-    let mut files = Vec::with_capacity(places.len());
-    for place in places {
-        files.push(open(place, &arguments.columns, env)?);
+    let mut files = Vec::with_capacity(locations.len());
+    for location in locations {
+        files.push(open(location, &arguments.columns, env)?);
     }
     let schema = schema(&files, &arguments.writing)?;
-    let output = output::create(&arguments.output, arguments.force, places)?;
+    let output = output::create(&arguments.output, arguments.force, locations)?;
     let name = output.path().display().to_string();
     let bar = Arc::new(Bar::new(env.report.terminal));
     bar.begin(Unit::Rows, Some(files.iter().map(|file| file.reader.row_count()).fold(0, u64::saturating_add)));
@@ -60,33 +60,33 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
     Ok(Outcome::after(&lost))
 }
 
-fn open(place: &Place, columns: &[String], env: &mut Env<'_>) -> Result<File> {
-    let reader = writing::reader(place, &mut env.opener, "merge")?;
-    let named = |error: Error| error.in_file(place.name());
+fn open(location: &Location, columns: &[String], env: &mut Env<'_>) -> Result<File> {
+    let reader = writing::reader(location, &mut env.opener, "merge")?;
+    let named = |error: Error| error.in_file(location.name());
     let container = idv::IdvContainer::new(reader.clone());
     let chosen = select::columns(&container, columns).map_err(named)?;
     let (columns, lost) = match chosen {
         Some(chosen) => (chosen, Vec::new()),
         None => {
             let readable = reader.columns().iter().filter(|column| column.kind().is_ok());
-            (readable.map(idv::Column::index).collect(), pour::unreadable(place, &container))
+            (readable.map(idv::Column::index).collect(), pour::unreadable(location, &container))
         }
     };
-    Ok(File { place: place.clone(), reader, columns, lost })
+    Ok(File { location: location.clone(), reader, columns, lost })
 }
 
 /// The schema of the first file, which all others have to have.
 fn schema(files: &[File], writing: &Writing) -> Result<idv::Schema> {
     let schema_of =
-        |file: &File| file.reader.schema(Some(&file.columns)).map_err(|error| error.in_file(file.place.name()));
+        |file: &File| file.reader.schema(Some(&file.columns)).map_err(|error| error.in_file(file.location.name()));
     let Some((first, others)) = files.split_first() else {
         return Err(Error::usage("there are no files to merge"));
     };
     let mut schema = schema_of(first)?;
     for file in others {
         if let Some(difference) = schema.difference(&schema_of(file)?) {
-            let detail = format!("its columns differ from those of {}: {difference}", first.place.name());
-            return Err(Error::invalid(detail).in_file(file.place.name()));
+            let detail = format!("its columns differ from those of {}: {difference}", first.location.name());
+            return Err(Error::invalid(detail).in_file(file.location.name()));
         }
     }
     writing.apply(&mut schema);
@@ -108,13 +108,13 @@ fn write(
     let mut writer = idv::Writer::new(output, schema, options.with_blocks_of(&readers)).map_err(named)?;
     let mut copied = idv::Copied::default();
     for (number, file) in files.iter().enumerate() {
-        bar.name(&format!("{} ({} of {})", file.place.name(), number + 1, files.len()));
+        bar.name(&format!("{} ({} of {})", file.location.name(), number + 1, files.len()));
         let more = writer.append_blocks(&file.reader, Some(&file.columns));
-        let more = more.map_err(|error| error.in_file(file.place.name()))?;
+        let more = more.map_err(|error| error.in_file(file.location.name()))?;
         copied.carried += more.carried;
         copied.encoded += more.encoded;
         let losses = writer.take_losses();
-        lost.extend(losses.into_iter().map(|loss| Lost { file: Some(file.place.name()), loss }));
+        lost.extend(losses.into_iter().map(|loss| Lost { file: Some(file.location.name()), loss }));
     }
     let rows = writer.row_count();
     Ok((writer.finish().map_err(named)?, copied, rows))

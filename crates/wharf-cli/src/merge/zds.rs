@@ -10,7 +10,7 @@ use super::super::Outcome;
 use super::super::bar::Bar;
 use super::super::env::Env;
 use super::super::human::counted;
-use super::super::inputs::Place;
+use super::super::inputs::Location;
 use super::super::report::Lost;
 use super::super::zds::{self, NewZds, Stored};
 use super::{Arguments, OnDuplicate};
@@ -43,20 +43,20 @@ impl Options {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) -> Result<Outcome> {
+pub(super) fn run(arguments: &Arguments, locations: &[Location], env: &mut Env<'_>) -> Result<Outcome> {
     let mut inputs: Vec<Stored> = Vec::new();
-    for place in places {
-        let named = |error: Error| error.in_file(place.name());
-        let input = place.input(&mut env.opener).map_err(named)?;
+    for location in locations {
+        let named = |error: Error| error.in_file(location.name());
+        let input = location.input(&mut env.opener).map_err(named)?;
         if !zds::is_store(&input, &env.opener) {
             return Err(named(Error::unsupported("merge joins files of one format, and this one is no ZDS store")));
         }
-        let store = Stored::store(place, &input, &env.opener)?;
+        let store = Stored::store(location, &input, &env.opener)?;
         let mut names = store.names().map_err(named)?;
         names.retain(|name| arguments.zds.table.as_ref().is_none_or(|table| table == name));
         for name in names {
             let collection = store.collection(&name).map_err(named)?;
-            inputs.push(Stored { place: place.clone(), collection });
+            inputs.push(Stored { location: location.clone(), collection });
         }
     }
     if inputs.is_empty() {
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
         return Err(Error::usage(format!("no input has a table{wanted}")));
     }
     let path: &Path = &arguments.output;
-    let new = NewZds::create(path, arguments.force, places)?;
+    let new = NewZds::create(path, arguments.force, locations)?;
     let bar = Bar::new(env.report.terminal);
     bar.name(&path.display().to_string());
     let mut total = 0_u64;
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
         }
         let Some(writer) = writers.get_mut(name) else { continue };
         let condition = input.collection.condition().map_err(named)?;
-        lost.extend(zds::losses(&condition).into_iter().map(|loss| Lost { file: Some(input.place.name()), loss }));
+        lost.extend(zds::losses(&condition).into_iter().map(|loss| Lost { file: Some(input.location.name()), loss }));
         let (mut row, mut again) = (0_u64, Loss::new("document left out: its id came before", 0, Position::default()));
         let mut documents = input.collection.documents().map_err(named)?;
         while let Some(document) = documents.try_next().map_err(named)? {
@@ -120,7 +120,7 @@ pub(super) fn run(arguments: &Arguments, places: &[Place], env: &mut Env<'_>) ->
             }
         }
         if again.count > 0 {
-            lost.push(Lost { file: Some(input.place.name()), loss: again });
+            lost.push(Lost { file: Some(input.location.name()), loss: again });
         }
     }
     let written = new.finish(writers.into_values().collect())?;

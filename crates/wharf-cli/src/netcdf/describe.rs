@@ -4,13 +4,13 @@ use dsfmt::netcdf::{Attribute, Kind, NcType, Reader, Variable};
 
 use super::attributes::shown;
 use crate::human::{abbreviated, clean, size};
-use crate::inputs::Place;
+use crate::inputs::Location;
 
 /// Characters of an attribute that are shown.
 const SHOWN: usize = 200;
 
-pub(crate) fn describe(place: &Place, reader: &Reader) -> String {
-    let mut text = format!("{}: {}, {}\n", clean(&place.name()), kind(reader.kind()), size(reader.source().len()));
+pub(crate) fn describe(location: &Location, reader: &Reader) -> String {
+    let mut text = format!("{}: {}, {}\n", clean(&location.name()), kind(reader.kind()), size(reader.source().len()));
     if !reader.dimensions().is_empty() {
         text.push_str("dimensions:\n");
     }

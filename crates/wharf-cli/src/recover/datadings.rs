@@ -12,7 +12,7 @@ use super::super::bar::Bar;
 use super::super::dataset;
 use super::super::env::Env;
 use super::super::human::{counted, size};
-use super::super::inputs::Place;
+use super::super::inputs::Location;
 use super::super::report::{Lost, error_object};
 use super::super::staged::Staged;
 use super::Arguments;
@@ -49,23 +49,23 @@ impl Options {
 
 pub(super) fn run(
     arguments: &Arguments,
-    place: &Place,
+    location: &Location,
     input: &Input,
     out: &Path,
     env: &mut Env<'_>,
 ) -> Result<Outcome> {
-    let named = |error: Error| error.in_file(place.name());
-    dataset::refuse(out, arguments.force, std::slice::from_ref(place))?;
+    let named = |error: Error| error.in_file(location.name());
+    dataset::refuse(out, arguments.force, std::slice::from_ref(location))?;
     let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.name(&place.name());
+    bar.name(&location.name());
     let same_key = if arguments.datadings.rename_duplicates { SameKey::Rename } else { SameKey::Drop };
     let options = RecoverOptions::default()
         .with_open(OpenOptions::default().with_access(env.opener.access))
         .with_same_key(same_key)
         .with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
-    let recovery = match place {
-        Place::Path(path) => Recovery::survey(path, &options),
-        Place::Stdin => {
+    let recovery = match location {
+        Location::Path(path) => Recovery::survey(path, &options),
+        Location::Stdin => {
             let source = input.source().ok_or_else(|| named(Error::usage("a directory is no datadings dataset")))?;
             Recovery::survey_source(source.clone(), &options)
         }
@@ -76,19 +76,19 @@ pub(super) fn run(
     let mut staged = Staged::new(arguments.force);
     let staging = staged.path(out)?;
     let writing = WriterOptions::default().with_threads(arguments.threads).with_md5(!arguments.datadings.no_md5);
-    let (written, losses) = recovery.write(&staging, writing).map_err(|error| in_place(error, &staging, place))?;
+    let (written, losses) = recovery.write(&staging, writing).map_err(|error| in_place(error, &staging, location))?;
     bar.name(&out.display().to_string());
     bar.begin(Unit::Bytes, Some(written.bytes));
     check(&staging, arguments.threads, &bar)
-        .map_err(|error| in_place(error, &staging, &Place::Path(out.to_owned())))?;
+        .map_err(|error| in_place(error, &staging, &Location::Path(out.to_owned())))?;
     staged.commit()?;
     bar.clear();
 
     for finding in recovery.findings() {
-        env.report.message(format!("warning: {}: {finding}", place.name()));
+        env.report.message(format!("warning: {}: {finding}", location.name()));
     }
     for loss in &losses {
-        env.report.lost(&Lost { file: Some(place.name()), loss: loss.clone() });
+        env.report.lost(&Lost { file: Some(location.name()), loss: loss.clone() });
     }
     let declared = recovery.samples_declared();
     let lost_rows = recovery.lost_rows(NAMED).map_err(named)?;
@@ -109,7 +109,7 @@ pub(super) fn run(
         // The first is told as a loss.
         for (row, key) in lost_rows.iter().zip(&lost_keys).skip(1).take(SHOWN) {
             let key = key.map(|key| format!(", key {key:?}")).unwrap_or_default();
-            env.report.message(format!("warning: {}: sample lost (row {row}{key})", place.name()));
+            env.report.message(format!("warning: {}: sample lost (row {row}{key})", location.name()));
         }
         let of = match declared {
             Some(declared) if declared != written.samples => format!(" of {declared}"),
@@ -123,11 +123,11 @@ pub(super) fn run(
 }
 
 /// An error that names the file which was written before it had its name.
-fn in_place(error: Error, staging: &Path, place: &Place) -> Error {
+fn in_place(error: Error, staging: &Path, location: &Location) -> Error {
     let file = error.position().file.clone();
     match file {
         Some(file) if Path::new(file.as_ref()).starts_with(staging.parent().unwrap_or(staging)) => {
-            let mut new = Error::new(error.kind(), error.detail().to_owned()).in_file(place.name());
+            let mut new = Error::new(error.kind(), error.detail().to_owned()).in_file(location.name());
             if let Some(format) = error.format() {
                 new = new.in_format(format);
             }
@@ -136,7 +136,7 @@ fn in_place(error: Error, staging: &Path, place: &Place) -> Error {
                 None => new,
             }
         }
-        _ => error.in_file(place.name()),
+        _ => error.in_file(location.name()),
     }
 }
 

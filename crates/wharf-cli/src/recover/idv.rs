@@ -11,27 +11,27 @@ use super::super::Outcome;
 use super::super::bar::Bar;
 use super::super::env::Env;
 use super::super::human::{clean, counted};
-use super::super::inputs::Place;
+use super::super::inputs::Location;
 use super::super::output;
 use super::super::report::{Lost, error_object};
 use super::Arguments;
 
 pub(super) fn run(
     arguments: &Arguments,
-    place: &Place,
+    location: &Location,
     input: &Input,
     out: &Path,
     env: &mut Env<'_>,
 ) -> Result<Outcome> {
-    let named = |error: Error| error.in_file(place.name());
-    let mut inputs = vec![place.clone()];
-    inputs.extend(arguments.schema.clone().map(Place::Path));
+    let named = |error: Error| error.in_file(location.name());
+    let mut inputs = vec![location.clone()];
+    inputs.extend(arguments.schema.clone().map(Location::Path));
     let output = output::create(out, arguments.force, &inputs)?;
     let name = output.path().display().to_string();
     let source = input.source().ok_or_else(|| named(Error::usage("a directory is no IDV file")))?;
 
     let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.name(&place.name());
+    bar.name(&location.name());
     let mut options =
         RecoverOptions::default().with_threads(arguments.threads).with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
     if !arguments.columns.is_empty() {
@@ -59,10 +59,10 @@ pub(super) fn run(
     output.finish()?;
 
     for finding in recovery.findings() {
-        tell(finding, &place.name(), env);
+        tell(finding, &location.name(), env);
     }
     for loss in &losses {
-        env.report.lost(&Lost { file: Some(place.name()), loss: loss.clone() });
+        env.report.lost(&Lost { file: Some(location.name()), loss: loss.clone() });
     }
     let (rows, declared) = (recovery.row_count(), recovery.rows_declared());
     let columns = recovery.column_names();

@@ -9,7 +9,7 @@ use super::super::Outcome;
 use super::super::bar::Bar;
 use super::super::env::Env;
 use super::super::human::{clean, counted, size};
-use super::super::inputs::Place;
+use super::super::inputs::Location;
 use super::super::report::{Lost, error_object};
 use super::super::zds::{self, NewZds, Stored};
 use super::Arguments;
@@ -20,21 +20,21 @@ const TOLD: usize = 20;
 /// Every whole document into a new store.
 pub(super) fn run(
     arguments: &Arguments,
-    place: &Place,
+    location: &Location,
     input: &Input,
     out: &Path,
     env: &mut Env<'_>,
 ) -> Result<Outcome> {
-    let named = |error: Error| error.in_file(place.name());
-    let store = Stored::store(place, input, &env.opener)?;
-    let new = NewZds::create(out, arguments.force, std::slice::from_ref(place))?;
+    let named = |error: Error| error.in_file(location.name());
+    let store = Stored::store(location, input, &env.opener)?;
+    let new = NewZds::create(out, arguments.force, std::slice::from_ref(location))?;
     let bar = Bar::new(env.report.terminal);
-    bar.name(&place.name());
+    bar.name(&location.name());
     let (mut writers, mut lost, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for name in store.names().map_err(named)? {
-        let stored = Stored { place: place.clone(), collection: store.collection(&name).map_err(named)? };
+        let stored = Stored { location: location.clone(), collection: store.collection(&name).map_err(named)? };
         let condition = stored.collection.condition().map_err(named)?;
-        lost.extend(zds::losses(&condition).into_iter().map(|loss| Lost { file: Some(place.name()), loss }));
+        lost.extend(zds::losses(&condition).into_iter().map(|loss| Lost { file: Some(location.name()), loss }));
         let mut writer = new.collection(&name)?;
         let len = stored.len()?;
         bar.begin(Unit::Rows, Some(len));
@@ -68,7 +68,7 @@ pub(super) fn run(
             }
         }
         if loss.count > 0 {
-            lost.push(Lost { file: Some(place.name()), loss });
+            lost.push(Lost { file: Some(location.name()), loss });
         }
         writers.push(writer);
     }
@@ -89,18 +89,18 @@ pub(super) fn run(
 }
 
 /// Puts a store right where it is: a torn end is cut off, and a fresh index written. One that does not fit the data is made anew out of them.
-pub(super) fn in_place(place: &Place, env: &mut Env<'_>) -> Result<Outcome> {
+pub(super) fn in_place(location: &Location, env: &mut Env<'_>) -> Result<Outcome> {
     let mut outcome = Outcome::Done;
-    for name in zds::tables(place, None, &mut env.opener)? {
-        let named = |error: Error| zds::located(error, place, &name);
+    for name in zds::tables(location, None, &mut env.opener)? {
+        let named = |error: Error| zds::located(error, location, &name);
         let options = zds::writer_options(false);
-        let (mut root, _) = zds::open_writer(place, Some(&name), options.clone(), "recover")?;
+        let (mut root, _) = zds::open_writer(location, Some(&name), options.clone(), "recover")?;
         let mut lost = Vec::new();
         let writer = match root.collection(&name) {
             Ok(writer) => writer,
             Err(error) if matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Truncated { .. }) => {
                 root.finish().map_err(named)?;
-                root = zds::open_writer(place, Some(&name), options.with_rebuild(true), "recover")?.0;
+                root = zds::open_writer(location, Some(&name), options.with_rebuild(true), "recover")?.0;
                 let writer = root.collection(&name).map_err(named)?;
                 let what = format!(
                     "the index was made anew out of the data, deleted documents among them: {}",
@@ -117,15 +117,15 @@ pub(super) fn in_place(place: &Place, env: &mut Env<'_>) -> Result<Outcome> {
         root.finish().map_err(named)?;
         lost.extend(zds::losses(&condition));
         for loss in lost {
-            env.report.lost(&Lost { file: Some(place.name()), loss });
+            env.report.lost(&Lost { file: Some(location.name()), loss });
             outcome = Outcome::Loss;
         }
         let notes = condition.notes();
         let text = if env.json() {
-            json!({"file": place.name(), "table": name, "rows": rows, "notes": notes}).to_string()
+            json!({"file": location.name(), "table": name, "rows": rows, "notes": notes}).to_string()
         } else {
             let state = if notes.is_empty() { "nothing was wrong".to_owned() } else { notes.join("; ") };
-            clean(&format!("{}: table {name}: {}: {state}", place.name(), counted(rows, "document"))).into_owned()
+            clean(&format!("{}: table {name}: {}: {state}", location.name(), counted(rows, "document"))).into_owned()
         };
         env.stdout.print(&format!("{text}\n"))?;
     }

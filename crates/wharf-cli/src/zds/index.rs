@@ -11,29 +11,29 @@ use zdx::{Collection, IndexState};
 use super::super::Outcome;
 use super::super::env::Env;
 use super::super::human::{clean, counted};
-use super::super::inputs::Place;
+use super::super::inputs::Location;
 use super::super::report::Lost;
 use super::{Stored, located, open_writer, writer_options};
 
 /// Makes the index of a collection anew, unless it is valid.
-pub(crate) fn index(place: &Place, table: &str, force: bool, env: &mut Env<'_>) -> Result<Outcome> {
-    let named = |error: Error| error.in_file(place.name());
-    let input = place.input(&mut env.opener).map_err(named)?;
-    let stored = Stored::open(place, &input, &env.opener, Some(table))?;
+pub(crate) fn index(location: &Location, table: &str, force: bool, env: &mut Env<'_>) -> Result<Outcome> {
+    let named = |error: Error| error.in_file(location.name());
+    let input = location.input(&mut env.opener).map_err(named)?;
+    let stored = Stored::open(location, &input, &env.opener, Some(table))?;
     let condition = stored.collection.condition().map_err(named)?;
     let is_cut = condition.data_end_before.is_some();
     let before = if is_cut { "longer than the data" } else { word(&condition.index) };
     let is_valid = matches!(condition.index, IndexState::Valid | IndexState::Text) && !is_cut;
     let has_data = !matches!(condition.index, IndexState::NoData);
-    let dead = if is_valid { dead(place, &stored.collection)? } else { Vec::new() };
+    let dead = if is_valid { dead(location, &stored.collection)? } else { Vec::new() };
     let is_made = has_data && (force || !is_valid);
     let (mut rows, mut notes) = (stored.len()?, Vec::new());
     let known = rows;
     drop(stored);
     if is_made {
         let (root, name) =
-            open_writer(place, Some(table), writer_options(false).with_rebuild(force || is_cut), "index")?;
-        let named = |error: Error| located(error, place, &name);
+            open_writer(location, Some(table), writer_options(false).with_rebuild(force || is_cut), "index")?;
+        let named = |error: Error| located(error, location, &name);
         let writer = root.collection(&name).map_err(named)?;
         // Of an index that was valid there is nothing to be told but what it had left out.
         notes = if is_valid { Vec::new() } else { writer.recovered().notes() };
@@ -44,7 +44,7 @@ pub(crate) fn index(place: &Place, table: &str, force: bool, env: &mut Env<'_>) 
     let back = if is_made { dead.len() } else { 0 };
     let text = if env.json() {
         json!({
-            "file": place.name(), "table": table, "rows": rows, "before": before, "made": is_made, "brought_back": back,
+            "file": location.name(), "table": table, "rows": rows, "before": before, "made": is_made, "brought_back": back,
             "deleted_in_data": dead.len() - back, "notes": notes,
         })
         .to_string()
@@ -54,7 +54,7 @@ pub(crate) fn index(place: &Place, table: &str, force: bool, env: &mut Env<'_>) 
             (false, true) => "the index is valid",
             (false, false) => "there are no data",
         };
-        let mut line = format!("{}: table {table}: {}, {done}", place.name(), counted(rows, "document"));
+        let mut line = format!("{}: table {table}: {}, {done}", location.name(), counted(rows, "document"));
         match dead.first() {
             Some(first) if is_made => line.push_str(&format!("; {back} back that were deleted, such as {first:?}")),
             Some(_) => {
@@ -72,7 +72,7 @@ pub(crate) fn index(place: &Place, table: &str, force: bool, env: &mut Env<'_>) 
         "table {table}: the index named lines up to byte {end} of the data, which end before: {} before, {rows} now",
         counted(known, "document")
     );
-    env.report.lost(&Lost { file: Some(place.name()), loss: Loss::new(what, 1, Position::default()) });
+    env.report.lost(&Lost { file: Some(location.name()), loss: Loss::new(what, 1, Position::default()) });
     Ok(Outcome::Loss)
 }
 
@@ -90,10 +90,10 @@ const fn word(state: &IndexState) -> &'static str {
 }
 
 /// Ids of documents whose lines are there and that the index does not name.
-fn dead(place: &Place, collection: &Collection) -> Result<Vec<String>> {
-    let Place::Path(path) = place else { return Ok(Vec::new()) };
+fn dead(location: &Location, collection: &Collection) -> Result<Vec<String>> {
+    let Location::Path(path) = location else { return Ok(Vec::new()) };
     let data = data_of(path, collection.name());
-    let named = |error: Error| error.in_file(place.name());
+    let named = |error: Error| error.in_file(location.name());
     let source = Source::open(&data)?;
     let bytes = source.read(0..source.len()).map_err(named)?;
     let (mut seen, mut dead) = (HashSet::new(), Vec::new());

@@ -6,19 +6,19 @@ use serde_json::json;
 use super::super::Outcome;
 use super::super::env::Env;
 use super::super::human::{clean, counted};
-use super::super::inputs::Place;
+use super::super::inputs::Location;
 use super::{located, open_writer, repaired, writer_options};
 
 /// Deletes documents: all of these ids or, where one is missing and that matters, none.
 pub(crate) fn remove(
-    place: &Place,
+    location: &Location,
     ids: &[String],
     table: Option<&str>,
     ignore_missing: bool,
     env: &mut Env<'_>,
 ) -> Result<Outcome> {
-    let (root, name) = open_writer(place, table, writer_options(false), "rm")?;
-    let named = |error: Error| located(error, place, &name);
+    let (root, name) = open_writer(location, table, writer_options(false), "rm")?;
+    let named = |error: Error| located(error, location, &name);
     let mut writer = root.collection(&name).map_err(named)?;
     // Opened and refused, nothing has changed: not even what a repair would.
     if !ignore_missing && let Some(missing) = ids.iter().find(|id| !writer.contains(id)) {
@@ -32,15 +32,15 @@ pub(crate) fn remove(
         deleted += u64::from(writer.delete(id).map_err(named)?);
     }
     let rows = writer.len();
-    let repaired = repaired(&writer, place);
+    let repaired = repaired(&writer, location);
     writer.finish().map_err(named)?;
     root.finish().map_err(named)?;
     repaired.iter().for_each(|note| env.report.lost(note));
     let text = match env.json() {
-        true => json!({"file": place.name(), "table": name, "deleted": deleted, "rows": rows}).to_string(),
+        true => json!({"file": location.name(), "table": name, "deleted": deleted, "rows": rows}).to_string(),
         false => {
             let (gone, left) = (counted(deleted, "document"), counted(rows, "document"));
-            clean(&format!("{}: table {name}: {gone} deleted, {left} left", place.name())).into_owned()
+            clean(&format!("{}: table {name}: {gone} deleted, {left} left", location.name())).into_owned()
         }
     };
     env.stdout.print(&format!("{text}\n"))?;

@@ -202,7 +202,10 @@ fn netcdf_and_back() {
         let ran = run([verb, &nc]);
         assert_eq!(ran.code(), 1);
         let said = format!("{}{}", ran.out(), ran.err());
-        assert!(said.contains("it is NetCDF (HDF5, as NetCDF-4 is), which `wharf convert FILE.nc FILE.ds`"), "{said}");
+        assert!(
+            said.contains("it is NetCDF (HDF5, as NetCDF-4 is), whose rows can be read once it is converted to ds"),
+            "{said}"
+        );
     }
     fs::write(&nc, b"CDF\x01\0\0").unwrap();
     let ran = run(["convert", &nc, &two, "--force"]);

@@ -1,4 +1,6 @@
-//! Rows of any container into text: [`JsonLines`] and [`Csv`] over [`Table`] and [`Rows`], and [`Cells`] for sinks of
+//! Any container into any other: `Convert` and its options, with the feature `convert`.
+//!
+//! Without it, rows of any container into text: [`JsonLines`] and [`Csv`] over [`Table`] and [`Rows`], and [`Cells`] for sinks of
 //! your own.
 //!
 //! [`copy`] takes a table to a sink in one call. Whoever joins several tables, skips rows or counts along does the steps
@@ -20,6 +22,18 @@ mod tests;
 pub use cells::{Cell, CellKind, Cells};
 pub use csv::{Csv, Delimiter, same_columns};
 pub use jsonl::JsonLines;
+
+#[cfg(feature = "convert")]
+#[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
+pub use crate::hub::{
+    convert::{
+        ColumnarOutput, Convert, DatadingsOutput, DsOutput, IdvOutput, InputForm, NetcdfOutput, OutputForm, Report,
+        TextInput, To, ZdsOutput,
+    },
+    env::Opener,
+    inputs::Location,
+    select::{Reading, RowRange, Selection},
+};
 
 use container_core::{Loss, Progress, Result, Rows, Scan, Table};
 

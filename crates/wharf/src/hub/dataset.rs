@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use container_core::{Error, Result};
 use datadings::Part;
 
-use super::inputs::{self, Place};
+use super::inputs::{self, Location};
 
 /// The name of the format.
 pub const NAME: &str = "datadings";
@@ -49,7 +49,7 @@ pub fn set_of(path: &Path) -> Option<PathBuf> {
 }
 
 /// Refuses an output that would take the place of a file of an input, whatever the flags, or without `force` that of any file.
-pub fn refuse(output: &Path, force: bool, inputs: &[Place]) -> Result<()> {
+pub fn refuse(output: &Path, force: bool, inputs: &[Location]) -> Result<()> {
     if output == Path::new("-") {
         return Err(Error::usage("a datadings dataset is a set of files: standard output cannot take it"));
     }

@@ -8,7 +8,7 @@ use container_core::{Error, Loss, OpenOptions, OutputOptions, Result, Severity, 
 use dsfmt::{Builder, Reader, Written};
 
 use super::env::Opener;
-use super::inputs::{self, Place};
+use super::inputs::{self, Location};
 use super::{Lost, output};
 
 /// The name of the format.
@@ -34,9 +34,9 @@ pub fn rejected_by_ds(builder: &Builder<'_>, name: &dyn Fn(&Reader) -> Option<St
 }
 
 /// Opens an input, which has to be a ds file.
-pub fn open_ds(place: &Place, opener: &mut Opener<'_>, verb: &str) -> Result<Reader> {
-    let named = |error: Error| error.in_file(place.name());
-    let input = place.input(opener).map_err(named)?;
+pub fn open_ds(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Result<Reader> {
+    let named = |error: Error| error.in_file(location.name());
+    let input = location.input(opener).map_err(named)?;
     inputs::not_netcdf(&input).map_err(named)?;
     let format = opener.registry.detect(&input).map_err(named)?;
     match (format.name(), input.source()) {
@@ -58,10 +58,10 @@ pub type Saved = (Written, Vec<Lost>);
 pub fn put_ds(
     path: &Path,
     force: bool,
-    places: &[Place],
+    locations: &[Location],
     write: &mut dyn FnMut(&Path, OutputOptions) -> Result<Saved>,
 ) -> Result<Saved> {
-    write(path, output::options(path, force, places)?)
+    write(path, output::options(path, force, locations)?)
 }
 
 /// Writes to a stream.

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use container_core::{Access, Container, Error, Input, OpenOptions, Result, Source};
 
-use super::inputs::Place;
+use super::inputs::Location;
 use super::overrides::Overrides;
 use crate::Registry;
 
@@ -53,13 +53,15 @@ impl<'a> Opener<'a> {
     }
 
     /// Fails for a filter that compares a field which no document of the inputs has: it is a misspelled name.
-    pub fn check_filters(&mut self, places: &[Place], table: Option<&str>) -> Result<()> {
+    pub fn check_filters(&mut self, locations: &[Location], table: Option<&str>) -> Result<()> {
         // What can be read only once is not read to check a name.
-        if !self.view.compares() || !places.iter().all(|place| place.is_lasting() || *place == Place::Stdin) {
+        if !self.view.compares()
+            || !locations.iter().all(|location| location.is_lasting() || *location == Location::Stdin)
+        {
             return Ok(());
         }
         // An input that cannot be opened is reported when it is read.
-        let Ok(inputs) = places.iter().map(|place| place.input(self)).collect::<Result<Vec<_>>>() else {
+        let Ok(inputs) = locations.iter().map(|location| location.input(self)).collect::<Result<Vec<_>>>() else {
             return Ok(());
         };
         let options = OpenOptions::default().with_access(self.access);

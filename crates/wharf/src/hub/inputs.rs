@@ -10,12 +10,12 @@ use super::env::Opener;
 
 /// One input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     Path(PathBuf),
     Stdin,
 }
 
-impl Place {
+impl Location {
     /// How it is called in messages.
     pub fn name(&self) -> String {
         match self {
@@ -112,7 +112,7 @@ pub struct Opened {
 ///
 /// An output is refused that is a file of an input, by whatever name (a link, a hard link), or would become one: `m.msgpack.keys` is part of
 /// the dataset `m.msgpack` even if that file is missing. So is a folder that an input is in, and what is in the folder of a store.
-pub fn refuse_overlap(outputs: impl IntoIterator<Item = PathBuf>, inputs: &[Place]) -> Result<()> {
+pub fn refuse_overlap(outputs: impl IntoIterator<Item = PathBuf>, inputs: &[Location]) -> Result<()> {
     let outputs: Vec<(PathBuf, File)> = outputs
         .into_iter()
         .map(|path| {
@@ -234,8 +234,8 @@ mod tests {
         fs::write(path("b"), "").unwrap();
         fs::hard_link(path("a"), path("hard")).unwrap();
         std::os::unix::fs::symlink(path("a"), path("soft")).unwrap();
-        let place = Place::Path(path("a"));
-        let is_refused = |other: &str| refuse_overlap([path(other)], std::slice::from_ref(&place)).is_err();
+        let location = Location::Path(path("a"));
+        let is_refused = |other: &str| refuse_overlap([path(other)], std::slice::from_ref(&location)).is_err();
         for other in ["a", "hard", "soft", "../{}/a", "../{}"] {
             let other = other.replace("{}", folder.path().file_name().unwrap().to_str().unwrap());
             assert!(is_refused(&other), "{other}");

@@ -1,7 +1,7 @@
 //! What all verbs share: inputs opened, columns and rows chosen, outputs made, rows brought from any container into any other.
 //!
-//! [`Convert`](convert::Convert) is for everybody. The rest is for the command `wharf` as long as verbs other than conversion belong to it, and
-//! may change with every version.
+//! What is for everybody is public elsewhere: [`Convert`](crate::Convert) and its options in [`convert`](mod@crate::convert). The rest is for
+//! the command `wharf`, as long as verbs other than conversion belong to it, and may change with every version.
 
 pub mod convert;
 pub mod dataset;
@@ -20,6 +20,8 @@ pub use ds_file::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
 pub use netcdf::open_netcdf;
 pub use overrides::Overrides;
 
+use std::fmt;
+
 use container_core::{Loss, Progress};
 
 /// Who hears how far the work is.
@@ -32,6 +34,16 @@ pub struct Lost {
     pub file: Option<String>,
     /// What, how often, and where first.
     pub loss: Loss,
+}
+
+/// The file, what was lost and how often, and where first.
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            Some(file) => write!(f, "{file}: {}", self.loss),
+            None => self.loss.fmt(f),
+        }
+    }
 }
 
 impl Lost {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use container_core::{Error, Output, OutputOptions, Overwrite, Result};
 
-use super::inputs::{self, Place};
+use super::inputs::{self, Location};
 
 /// A stream cannot be written.
 pub fn stream_failed(cause: io::Error) -> Error {
@@ -13,13 +13,13 @@ pub fn stream_failed(cause: io::Error) -> Error {
 }
 
 /// Begins the output; one that is a file of an input is refused whatever the flags.
-pub fn create(path: &Path, force: bool, places: &[Place]) -> Result<Output> {
-    Output::create(path, options(path, force, places)?)
+pub fn create(path: &Path, force: bool, locations: &[Location]) -> Result<Output> {
+    Output::create(path, options(path, force, locations)?)
 }
 
 /// How the output is written; one that is a file of an input is refused whatever the flags.
-pub fn options(path: &Path, force: bool, places: &[Place]) -> Result<OutputOptions> {
-    inputs::refuse_overlap([path.to_owned()], places)?;
+pub fn options(path: &Path, force: bool, locations: &[Location]) -> Result<OutputOptions> {
+    inputs::refuse_overlap([path.to_owned()], locations)?;
     if !force && path.is_file() {
         return Err(Error::usage("the output exists")
             .advising("{force} replaces it")

@@ -9,12 +9,12 @@ use super::Bar;
 use super::Lost;
 use super::convert::{Alike, Report};
 use super::env::Opener;
-use super::inputs::Place;
+use super::inputs::Location;
 use super::select::{self, Selection};
 
 /// What to pour.
 pub struct Job<'a> {
-    pub places: &'a [Place],
+    pub locations: &'a [Location],
     pub selection: &'a Selection,
     /// The sink shows so many columns at most; reading more would be for nothing.
     pub most_columns: usize,
@@ -53,22 +53,22 @@ impl Job<'_> {
         // Rows of the files before, and whether they are all that there are.
         let (mut before, mut complete) = (0_u64, true);
         let mut alike = Alike::default();
-        for (number, place) in self.places.iter().enumerate() {
+        for (number, location) in self.locations.iter().enumerate() {
             if number > 0 && before >= last {
                 complete = false;
                 break;
             }
-            bar.name(&nth(place.name(), number, self.places.len()));
-            let file = |error: Error| error.in_file(place.name());
-            let opened = place.open(opener)?;
+            bar.name(&nth(location.name(), number, self.locations.len()));
+            let file = |error: Error| error.in_file(location.name());
+            let opened = location.open(opener)?;
             let table =
                 select::table(opened.container.as_ref(), self.selection.reading.table.as_deref()).map_err(file)?;
-            if self.alike && self.places.len() > 1 {
+            if self.alike && self.locations.len() > 1 {
                 let chosen = select::columns(table, &self.selection.columns).map_err(file)?;
-                alike.check(&place.name(), opened.container.as_ref(), table, chosen.as_deref()).map_err(file)?;
+                alike.check(&location.name(), opened.container.as_ref(), table, chosen.as_deref()).map_err(file)?;
             }
             let rows = wanted.start.saturating_sub(before)..last.saturating_sub(before);
-            let walked = self.table(place, table, rows, sink, bar, report);
+            let walked = self.table(location, table, rows, sink, bar, report);
             let walked = walked.map_err(|error| if report.sink_failed { error } else { file(error) })?;
             before = before.saturating_add(walked);
         }
@@ -80,8 +80,8 @@ impl Job<'_> {
 
     /// Tells what the sink could not keep.
     pub fn ask(&self, sink: &dyn Sink, report: &mut Report) {
-        let file = match self.places {
-            [place] => Some(place.name()),
+        let file = match self.locations {
+            [location] => Some(location.name()),
             _ => None,
         };
         report.losses.extend(sink.losses().into_iter().map(|loss| Lost { file: file.clone(), loss }));
@@ -90,7 +90,7 @@ impl Job<'_> {
     /// Pours rows of one table and says how many rows it has, as far as it matters for those that follow.
     fn table(
         &self,
-        place: &Place,
+        location: &Location,
         table: &dyn Table,
         wanted: Range<u64>,
         sink: &mut dyn Sink,
@@ -102,7 +102,7 @@ impl Job<'_> {
         if sink.needs_columns() && scan.columns.is_none() {
             table.survey()?;
         }
-        self.hide(place, table, &mut scan, report);
+        self.hide(location, table, &mut scan, report);
         sink.begin(&column_names(table, &scan))?;
         // Where the length is not known, rows are counted by walking over them.
         let skip = match table.len() {
@@ -121,14 +121,14 @@ impl Job<'_> {
         bar.begin(Unit::Rows, total);
         let mut rows = table.rows(&scan)?;
         let outcome = walk(rows.as_mut(), skip, sink, bar, report);
-        let told = rows.losses().into_iter().map(|loss| Lost { file: Some(place.name()), loss });
+        let told = rows.losses().into_iter().map(|loss| Lost { file: Some(location.name()), loss });
         report.losses.extend(told);
         // A table that ends before the range does is counted whole; otherwise nothing follows.
         outcome.map(|walked| table.len().unwrap_or(walked))
     }
 
     /// Leaves out columns that the sink would not show.
-    fn hide(&self, place: &Place, table: &dyn Table, scan: &mut Scan, report: &mut Report) {
+    fn hide(&self, location: &Location, table: &dyn Table, scan: &mut Scan, report: &mut Report) {
         let readable = |&index: &usize| table.columns().get(index).is_some_and(|column| column.unreadable.is_none());
         let count = match &scan.columns {
             Some(chosen) => chosen.len(),
@@ -138,7 +138,7 @@ impl Job<'_> {
         if report.hidden > 0 {
             if scan.columns.is_none() {
                 // A walk over chosen columns does not tell of the others.
-                report.losses.extend(unreadable(place, table));
+                report.losses.extend(unreadable(location, table));
             }
             let all = scan.columns.take().unwrap_or_else(|| (0..table.columns().len()).filter(readable).collect());
             scan.columns = Some(all.into_iter().take(self.most_columns).collect());
@@ -192,12 +192,12 @@ impl Sink for Counting<'_> {
 }
 
 /// Columns that are in the file and not in the result.
-pub fn unreadable(place: &Place, table: &dyn Table) -> Vec<Lost> {
+pub fn unreadable(location: &Location, table: &dyn Table) -> Vec<Lost> {
     let told = table.columns().iter().filter_map(|column| {
         let why = column.unreadable.as_ref()?;
         let mut first = Position::default();
         first.column = Some(column.name.clone().into());
-        Some(Lost { file: Some(place.name()), loss: Loss::new(format!("column left out ({why})"), 1, first) })
+        Some(Lost { file: Some(location.name()), loss: Loss::new(format!("column left out ({why})"), 1, first) })
     });
     told.collect()
 }

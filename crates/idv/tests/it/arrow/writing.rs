@@ -211,8 +211,8 @@ fn what_cannot_be_held_is_refused_or_told() {
     let plain = ArrowOptions::default;
     let text = "idv: the format has no type for Binary (column \"c\")";
     refused(BinaryArray::from(vec![b"x".as_slice()]), plain(), "unsupported", text);
-    let text = "idv: null where a number of type Int64 is wanted, which cannot be missing: NullIntegers::Double, wharf's --null-integers \
-                double, makes floats of the column (row 1, column \"c\")";
+    let text = "idv: null where a number of type Int64 is wanted, which cannot be missing; null_integers \
+                double makes floats of the column (row 1, column \"c\")";
     refused(Int64Array::from(vec![Some(1), None]), plain(), "invalid", text);
     let told = "null written as NaN (row 1, column \"c\")";
     loses(Int64Array::from(vec![Some(1), None]), double(), "Double Double", r#"[1.0,"NaN"]"#, told);

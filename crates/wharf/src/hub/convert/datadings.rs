@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use container_core::{Error, ErrorKind, OpenOptions, Result, Unit};
 use datadings::{Reader, Writer, WriterOptions, Written};
 
-use super::super::inputs::{self, Place};
+use super::super::inputs::{self, Location};
 use super::super::{Bar, Lost, dataset, pour, select};
 use super::source::{self, Kind, Opened};
 use super::text::{does_not_go, together};
@@ -129,7 +129,7 @@ fn tables(
     let selection = &job.selection;
     let mut alike = Alike::of_samples();
     let mut before = 0;
-    for (number, (input, place)) in inputs.iter().zip(&job.inputs).enumerate() {
+    for (number, (input, location)) in inputs.iter().zip(&job.inputs).enumerate() {
         let wanted = job.rows();
         if number > 0 && before >= wanted.end {
             return Ok(());
@@ -144,7 +144,7 @@ fn tables(
             alike.check(&input.name, container.as_ref(), table, chosen.as_deref()).map_err(named)?;
         }
         if chosen.is_none() {
-            done.losses.extend(pour::unreadable(place, table));
+            done.losses.extend(pour::unreadable(location, table));
         }
         let names = chosen.map(|chosen| {
             let name = |index: usize| table.columns().get(index).map(|column| column.name.clone());
@@ -225,7 +225,7 @@ fn files(
     }
     let there: Vec<PathBuf> = dataset::members(path).filter(|member| member.exists()).collect();
     if !there.is_empty() {
-        inputs::refuse_overlap(there, &table.paths().map(Place::Path).collect::<Vec<_>>())?;
+        inputs::refuse_overlap(there, &table.paths().map(Location::Path).collect::<Vec<_>>())?;
     }
     done.labels = Some(table.label_names()?).filter(|labels| !labels.is_empty());
     let threads = job.selection.reading.threads;

@@ -1,15 +1,4 @@
 //! Rows of any container brought into any other.
-//!
-//! ```no_run
-//! use wharf::{Convert, Overwrite, Registry};
-//!
-//! let report = Convert::new(["monday.csv", "tuesday.csv"]).write("days.parquet", Overwrite::Refuse, &Registry::builtin())?;
-//! println!("{} rows, {} bytes", report.rows, report.bytes);
-//! for lost in &report.losses {
-//!     eprintln!("{lost:?}");
-//! }
-//! # Ok::<(), wharf::Error>(())
-//! ```
 
 mod alike;
 mod columnar;
@@ -22,10 +11,13 @@ mod lines;
 mod netcdf;
 mod options;
 mod source;
+#[cfg(test)]
+mod tests;
 mod text;
 mod unpack;
 mod zds;
 
+use std::fmt;
 use std::io::Write;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
@@ -40,20 +32,36 @@ pub use options::{
 };
 
 use super::env::Opener;
-use super::inputs::Place;
+use super::inputs::Location;
 use super::select::{self, Selection};
 use super::{Bar, Lost, output, pour};
 use crate::Registry;
 use crate::convert::{Csv, Delimiter, JsonLines, Sink};
 
-/// A conversion: inputs whose rows follow one another, what of them is wanted, and how each kind of output is written.
+/// A conversion: inputs whose rows follow one another, which columns and rows are selected, and how each kind of output is written.
 ///
-/// Options of outputs other than the one that is written are not looked at.
+/// Inputs are files, data sets, stores, or folders of files; what they are follows from their content, or from [`TextInput::from`]. Several
+/// inputs have to have the same columns with the same meaning: what differs and cannot be unified is an error that names it. Options of outputs
+/// other than the one that is written are ignored. The same values get the same types whichever way they come.
+///
+/// ```no_run
+/// use wharf::{Convert, Overwrite, Registry};
+///
+/// let report = Convert::new(["monday.csv", "tuesday.csv"])
+///     .with_columns(["station", "temperature"])
+///     .with_rows(0..1_000_000)
+///     .write("days.parquet", Overwrite::Refuse, &Registry::builtin())?;
+/// println!("{} rows, {} bytes", report.rows, report.bytes);
+/// for lost in &report.losses {
+///     eprintln!("{lost}");
+/// }
+/// # Ok::<(), wharf::Error>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Convert {
     /// The inputs. Several have the same columns.
-    pub inputs: Vec<Place>,
+    pub inputs: Vec<Location>,
     /// Which columns and rows.
     pub selection: Selection,
     /// How inputs of text are read.
@@ -70,6 +78,24 @@ pub struct Convert {
     pub zds: ZdsOutput,
     /// The outputs Parquet and Arrow IPC.
     pub columnar: ColumnarOutput,
+    /// Who hears how far the work is.
+    progress: Listener,
+}
+
+/// Who hears how far the work is.
+#[derive(Clone)]
+struct Listener(Arc<Bar>);
+
+impl Default for Listener {
+    fn default() -> Self {
+        Self(Arc::new(Silent))
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
 }
 
 /// Where a conversion writes.
@@ -117,7 +143,7 @@ impl Convert {
     /// Of files, one after the other.
     #[must_use]
     pub fn new<P: Into<PathBuf>>(inputs: impl IntoIterator<Item = P>) -> Self {
-        Self { inputs: inputs.into_iter().map(|path| Place::Path(path.into())).collect(), ..Self::default() }
+        Self { inputs: inputs.into_iter().map(|path| Location::Path(path.into())).collect(), ..Self::default() }
     }
 
     /// Only these columns, in this order.
@@ -136,6 +162,13 @@ impl Convert {
         self
     }
 
+    /// Tells `progress` which input is read, and how far.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
+        self.progress = Listener(progress);
+        self
+    }
+
     /// Writes what the extension of `path` stands for.
     ///
     /// # Errors
@@ -149,22 +182,28 @@ impl Convert {
         })?;
         let mut report = Report::default();
         let mut opener = Opener::new(registry.clone());
-        self.run(form, To::Path(path, overwrite), &mut opener, &(Arc::new(Silent) as Arc<dyn Progress>), &mut report)?;
+        self.run(form, To::Path(path, overwrite), &mut opener, &mut report)?;
+        Ok(report)
+    }
+
+    /// Writes to a stream: any form but data sets of several files, stores, and NetCDF.
+    ///
+    /// IDV and ds are written to a temporary file first, as their headers are known last.
+    ///
+    /// # Errors
+    /// All that [`run`](Self::run) fails for.
+    pub fn stream(&self, form: OutputForm, out: &mut (dyn Write + Send), registry: &Registry) -> Result<Report> {
+        let mut report = Report::default();
+        self.run(form, To::Stream(out), &mut Opener::new(registry.clone()), &mut report)?;
         Ok(report)
     }
 
     /// Writes this form anywhere; `report` says what was done also when it ends with an error.
     ///
     /// # Errors
-    /// An input cannot be opened or read; inputs do not go together; values do not fit; the output cannot be written.
-    pub fn run(
-        &self,
-        form: OutputForm,
-        to: To<'_>,
-        opener: &mut Opener<'_>,
-        progress: &Arc<dyn Progress>,
-        report: &mut Report,
-    ) -> Result<()> {
+    /// An input cannot be opened or read; inputs differ in columns or their meaning; a value does not fit the output; an option does not go
+    /// with the inputs; the output exists and is not to be replaced, or cannot be written. An output with a path is there whole, or not at all.
+    pub fn run(&self, form: OutputForm, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let (path, force, stream) = match to {
             To::Path(path, overwrite) => (Some(path), overwrite == Overwrite::Replace, None),
             To::Stream(stream) => {
@@ -173,7 +212,7 @@ impl Convert {
             }
         };
         let job = Job { convert: self, form, path, force };
-        let mut env = Env { opener, bar: progress, stream };
+        let mut env = Env { opener, bar: &self.progress.0, stream };
         opener_is_told(&job, &mut env)?;
         match form {
             OutputForm::Jsonl | OutputForm::Csv | OutputForm::Tsv => rows(&job, &mut env, report),
@@ -292,7 +331,7 @@ impl Env<'_, '_> {
 fn rows(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
     let bar = Arc::clone(env.bar);
     let rows = pour::Job {
-        places: &job.inputs,
+        locations: &job.inputs,
         selection: &job.selection,
         most_columns: usize::MAX,
         alike: true,

@@ -6,7 +6,7 @@ use std::path::Path;
 use container_core::{Error, Input, Probe, Recognition, Result, Source};
 
 use super::super::env::Opener;
-use super::super::inputs::Place;
+use super::super::inputs::Location;
 use super::options::InputForm;
 
 /// What an input is.
@@ -93,13 +93,17 @@ impl Opened {
 const OTHERS: [&str; 3] = [super::super::zds::NAME, super::super::DS, "mlnet-model"];
 
 /// Opens all inputs, which must be of one kind.
-pub(super) fn open(places: &[Place], from: Option<InputForm>, opener: &mut Opener<'_>) -> Result<(Kind, Vec<Opened>)> {
+pub(super) fn open(
+    locations: &[Location],
+    from: Option<InputForm>,
+    opener: &mut Opener<'_>,
+) -> Result<(Kind, Vec<Opened>)> {
     let mut all: Vec<Opened> = Vec::new();
     let mut common = None;
-    for place in places {
-        let name = place.name();
+    for location in locations {
+        let name = location.name();
         let named = |error: Error| error.in_file(name.clone());
-        let input = place.input(opener).map_err(named)?;
+        let input = location.input(opener).map_err(named)?;
         let kind = kind(&input, from, opener).map_err(named)?;
         let first = *common.get_or_insert(kind);
         if first != kind {

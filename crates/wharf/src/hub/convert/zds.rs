@@ -4,7 +4,7 @@ use container_core::{Bytes, Error, ErrorKind, Result, Source, Unit};
 use zdx::CollectionWriter;
 use zdx::wire::lines::{Line, lines_from};
 
-use super::super::inputs::Place;
+use super::super::inputs::Location;
 use super::super::zds::{self, Ids, NewZds};
 use super::super::{Bar, Lost, pour, select};
 use super::source::{self, Kind, Opened};
@@ -100,12 +100,12 @@ fn collection_name(job: &Job<'_>, kind: Kind, inputs: &[Opened], env: &Env<'_, '
     if let Some(name) = &job.zds.collection {
         return zdx::layout::check_collection(name).map(|()| name.clone());
     }
-    if let (Kind::Container(zds::NAME), Some(place), Some(input)) = (kind, job.inputs.first(), inputs.first()) {
+    if let (Kind::Container(zds::NAME), Some(location), Some(input)) = (kind, job.inputs.first(), inputs.first()) {
         let table = job.selection.reading.table.as_deref();
-        return Ok(zds::Stored::open(place, &input.input, env.opener, table)?.collection.name().to_owned());
+        return Ok(zds::Stored::open(location, &input.input, env.opener, table)?.collection.name().to_owned());
     }
     let stem = match job.inputs.first() {
-        Some(Place::Path(path)) => path.file_stem().and_then(|stem| stem.to_str()),
+        Some(Location::Path(path)) => path.file_stem().and_then(|stem| stem.to_str()),
         _ => None,
     };
     let legal = stem.filter(|stem| zdx::layout::check_collection(stem).is_ok());
@@ -270,7 +270,7 @@ fn tables(job: &Job<'_>, inputs: &[Opened], filling: &mut Filling<'_>, env: &Env
     let wanted = job.rows();
     let mut alike = Alike::default();
     let mut before = 0_u64;
-    for (number, (input, place)) in inputs.iter().zip(&job.inputs).enumerate() {
+    for (number, (input, location)) in inputs.iter().zip(&job.inputs).enumerate() {
         if number > 0 && before >= wanted.end {
             return Ok(());
         }
@@ -284,7 +284,7 @@ fn tables(job: &Job<'_>, inputs: &[Opened], filling: &mut Filling<'_>, env: &Env
             alike.check(&input.name, container.as_ref(), table, scan.columns.as_deref()).map_err(named)?;
         }
         if scan.columns.is_none() {
-            filling.report.losses.extend(pour::unreadable(place, table));
+            filling.report.losses.extend(pour::unreadable(location, table));
             let unreadable = table.columns().iter().any(|column| column.unreadable.is_some());
             let readable =
                 |&index: &usize| table.columns().get(index).is_some_and(|column| column.unreadable.is_none());

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use zdx::archive::{PackOptions, pack_unplaced};
 use zdx::{CollectionWriter, Durability, NewStore, PlacedStore, StoreWriter, WriterOptions};
 
-use super::super::inputs::{self, Place};
+use super::super::inputs::{self, Location};
 use super::NAME;
 
 /// A store that is being made, and appears whole or not at all.
@@ -33,7 +33,7 @@ pub struct Written {
 
 impl NewZds {
     /// Begins a store at a path: an archive where it ends in `.zds`, else a folder.
-    pub fn create(path: &Path, force: bool, inputs: &[Place]) -> Result<Self> {
+    pub fn create(path: &Path, force: bool, inputs: &[Location]) -> Result<Self> {
         let named = |error: Error| error.in_file(path.display().to_string());
         refuse(path, force, inputs)?;
         let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
@@ -192,7 +192,7 @@ pub fn is_archive(path: &Path) -> bool {
 }
 
 /// Refuses an output that is an input, or holds one, whatever the flags; and without `force` one that exists.
-pub fn refuse(path: &Path, force: bool, inputs: &[Place]) -> Result<()> {
+pub fn refuse(path: &Path, force: bool, inputs: &[Location]) -> Result<()> {
     if path == Path::new("-") {
         return Err(Error::usage(
             "a store is a folder or an archive of one, which standard output is not: give a path",

@@ -7,7 +7,7 @@ use container_core::{Error, Input, Loss, OpenOptions, Position, Result};
 use zdx::{Collection, CollectionWriter, Store, StoreWriter, WriterOptions};
 
 use super::super::env::Opener;
-use super::super::inputs::Place;
+use super::super::inputs::Location;
 use super::super::{Bar, Lost};
 use super::NAME;
 
@@ -15,8 +15,8 @@ use super::NAME;
 const STRIDE: u64 = 256;
 
 /// An error in a collection, with the whole name of its file.
-pub fn located(error: Error, place: &Place, collection: &str) -> Error {
-    let Place::Path(path) = place else { return error.in_format(NAME).in_file(place.name()) };
+pub fn located(error: Error, location: &Location, collection: &str) -> Error {
+    let Location::Path(path) = location else { return error.in_format(NAME).in_file(location.name()) };
     let is_root = path.is_file() && zdx::archive::Archive::open(path, &OpenOptions::default()).is_ok()
         || path.join(zdx::layout::COLLECTIONS).is_dir();
     let folder = if is_root { path.join(zdx::layout::COLLECTIONS).join(collection) } else { path.clone() };
@@ -30,26 +30,26 @@ pub fn is_store(input: &Input, opener: &Opener<'_>) -> bool {
 
 /// A collection that is read.
 pub struct Stored {
-    pub place: Place,
+    pub location: Location,
     pub collection: Collection,
 }
 
 impl Stored {
     /// Opens the store of an input.
-    pub fn store(place: &Place, input: &Input, opener: &Opener<'_>) -> Result<Store> {
+    pub fn store(location: &Location, input: &Input, opener: &Opener<'_>) -> Result<Store> {
         let options = OpenOptions::default().with_access(opener.access);
         let store = match input {
             Input::Stream(source) => Store::from_source(source.clone(), None, options),
             Input::File { path, .. } | Input::Directory(path) => Store::open_with(path, options),
             _ => Err(Error::unsupported("it is neither a folder nor a file")),
         };
-        store.map_err(|error| error.in_file(place.name()))
+        store.map_err(|error| error.in_file(location.name()))
     }
 
     /// Opens one collection of an input: the one of this name, or the only one.
-    pub fn open(place: &Place, input: &Input, opener: &Opener<'_>, table: Option<&str>) -> Result<Self> {
-        let store = Self::store(place, input, opener)?;
-        let collection = match (table, store.names().map_err(|error| error.in_file(place.name()))?.as_slice()) {
+    pub fn open(location: &Location, input: &Input, opener: &Opener<'_>, table: Option<&str>) -> Result<Self> {
+        let store = Self::store(location, input, opener)?;
+        let collection = match (table, store.names().map_err(|error| error.in_file(location.name()))?.as_slice()) {
             (Some(name), _) => store.collection(name),
             (None, [name]) => store.collection(name),
             (None, names) => {
@@ -58,8 +58,8 @@ impl Stored {
                 Err(Error::usage(format!("there are several tables: {names}")).advising("{table} chooses one"))
             }
         };
-        let collection = collection.map_err(|error| error.in_file(place.name()))?;
-        Ok(Self { place: place.clone(), collection })
+        let collection = collection.map_err(|error| error.in_file(location.name()))?;
+        Ok(Self { location: location.clone(), collection })
     }
 
     pub fn len(&self) -> Result<u64> {
@@ -68,7 +68,7 @@ impl Stored {
 
     /// An error in it.
     pub fn named(&self, error: Error) -> Error {
-        located(error, &self.place, self.collection.name())
+        located(error, &self.location, self.collection.name())
     }
 
     /// Copies documents of a range, in order.
@@ -101,13 +101,13 @@ impl Stored {
 }
 
 /// The collections that a verb works on: the one of this name, or all.
-pub fn tables(place: &Place, table: Option<&str>, opener: &mut Opener<'_>) -> Result<Vec<String>> {
-    let named = |error: Error| error.in_file(place.name());
-    let input = place.input(opener).map_err(named)?;
+pub fn tables(location: &Location, table: Option<&str>, opener: &mut Opener<'_>) -> Result<Vec<String>> {
+    let named = |error: Error| error.in_file(location.name());
+    let input = location.input(opener).map_err(named)?;
     if !is_store(&input, opener) {
         return Err(named(Error::unsupported("it is no ZDS store")));
     }
-    let store = Stored::store(place, &input, opener)?;
+    let store = Stored::store(location, &input, opener)?;
     match table {
         // One that is not there is told with those that are.
         Some(name) => store.collection(name).map(|_| vec![name.to_owned()]).map_err(named),
@@ -127,23 +127,23 @@ pub fn writer_options(create: bool) -> WriterOptions {
 }
 
 /// What a writer found that was not as it should be, and repairs with its first change.
-pub fn repaired(writer: &CollectionWriter, place: &Place) -> Vec<Lost> {
-    let note = |what| Lost { file: Some(place.name()), loss: Loss::new(what, 0, Position::default()) };
+pub fn repaired(writer: &CollectionWriter, location: &Location) -> Vec<Lost> {
+    let note = |what| Lost { file: Some(location.name()), loss: Loss::new(what, 0, Position::default()) };
     let notes = writer.recovered().notes().into_iter();
     notes.map(|what| note(format!("table {}, repaired before it was changed: {what}", writer.name()))).collect()
 }
 
 /// Opens a store, or the folder of one of its collections, to be written: the store, and the name of the collection that is meant.
 pub fn open_writer(
-    place: &Place,
+    location: &Location,
     table: Option<&str>,
     options: WriterOptions,
     verb: &str,
 ) -> Result<(StoreWriter, String)> {
-    let Place::Path(path) = place else {
+    let Location::Path(path) = location else {
         return Err(Error::usage(format!("{verb} writes a store in place: standard input is none")));
     };
-    let named = |error: Error| error.in_file(place.name());
+    let named = |error: Error| error.in_file(location.name());
     let create = options.create;
     if path.is_file() && !leads_to_collection(path) {
         let detail = format!("{verb} writes a store in place, and this is no folder");

@@ -1,0 +1,155 @@
+use std::fs;
+use std::io::{self, Write};
+use std::sync::Mutex;
+
+use container_core::Access;
+use tempfile::TempDir;
+
+use super::*;
+
+const ROWS: &str = "{\"id\":1,\"a,b\":\"x\",\"f\":0.5}\n{\"id\":2,\"a,b\":\"y\",\"f\":-0.0}\n";
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    files.iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
+    folder
+}
+
+fn lines(path: &Path) -> String {
+    let mut out = Vec::new();
+    Convert::new([path]).stream(OutputForm::Jsonl, &mut out, &Registry::builtin()).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn every_form_comes_back() {
+    let folder = folder(&[("in.jsonl", ROWS)]);
+    let path = |name: &str| folder.path().join(name);
+    for (name, extra) in [
+        ("x.idv", ""),
+        ("x.msgpack", "\"key\":\"0000000000\","),
+        ("x.ds", ""),
+        ("x.zds", "\"_id\":\"0000000000\","),
+        ("x.parquet", ""),
+        ("x.arrow", ""),
+        ("x.arrows", ""),
+        ("x.ndjson", ""),
+    ] {
+        let mut convert = Convert::new([path("in.jsonl")]);
+        convert.datadings.keys = crate::convert::import::Keys::Number;
+        let report = convert.write(path(name), Overwrite::Refuse, &Registry::builtin()).unwrap();
+        assert_eq!(report.losses, [], "{name}");
+        assert!(report.bytes > 0 && (report.rows == 2 || report.variables == 3), "{name}: {report:?}");
+        let first = format!("{{{extra}{}", ROWS.lines().next().unwrap().trim_start_matches('{'));
+        assert_eq!(lines(&path(name)).lines().next(), Some(&*first), "{name}");
+    }
+    for name in ["x.csv", "x.tsv"] {
+        Convert::new([path("in.jsonl")]).write(path(name), Overwrite::Refuse, &Registry::builtin()).unwrap();
+        assert_eq!(lines(&path(name)), ROWS, "{name}");
+    }
+}
+
+#[test]
+fn columns_and_rows_are_selected_by_name_and_number() {
+    let folder = folder(&[("in.jsonl", ROWS), ("more.jsonl", ROWS)]);
+    let inputs = ["in.jsonl", "more.jsonl"].map(|name| folder.path().join(name));
+    let mut out = Vec::new();
+    let convert = Convert::new(inputs).with_columns(["a,b", "id"]).with_rows(1..3);
+    let report = convert.stream(OutputForm::Jsonl, &mut out, &Registry::builtin()).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), "{\"a,b\":\"y\",\"id\":2}\n{\"a,b\":\"x\",\"id\":1}\n");
+    assert_eq!((report.rows, report.bytes), (2, 0));
+}
+
+#[test]
+fn an_error_leaves_what_was_there_and_names_no_flag() {
+    let folder = folder(&[("a.jsonl", "{\"x\":1}\n"), ("b.jsonl", "{\"x\":\"t\"}\n"), ("out.parquet", "old")]);
+    let path = |name: &str| folder.path().join(name);
+    let convert = Convert::new([path("a.jsonl"), path("b.jsonl")]);
+    let error =
+        |overwrite| convert.write(path("out.parquet"), overwrite, &Registry::builtin()).unwrap_err().to_string();
+    assert!(error(Overwrite::Refuse).ends_with("out.parquet: the output exists; force replaces it"));
+    let differ = error(Overwrite::Replace);
+    assert!(differ.contains("it is Utf8 here and Int64 in") && differ.contains("on_mismatch null or json"), "{differ}");
+    assert_eq!(fs::read(path("out.parquet")).unwrap(), b"old");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "no temporary file is left");
+    let unknown = convert.write(path("out.xyz"), Overwrite::Refuse, &Registry::builtin()).unwrap_err();
+    assert!(
+        unknown.to_string().ends_with("the extension \"xyz\" stands for no format that can be written"),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn options_that_do_not_fit_the_inputs_are_named() {
+    let folder = folder(&[("a.jsonl", "{\"x\":1}\n")]);
+    let mut convert = Convert::new([folder.path().join("a.jsonl")]);
+    convert.text.no_header = true;
+    let error = convert.write(folder.path().join("x.idv"), Overwrite::Refuse, &Registry::builtin()).unwrap_err();
+    assert_eq!(error.to_string(), "no_header does not go with inputs that are JSON lines");
+    assert_eq!(error.kind(), ErrorKind::Usage);
+}
+
+#[test]
+fn what_is_a_set_of_files_is_not_streamed() {
+    let folder = folder(&[("a.jsonl", "{\"key\":\"k\"}\n")]);
+    for (form, what) in [
+        (OutputForm::Datadings, "a dataset is a set of files"),
+        (OutputForm::Zds, "a store is a folder or an archive of one"),
+        (OutputForm::Netcdf, "a ds file is wanted"),
+    ] {
+        let convert = Convert::new([folder.path().join("a.jsonl")]);
+        let error = convert.stream(form, &mut io::sink(), &Registry::builtin()).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("which a stream is not: give a path"), "{what}: {said}");
+    }
+}
+
+/// Fails after some bytes.
+struct Broken(usize);
+
+impl Write for Broken {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_stream_that_fails_is_an_error_of_the_output() {
+    let folder = folder(&[("a.jsonl", ROWS)]);
+    for form in [OutputForm::Jsonl, OutputForm::Idv, OutputForm::Ds, OutputForm::Parquet, OutputForm::Arrows] {
+        let convert = Convert::new([folder.path().join("a.jsonl")]);
+        let mut report = Report::default();
+        let mut opener = Opener::new(Registry::builtin());
+        opener.access = Access::Positional;
+        let error = convert.run(form, To::Stream(&mut Broken(10)), &mut opener, &mut report).unwrap_err();
+        let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>());
+        let cause = cause.map(io::Error::kind);
+        assert_eq!((error.kind(), cause), (ErrorKind::Io, Some(io::ErrorKind::BrokenPipe)), "{form:?}: {error}");
+    }
+}
+
+#[derive(Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl Progress for Heard {
+    fn name(&self, what: &str) {
+        self.0.lock().unwrap().push(what.rsplit('/').next().unwrap().to_owned());
+    }
+    fn begin(&self, _: Unit, _: Option<u64>) {}
+    fn advance(&self, _: u64) {}
+}
+
+#[test]
+fn progress_names_the_inputs() {
+    let folder = folder(&[("a.jsonl", ROWS), ("b.jsonl", ROWS)]);
+    let heard = Arc::new(Heard::default());
+    let convert = Convert::new(["a.jsonl", "b.jsonl"].map(|name| folder.path().join(name)));
+    let convert = convert.with_progress(Arc::clone(&heard) as Arc<dyn Progress>);
+    convert.write(folder.path().join("x.arrow"), Overwrite::Refuse, &Registry::builtin()).unwrap();
+    assert_eq!(*heard.0.lock().unwrap(), ["a.jsonl (1 of 2)", "b.jsonl (2 of 2)"]);
+}
