@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+#[cfg(feature = "arrow")]
+use crate::output::OutputOptions;
 use crate::source::{Access, Source};
 
 /// How many bytes of a file's beginning a [`Probe`] holds at most.
@@ -25,6 +27,23 @@ pub trait Format: Send + Sync {
     /// # Errors
     /// What keeps the container from being opened, with the place in it.
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>>;
+
+    /// Begins a file of this format with these columns.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the format is only read, as it is unless this method is implemented, and for a
+    /// column of a type that the format does not have; [`Usage`](crate::ErrorKind::Usage) for columns it cannot have; an output that exists
+    /// and is not to be replaced.
+    #[cfg(feature = "arrow")]
+    fn batch_writer(
+        &self,
+        path: &Path,
+        schema: arrow_schema::SchemaRef,
+        options: OutputOptions,
+    ) -> Result<Box<dyn crate::arrow::BatchWriter>> {
+        let _ = (path, schema, options);
+        Err(Error::unsupported("files of this format cannot be written").in_format(self.name()))
+    }
 }
 
 /// How sure a [`Format`] is that an input is its own. Greater is surer.

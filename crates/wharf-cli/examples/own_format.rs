@@ -8,14 +8,20 @@
 //!
 //! `cargo run -p wharf-cli --example own_format -- convert trees.points trees.parquet`
 
+use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use arrow_array::{Float64Array, RecordBatch, StringArray};
-use container_arrow::{BatchTable, from_arrow};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, Float64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, SchemaRef};
+use container_arrow::{BatchTable, BatchWriter, from_arrow};
 use serde_json::{Map, Value};
 use wharf::{
-    Container, Error, Finding, Format, Input, OpenOptions, Probe, Recognition, Registry, Result, Table, VerifyOptions,
+    Container, Error, Finding, Format, Input, Loss, OpenOptions, Output, OutputOptions, Probe, Recognition, Registry,
+    Result, Table, VerifyOptions,
 };
 
 const FIRST_LINE: &str = "points 1\n";
@@ -61,6 +67,51 @@ impl Format for Points {
         ]);
         Ok(Box::new(PointsFile(BatchTable::new("points", batch.map_err(from_arrow)?)?)))
     }
+
+    fn batch_writer(&self, path: &Path, schema: SchemaRef, options: OutputOptions) -> Result<Box<dyn BatchWriter>> {
+        let column = |name: &str, data_type: DataType| match schema.index_of(name) {
+            Ok(index) if *schema.field(index).data_type() == data_type => Ok(index),
+            Ok(index) => {
+                let found = schema.field(index).data_type();
+                Err(Error::unsupported(format!("expected {data_type}, found {found}")).in_column(name.to_owned()))
+            }
+            Err(_) => Err(Error::usage("points have the columns x, y and label").in_column(name.to_owned())),
+        };
+        let columns =
+            [column("x", DataType::Float64)?, column("y", DataType::Float64)?, column("label", DataType::Utf8)?];
+        let mut output = Output::create(path, options)?;
+        write(&mut output, FIRST_LINE)?;
+        Ok(Box::new(PointsWriter { output, columns }))
+    }
+}
+
+/// Writes a line for each row.
+struct PointsWriter {
+    output: Output,
+    columns: [usize; 3],
+}
+
+impl BatchWriter for PointsWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let [x, y, label] = self.columns.map(|column| batch.column(column));
+        let (x, y) = (x.as_primitive::<Float64Type>(), y.as_primitive::<Float64Type>());
+        let label = label.as_string::<i32>();
+        if let Some(column) = [x.null_count(), y.null_count(), label.null_count()].iter().position(|nulls| *nulls > 0) {
+            return Err(Error::invalid("found null, expected a value").in_column(["x", "y", "label"][column]));
+        }
+        for row in 0..batch.num_rows() {
+            write(&mut self.output, &format!("{} {} {}\n", x.value(row), y.value(row), label.value(row)))?;
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<Loss>> {
+        self.output.finish().map(|()| Vec::new())
+    }
+}
+
+fn write(output: &mut Output, text: &str) -> Result<()> {
+    output.write_all(text.as_bytes()).map_err(|cause| Error::io("cannot write", cause))
 }
 
 fn parse(line: &str) -> Option<([f64; 2], &str)> {

@@ -18,6 +18,7 @@ use super::env::Env;
 use super::human::{clean, counted};
 use super::inputs;
 use super::select::Selection;
+use wharf::Registry;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -126,6 +127,9 @@ enum Form {
     Arrow,
     /// Arrow IPC, a stream
     Arrows,
+    /// A format of the registry that is none of these
+    #[value(skip)]
+    Other(&'static str),
 }
 
 impl Arguments {
@@ -168,7 +172,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let form = match arguments.to {
         Some(form) => form,
         None if stdout => Form::Jsonl,
-        None => by_extension(Path::new(arguments.output()))?,
+        None => by_extension(Path::new(arguments.output()), &env.opener.registry)?,
     };
     if !stdout {
         inputs::refuse_overlap(outputs(Path::new(arguments.output()), form), &arguments.read_besides())?;
@@ -207,7 +211,7 @@ fn tell(form: Form, path: &Path, report: Report, env: &mut Env<'_>) -> Result<()
             Form::Zds => counted(report.rows, "document"),
             Form::Ds => counted(report.variables, "variable"),
             Form::Netcdf => return Ok(()),
-            Form::Idv | Form::Parquet | Form::Arrow | Form::Arrows => {
+            Form::Idv | Form::Parquet | Form::Arrow | Form::Arrows | Form::Other(_) => {
                 format!("{}, {}", counted(report.rows, "row"), counted(report.columns, "column"))
             }
         };
@@ -227,7 +231,7 @@ fn tell(form: Form, path: &Path, report: Report, env: &mut Env<'_>) -> Result<()
     };
     object.insert("bytes".into(), report.bytes.into());
     match form {
-        Form::Idv | Form::Parquet | Form::Arrow | Form::Arrows => {
+        Form::Idv | Form::Parquet | Form::Arrow | Form::Arrows | Form::Other(_) => {
             object.insert("columns".into(), report.columns.into());
         }
         Form::Datadings if !report.inferred.is_empty() => {
@@ -332,7 +336,7 @@ impl Arguments {
         if form.is_columnar() || matches!(form, Form::Jsonl | Form::Csv | Form::Tsv) {
             self.text.refuse_files(form)?;
         }
-        if matches!(form, Form::Arrow | Form::Arrows) {
+        if form != Form::Parquet {
             self.columnar.refuse_row_group(form)?;
         }
         Ok(())
@@ -372,6 +376,26 @@ impl From<Form> for OutputForm {
             Form::Parquet => Self::Parquet,
             Form::Arrow => Self::Arrow,
             Form::Arrows => Self::Arrows,
+            Form::Other(name) => Self::Other(name),
+        }
+    }
+}
+
+impl From<OutputForm> for Form {
+    fn from(form: OutputForm) -> Self {
+        match form {
+            OutputForm::Jsonl => Self::Jsonl,
+            OutputForm::Csv => Self::Csv,
+            OutputForm::Tsv => Self::Tsv,
+            OutputForm::Idv => Self::Idv,
+            OutputForm::Datadings => Self::Datadings,
+            OutputForm::Ds => Self::Ds,
+            OutputForm::Netcdf => Self::Netcdf,
+            OutputForm::Zds => Self::Zds,
+            OutputForm::Parquet => Self::Parquet,
+            OutputForm::Arrow => Self::Arrow,
+            OutputForm::Arrows => Self::Arrows,
+            other => Self::Other(other.name()),
         }
     }
 }
@@ -408,7 +432,7 @@ impl Form {
         if matches!(self, Self::Parquet) {
             return true;
         }
-        matches!(self, Self::Arrow | Self::Arrows)
+        matches!(self, Self::Arrow | Self::Arrows | Self::Other(_))
     }
 
     /// Can values of an input without a schema not fit its columns?
@@ -439,34 +463,17 @@ impl Form {
     }
 }
 
-fn by_extension(path: &Path) -> Result<Form> {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    match extension.as_deref() {
-        Some("jsonl" | "ndjson" | "json") => Ok(Form::Jsonl),
-        Some("csv") => Ok(Form::Csv),
-        Some("tsv") => Ok(Form::Tsv),
-        Some("idv") => Ok(Form::Idv),
-        Some("msgpack") => Ok(Form::Datadings),
-        Some("ds") => Ok(Form::Ds),
-        Some("nc") => Ok(Form::Netcdf),
-        Some("zds") => Ok(Form::Zds),
-        Some("parquet" | "pq") => Ok(Form::Parquet),
-        Some("arrow" | "feather" | "ipc") => Ok(Form::Arrow),
-        Some("arrows") => Ok(Form::Arrows),
-        other => {
-            let found = other.map_or_else(|| "has no extension".to_owned(), |other| format!("ends in .{other}"));
-            let idv = " .idv";
-            let msgpack = " .msgpack";
-            let ds = " .ds";
-            let nc = " .nc";
-            let zds = " .zds";
-            let parquet = " .parquet";
-            let arrow = " .arrow .arrows";
-            let known = format!(".jsonl .ndjson .json .csv .tsv{idv}{msgpack}{ds}{nc}{zds}{parquet}{arrow}");
-            let detail = format!("the output {found}, known are {known}; or say --to");
-            Err(Error::usage(detail).in_file(path.display().to_string()))
-        }
+fn by_extension(path: &Path, registry: &Registry) -> Result<Form> {
+    if let Some(form) = OutputForm::of_path(path, registry) {
+        return Ok(form.into());
     }
+    let found = match path.extension() {
+        Some(extension) => format!("ends in .{}", extension.to_string_lossy().to_ascii_lowercase()),
+        None => "has no extension".to_owned(),
+    };
+    let known = ".jsonl .ndjson .json .csv .tsv .idv .msgpack .ds .nc .zds .parquet .arrow .arrows";
+    let detail = format!("the output {found}, known are {known}; or say --to");
+    Err(Error::usage(detail).in_file(path.display().to_string()))
 }
 
 /// Fails for the first option that was given and is for other outputs.
@@ -474,7 +481,7 @@ fn refuse(given: &[(&str, bool)], outputs: &str, form: Form) -> Result<()> {
     match given.iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((option, _)) => {
-            let form = format!("{form:?}").to_lowercase();
+            let form = OutputForm::from(form).name();
             Err(Error::usage(format!("{option} is for {outputs}, and this one is {form}")))
         }
     }

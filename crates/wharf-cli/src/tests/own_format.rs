@@ -50,5 +50,28 @@ fn it_is_converted_into_every_other() {
         assert_eq!((ran.code, ran.err.contains("warning")), (0, false), "{output}: {}", ran.err);
         let back = place.wharf(&["cat", &output, "--columns", "x,y,label"]).ok();
         assert_eq!(back, LINES, "{output}");
+        let again = format!("{output}.points");
+        place.wharf(&["convert", &output, &again, "--columns", "label,x,y"]).ok();
+        let text = std::fs::read_to_string(place.path(&again[1..])).unwrap();
+        assert_eq!(text, "points 1\n2.5 -1 oak\n-0 17.25 elm\n", "{output}");
     }
+}
+
+#[test]
+fn it_is_written_whole_or_not_at_all() {
+    let place = place();
+    let ran = place.wharf(&["convert", "@a.points", "@b.points", "--columns", "x,y"]);
+    let wanted = "error: points: @b.points: points have the columns x, y and label (column \"label\")\n";
+    assert_eq!((ran.code, &*ran.err), (2, wanted));
+    let place =
+        place.with_text("n.jsonl", "{\"x\":1.5,\"y\":null,\"label\":\"a\"}\n{\"x\":1,\"y\":2.5,\"label\":\"b\"}\n");
+    let ran = place.wharf(&["convert", "@n.jsonl", "@b.points"]);
+    assert_eq!((ran.code, ran.err.contains("found null, expected a value (column \"y\")")), (1, true), "{}", ran.err);
+    assert!(!place.path("b.points").exists());
+    let ran = place.wharf(&["convert", "@a.points", "@b.points", "--row-group", "5"]);
+    assert_eq!((ran.code, &*ran.err), (2, "error: --row-group is for the output parquet, and this one is points\n"));
+    let done = place.wharf(&["convert", "@a.points", "@b.points", "--json"]).ok();
+    assert_eq!(done, "{\"file\":\"@b.points\",\"to\":\"points\",\"rows\":2,\"bytes\":33,\"columns\":3}\n");
+    let ran = place.wharf(&["convert", "@a.points", "@b.points"]);
+    assert_eq!((ran.code, &*ran.err), (2, "error: @b.points: the output exists; --force replaces it\n"));
 }

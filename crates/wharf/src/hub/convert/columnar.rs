@@ -85,6 +85,23 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
     }
 }
 
+/// A file of a format that only the registry knows.
+pub(super) fn other(job: &Job<'_>, name: &'static str, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
+    let format = env.opener.registry.formats().iter().find(|format| format.name() == name).copied();
+    let format = format.ok_or_else(|| Error::usage(format!("the registry has no format {name:?}")))?;
+    let path = job.path("the output is a file")?;
+    let options = output::options(path, job.force, &job.inputs)?;
+    let joined = Joined::open(job, env.opener)?;
+    let named = |error: Error| error.in_file(path.display().to_string()).in_format(name);
+    let mut writer = format.batch_writer(path, Arc::clone(&joined.schema), options).map_err(named)?;
+    copy(job, &joined, env.bar.as_ref(), report, &mut |batch| writer.write(batch))?;
+    let losses = writer.finish().map_err(named)?;
+    report.losses.extend(Lost::all(losses, None));
+    report.columns = joined.schema.fields().len();
+    report.bytes = path.metadata().map_or(0, |metadata| metadata.len());
+    Ok(())
+}
+
 /// A stream, and how it failed.
 struct Watched<'a> {
     stream: &'a mut (dyn Write + Send),

@@ -175,8 +175,8 @@ impl Convert {
     /// The extension stands for nothing that is known, and all that [`run`](Self::run) fails for.
     pub fn write(&self, path: impl AsRef<Path>, overwrite: Overwrite, registry: &Registry) -> Result<Report> {
         let path = path.as_ref();
-        let extension = path.extension().unwrap_or_default().to_string_lossy();
-        let form = OutputForm::of_extension(&extension).ok_or_else(|| {
+        let form = OutputForm::of_path(path, registry).ok_or_else(|| {
+            let extension = path.extension().unwrap_or_default().to_string_lossy();
             let detail = format!("the extension {extension:?} stands for no format that can be written");
             Error::usage(detail).in_file(path.display().to_string())
         })?;
@@ -222,6 +222,7 @@ impl Convert {
             OutputForm::Netcdf => netcdf::run(&job, &mut env, report),
             OutputForm::Zds => zds::run(&job, &mut env, report),
             OutputForm::Parquet | OutputForm::Arrow | OutputForm::Arrows => columnar::run(&job, &mut env, report),
+            OutputForm::Other(name) => columnar::other(&job, name, &mut env, report),
         }
     }
 }
@@ -237,6 +238,7 @@ fn opener_is_told(job: &Job<'_>, env: &mut Env<'_, '_>) -> Result<()> {
             | OutputForm::Parquet
             | OutputForm::Arrow
             | OutputForm::Arrows
+            | OutputForm::Other(_)
     );
     if as_containers {
         env.opener.overrides = job.text.overrides()?;

@@ -1,8 +1,10 @@
 //! What may be asked of a conversion, by input and output.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use container_arrow::{OnMismatch, Sparse, Times};
+
+use crate::Registry;
 
 /// What inputs are, where neither content nor extension tells, or against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub enum OutputForm {
     Arrow,
     /// Arrow IPC, a stream.
     Arrows,
+    /// A format of the registry that is none of these, by its name.
+    Other(&'static str),
 }
 
 impl OutputForm {
@@ -66,13 +70,16 @@ impl OutputForm {
             Self::Parquet => "parquet",
             Self::Arrow => "arrow",
             Self::Arrows => "arrows",
+            Self::Other(name) => name,
         }
     }
 
-    /// What an extension stands for, in any case: `parquet` and `pq`, `arrow`, `feather` and `ipc`, `json` and so on.
+    /// What the extension of a path stands for, in any case: `parquet` and `pq`, `arrow`, `feather` and `ipc`, `json` and so on; else the first
+    /// format of the registry that has it.
     #[must_use]
-    pub fn of_extension(extension: &str) -> Option<Self> {
-        Some(match extension.to_ascii_lowercase().as_str() {
+    pub fn of_path(path: &Path, registry: &Registry) -> Option<Self> {
+        let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
+        Some(match extension.as_str() {
             "jsonl" | "ndjson" | "json" => Self::Jsonl,
             "csv" => Self::Csv,
             "tsv" => Self::Tsv,
@@ -84,7 +91,10 @@ impl OutputForm {
             "parquet" | "pq" => Self::Parquet,
             "arrow" | "feather" | "ipc" => Self::Arrow,
             "arrows" => Self::Arrows,
-            _ => return None,
+            other => {
+                let format = registry.formats().iter().find(|format| format.extensions().contains(&other))?;
+                Self::Other(format.name())
+            }
         })
     }
 }
