@@ -63,8 +63,8 @@ fn it_is_written_whole_or_not_at_all() {
     let ran = place.wharf(&["convert", "@a.points", "@b.points", "--columns", "x,y"]);
     let wanted = "error: points: @b.points: points have the columns x, y and label (column \"label\")\n";
     assert_eq!((ran.code, &*ran.err), (2, wanted));
-    let place =
-        place.with_text("n.jsonl", "{\"x\":1.5,\"y\":null,\"label\":\"a\"}\n{\"x\":1,\"y\":2.5,\"label\":\"b\"}\n");
+    let lines = "{\"x\":1.5,\"y\":null,\"label\":\"a\"}\n{\"x\":1,\"y\":2.5,\"label\":\"b\"}\n";
+    std::fs::write(place.path("n.jsonl"), lines).unwrap();
     let ran = place.wharf(&["convert", "@n.jsonl", "@b.points"]);
     assert_eq!((ran.code, ran.err.contains("found null, expected a value (column \"y\")")), (1, true), "{}", ran.err);
     assert!(!place.path("b.points").exists());
