@@ -308,3 +308,52 @@ fn rows_before_a_broken_one_have_one_type() {
     let ran = run(["cat", &folder.path("in.csv"), "--json", "-n", "1"]);
     assert_eq!((ran.code(), ran.lines()), (0, vec![json!({"code": "10001"})]));
 }
+
+/// Cells of CSV have no types, and times among them are times; strings of JSON and samples have one, and stay what they are.
+#[test]
+fn times_are_found_in_cells_and_not_in_strings_by_every_route() {
+    let folder = Folder::new();
+    for (text, parquet, idv) in [
+        ("2024-01-01", "Date32", "DateTime"),
+        ("2024-01-01T00:00:00", "Timestamp(\u{b5}s)", "DateTime"),
+        ("2024-01-01 12:30:00.50", "Timestamp(\u{b5}s)", "DateTime"),
+        ("2024-01-01T00:00:00Z", "Timestamp(\u{b5}s, \"UTC\")", "DateTimeOffset"),
+        ("2024-01-01T00:00:00+0200", "Timestamp(\u{b5}s, \"UTC\")", "DateTimeOffset"),
+        ("2024-01-01T00:00+02", "Timestamp(\u{b5}s, \"UTC\")", "DateTimeOffset"),
+        ("12:30", "Time64(\u{b5}s)", "TimeSpan"),
+        ("12:30:59.5", "Time64(\u{b5}s)", "TimeSpan"),
+        ("01:30.5", "Utf8", "Text"),
+    ] {
+        folder.write("in.csv", &format!("at,n\n{text},1\n"));
+        folder.write("in.tsv", &format!("at\tn\n{text}\t1\n"));
+        for input in ["in.csv", "in.tsv"] {
+            for output in ["a.idv", "a.parquet", "a.arrow"] {
+                folder.convert(input, output);
+            }
+            assert_eq!(folder.kind("a.parquet", "at"), parquet, "{text}");
+            assert_eq!(folder.kind("a.arrow", "at"), parquet, "{text}");
+            assert_eq!(folder.kind("a.idv", "at"), idv, "{text}");
+            // By way of Parquet the column can be missing, and the difference to UTC is gone.
+            folder.convert("a.parquet", "b.idv");
+            let kind = folder.kind("b.idv", "at");
+            assert_eq!(kind.trim_start_matches("Dv"), idv, "{text}");
+            if idv != "DateTimeOffset" {
+                assert_eq!(folder.values("a.idv", "at"), folder.values("b.idv", "at"), "{text}");
+            }
+            for output in ["a.jsonl", "a.zds", "a.msgpack"] {
+                folder.convert(input, output);
+                assert_eq!(folder.values(output, "at"), [json!(text)], "{input} to {output}");
+            }
+        }
+        folder.write("in.jsonl", &format!("{{\"at\":\"{text}\",\"n\":1}}\n"));
+        folder.convert("in.jsonl", "in.zds");
+        folder.convert("in.jsonl", "in.msgpack");
+        for input in ["in.jsonl", "in.zds", "in.msgpack"] {
+            for (output, kind) in [("a.idv", "Text"), ("a.ds", "unicode"), ("a.parquet", "Utf8"), ("a.arrow", "Utf8")] {
+                folder.convert(input, output);
+                assert_eq!(folder.kind(output, "at"), kind, "{input} to {output}: {text}");
+                assert_eq!(folder.values(output, "at"), [json!(text)], "{input} to {output}");
+            }
+        }
+    }
+}
