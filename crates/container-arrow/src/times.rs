@@ -112,11 +112,13 @@ impl Reader<'_> {
         let hour = self.number(2).filter(|hour| *hour < 24)?;
         self.expect(b':')?;
         let minute = self.number(2).filter(|minute| *minute < 60)?;
-        let second = match self.is(b':') {
-            true => self.number(2).filter(|second| *second < 60)?,
-            false => 0,
-        };
-        Some(((hour * 60 + minute) * 60 + second) * per_second(unit) + self.fraction(unit)?)
+        let minutes = (hour * 60 + minute) * 60 * per_second(unit);
+        if !self.is(b':') {
+            // A fraction here would be one of minutes: `01:30.5` is a time of 90.5 seconds to those who write it.
+            return Some(minutes);
+        }
+        let second = self.number(2).filter(|second| *second < 60)?;
+        Some(minutes + second * per_second(unit) + self.fraction(unit)?)
     }
 
     /// `.25` of a second in a unit, exactly; nothing is 0.
@@ -331,6 +333,8 @@ mod tests {
             (DataType::Time32(TimeUnit::Second), "24:00:00"),
             (DataType::Time32(TimeUnit::Second), "12:00:00.5"),
             (DataType::Time32(TimeUnit::Second), "12:00:60"),
+            (DataType::Time32(TimeUnit::Millisecond), "01:30.5"),
+            (DataType::Timestamp(TimeUnit::Millisecond, None), "2024-05-01T12:30.5"),
             (DataType::Timestamp(TimeUnit::Millisecond, None), "2024-05-01T12:30:00.0001"),
             (DataType::Timestamp(TimeUnit::Millisecond, None), "2024-05-01T12:30:00."),
             (DataType::Timestamp(TimeUnit::Millisecond, None), "2024-05-01T12:30:00Z"),

@@ -21,7 +21,7 @@ type Why<T> = Result<T, String>;
 impl FromStr for TimeSpan {
     type Err = Error;
 
-    /// ISO 8601 without years, months and weeks (`-PT12.5S`, `P1DT2H3M4.5S`), or .NET's `[-][d.]hh:mm:ss[.fffffff]`.
+    /// ISO 8601 without years, months and weeks (`-PT12.5S`, `P1DT2H3M4.5S`), or .NET's `[-][d.]hh:mm[:ss[.fffffff]]`.
     ///
     /// # Errors
     /// [`Invalid`](container_core::ErrorKind::Invalid): what was found, and what is allowed.
@@ -56,7 +56,7 @@ impl FromStr for DateTime {
 impl FromStr for DateTimeOffset {
     type Err = Error;
 
-    /// As a [`DateTime`], then the offset from UTC: `+00:30`, `-10:00`, `Z`; a blank may stand between.
+    /// As a [`DateTime`], then the offset from UTC: `+00:30`, `-1000`, `+02`, `Z`; a blank may stand between.
     ///
     /// # Errors
     /// [`Invalid`](container_core::ErrorKind::Invalid): what was found, and what is allowed.
@@ -186,18 +186,16 @@ fn date_time(rest: &mut Rest<'_>) -> Why<i128> {
         // The blank before an offset.
         return Ok(midnight);
     }
-    Ok(midnight + i128::from(clock(rest, false)?))
+    Ok(midnight + i128::from(clock(rest)?))
 }
 
-/// Ticks since midnight: `hh:mm:ss.fffffff`.
-fn clock(rest: &mut Rest<'_>, seconds: bool) -> Why<i64> {
+/// Ticks since midnight: `hh:mm:ss.fffffff`, or without the seconds.
+fn clock(rest: &mut Rest<'_>) -> Why<i64> {
     let hours = rest.two(0, 23, "hour")?;
     rest.expect(":", "hour")?;
     let minutes = rest.two(0, 59, "minute")?;
     let mut ticks = (hours * 60 + minutes) * 60 * SECOND_TICKS;
-    if seconds {
-        rest.expect(":", "minute")?;
-    } else if !rest.skip(":") {
+    if !rest.skip(":") {
         return Ok(ticks);
     }
     ticks += rest.two(0, 59, "second")? * SECOND_TICKS;
@@ -214,10 +212,16 @@ fn offset(rest: &mut Rest<'_>) -> Why<i16> {
             (_, true) => -1,
             _ => return Err(format!("its offset is wanted, such as +01:00 or Z, found {}", rest.found())),
         };
-        // Three digits of hours are in damaged files only; they print so.
-        let hours = rest.number(2, 3, "offset's hour")?;
-        rest.expect(":", "offset's hour")?;
-        sign * (hours * 60 + rest.two(0, 59, "offset's minute")?)
+        // Without the colon there are two digits of each. Three digits of hours are in damaged files only; they print so.
+        let is_basic = matches!(rest.0.len(), 2 | 4) && rest.0.bytes().all(|byte| byte.is_ascii_digit());
+        if is_basic && let Some((hours, minutes)) = std::mem::take(&mut rest.0).split_at_checked(2) {
+            let minutes = if minutes.is_empty() { "00" } else { minutes };
+            sign * (Rest(hours).two(0, 99, "offset's hour")? * 60 + Rest(minutes).two(0, 59, "offset's minute")?)
+        } else {
+            let hours = rest.number(2, 3, "offset's hour")?;
+            rest.expect(":", "offset's hour")?;
+            sign * (hours * 60 + rest.two(0, 59, "offset's minute")?)
+        }
     };
     if !rest.0.is_empty() {
         return Err(format!("{} is left over", shown(rest.0)));
@@ -272,7 +276,7 @@ fn iso_span(rest: &mut Rest<'_>) -> Why<i128> {
     }
 }
 
-/// .NET's `[d.]hh:mm:ss[.fffffff]`.
+/// .NET's `[d.]hh:mm[:ss[.fffffff]]`.
 fn net_span(rest: &mut Rest<'_>) -> Why<i128> {
     let whole = rest.0;
     let days = rest.digits();
@@ -282,7 +286,7 @@ fn net_span(rest: &mut Rest<'_>) -> Why<i128> {
         rest.0 = whole;
         0
     };
-    Ok(i128::from(days) * i128::from(DAY) + i128::from(clock(rest, true)?))
+    Ok(i128::from(days) * i128::from(DAY) + i128::from(clock(rest)?))
 }
 
 #[cfg(test)]
@@ -356,10 +360,13 @@ mod tests {
         assert_eq!(zoned("2024-02-29T12:30:00Z"), "2024-02-29T12:30:00+00:00");
         assert_eq!(zoned("2024-02-29 12:30:00 -01:30"), "2024-02-29T12:30:00-01:30");
         assert_eq!(zoned("2024-02-29 +01:30"), "2024-02-29T00:00:00+01:30");
+        assert_eq!(zoned("2024-02-29T12:30-0130"), "2024-02-29T12:30:00-01:30");
+        assert_eq!(zoned("2024-02-29T12:30+02"), "2024-02-29T12:30:00+02:00");
         let span = |text: &str| text.parse::<TimeSpan>().unwrap().0;
         assert_eq!(span("P1D"), DAY);
         assert_eq!(span("+PT1H"), 3600 * 10_000_000);
         assert_eq!(span("00:00:01"), 10_000_000);
+        assert_eq!(span("-1.12:30"), -DAY - 45_000 * 10_000_000);
         assert_eq!(span("-10675199.02:48:05.4775808"), i64::MIN);
     }
 
@@ -394,6 +401,8 @@ mod tests {
             ("2020-01-01T00:00:00", "its offset is wanted, such as +01:00 or Z, found the end"),
             ("2020-01-01T00:00:00+1:00", "the offset's hour has 2 to 3 digits, found \"1:00\""),
             ("2020-01-01T00:00:00+01:00 ", "\" \" is left over"),
+            ("2020-01-01T00:00:00+0160", "the offset's minute is 60, not from 0 to 59"),
+            ("2020-01-01T00:00:00+010", "\":\" is wanted after the offset's hour, found the end"),
             ("2020-01-01T00:00:00+547:00", "its offset of 32820 minutes does not fit 16 bits"),
         ] {
             let error = text.parse::<DateTimeOffset>().unwrap_err().to_string();
@@ -411,7 +420,7 @@ mod tests {
             ("PT1.5M", "minutes have a fraction, which only seconds may have"),
             ("12", "\":\" is wanted after the hour, found the end"),
             ("24:00:00", "the hour is 24, not from 0 to 23"),
-            ("12:00", "\":\" is wanted after the minute, found the end"),
+            ("12:00.5", "\".5\" is left over"),
             ("PT922337203685.4775808S", "its 9223372036854775808 ticks of 100 ns do not fit 64 bits"),
         ] {
             let error = text.parse::<TimeSpan>().unwrap_err().to_string();

@@ -13,7 +13,7 @@ fn rows_of_text() {
     assert_eq!(
         place.wharf(&["cat", "@p.csv"]).ok(),
         concat!(
-            r#"{"name":"Ada","age":36,"age#2":null}"#,
+            r#"{"name":"Ada","age":"36","age#2":null}"#,
             "\n",
             r#"{"name":"O\"Neil, B","age":"041","age#2":true}"#,
             "\n"

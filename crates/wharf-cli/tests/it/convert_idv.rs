@@ -261,7 +261,7 @@ fn types_are_inferred_and_shown() {
         "note: @people.jsonl: name: Text\n\
          note: @people.jsonl: age: Int64\n\
          note: @people.jsonl: height: Double\n\
-         note: @people.jsonl: born: DateTime (some missing, which ML.NET reads as 0001-01-01T00:00:00)\n\
+         note: @people.jsonl: born: Text (some missing, which ML.NET reads as empty)\n\
          note: @people.jsonl: scores: Vector<Int64, 3>\n\
          note: @people.jsonl: member: Boolean (some missing, which ML.NET reads as false)\n"
     );

@@ -66,7 +66,7 @@ fn keys_come_from_where_they_are_said_to() {
 
 #[test]
 fn cells_are_what_their_columns_are() {
-    let csv = "key,i,f,t,b,j,none\r\n1,-3,1,x,true,\"[1,{}]\",\r\n2,,2.5,\"a,\"\"b\"\"\n\",FALSE,,\r\n3,18446744073709551615,NaN,,,{},\r\n";
+    let csv = "key,i,f,t,b,j,none\r\n1,3,1,x,true,\"[1,2]\",\r\n2,,2.5,\"a,\"\"b\"\"\n\",FALSE,,\r\n3,18446744073709551615,NaN,,,[],\r\n4,,,\"\",,,\r\n";
     let place = Place::new().with("a.csv", csv);
     let ran = place.run(&["convert", "@a.csv", "@a.msgpack", "--json"]);
     let columns = json!({"key": "str", "i": "int", "f": "float", "t": "str", "b": "bool", "j": "JSON", "none": "nil"});
@@ -74,9 +74,10 @@ fn cells_are_what_their_columns_are() {
     assert_eq!(
         place.lines("a.msgpack"),
         [
-            r#"{"key":"1","i":-3,"f":1.0,"t":"x","b":true,"j":[1,{}],"none":null}"#,
+            r#"{"key":"1","i":3,"f":1.0,"t":"x","b":true,"j":[1,2],"none":null}"#,
             r#"{"key":"2","i":null,"f":2.5,"t":"a,\"b\"\n","b":false,"j":null,"none":null}"#,
-            r#"{"key":"3","i":18446744073709551615,"f":"NaN","t":"","b":null,"j":{},"none":null}"#,
+            r#"{"key":"3","i":18446744073709551615,"f":"NaN","t":null,"b":null,"j":[],"none":null}"#,
+            r#"{"key":"4","i":null,"f":null,"t":"","b":null,"j":null,"none":null}"#,
         ]
     );
     // In the dataset it is a float, whatever it is in JSON.
@@ -84,10 +85,10 @@ fn cells_are_what_their_columns_are() {
     assert!(reader.get(2).unwrap().field("f").unwrap().f64().unwrap().is_nan());
     assert_eq!(reader.get(0).unwrap().field("f").unwrap().kind().unwrap(), Kind::Float);
     place.run(&["convert", "@a.csv", "@t.msgpack", "--text", "-n", "1"]).ok();
-    assert_eq!(place.lines("t.msgpack"), [r#"{"key":"1","i":"-3","f":"1","t":"x","b":"true","j":"[1,{}]","none":""}"#]);
-    // Types are those of the wanted rows.
+    assert_eq!(place.lines("t.msgpack"), [r#"{"key":"1","i":"3","f":"1","t":"x","b":"true","j":"[1,2]","none":""}"#]);
+    // Types are those of all rows.
     place.run(&["convert", "@a.csv", "@r.msgpack", "--rows", "..1", "--columns", "f"]).ok();
-    assert_eq!(place.lines("r.msgpack"), [r#"{"key":"1","f":1}"#]);
+    assert_eq!(place.lines("r.msgpack"), [r#"{"key":"1","f":1.0}"#]);
     let place = place.with("b.tsv", "k\t1\n").with("c.csv", "k;1\n");
     place.run(&["convert", "@b.tsv", "@b.msgpack", "--no-header", "--key", "c0"]).ok();
     place.run(&["convert", "@c.csv", "@c.msgpack", "--no-header", "--key", "c0", "--delimiter", ";"]).ok();

@@ -240,3 +240,120 @@ fn floats_that_are_not_finite_stay_floats_by_every_route() {
         }
     }
 }
+
+/// A column of CSV has one type in JSON lines, ZDS and datadings: the one that it has in Parquet.
+#[test]
+fn a_column_of_csv_has_one_type_by_every_route() {
+    let folder = Folder::new();
+    let rows = [
+        // A code, a float, booleans beside text, numbers with gaps, an empty text, lists, lists beside text, nothing, a flag
+        ["code", "price", "flag", "gap", "empty", "list", "mixed", "none", "yes", "big", "odd"],
+        ["00712", "1.50", "TRUE", "1", "x", "[1]", "[1]", "", "True", "-1", "[1]"],
+        ["10001", "2", "maybe", "", "\"\"", "\"[2,3]\"", "1", "", "FALSE", "18446744073709551615", "[\"x\"]"],
+        ["90210", "-0", "1.50", "-3", "", "", "true", "", "\"\"", "2", "[true]"],
+        ["1e5", "NaN", "NaN", "\"\"", "7", "[]", "{}", "", "", "3", ""],
+    ];
+    let text = |delimiter: &str| rows.iter().map(|row| row.join(delimiter) + "\n").collect::<String>();
+    folder.write("in.csv", &text(",").replace("[1,", "\"[1,"));
+    folder.write("in.tsv", &text("\t"));
+    folder.convert("in.csv", "b.parquet");
+    folder.convert("b.parquet", "b.jsonl");
+    for input in ["in.csv", "in.tsv"] {
+        for output in ["a.jsonl", "a.zds", "a.msgpack"] {
+            folder.convert(input, output);
+            for column in rows[0] {
+                let expected = folder.values("b.jsonl", column);
+                assert_eq!(folder.values(output, column), expected, "{input} to {output}: {column}");
+                assert_eq!(folder.values(input, column), expected, "cat {input}: {column}");
+            }
+        }
+    }
+    assert_eq!(folder.values("a.jsonl", "code"), [json!("00712"), json!("10001"), json!("90210"), json!("1e5")]);
+    assert_eq!(folder.values("a.jsonl", "price"), [json!(1.5), json!(2.0), json!(-0.0), json!("NaN")]);
+    // Text comes back with all of its characters.
+    folder.convert("in.csv", "b.csv");
+    assert_eq!(folder.values("b.csv", "flag"), [json!("TRUE"), json!("maybe"), json!("1.50"), json!("NaN")]);
+}
+
+/// The type follows from all rows, also from those that are not selected.
+#[test]
+fn selected_rows_of_csv_have_the_types_of_all() {
+    let folder = Folder::new();
+    let mut text = "code,n\n".to_owned();
+    text.extend((10_000..15_000).map(|code| format!("{code},{code}\n")));
+    text.push_str("00712,0.5\n");
+    folder.write("in.csv", &text);
+    for arguments in [["-n", "1"], ["--rows", "0..1"]] {
+        let ran = run(["cat", &folder.path("in.csv"), "--json"].iter().chain(&arguments));
+        assert_eq!(ran.lines(), [json!({"code": "10000", "n": 10000.0})], "{arguments:?}");
+        for output in ["a.jsonl", "a.parquet", "a.arrow", "a.msgpack", "a.zds"] {
+            let (from, to) = (folder.path("in.csv"), folder.path(output));
+            let number: &[&str] = if output == "a.msgpack" { &["--number"] } else { &[] };
+            let ran = run(["convert", &from, &to, "--force"].iter().chain(&arguments).chain(number));
+            assert_eq!(ran.code(), 0, "{}", ran.err());
+            assert_eq!(folder.values(output, "code"), [json!("10000")], "{output} {arguments:?}");
+            assert_eq!(folder.values(output, "n"), [json!(10000.0)], "{output} {arguments:?}");
+        }
+    }
+}
+
+/// A row that is broken does not hide the rows in front of it, and these have the types of all rows before it.
+#[test]
+fn rows_before_a_broken_one_have_one_type() {
+    let folder = Folder::new();
+    folder.write("in.csv", "code\n10001\n00712\n1,2\nx\n");
+    let ran = run(["cat", &folder.path("in.csv"), "--json"]);
+    assert_eq!(ran.code(), 1);
+    assert_eq!(ran.lines(), [json!({"code": "10001"}), json!({"code": "00712"})]);
+    let ran = run(["cat", &folder.path("in.csv"), "--json", "-n", "1"]);
+    assert_eq!((ran.code(), ran.lines()), (0, vec![json!({"code": "10001"})]));
+}
+
+/// Cells of CSV have no types, and times among them are times; strings of JSON and samples have one, and stay what they are.
+#[test]
+fn times_are_found_in_cells_and_not_in_strings_by_every_route() {
+    let folder = Folder::new();
+    for (text, parquet, idv) in [
+        ("2024-01-01", "Date32", "DateTime"),
+        ("2024-01-01T00:00:00", "Timestamp(\u{b5}s)", "DateTime"),
+        ("2024-01-01 12:30:00.50", "Timestamp(\u{b5}s)", "DateTime"),
+        ("2024-01-01T00:00:00Z", "Timestamp(\u{b5}s, \"UTC\")", "DateTimeOffset"),
+        ("2024-01-01T00:00:00+0200", "Timestamp(\u{b5}s, \"UTC\")", "DateTimeOffset"),
+        ("2024-01-01T00:00+02", "Timestamp(\u{b5}s, \"UTC\")", "DateTimeOffset"),
+        ("12:30", "Time64(\u{b5}s)", "TimeSpan"),
+        ("12:30:59.5", "Time64(\u{b5}s)", "TimeSpan"),
+        ("01:30.5", "Utf8", "Text"),
+    ] {
+        folder.write("in.csv", &format!("at,n\n{text},1\n"));
+        folder.write("in.tsv", &format!("at\tn\n{text}\t1\n"));
+        for input in ["in.csv", "in.tsv"] {
+            for output in ["a.idv", "a.parquet", "a.arrow"] {
+                folder.convert(input, output);
+            }
+            assert_eq!(folder.kind("a.parquet", "at"), parquet, "{text}");
+            assert_eq!(folder.kind("a.arrow", "at"), parquet, "{text}");
+            assert_eq!(folder.kind("a.idv", "at"), idv, "{text}");
+            // By way of Parquet the column can be missing, and the difference to UTC is gone.
+            folder.convert("a.parquet", "b.idv");
+            let kind = folder.kind("b.idv", "at");
+            assert_eq!(kind.trim_start_matches("Dv"), idv, "{text}");
+            if idv != "DateTimeOffset" {
+                assert_eq!(folder.values("a.idv", "at"), folder.values("b.idv", "at"), "{text}");
+            }
+            for output in ["a.jsonl", "a.zds", "a.msgpack"] {
+                folder.convert(input, output);
+                assert_eq!(folder.values(output, "at"), [json!(text)], "{input} to {output}");
+            }
+        }
+        folder.write("in.jsonl", &format!("{{\"at\":\"{text}\",\"n\":1}}\n"));
+        folder.convert("in.jsonl", "in.zds");
+        folder.convert("in.jsonl", "in.msgpack");
+        for input in ["in.jsonl", "in.zds", "in.msgpack"] {
+            for (output, kind) in [("a.idv", "Text"), ("a.ds", "unicode"), ("a.parquet", "Utf8"), ("a.arrow", "Utf8")] {
+                folder.convert(input, output);
+                assert_eq!(folder.kind(output, "at"), kind, "{input} to {output}: {text}");
+                assert_eq!(folder.values(output, "at"), [json!(text)], "{input} to {output}");
+            }
+        }
+    }
+}

@@ -18,7 +18,7 @@ use crate::convert::import::record::{Look, one};
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     rows: u64,
-    csv: Vec<Seen>,
+    pub(super) csv: Vec<Seen>,
     fields: Vec<Field>,
     by_name: HashMap<Box<str>, usize>,
 }
@@ -56,38 +56,46 @@ struct Field {
 const KINDS: [&str; 6] = ["boolean", "number", "string", "array", "object", "null"];
 
 impl Survey {
-    /// Looks at chunks, all or those that are taken together first; and what is wrong with one, or behind the last one.
+    /// Looks at chunks, all or those that are taken together first; and what is wrong with one, or behind the last one. Broken rows of CSV are passed
+    /// over.
     pub(super) fn of(text: &Text, workers: &Workers, all: bool) -> (Self, Result<()>) {
         let mut survey = Self::default();
         let mut feeder = Feeder::new(text);
+        let mut broken = None;
         loop {
             let (chunks, result) = feeder.next(workers);
             let done = chunks.is_empty() || !all;
-            for part in workers.map(chunks, |chunk| Self::chunk(text, &chunk)) {
-                if let Err(error) = part.and_then(|part| survey.merge(part, &text.limits)) {
-                    return (survey, Err(error.in_format(text.format)));
+            for (part, result) in workers.map(chunks, |chunk| Self::chunk(text, &chunk)) {
+                if let Err(error) = survey.merge(part, &text.limits).and(result) {
+                    let error = error.in_format(text.format);
+                    if !text.is_csv() {
+                        return (survey, Err(error));
+                    }
+                    broken.get_or_insert(error);
                 }
             }
             if result.is_err() || done {
-                return (survey, result);
+                return (survey, broken.map_or(result, Err));
             }
         }
     }
 
-    fn chunk(text: &Text, chunk: &Chunk) -> Result<Self> {
+    /// Looks at the rows of a chunk; those of JSON up to a broken one.
+    pub(super) fn chunk(text: &Text, chunk: &Chunk) -> (Self, Result<()>) {
         let mut part = Self::default();
         if text.is_csv() {
-            let (seen, rows) = csv(text, chunk, &(0..u64::MAX))?;
-            (part.csv, part.rows) = (seen, rows);
-            return Ok(part);
+            let result = csv(text, chunk, &mut part.csv, &mut part.rows);
+            return (part, result);
         }
         let mut at = 0;
         while let Some(span) = next_json(chunk, at) {
             at = span.next;
             let mut look = Fields { survey: &mut part, limits: &text.limits, next: 0 };
-            json(chunk, span.start..span.end, &mut look)?;
+            if let Err(error) = json(chunk, span.start..span.end, &mut look) {
+                return (part, Err(error));
+            }
         }
-        Ok(part)
+        (part, Ok(()))
     }
 
     fn merge(&mut self, other: Self, limits: &Limits) -> Result<()> {
@@ -117,6 +125,13 @@ impl Survey {
         Ok(at)
     }
 
+    /// What the columns of CSV hold.
+    pub(super) fn kinds(&self, text: &Text) -> Box<[Kind]> {
+        let mut kinds: Vec<_> = self.csv.iter().map(Seen::row_kind).collect();
+        kinds.resize(text.names.len(), Kind::Null); // without rows there is nothing yet
+        kinds.into()
+    }
+
     /// The columns.
     pub(super) fn columns(self, text: &Text) -> Columns {
         let rows = self.rows;
@@ -141,32 +156,30 @@ impl Survey {
     }
 }
 
-/// Looks at the rows of a chunk that lie in a range: what the columns hold, and how many rows it were.
-pub(super) fn csv(text: &Text, chunk: &Chunk, rows: &std::ops::Range<u64>) -> Result<(Vec<Seen>, u64)> {
-    let mut seen = vec![Seen::default(); text.names.len()];
+/// Looks at the rows of a chunk, and counts them. Broken rows are passed over, and the first is what comes back.
+fn csv(text: &Text, chunk: &Chunk, seen: &mut Vec<Seen>, count: &mut u64) -> Result<()> {
+    seen.resize(text.names.len(), Seen::default());
     let mut split = Split::new(text.options.delimiter);
     let valid = valid(&chunk.bytes);
     let mut here = Rows::new(&text.limits);
-    let (mut at, mut row, mut count) = (0, chunk.row, 0);
-    while row < rows.end
-        && let Some(record) = split.next(&chunk.bytes, at)
-    {
+    let (mut at, mut row, mut broken) = (0, chunk.row, Ok(()));
+    while let Some(record) = split.next(&chunk.bytes, at) {
         at = record.end;
         here.row = row;
         row += 1;
-        if row <= rows.start {
-            continue;
-        }
-        count += 1;
         let checked = split.check(seen.len()).and_then(|()| {
             if at > valid.len() { Err(not_utf8(valid.len() - record.start.min(valid.len()))) } else { Ok(()) }
         });
-        checked.map_err(|error| text.placed(error, chunk, record.start))?;
+        if let Err(error) = checked {
+            broken = broken.and_then(|()| Err(text.placed(error, chunk, record.start)));
+            continue;
+        }
+        *count += 1;
         for (seen, (cell, quoted)) in seen.iter_mut().zip(split.texts(valid)) {
             seen.see(cell, quoted, &mut here);
         }
     }
-    Ok((seen, count))
+    broken
 }
 
 /// What of bytes is UTF-8, from the first one on.

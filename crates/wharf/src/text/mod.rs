@@ -8,7 +8,8 @@
 //!
 //! Cells of CSV may stand in quotes (RFC 4180), and lines may end with a line feed, with a carriage return, or with both; empty lines are no rows.
 //! The first line has the names: a name that is there again has `#2` appended, an empty one is `c0`, `c1`, ... by its place. A row has as many cells
-//! as there are names. A cell is what its word is:
+//! as there are names. A column has one type, found in all rows that are not broken: the one that it has [in Arrow](#arrow). Its cells are values of
+//! that type, in which times stay texts. The words of cells:
 //!
 //! | word | value |
 //! |---|---|
@@ -24,8 +25,8 @@
 //!
 //! # Arrow
 //!
-//! Types are found by looking at all rows, with all threads; what comes of it does not depend on the order of rows. A schema that is declared is
-//! taken instead. For JSON lines see [`container_arrow::resolve`]. Columns of CSV:
+//! Types are found by looking at all rows, with all threads, of CSV also at those that are not selected; what comes of it does not depend on the order
+//! of rows. A schema that is declared is taken instead. For JSON lines see [`container_arrow::resolve`]. Columns of CSV:
 //!
 //! | all cells are | Arrow type | note |
 //! |---|---|---|
@@ -50,10 +51,10 @@ mod container;
 mod cut;
 mod inner;
 mod rows;
-mod seen;
+pub(crate) mod seen;
 mod split;
 mod table;
-mod values;
+pub(crate) mod values;
 mod verify;
 mod words;
 mod work;

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::columns::{cell_text, json, not_utf8};
 use super::cut::{Feeder, next_json};
+use super::seen::Kind;
 use super::split::Split;
 use super::table::TextTable;
 use super::values::{Cell, put_line, put_text};
@@ -33,6 +34,8 @@ pub(super) struct TextRows<'a> {
     /// The current record.
     current: Option<(Range<usize>, u64)>,
     split: Split,
+    /// What the columns of CSV hold.
+    kinds: &'a [Kind],
     chosen: Option<Chosen<'a>>,
     failed: bool,
 }
@@ -72,6 +75,7 @@ impl<'a> TextRows<'a> {
             wanted: scan.rows.clone(),
             current: None,
             split: Split::new(text.options.delimiter),
+            kinds: table.kinds(scan.threads)?,
             chosen,
             failed: false,
         })
@@ -133,6 +137,12 @@ impl<'a> TextRows<'a> {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// A cell of the column at this place.
+    fn cell<'c>(&self, index: usize, cell: &'c [u8], quoted: bool) -> Cell<'c> {
+        let kind = self.kinds.get(index).copied().unwrap_or(Kind::Text);
+        Cell { text: cell_text(cell), quoted, kind }
     }
 
     /// The bytes of a chunk, and the record that lies in them.
@@ -261,7 +271,7 @@ impl Rows for TextRows<'_> {
             for (index, _, json) in &chosen.columns {
                 if let Some((cell, quoted)) = cells.get(*index) {
                     name(json, out);
-                    Cell { text: cell_text(cell), quoted: *quoted }.put(out);
+                    self.cell(*index, cell, *quoted).put(out);
                 }
             }
         } else {
@@ -293,7 +303,7 @@ impl Serialize for TextRows<'_> {
                 let cells: Vec<_> = self.split.cells(&chunk.bytes).collect();
                 for (index, name, _) in &chosen.columns {
                     if let Some((cell, quoted)) = cells.get(*index) {
-                        map.serialize_entry(name, &Cell { text: cell_text(cell), quoted: *quoted })?;
+                        map.serialize_entry(name, &self.cell(*index, cell, *quoted))?;
                     }
                 }
             }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 #[cfg(feature = "arrow")]
 use arrow_schema::DataType;
 #[cfg(feature = "arrow")]
-use container_arrow::{Json, Observation, parse_time};
+use container_arrow::{Json, Mapping, Observation, parse_time, resolve};
 use container_core::Limits;
 
 use super::values::may_be_nested;
@@ -14,7 +14,7 @@ use super::words::Word;
 
 /// What the words of a CSV's column are. Nothing of it depends on their order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Empty cells, and those in quotes.
     nulls: u64,
     empties: u64,
@@ -53,7 +53,7 @@ impl Default for Times {
 
 /// What the cells of a column are, all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Null,
     Bool,
     Integer,
@@ -158,7 +158,7 @@ impl Kind {
 impl Seen {
     /// A cell, and which word it is, where that was looked at.
     #[inline]
-    pub(super) fn see(&mut self, text: &str, quoted: bool, here: &mut Rows) -> Option<Word> {
+    pub(crate) fn see(&mut self, text: &str, quoted: bool, here: &mut Rows) -> Option<Word> {
         if text.is_empty() {
             if quoted {
                 self.empties += 1
@@ -232,7 +232,7 @@ impl Seen {
     }
 
     /// Adds what was seen elsewhere.
-    pub(super) fn merge(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
         self.nulls += other.nulls;
         self.empties += other.empties;
         self.bools += other.bools;
@@ -254,6 +254,17 @@ impl Seen {
         self.inexact |= other.inexact;
         self.times.0 &= other.times.0;
         self.longest = self.longest.max(other.longest);
+    }
+
+    /// What they are in rows: arrays and objects that no column holds together are text, as in record batches.
+    pub(crate) fn row_kind(&self) -> Kind {
+        #[cfg(feature = "arrow")]
+        if let (Kind::Nested, Some(shape)) = (self.kind(), &self.shape)
+            && resolve("", shape.observed(), &Mapping::default()).is_err()
+        {
+            return Kind::Text;
+        }
+        self.kind()
     }
 
     /// What they are, all of them.
@@ -286,7 +297,7 @@ const fn is_exact(size: u64) -> bool {
 }
 
 /// Where cells are looked at, and with what.
-pub(super) struct Rows {
+pub(crate) struct Rows {
     /// The number of the row.
     pub(super) row: u64,
     #[cfg(feature = "arrow")]
@@ -296,7 +307,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits) -> Self {
         #[cfg(not(feature = "arrow"))]
         let _ = limits;
         Self {

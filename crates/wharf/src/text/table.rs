@@ -2,13 +2,14 @@
 
 use std::sync::OnceLock;
 
-use container_core::{ColumnInfo, Error, Result, Rows, Scan, Table};
+use container_core::{ColumnInfo, Error, ErrorKind, Result, Rows, Scan, Table};
 use serde_json::{Map, Value};
 
 use super::columns::{Columns, Survey};
 use super::cut::Feeder;
 use super::inner::Text;
 use super::rows::TextRows;
+use super::seen::Kind;
 use super::work::Workers;
 
 /// A text up to so many bytes is looked at as a whole for its columns.
@@ -24,6 +25,8 @@ pub(super) struct TextTable {
     /// What the first rows have, and what all have.
     some: OnceLock<Columns>,
     all: OnceLock<Columns>,
+    /// What the columns of CSV hold in all rows.
+    kinds: OnceLock<Box<[Kind]>>,
     /// What all rows were seen to hold.
     #[cfg(feature = "arrow")]
     pub(super) observed: OnceLock<super::arrow::Held>,
@@ -35,6 +38,7 @@ impl TextTable {
             text,
             some: OnceLock::new(),
             all: OnceLock::new(),
+            kinds: OnceLock::new(),
             #[cfg(feature = "arrow")]
             observed: OnceLock::new(),
         }
@@ -51,9 +55,30 @@ impl TextTable {
                 return Survey::default().columns(&self.text);
             };
             // What is wrong with a row is told where rows are read.
-            let (survey, _) = Survey::of(&self.text, &workers, small);
-            survey.columns(&self.text)
+            self.look(&workers, small).0
         })
+    }
+
+    /// Looks at all rows, or the first ones.
+    fn look(&self, workers: &Workers, all: bool) -> (Columns, Result<()>) {
+        let (survey, result) = Survey::of(&self.text, workers, all);
+        // Of a text with broken rows the others count.
+        if all && !result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Io) {
+            let _ = self.kinds.set(survey.kinds(&self.text)); // somebody else may have been faster, with the same
+        }
+        (survey.columns(&self.text), result)
+    }
+
+    /// What the columns of CSV hold, in all rows that are not broken: cells are shown as values of their column's type.
+    pub(super) fn kinds(&self, threads: usize) -> Result<&[Kind]> {
+        if self.text.is_csv() && self.kinds.get().is_none() {
+            match self.look(&Workers::new(threads)?, true) {
+                (columns, Ok(())) => drop(self.all.set(columns)),
+                (_, Err(error)) if error.kind() == ErrorKind::Io => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(self.kinds.get().map(AsRef::as_ref).unwrap_or_default())
     }
 
     /// Which column is called so.
@@ -88,9 +113,9 @@ impl Table for TextTable {
 
     fn survey(&self) -> Result<()> {
         if self.all.get().is_none() {
-            let (survey, result) = Survey::of(&self.text, &Workers::new(0)?, true);
+            let (columns, result) = self.look(&Workers::new(0)?, true);
             result?;
-            let _ = self.all.set(survey.columns(&self.text)); // somebody else may have been faster, with the same
+            let _ = self.all.set(columns); // somebody else may have been faster, with the same
         }
         Ok(())
     }

@@ -1,60 +1,85 @@
 //! Values of text as JSON, and for any serializer.
 
 use container_core::raw_json::{Json, number};
+use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::seen::Kind;
 use super::words::{Word, is_json_number};
 
-/// A cell of CSV, for any serializer.
+/// A cell of CSV in a column of a kind, for any serializer.
 pub(super) struct Cell<'a> {
     pub(super) text: &'a str,
     pub(super) quoted: bool,
+    pub(super) kind: Kind,
 }
 
-impl Serialize for Cell<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+/// The value of a cell. Numbers still have their digits.
+enum Value<'a> {
+    Null,
+    Bool(bool),
+    Integer(&'a str),
+    Float(&'a str),
+    Nested(&'a RawValue),
+    Text(&'a str),
+}
+
+impl<'a> Cell<'a> {
+    fn value(&self) -> Value<'a> {
         let text = self.text;
-        if text.is_empty() {
-            return if self.quoted { serializer.serialize_str("") } else { serializer.serialize_unit() };
-        }
-        match Word::of(text) {
-            Word::Bool(value) => serializer.serialize_bool(value),
-            Word::Integer(value) => serializer.serialize_i64(value),
-            Word::Large(..) | Word::Float => number(text, serializer),
-            Word::Beyond | Word::NoNumber => serializer.serialize_str(text),
-            Word::Text => match nested(text) {
-                Some(raw) => Json::new(raw).with_last_ones().serialize(serializer),
-                None => serializer.serialize_str(text),
+        match self.kind {
+            Kind::Text if self.quoted => Value::Text(text),
+            _ if text.is_empty() => Value::Null,
+            Kind::Null | Kind::Date | Kind::Time(_) | Kind::Stamp(..) | Kind::Text => Value::Text(text),
+            kind => match Word::of(text) {
+                Word::Bool(value) => Value::Bool(value),
+                Word::Integer(_) | Word::Large(..) if kind != Kind::Float => Value::Integer(text),
+                Word::Integer(_) | Word::Large(..) | Word::Float => Value::Float(text),
+                Word::Beyond | Word::NoNumber => Value::Text(text),
+                Word::Text => nested(text).map_or(Value::Text(text), Value::Nested),
             },
         }
     }
 }
 
-impl Cell<'_> {
-    /// As JSON: numbers keep their digits. One that is greater than any float is a text, because many readers take it for infinity.
-    pub(super) fn put(&self, out: &mut Vec<u8>) {
-        let text = self.text;
-        if text.is_empty() {
-            out.extend_from_slice(if self.quoted { b"\"\"" } else { b"null" });
-            return;
+impl Serialize for Cell<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.value() {
+            Value::Null => serializer.serialize_unit(),
+            Value::Bool(value) => serializer.serialize_bool(value),
+            Value::Integer(text) => number(text, serializer),
+            Value::Float(text) => serializer.serialize_f64(text.parse().map_err(S::Error::custom)?),
+            Value::Nested(raw) => Json::new(raw).with_last_ones().serialize(serializer),
+            Value::Text(text) => serializer.serialize_str(text),
         }
-        match Word::of(text) {
-            Word::Bool(true) => out.extend_from_slice(b"true"),
-            Word::Bool(false) => out.extend_from_slice(b"false"),
-            Word::Integer(_) | Word::Large(..) | Word::Float if is_json_number(text) => {
+    }
+}
+
+impl Cell<'_> {
+    /// As JSON: numbers keep their digits, and each in a column of floats has a point or an exponent.
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        match self.value() {
+            Value::Null => out.extend_from_slice(b"null"),
+            Value::Bool(true) => out.extend_from_slice(b"true"),
+            Value::Bool(false) => out.extend_from_slice(b"false"),
+            Value::Integer(text) => out.extend_from_slice(text.as_bytes()),
+            Value::Float(text) if !is_json_number(text) => put_point(text, out),
+            Value::Float(text) => {
                 out.extend_from_slice(text.as_bytes());
+                if !text.contains(['.', 'e', 'E']) {
+                    out.extend_from_slice(b".0");
+                }
             }
-            Word::Float => put_point(text, out),
-            Word::Text if nested(text).is_some() => put_line(text.as_bytes(), out),
-            _ => put_text(text, out),
+            Value::Nested(raw) => put_line(raw.get().as_bytes(), out),
+            Value::Text(text) => put_text(text, out),
         }
     }
 }
 
 /// Whether a word begins and ends as an array or an object of JSON does.
 #[inline]
-pub(super) fn may_be_nested(text: &str) -> bool {
+pub(crate) fn may_be_nested(text: &str) -> bool {
     matches!(text.as_bytes(), [b'[', .., b']'] | [b'{', .., b'}'])
 }
 
@@ -111,29 +136,36 @@ mod tests {
 
     #[test]
     fn cells_as_json() {
-        for (text, quoted, wanted) in [
-            ("", false, "null"),
-            ("", true, "\"\""),
-            ("TRUE", false, "true"),
-            ("1.50", false, "1.50"),
-            (".5", false, "0.5"),
-            ("-.5e1", false, "-0.5e1"),
-            ("5.", false, "5.0"),
-            ("5.e3", false, "5.0e3"),
-            ("1e400", false, "\"1e400\""),
-            ("18446744073709551616", false, "18446744073709551616"),
-            ("007", false, "\"007\""),
-            ("NaN", false, "\"NaN\""),
-            ("a\"b", true, "\"a\\\"b\""),
+        for (kind, text, quoted, wanted) in [
+            (Kind::Text, "", false, "null"),
+            (Kind::Text, "", true, "\"\""),
+            (Kind::Integer, "", true, "null"),
+            (Kind::Bool, "TRUE", false, "true"),
+            (Kind::Text, "TRUE", false, "\"TRUE\""),
+            (Kind::Float, "1.50", false, "1.50"),
+            (Kind::Text, "1.50", false, "\"1.50\""),
+            (Kind::Float, ".5", false, "0.5"),
+            (Kind::Float, "-.5e1", false, "-0.5e1"),
+            (Kind::Float, "5.", false, "5.0"),
+            (Kind::Float, "5.e3", false, "5.0e3"),
+            (Kind::Float, "5E3", false, "5E3"),
+            (Kind::Float, "-0", false, "-0.0"),
+            (Kind::Float, "18446744073709551616", false, "18446744073709551616.0"),
+            (Kind::Unsigned, "18446744073709551615", false, "18446744073709551615"),
+            (Kind::Integer, "-5", true, "-5"),
+            (Kind::Float, "NaN", false, "\"NaN\""),
+            (Kind::Text, "[1]", false, "\"[1]\""),
+            (Kind::Nested, "[1,\n2]", true, "[1,2]"),
+            (Kind::Text, "a\"b", true, "\"a\\\"b\""),
         ] {
             let mut out = Vec::new();
-            Cell { text, quoted }.put(&mut out);
-            assert_eq!(String::from_utf8(out).unwrap(), wanted, "{text}");
+            Cell { text, quoted, kind }.put(&mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), wanted, "{kind:?} {text}");
         }
-        let shown = |text| serde_json::to_string(&Cell { text, quoted: false }).unwrap();
+        let shown = |text, kind| serde_json::to_string(&Cell { text, quoted: false, kind }).unwrap();
         assert_eq!(
-            [shown("1.50"), shown("x"), shown("18446744073709551616")],
-            ["1.5", "\"x\"", "\"18446744073709551616\""]
+            [shown("1.50", Kind::Float), shown("2", Kind::Float), shown("2", Kind::Integer), shown("2", Kind::Text)],
+            ["1.5", "2.0", "2", "\"2\""]
         );
     }
 

@@ -4,7 +4,7 @@ use crate::convert::import::number::{Number, is_float_word, is_number, number};
 
 /// A word, understood.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Word {
+pub(crate) enum Word {
     Bool(bool),
     Integer(i64),
     /// An integer beyond 64 bits with a sign, and whether a float holds it exactly. What 128 bits do not hold is their greatest or least.

@@ -46,9 +46,9 @@ pub(crate) fn days(text: &str) -> i64 {
     low
 }
 
-/// The microseconds of a [`timestamp`].
+/// The microseconds of a [`timestamp`], or of a [`date`].
 pub(crate) fn micros(text: &str) -> i64 {
-    let (day, clock) = text.split_once('T').unwrap();
+    let Some((day, clock)) = text.split_once('T') else { return days(text) * 86_400_000_000 };
     let (clock, rest) = clock.split_once('.').unwrap_or((clock, ""));
     let seconds = clock.split(':').fold(0, |sum, part| sum * 60 + part.parse::<i64>().unwrap());
     let micros = (days(day) * 86_400 + seconds) * 1_000_000 + format!("{rest:0<6}").parse::<i64>().unwrap();

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::json::{self, Kind, Walk, shortened};
 use super::number::{Number, is_float_word, is_number, number};
 use super::place::{Place, first};
-use super::time::{is_offset, is_time};
+use super::time::Times;
 use arrays::{Arrays, sparse};
 
 /// How values are written down.
@@ -62,10 +62,8 @@ struct Integers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Texts {
     first: Place,
-    /// All are what a `DateTime` prints.
-    times: bool,
-    /// All are what a `DateTimeOffset` prints.
-    offsets: bool,
+    /// Which times they are, if they are cells: a string of JSON is a string.
+    times: Times,
 }
 
 /// A column's type, and what ML.NET makes of the values that are missing.
@@ -130,7 +128,7 @@ impl Seen {
                 if is_float_word(&text) {
                     note(&mut self.words, place);
                 } else {
-                    self.see_text(&text, place);
+                    self.texts_at(place).times = Times::NONE;
                 }
             }
             Kind::Array | Kind::Object => note(&mut self.objects, place),
@@ -160,12 +158,13 @@ impl Seen {
     }
 
     fn see_text(&mut self, text: &str, place: Place) {
-        let seen = self.texts.get_or_insert(Texts { first: place, times: true, offsets: true });
+        self.texts_at(place).times.see(text);
+    }
+
+    fn texts_at(&mut self, place: Place) -> &mut Texts {
+        let seen = self.texts.get_or_insert(Texts { first: place, times: Times::default() });
         seen.first = seen.first.min(place);
-        if seen.times || seen.offsets {
-            seen.times = seen.times && is_time(text);
-            seen.offsets = seen.offsets && is_offset(text);
-        }
+        seen
     }
 
     /// Adds what was seen elsewhere.
@@ -182,11 +181,7 @@ impl Seen {
             (_, None) => {}
         }
         self.texts = match (self.texts, other.texts) {
-            (Some(one), Some(two)) => Some(Texts {
-                first: one.first.min(two.first),
-                times: one.times && two.times,
-                offsets: one.offsets && two.offsets,
-            }),
+            (Some(one), Some(two)) => Some(Texts { first: one.first.min(two.first), times: one.times.and(two.times) }),
             (one, two) => one.or(two),
         };
         match (&mut self.arrays, other.arrays) {
@@ -258,13 +253,12 @@ impl Seen {
     }
 
     fn resolve_text(&self, syntax: Syntax) -> (ItemType, Option<&'static str>) {
-        let times = |missing| self.nulls.map(|_| missing);
-        match self.texts {
-            Some(Texts { times: true, .. }) if self.words.is_none() => (ItemType::DateTime, times(MISSING_TIME)),
-            Some(Texts { offsets: true, .. }) if self.words.is_none() => {
-                (ItemType::DateTimeOffset, times(MISSING_TIME))
-            }
-            _ => {
+        let times = self.texts.filter(|_| self.words.is_none()).and_then(|texts| texts.times.item());
+        match (times, self.nulls) {
+            // As a bool, a duration can be missing in its older type.
+            (Some(ItemType::TimeSpan), Some(_)) => (ItemType::DvTimeSpan, Some(MISSING_SPAN)),
+            (Some(times), nulls) => (times, nulls.map(|_| MISSING_TIME)),
+            (None, _) => {
                 let missing = syntax == Syntax::Json && self.nulls.is_some();
                 (ItemType::Text, missing.then_some(MISSING_TEXT))
             }
@@ -307,6 +301,7 @@ impl Seen {
 
 const MISSING_TEXT: &str = "some missing, which ML.NET reads as empty";
 const MISSING_BOOL: &str = "some missing, which ML.NET reads as false";
+const MISSING_SPAN: &str = "some missing, which ML.NET reads as 00:00:00";
 const MISSING_TIME: &str = "some missing, which ML.NET reads as 0001-01-01T00:00:00";
 impl Integers {
     fn merge(&mut self, other: Self) {

@@ -23,7 +23,8 @@
 //! | integers and floats, also `"NaN"`, `"Infinity"`, `"-Infinity"` beside numbers | `Double` if it has all integers exactly |
 //! | integers and nulls | `Double`, where null is NaN, if it has all integers exactly |
 //! | bools | `Boolean`; with nulls `DvBool` |
-//! | texts | `DateTime` or `DateTimeOffset` when all are exactly what these print; else `Text` |
+//! | texts | `Text` |
+//! | CSV cells that are dates, with times of day or without; with differences to UTC; times of day | `DateTime`; `DateTimeOffset`; `TimeSpan`, with empty cells `DvTimeSpan` |
 //! | only nulls | `Text` |
 //! | arrays, also `{"$sparse": ...}` | a vector of what the items become; of one length, if all have it |
 //! | arrays of arrays of one shape | a vector with dimensions; the first may vary |

@@ -7,10 +7,9 @@ use container_arrow::{BatchScan, Mapping, Observation, OnMismatch};
 use container_core::Result;
 use memchr::{memchr, memrchr};
 
-use super::super::columns::csv;
+use super::super::columns::Survey;
 use super::super::cut::Feeder;
 use super::super::inner::Text;
-use super::super::seen::Seen;
 use super::super::table::TextTable;
 use super::super::work::Workers;
 use super::{field, observe_json};
@@ -64,8 +63,12 @@ fn samples(text: &Text, first: &Chunk) -> Result<Vec<Chunk>> {
 
 /// Of CSV. A sample that begins in the middle of a cell may show what is not so; all cells are looked at in the end.
 fn cells(text: &Text, first: &Chunk, samples: &[Chunk], mapping: &Mapping) -> Option<Schema> {
-    let mut all: Vec<Seen> = csv(text, first, &ALL).ok()?.0;
-    for (seen, _) in samples.iter().filter_map(|sample| csv(text, sample, &ALL).ok()) {
+    let seen = |chunk: &Chunk| {
+        let (part, result) = Survey::chunk(text, chunk);
+        result.is_ok().then_some(part.csv)
+    };
+    let mut all = seen(first)?;
+    for seen in samples.iter().filter_map(seen) {
         all.iter_mut().zip(seen).for_each(|(own, other)| own.merge(other));
     }
     let fields = text.names.iter().zip(&all).map(|(name, seen)| field(name.clone(), seen, mapping));

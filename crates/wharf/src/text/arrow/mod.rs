@@ -13,11 +13,11 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use container_arrow::{
     ArrowTable, BatchReader, BatchScan, Columns, Json, Mapping, Observation, OnMismatch, resolve, resolve_schema,
 };
-use container_core::Result;
+use container_core::{ErrorKind, Result};
 
 use self::batches::TextBatches;
 use self::plan::Plan;
-use super::columns::csv;
+use super::columns::Survey;
 use super::cut::{Feeder, next_json};
 use super::inner::Text;
 use super::seen::{Kind, Seen};
@@ -69,7 +69,7 @@ pub(super) fn data_type(kind: Kind, longest: usize) -> DataType {
 }
 
 impl TextTable {
-    /// Looks at all rows of a range.
+    /// Looks at the rows of a range; of CSV at all, so that a cell is the same whichever rows are selected with its own.
     fn observe(&self, rows: &Range<u64>, workers: &Workers) -> Result<Held> {
         let whole =
             rows.start == 0 && self.text.index.get().map_or(rows.end == u64::MAX, |index| index.rows <= rows.end);
@@ -77,8 +77,10 @@ impl TextTable {
             return Ok(held.clone());
         }
         let text = &self.text;
+        if text.is_csv() {
+            return self.observe_csv(rows, workers);
+        }
         let mut all = Observation::new(text.limits);
-        let mut columns = vec![Seen::default(); text.names.len()];
         let mut feeder = Feeder::new(text);
         loop {
             let (mut chunks, result) = feeder.next(workers);
@@ -88,22 +90,35 @@ impl TextTable {
             };
             let done = last.row + last.records >= rows.end;
             chunks.retain(|chunk| chunk.row < rows.end && chunk.row + chunk.records > rows.start);
-            if text.is_csv() {
-                for seen in workers.map(chunks, |chunk| csv(text, &chunk, rows)) {
-                    columns.iter_mut().zip(seen?.0).for_each(|(own, other)| own.merge(other));
-                }
-            } else {
-                for seen in workers.map(chunks, |chunk| observe_json(text, &chunk, rows)) {
-                    all.merge(seen?).map_err(|error| error.in_format(text.format))?;
-                }
+            for seen in workers.map(chunks, |chunk| observe_json(text, &chunk, rows)) {
+                all.merge(seen?).map_err(|error| error.in_format(text.format))?;
             }
             if done {
                 break;
             }
             result?;
         }
-        let held = if text.is_csv() { Held::Csv(columns.into()) } else { Held::Json(Arc::new(all)) };
+        let held = Held::Json(Arc::new(all));
         if whole {
+            let _ = self.observed.set(held.clone()); // somebody else may have been faster, with the same
+        }
+        self.check_rows(rows)?;
+        Ok(held)
+    }
+
+    fn observe_csv(&self, rows: &Range<u64>, workers: &Workers) -> Result<Held> {
+        if let Some(held) = self.observed.get() {
+            return Ok(held.clone());
+        }
+        let (mut survey, result) = Survey::of(&self.text, workers, true);
+        // A broken row behind those that are selected is reported to nobody who does not read it.
+        let is_whole = match result {
+            Err(error) if rows.end == u64::MAX || error.kind() == ErrorKind::Io => return Err(error),
+            result => result.is_ok(),
+        };
+        survey.csv.resize(self.text.names.len(), Seen::default()); // without rows there is nothing yet
+        let held = Held::Csv(survey.csv.into());
+        if is_whole {
             let _ = self.observed.set(held.clone()); // somebody else may have been faster, with the same
         }
         self.check_rows(rows)?;

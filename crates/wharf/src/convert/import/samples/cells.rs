@@ -52,10 +52,10 @@ impl Cells {
             None if find(KEY).is_some_and(|key| order.contains(&key)) => return Err(two_keys()),
             None => {}
         }
-        let mut words = words.map_or_else(|| vec![Word::Text; names.len()], <[Word]>::to_vec);
+        let mut words = words.map_or_else(|| vec![Word::Verbatim; names.len()], <[Word]>::to_vec);
         words.resize(names.len(), Word::Nil);
         if let Some(word) = key.filter(|_| !makes_key).and_then(|key| words.get_mut(key)) {
-            *word = Word::Text;
+            *word = Word::Verbatim;
         }
         let mut written = vec![false; names.len()];
         for &cell in &order {
@@ -109,7 +109,7 @@ impl Look for Looker<'_> {
         Ok(())
     }
 
-    fn cell(&mut self, index: usize, text: &str, _: bool, _: Place) -> Result<()> {
+    fn cell(&mut self, index: usize, text: &str, quoted: bool, _: Place) -> Result<()> {
         let named = |error: Error| match self.plan.names.get(index) {
             Some(name) => error.in_column(name.clone()),
             None => error,
@@ -122,8 +122,8 @@ impl Look for Looker<'_> {
             self.key.push_str(text);
         }
         if self.plan.written.get(index) == Some(&true) {
-            let word = self.plan.words.get(index).copied().unwrap_or(Word::Text);
-            word.put(text, &mut self.values).map_err(named)?;
+            let word = self.plan.words.get(index).copied().unwrap_or(Word::Verbatim);
+            word.put(text, quoted, &mut self.values).map_err(named)?;
         }
         self.ends.push(self.values.len());
         Ok(())

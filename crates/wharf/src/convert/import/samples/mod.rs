@@ -132,9 +132,9 @@ impl TextTable {
     /// Writes rows as samples, in their order.
     ///
     /// JSON becomes what [`datadings::json::to_msgpack`] makes of it. Where it has the texts `NaN`, `Infinity` or `-Infinity` the input is read
-    /// twice, and they become floats beside numbers: see [`datadings::json::FloatWords`]. For CSV the input is read twice: a column of integers
-    /// becomes integers, one of numbers floats if they have all integers exactly, one of `true` and `false` bools, one of JSON arrays
-    /// and objects these; all others are texts. An empty cell is an empty text among texts, and nil elsewhere.
+    /// twice, and they become floats beside numbers: see [`datadings::json::FloatWords`]. For CSV the input is read twice: a column's cells
+    /// become what they are in record batches (see [`text`](crate::text#arrow)), where dates and times stay texts. An empty cell is nil; in quotes, and
+    /// where [`only_text`](SampleOptions::only_text) is set, an empty text.
     ///
     /// `progress` hears of bytes.
     ///

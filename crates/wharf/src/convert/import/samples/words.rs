@@ -2,37 +2,31 @@
 
 use std::ops::Range;
 
-use container_core::{Error, Progress, Result};
+use container_core::{Error, ErrorKind, Limits, Progress, Result};
 use datadings::json::to_msgpack;
 use datadings::ser::extend;
 
 use super::super::chunk::{Chunk, Cutter, part};
-use super::super::number::{Number, is_float_word, is_number, number};
 use super::super::place::Place;
 use super::super::record::{Look, records};
 use super::super::{Options, RECORDS, TextTable, told};
+use crate::text::seen::{Kind, Rows, Seen};
+use crate::text::values::may_be_nested;
 
-/// What has been seen in a column. Two are put together by "or", so no order of rows matters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Seen {
-    texts: bool,
-    bools: bool,
-    integers: bool,
-    /// Integers that no float has exactly.
-    inexact: bool,
-    /// Integers that do not fit 64 bits.
-    wide: bool,
-    floats: bool,
-    /// Words such as `NaN`, which are floats beside numbers.
-    float_words: bool,
-    /// Arrays and objects of JSON.
-    nested: bool,
+/// What has been seen in a column: as in record batches, so that samples hold the same as these.
+#[derive(Debug, Clone, Default)]
+struct Column {
+    seen: Seen,
+    /// A cell looks like JSON that no sample holds.
+    is_refused: bool,
 }
 
 /// What the cells of a column become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word {
     Text,
+    /// The same, where nobody looked: an empty cell is an empty text.
+    Verbatim,
     Bool,
     Integer,
     Float,
@@ -41,61 +35,28 @@ pub(super) enum Word {
     Nil,
 }
 
-impl Seen {
-    fn see(&mut self, text: &str, scratch: &mut Vec<u8>) {
-        if text.is_empty() || self.texts {
-            return;
-        }
-        if is_number(text) {
-            match number(text) {
-                Number::Integer { value, exact } => {
-                    self.integers = true;
-                    self.inexact |= !exact;
-                    self.wide |= i64::try_from(value).is_err() && u64::try_from(value).is_err();
-                }
-                Number::Float => self.floats = true,
-                Number::Beyond => self.texts = true,
-            }
-        } else if is_bool(text) {
-            self.bools = true;
-        } else if is_float_word(text) {
-            self.float_words = true;
-        } else {
+impl Column {
+    fn see(&mut self, text: &str, quoted: bool, rows: &mut Rows, scratch: &mut Vec<u8>) {
+        self.seen.see(text, quoted, rows);
+        if !self.is_refused && may_be_nested(text) {
             scratch.clear();
-            let nested = text.starts_with(['[', '{']) && to_msgpack(text.as_bytes(), scratch).is_ok();
-            self.nested |= nested;
-            self.texts |= !nested;
+            self.is_refused = to_msgpack(text.as_bytes(), scratch).is_err();
         }
     }
 
     fn merge(&mut self, other: Self) {
-        self.texts |= other.texts;
-        self.bools |= other.bools;
-        self.integers |= other.integers;
-        self.inexact |= other.inexact;
-        self.wide |= other.wide;
-        self.floats |= other.floats;
-        self.float_words |= other.float_words;
-        self.nested |= other.nested;
+        self.seen.merge(other.seen);
+        self.is_refused |= other.is_refused;
     }
 
-    fn word(self) -> Word {
-        let numbers = self.integers || self.floats;
-        match (numbers, self.bools, self.nested) {
-            _ if self.texts || (self.float_words && !numbers) => Word::Text,
-            (false, false, false) => Word::Nil,
-            (true, false, false) if self.floats || self.float_words => {
-                if self.inexact {
-                    Word::Text
-                } else {
-                    Word::Float
-                }
-            }
-            (true, false, false) if self.wide => Word::Text,
-            (true, false, false) => Word::Integer,
-            (false, true, false) => Word::Bool,
-            (false, false, true) => Word::Nested,
-            _ => Word::Text,
+    fn word(&self) -> Word {
+        match self.seen.row_kind() {
+            Kind::Null => Word::Nil,
+            Kind::Bool => Word::Bool,
+            Kind::Integer | Kind::Unsigned => Word::Integer,
+            Kind::Float => Word::Float,
+            Kind::Nested if !self.is_refused => Word::Nested,
+            Kind::Nested | Kind::Date | Kind::Time(_) | Kind::Stamp(..) | Kind::Text => Word::Text,
         }
     }
 }
@@ -104,7 +65,7 @@ impl Word {
     /// What it is called.
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Self::Text => "str",
+            Self::Text | Self::Verbatim => "str",
             Self::Bool => "bool",
             Self::Integer => "int",
             Self::Float => "float",
@@ -114,10 +75,11 @@ impl Word {
     }
 
     /// Appends a cell.
-    pub(super) fn put(self, text: &str, out: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn put(self, text: &str, quoted: bool, out: &mut Vec<u8>) -> Result<()> {
         let unlike = || Error::invalid(format!("the cell {text:?} was something else when types were found"));
         match self {
-            Self::Text => extend(out, text),
+            Self::Verbatim => extend(out, text),
+            Self::Text if quoted || !text.is_empty() => extend(out, text),
             _ if text.is_empty() => extend(out, &()),
             Self::Bool => extend(out, &text.eq_ignore_ascii_case("true")),
             Self::Integer => match (text.parse::<u64>(), text.parse::<i64>()) {
@@ -127,24 +89,22 @@ impl Word {
             },
             Self::Float => extend(out, &text.parse::<f64>().map_err(|_| unlike())?),
             Self::Nested => to_msgpack(text.as_bytes(), out),
-            Self::Nil => Err(unlike()),
+            Self::Nil | Self::Text => Err(unlike()),
         }
     }
 }
 
-fn is_bool(text: &str) -> bool {
-    text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false")
-}
-
 /// Looks at the cells of a chunk.
 struct Survey {
-    columns: Vec<Seen>,
+    columns: Vec<Column>,
+    rows: Rows,
     scratch: Vec<u8>,
 }
 
 impl Survey {
-    fn of(chunk: &Chunk, options: &Options, cells: usize, wanted: &Range<u64>) -> Result<Vec<Seen>> {
-        let mut survey = Self { columns: vec![Seen::default(); cells], scratch: Vec::new() };
+    fn of(chunk: &Chunk, options: &Options, cells: usize, wanted: &Range<u64>) -> Result<Vec<Column>> {
+        let rows = Rows::new(&Limits::default());
+        let mut survey = Self { columns: vec![Column::default(); cells], rows, scratch: Vec::new() };
         records(chunk, options, cells, wanted, &mut survey)?;
         Ok(survey.columns)
     }
@@ -157,9 +117,9 @@ impl Look for Survey {
         Ok(())
     }
 
-    fn cell(&mut self, index: usize, text: &str, _: bool, _: Place) -> Result<()> {
-        if let Some(seen) = self.columns.get_mut(index) {
-            seen.see(text, &mut self.scratch);
+    fn cell(&mut self, index: usize, text: &str, quoted: bool, _: Place) -> Result<()> {
+        if let Some(column) = self.columns.get_mut(index) {
+            column.see(text, quoted, &mut self.rows, &mut self.scratch);
         }
         Ok(())
     }
@@ -170,16 +130,23 @@ impl Look for Survey {
 }
 
 impl TextTable {
-    /// Reads all wanted rows and finds what each column's cells are.
+    /// Finds what each column's cells are in all rows; where some are broken, in the wanted ones.
     pub(super) fn words(&self, rows: &Range<u64>, progress: Option<&dyn Progress>) -> Result<Vec<Word>> {
+        match self.words_of(&(0..u64::MAX), progress) {
+            Err(error) if error.kind() != ErrorKind::Io && *rows != (0..u64::MAX) => self.words_of(rows, progress),
+            words => words,
+        }
+    }
+
+    fn words_of(&self, rows: &Range<u64>, progress: Option<&dyn Progress>) -> Result<Vec<Word>> {
         self.begin(progress);
         let mut cutter = Cutter::new(&self.inputs, &self.options, RECORDS);
-        let mut all: Vec<Seen> = Vec::new();
+        let mut all: Vec<Column> = Vec::new();
         let mut passed = 0;
         while passed < rows.end {
             let (chunks, failure) = self.gather(&mut cutter);
             let cells = cutter.names().map_or(0, <[String]>::len);
-            all.resize(cells.max(all.len()), Seen::default());
+            all.resize(cells.max(all.len()), Column::default());
             let look = |chunk: &Chunk| Survey::of(chunk, &self.options, cells, &part(rows, chunk));
             for (chunk, columns) in chunks.iter().zip(self.side_by_side(&chunks, look)) {
                 let columns = columns.map_err(|error| self.name(error, chunk))?;
@@ -194,7 +161,7 @@ impl TextTable {
                 break;
             }
         }
-        Ok(all.into_iter().map(Seen::word).collect())
+        Ok(all.iter().map(Column::word).collect())
     }
 }
 
@@ -203,22 +170,24 @@ mod tests {
     use super::*;
 
     fn word(cells: &[&str]) -> &'static str {
-        let mut seen = Seen::default();
+        let (mut all, mut rows) = (Column::default(), Rows::new(&Limits::default()));
         // Each alone, put together: as chunks are.
         for cell in cells {
-            let mut one = Seen::default();
-            one.see(cell, &mut Vec::new());
-            seen.merge(one);
+            let mut one = Column::default();
+            one.see(cell, false, &mut rows, &mut Vec::new());
+            all.merge(one);
         }
-        seen.word().name()
+        all.word().name()
     }
 
     #[test]
     fn a_column_is_what_all_its_cells_are() {
         assert_eq!(word(&[]), "nil");
         assert_eq!(word(&["", ""]), "nil");
-        assert_eq!(word(&["1", "", "-3", "18446744073709551615"]), "int");
-        assert_eq!(word(&["18446744073709551616"]), "str");
+        assert_eq!(word(&["1", "", "18446744073709551615"]), "int");
+        assert_eq!(word(&["-3", "18446744073709551615"]), "str");
+        assert_eq!(word(&["18446744073709551616"]), "float");
+        assert_eq!(word(&["18446744073709551617"]), "str");
         assert_eq!(word(&["-9223372036854775809"]), "str");
         assert_eq!(word(&["1", "2.5", "NaN"]), "float");
         assert_eq!(word(&["9007199254740993", "2.5"]), "str");
@@ -230,7 +199,8 @@ mod tests {
         assert_eq!(word(&["true", "FALSE", ""]), "bool");
         assert_eq!(word(&["true", "1"]), "str");
         assert_eq!(word(&["007", "1"]), "str");
-        assert_eq!(word(&["[1,2]", "{\"a\":null}", ""]), "JSON");
+        assert_eq!(word(&["[1,2]", "[]", ""]), "JSON");
+        assert_eq!(word(&["2024-05-01", "2024-05-02"]), "str");
         assert_eq!(word(&["[1,2]", "1"]), "str");
         assert_eq!(word(&["[1,2"]), "str");
         assert_eq!(word(&["{\"$bytes\":\"?\"}"]), "str");

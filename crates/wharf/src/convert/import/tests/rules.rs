@@ -102,17 +102,16 @@ fn a_bool_that_is_missing_is_of_the_older_type() {
 #[test]
 fn times() {
     let missing = "(some missing, which ML.NET reads as 0001-01-01T00:00:00)";
-    assert_eq!(kind(&["\"2020-02-29T00:00:00\"", "\"0001-01-01T00:00:00.0000001\""]), "DateTime");
-    assert_eq!(kind(&["\"2020-02-29T00:00:00\"", ""]), format!("DateTime {missing}"));
-    assert_eq!(kind(&["\"2020-02-29T00:00:00+01:00\"", "\"2020-02-29T00:00:00-10:30\""]), "DateTimeOffset");
-    assert_eq!(kind(&["\"2020-02-29T00:00:00+01:00\"", "null"]), format!("DateTimeOffset {missing}"));
+    assert_eq!(word(&["2020-02-29T00:00:00", "0001-01-01T00:00:00.0000001"]), "DateTime");
+    assert_eq!(word(&["2020-02-29", "2020-02-29 00:00", "2020-02-29T00:00:00.10"]), "DateTime");
+    assert_eq!(word(&["2020-02-29T00:00:00", ""]), format!("DateTime {missing}"));
+    assert_eq!(word(&["2020-02-29T00:00:00Z", "2020-02-29T00:00:00-10:30"]), "DateTimeOffset");
+    assert_eq!(word(&["2020-02-29T00:00:00+01:00", ""]), format!("DateTimeOffset {missing}"));
+    assert_eq!(word(&["12:30", "12:30:59.5"]), "TimeSpan");
+    assert_eq!(word(&["12:30", ""]), "TimeSpan (some missing, which ML.NET reads as 00:00:00)");
     for other in [
-        "2020-02-29",
-        "2020-02-29 00:00:00",
-        "2020-02-29T00:00",
         "2021-02-29T00:00:00",
-        "2020-02-29T00:00:00.10",
-        "2020-02-29T00:00:00Z",
+        "2020-02-29T00:00:00.00000001",
         "0000-02-29T00:00:00",
         "+10000-01-01T00:00:00",
         "2020-02-29T00:00:00+15:00",
@@ -121,11 +120,13 @@ fn times() {
         "2020-02-29T00:00:00 ",
         "NaN",
     ] {
-        let other = format!("\"{other}\"");
-        assert_eq!(kind(&[&other]), "Text", "{other}");
-        assert_eq!(kind(&["\"2020-02-29T00:00:00\"", &other]), "Text", "{other}");
+        assert_eq!(word(&[other]), "Text", "{other}");
+        assert_eq!(word(&["2020-02-29T00:00:00", other]), "Text", "{other}");
     }
-    assert_eq!(kind(&["\"2020-02-29T00:00:00\"", "\"2020-02-29T00:00:00+01:00\""]), "Text");
+    assert_eq!(word(&["2020-02-29T00:00:00", "2020-02-29T00:00:00+01:00"]), "Text");
+    // A string of JSON is a string.
+    assert_eq!(kind(&["\"2020-02-29T00:00:00\""]), "Text");
+    assert_eq!(kind(&["\"2020-02-29T00:00:00+01:00\"", "null"]), "Text (some missing, which ML.NET reads as empty)");
 }
 
 #[test]
@@ -245,7 +246,7 @@ fn words_are_what_all_of_them_are() {
     assert_eq!(word(&["a", ""]), "Text");
     assert_eq!(word(&["NaN", ""]), "Text");
     assert_eq!(word(&["2020-02-29T00:00:00"]), "DateTime");
-    assert_eq!(word(&["2020-02-29"]), "Text");
+    assert_eq!(word(&["2020-02-29"]), "DateTime");
 }
 
 #[test]
