@@ -6,7 +6,7 @@ use container_core::{ColumnInfo, Error, Result, Rows, Scan, Table};
 use serde_json::{Map, Value};
 
 use super::columns::{Columns, Survey};
-use super::cut::Feeder;
+use super::cut::{Feeder, nameless};
 use super::inner::Text;
 use super::rows::TextRows;
 use super::work::Workers;
@@ -47,12 +47,11 @@ impl TextTable {
         }
         self.some.get_or_init(|| {
             let small = self.text.len() <= SMALL;
-            let Ok(workers) = Workers::new(usize::from(!small)) else {
-                return Survey::default().columns(&self.text);
+            let (survey, result) = match Workers::new(usize::from(!small)) {
+                Ok(workers) => Survey::of(&self.text, &workers, small),
+                Err(error) => (Survey::default(), Err(error)),
             };
-            // What is wrong with a row is told where rows are read.
-            let (survey, _) = Survey::of(&self.text, &workers, small);
-            survey.columns(&self.text)
+            survey.columns(&self.text, result.err())
         })
     }
 
@@ -86,11 +85,15 @@ impl Table for TextTable {
         &self.known().infos
     }
 
+    fn columns_error(&self) -> Option<Error> {
+        self.known().error.as_ref().map(|error| nameless(error).in_format(self.text.format))
+    }
+
     fn survey(&self) -> Result<()> {
         if self.all.get().is_none() {
             let (survey, result) = Survey::of(&self.text, &Workers::new(0)?, true);
             result?;
-            let _ = self.all.set(survey.columns(&self.text)); // somebody else may have been faster, with the same
+            let _ = self.all.set(survey.columns(&self.text, None)); // somebody else may have been faster, with the same
         }
         Ok(())
     }
