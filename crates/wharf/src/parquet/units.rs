@@ -10,8 +10,8 @@ use arrow_array::types::{
     Date32Type, Date64Type, Time32MillisecondType, Time32SecondType, TimestampMillisecondType, TimestampSecondType,
 };
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, FixedSizeListArray, LargeBinaryArray, LargeStringArray, PrimitiveArray, StringArray,
-    make_array,
+    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, FixedSizeListArray, LargeBinaryArray, LargeStringArray,
+    PrimitiveArray, StringArray, make_array,
 };
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;

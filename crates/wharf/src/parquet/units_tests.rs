@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, MapBuilder, StringBuilder, Time32SecondBuilder, TimestampSecondBuilder};
 use arrow_array::{
-    Array, ArrayRef, Date64Array, FixedSizeListArray, Int32Array, RecordBatch, StructArray, Time32MillisecondArray, Time32SecondArray,
-    TimestampMicrosecondArray, TimestampSecondArray,
+    Array, ArrayRef, Date64Array, FixedSizeListArray, Int32Array, RecordBatch, StructArray, Time32MillisecondArray,
+    Time32SecondArray, TimestampMicrosecondArray, TimestampSecondArray,
 };
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use container_arrow::BatchScan;
@@ -150,7 +150,8 @@ fn items_of_tensors_are_optional_in_the_file_and_come_back_as_they_were() {
     let item = Arc::new(Field::new_list_field(DataType::Int32, false));
     let values: ArrayRef = Arc::new((0..40).collect::<Int32Array>());
     let lists = || FixedSizeListArray::new(Arc::clone(&item), 4, Arc::clone(&values), None);
-    let metadata = [("ARROW:extension:name", "arrow.fixed_shape_tensor"), ("ARROW:extension:metadata", "{\"shape\":[2,2]}")];
+    let metadata =
+        [("ARROW:extension:name", "arrow.fixed_shape_tensor"), ("ARROW:extension:metadata", "{\"shape\":[2,2]}")];
     let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let schema = Schema::new(vec![
         Field::new("tensor", lists().data_type().clone(), false).with_metadata(metadata.into()),
