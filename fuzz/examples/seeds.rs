@@ -377,7 +377,15 @@ fn batches(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
             Some("ds") if bytes.len() <= 4 * MOST => {
                 put("ds_arrow", &format!("cross-{name}"), bytes.strip_prefix(b"ds-1.0\n").unwrap());
             }
-            Some("jsonl") if bytes.len() <= 4 * MOST => put("arrow_json", name, &bytes),
+            Some("jsonl") if bytes.len() <= 4 * MOST => {
+                put("arrow_json", name, &bytes);
+                put("wharf_json_lines", name, &bytes);
+                put("wharf_import", name, &[&[0, 0], &bytes[..]].concat());
+            }
+            Some("csv") if bytes.len() <= 4 * MOST => {
+                put("wharf_csv", name, &[&[0], &bytes[..]].concat());
+                put("wharf_import", name, &[&[1, 0], &bytes[..]].concat());
+            }
             _ => {}
         }
     }
@@ -396,9 +404,48 @@ fn batches(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
             "{\"a\":\"\\ud83d\\ude00\"}\n{\"a\":\"\\ud83d\"}\n{\"\\ude00\":1}\n{\"a\":\"\\u000\"}\n{\"a\":tru}\n{\"a\":01}\n[1]\n7",
         ),
     ];
-    made.iter().for_each(|(name, text)| put("arrow_json", name, text.as_bytes()));
+    for (name, text) in made {
+        put("arrow_json", name, text.as_bytes());
+        put("wharf_json_lines", name, text.as_bytes());
+    }
+    texts(put);
     let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     [1, 126, 127, 128].iter().for_each(|depth| put("arrow_json", &format!("deep-{depth}"), deep(*depth).as_bytes()));
+}
+
+/// CSV and JSON lines for readers of text, with the decisions in front that the targets take.
+fn texts(put: &dyn Fn(&str, &str, &[u8])) {
+    let cells = [
+        ("quotes", 0, "a,\"b\"\"\n\"\r\n1,\"x,\"\"\r\ny\"\r\n\r\n2,z\"\r3,\n"),
+        (
+            "kinds",
+            0,
+            "a,b,c,d\n1,2024-05-01,true,\"[1,2]\"\n-0,12:30,FALSE,{}\n.5,2024-05-01T12:30:00Z,,\"{\"\"x\"\":null}\"\n",
+        ),
+        ("numbers", 0, "a,b\n18446744073709551615,007\n9007199254740993,1e400\nNaN,-Infinity\n,\"\"\n"),
+        ("semicolons", 1, "Name;Preis\nBrot;3,50\nK\u{e4}se;12,90\n"),
+        ("no-header", 4, "1,2\n3,4\n"),
+        ("mark", 0, "\u{feff}a,a,\n1,2,3\n"),
+        ("uneven", 0, "a,b\n1\n2,3\n4,5,6\n"),
+        ("open-quote", 0, "a\n1\n\"2\n"),
+    ];
+    for (name, how, text) in cells {
+        put("wharf_csv", name, &[&[how], text.as_bytes()].concat());
+        put("wharf_import", &format!("csv-{name}"), &[&[1 | how << 1, 0], text.as_bytes()].concat());
+    }
+    let objects = [
+        ("array", " [ {\"a\":1} ,\n {\"b\":[[1,2],[3,4]]}\n] \n"),
+        ("floats", "{\"a\":1.5}\n{\"a\":\"NaN\"}\n{\"a\":null}\n{}\n"),
+        ("texts", "{\"a\":\"x\",\"key\":\"k\"}\n\n{\"a\":\"2024-05-01\",\"key\":\"l\"}\n"),
+        ("pretty", "{\n  \"a\": 1,\n  \"b\": [\n    2\n  ]\n}\n"),
+    ];
+    for (name, text) in objects {
+        put("wharf_json_lines", name, text.as_bytes());
+        put("wharf_import", &format!("json-{name}"), &[&[0, 0], text.as_bytes()].concat());
+    }
+    // Several inputs, divided by a byte that no UTF-8 has.
+    put("wharf_import", "json-several", b"\x00\x00{\"a\":1}\xff{\"a\":2,\"b\":\"x\"}\n\xff[{\"b\":null}]");
+    put("wharf_import", "csv-several", b"\x01\x00a,b\n1,x\n\xffa,b\n2,y\xffa,b\n3.5,");
 }
 
 fn pack(bytes: &[u8], zlib: bool, level: u32) -> Vec<u8> {

@@ -6,7 +6,7 @@ mod replay;
 
 use std::path::Path;
 
-const TARGETS: [replay::Target; 29] = [
+const TARGETS: [replay::Target; 32] = [
     ("arrow_columns", wharf_fuzz::arrow_columns),
     ("arrow_json", wharf_fuzz::arrow_json),
     ("datadings_index", wharf_fuzz::datadings_index),
@@ -31,6 +31,9 @@ const TARGETS: [replay::Target; 29] = [
     ("netcdf_hdf5", wharf_fuzz::netcdf_hdf5),
     ("simplebloom_filter", wharf_fuzz::simplebloom_filter),
     ("wharf_batches", wharf_fuzz::wharf_batches),
+    ("wharf_csv", wharf_fuzz::wharf_csv),
+    ("wharf_import", wharf_fuzz::wharf_import),
+    ("wharf_json_lines", wharf_fuzz::wharf_json_lines),
     ("zdx_archive", wharf_fuzz::zdx_archive),
     ("zdx_collection", wharf_fuzz::zdx_collection),
     ("zdx_id", wharf_fuzz::zdx_id),

@@ -40,6 +40,11 @@ pub trait Table: Send + Sync {
     /// called: a column behind the last one may exist all the same. Those that are there keep their places.
     fn columns(&self) -> &[ColumnInfo];
 
+    /// What is wrong with a row that was read for [`columns`](Self::columns), which then may not have all of them.
+    fn columns_error(&self) -> Option<Error> {
+        None
+    }
+
     /// Reads whatever it takes until [`columns`](Self::columns) is complete: to be called before it is said that a column does not
     /// exist, and before all columns are laid out. Costs nothing where the format has a schema, and the second time.
     ///

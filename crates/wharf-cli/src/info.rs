@@ -133,9 +133,14 @@ struct TableInfo<'a> {
 
 impl Serialize for TableInfo<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(3))?;
+        let mut map = serializer.serialize_map(None)?;
+        let broken = self.table.columns_error();
         map.serialize_entry("name", self.table.name())?;
-        map.serialize_entry("rows", &self.table.len())?;
+        map.serialize_entry("rows", &self.table.len().filter(|_| broken.is_none()))?;
+        if let Some(error) = broken {
+            map.serialize_entry("error", &error_object(&error))?;
+            self.errors.borrow_mut().push(error);
+        }
         let columns = 0..self.table.columns().len();
         let column = |index| ColumnEntry { table: self.table, index, errors: self.errors };
         map.serialize_entry("columns", &Each(columns, column))?;
@@ -229,7 +234,9 @@ const OF_THE_WHOLE_FOR_PROGRAMS: [&str; 2] = ["salt", "legacy"];
 const LISTED: usize = 20_000;
 
 fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option<u16>) -> String {
-    let rows = table.len().map_or_else(|| "rows not counted".to_owned(), |rows| counted(rows, "row"));
+    let broken = table.columns_error();
+    let count = table.len().filter(|_| broken.is_none());
+    let rows = count.map_or_else(|| "rows not counted".to_owned(), |rows| counted(rows, "row"));
     let columns = table.columns();
     let mut text = format!("{rows}, {}", counted(columns.len(), "column"));
     // All columns are looked at, for what they have in common and for what is wrong, and only those that are listed are held.
@@ -242,7 +249,8 @@ fn describe_table(table: &dyn Table, errors: &RefCell<Vec<Error>>, width: Option
             described.push(column);
         }
     }
-    text.push_str(&profiles.take_looked_at(table.len()));
+    text.push_str(&profiles.take_looked_at(count));
+    errors.borrow_mut().extend(broken);
     let (common, differing) = profiles.common();
     let said: Vec<String> = common.iter().map(|(key, value)| format!("{} {}", spaced(key), scalar(value))).collect();
     if !said.is_empty() {
@@ -328,7 +336,7 @@ impl Profiles {
             self.details
                 .retain(|(own, profile)| own != what || !profile.is_of_all(columns) || profile.first != looked.first);
             return match looked.first.as_u64() {
-                Some(looked) if rows != Some(looked) => format!(" in the {} looked at", counted(looked, "row")),
+                Some(looked @ 1..) if rows != Some(looked) => format!(" in the {} looked at", counted(looked, "row")),
                 _ => String::new(),
             };
         }

@@ -23,7 +23,7 @@ Examples:
   wharf recover tuesday.idv whole.idv --schema monday.idv
   wharf recover damaged.msgpack whole.msgpack
   wharf recover damaged.d whole.d
-  wharf recover trees.d --in-location";
+  wharf recover trees.d --in-place";
 
 /// Save what is whole out of a file that is cut off or damaged
 ///
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     };
     let input = input.filter(|input| super::zds::is_store(input, &env.opener));
     if input.is_none() && arguments.in_place {
-        return Err(Error::usage("--in-location is for ZDS, and this is none").in_file(location.name()));
+        return Err(Error::usage("--in-place is for ZDS, and this is none").in_file(location.name()));
     }
     if let Some(input) = input {
         if let Some(option) = arguments.for_others() {

@@ -12,9 +12,9 @@ use super::env::Env;
 const EXAMPLES: &str = "\
 Examples:
   wharf rm day.ds height quality -o small.ds
-  wharf rm day.ds tas@comment @history --in-location      attributes: of a variable, of the dataset
+  wharf rm day.ds tas@comment @history --in-place      attributes: of a variable, of the dataset
   wharf rm day.ds --dim band -o flat.ds                every variable along a dimension
-  wharf rm trees.d oak elm --table europe              documents, in location";
+  wharf rm trees.d oak elm --table europe              documents, in place";
 
 /// Take variables, dimensions and attributes out of a ds file, or documents out of a ZDS store
 ///

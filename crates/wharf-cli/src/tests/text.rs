@@ -69,6 +69,29 @@ fn info_of_text() {
 }
 
 #[test]
+fn info_tells_why_the_rows_of_a_text_do_not_read() {
+    let place = Place::new()
+        .with_text("de.csv", "Name;Preis\nBrot;3,50\nWein;12,90\n")
+        .with_text("one.csv", "Name;Menge\nBrot;3\n")
+        .with_text("pretty.json", "{\n  \"a\": 1,\n  \"b\": [\n    2\n  ]\n}\n");
+    let ran = place.wharf(&["info", "@de.csv"]);
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    assert!(ran.out.contains("\nlikely delimiter: \";\"\n"), "{}", ran.out);
+    assert!(ran.out.contains("\nrows not counted, 1 column\n"), "{}", ran.out);
+    assert!(ran.err.contains("error: csv: @de.csv: 2 cells where there is 1 column (byte 11, line 2)"), "{}", ran.err);
+    // Nothing is wrong with it, but nobody wants it so.
+    let one = place.wharf(&["info", "@one.csv", "--json"]).json();
+    assert_eq!((&one["likely_delimiter"], &one["tables"][0]["rows"]), (&json!(";"), &json!(1)));
+    let ran = place.wharf(&["info", "@pretty.json"]);
+    assert!(ran.out.contains("\nrows not counted, 0 columns\n"), "{}", ran.out);
+    assert!(ran.err.contains("the line is no JSON"), "{}", ran.err);
+    let ran = place.wharf(&["info", "@pretty.json", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.code, &told["tables"][0]["rows"]), (1, &json!(null)));
+    assert_eq!(told["tables"][0]["error"]["line"], 1);
+}
+
+#[test]
 fn all_faults_of_text() {
     let place =
         people().with_text("bad.csv", "a,b\n1\n2,3\n4,5,6\n").with_text("bad.jsonl", "{\"a\":1,\"a\":2}\n{\n[]\n");

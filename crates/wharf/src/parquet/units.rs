@@ -10,8 +10,8 @@ use arrow_array::types::{
     Date32Type, Date64Type, Time32MillisecondType, Time32SecondType, TimestampMillisecondType, TimestampSecondType,
 };
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, LargeBinaryArray, LargeStringArray, PrimitiveArray, StringArray,
-    make_array,
+    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, FixedSizeListArray, LargeBinaryArray, LargeStringArray,
+    PrimitiveArray, StringArray, make_array,
 };
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
@@ -29,11 +29,31 @@ const DAY: i64 = 86_400_000;
 
 /// The schema of what is stored: itself where all has its type in Parquet.
 pub(super) fn stored(schema: &SchemaRef) -> SchemaRef {
-    let fields: Vec<FieldRef> = schema.fields().iter().map(|field| with_types(field, &mut stored_type)).collect();
+    let fields: Vec<FieldRef> = schema.fields().iter().map(stored_field).collect();
     if fields.iter().zip(schema.fields()).all(|(one, other)| Arc::ptr_eq(one, other)) {
         return Arc::clone(schema);
     }
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// A column as it is stored. pyarrow takes a tensor for one only where the items are optional: its type for tensors has no others.
+fn stored_field(field: &FieldRef) -> FieldRef {
+    with_items(&with_types(field, &mut stored_type), true)
+}
+
+/// The tensor with nullable items, or with others; the same field if it is no tensor or has them.
+fn with_items(field: &FieldRef, nullable: bool) -> FieldRef {
+    match field.data_type() {
+        DataType::FixedSizeList(item, size) if item.is_nullable() != nullable && is_tensor(field) => {
+            let item = Arc::new(Field::clone(item).with_nullable(nullable));
+            Arc::new(Field::clone(field).with_data_type(DataType::FixedSizeList(item, *size)))
+        }
+        _ => Arc::clone(field),
+    }
+}
+
+fn is_tensor(field: &Field) -> bool {
+    field.extension_type_name() == Some("arrow.fixed_shape_tensor")
 }
 
 /// The types of dictionaries and runs stay: that they come back as such is worth more.
@@ -110,7 +130,11 @@ fn restored_field(read: &FieldRef, written: &Field) -> FieldRef {
     let mut leaves = Vec::new();
     push_leaves(written.data_type(), &mut leaves);
     let mut leaves = leaves.into_iter();
-    with_types(read, &mut |found| restored_type(found, leaves.next()?))
+    let restored = with_types(read, &mut |found| restored_type(found, leaves.next()?));
+    match written.data_type() {
+        DataType::FixedSizeList(item, _) if !item.is_nullable() && is_tensor(written) => with_items(&restored, false),
+        _ => restored,
+    }
 }
 
 fn restored_type(read: &DataType, written: &DataType) -> Option<DataType> {
@@ -183,6 +207,14 @@ struct Misfit {
 pub(super) fn convert(array: &ArrayRef, to: &DataType, first: u64) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));
+    }
+    // The same items, which may be null or not: nothing is copied.
+    if let (DataType::FixedSizeList(item, size), Some(lists)) = (to, array.as_fixed_size_list_opt())
+        && lists.value_type() == *item.data_type()
+    {
+        let (values, nulls) = (Arc::clone(lists.values()), lists.nulls().cloned());
+        let lists = FixedSizeListArray::try_new_with_length(Arc::clone(item), *size, values, nulls, lists.len());
+        return Ok(Arc::new(lists.map_err(from_arrow)?));
     }
     if let Some(types) = inner(to) {
         let data = own_items(array.to_data())?;

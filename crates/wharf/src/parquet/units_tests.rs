@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, MapBuilder, StringBuilder, Time32SecondBuilder, TimestampSecondBuilder};
 use arrow_array::{
-    Array, ArrayRef, Date64Array, RecordBatch, StructArray, Time32MillisecondArray, Time32SecondArray,
-    TimestampMicrosecondArray, TimestampSecondArray,
+    Array, ArrayRef, Date64Array, FixedSizeListArray, Int32Array, RecordBatch, StructArray, Time32MillisecondArray,
+    Time32SecondArray, TimestampMicrosecondArray, TimestampSecondArray,
 };
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use container_arrow::BatchScan;
@@ -143,4 +143,26 @@ fn no_whole_seconds_in_a_file_that_says_so_are_an_error() {
         error.to_string(),
         "parquet: a time is 2500 ms, which is no whole second, and the file says it was written as Time32(s) (block 0, row 2, column \"x\")"
     );
+}
+
+#[test]
+fn items_of_tensors_are_optional_in_the_file_and_come_back_as_they_were() {
+    let item = Arc::new(Field::new_list_field(DataType::Int32, false));
+    let values: ArrayRef = Arc::new((0..40).collect::<Int32Array>());
+    let lists = || FixedSizeListArray::new(Arc::clone(&item), 4, Arc::clone(&values), None);
+    let metadata =
+        [("ARROW:extension:name", "arrow.fixed_shape_tensor"), ("ARROW:extension:metadata", "{\"shape\":[2,2]}")];
+    let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let schema = Schema::new(vec![
+        Field::new("tensor", lists().data_type().clone(), false).with_metadata(metadata.into()),
+        Field::new("list", lists().data_type().clone(), false),
+    ]);
+    let batch = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(lists()), Arc::new(lists())]).unwrap();
+    let bytes = write(&[batch.slice(0, 3), batch.slice(3, 7)], WriterOptions::default().with_group_rows(4));
+    let reader = Reader::from_source(Source::from(bytes.clone()), container_core::OpenOptions::default()).unwrap();
+    let leaves = reader.metadata().file_metadata().schema_descr().columns();
+    let levels: Vec<i16> = leaves.iter().map(|leaf| leaf.max_def_level()).collect();
+    // The repeated group, and for a tensor the item.
+    assert_eq!(levels, [2, 1]);
+    assert_eq!(read(&open(bytes), &BatchScan::default().with_batch_rows(3)).unwrap(), batch);
 }

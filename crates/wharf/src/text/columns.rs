@@ -31,6 +31,8 @@ pub(super) struct Columns {
     counts: Vec<u64>,
     /// Rows that were looked at.
     rows: u64,
+    /// What is wrong with the row behind them.
+    pub(super) error: Option<Error>,
 }
 
 impl Columns {
@@ -132,11 +134,15 @@ impl Survey {
         kinds.into()
     }
 
-    /// The columns.
-    pub(super) fn columns(self, text: &Text) -> Columns {
+    /// The columns, as far as an error let them be found.
+    pub(super) fn columns(self, text: &Text, error: Option<Error>) -> Columns {
         let rows = self.rows;
+        let is_unknown = rows == 0 && error.is_some();
         if text.is_csv() {
             let column = |(name, seen): (&String, &Seen)| {
+                if is_unknown {
+                    return (ColumnInfo::new(name, "unknown"), 0);
+                }
                 let kind = seen.kind();
                 let null = if seen.nulls() > 0 && kind != Kind::Null { " or null" } else { "" };
                 (ColumnInfo::new(name, format!("{}{null}", kind.name())), rows - seen.nulls())
@@ -144,7 +150,7 @@ impl Survey {
             let mut csv = self.csv;
             csv.resize_with(text.names.len(), Seen::default); // without rows there is nothing yet
             let (infos, counts) = text.names.iter().zip(&csv).map(column).unzip();
-            return Columns { infos, counts, rows };
+            return Columns { infos, counts, rows, error };
         }
         let column = |field: &Field| {
             let kinds = KINDS.iter().enumerate().filter(|(bit, _)| field.kinds & 1 << bit != 0).map(|(_, kind)| *kind);
@@ -152,7 +158,7 @@ impl Survey {
         };
         drop(self.by_name);
         let (infos, counts) = self.fields.iter().map(column).unzip();
-        Columns { infos, counts, rows }
+        Columns { infos, counts, rows, error }
     }
 }
 

@@ -50,7 +50,7 @@ pub struct TextOptions {
     delimiter: u8,
     header: bool,
     limits: Limits,
-    pub(super) window: u64,
+    window: u64,
 }
 
 impl TextOptions {
@@ -78,6 +78,13 @@ impl TextOptions {
     #[must_use]
     pub const fn with_header(mut self, header: bool) -> Self {
         self.header = header;
+        self
+    }
+
+    /// Bytes that are read at once, 1 MiB where nothing is set; more where a row is longer. The rows do not depend on it.
+    #[must_use]
+    pub fn with_chunk_bytes(mut self, bytes: u64) -> Self {
+        self.window = bytes.max(1);
         self
     }
 
@@ -166,6 +173,11 @@ impl Container for TextContainer {
         if text.is_csv() {
             add("delimiter", char::from(text.options.delimiter).to_string().into());
             add("header", text.options.header.into());
+            // Spreadsheets write it where a comma separates decimals.
+            let semicolons: usize = text.names.iter().map(|name| name.matches(';').count()).sum();
+            if text.options.delimiter == b',' && semicolons >= text.names.len() && semicolons > 0 {
+                add("likely_delimiter", ";".into());
+            }
         } else {
             add("layout", if text.array { "array" } else { "lines" }.into());
         }

@@ -100,7 +100,7 @@ impl<'a> Feeder<'a> {
                         }
                         Ok(None) => break,
                         Err(error) => {
-                            result = Err(nameless(error));
+                            result = Err(nameless(&error));
                             break;
                         }
                     }
@@ -136,12 +136,15 @@ impl<'a> Feeder<'a> {
     }
 }
 
-/// The command knows the file's name, and the only input has none of its own.
-fn nameless(error: Error) -> Error {
-    let position = error.position().clone();
+/// The same error without the input's name: the command knows the file's, and the only input has no other.
+pub(super) fn nameless(error: &Error) -> Error {
+    let position = error.position();
     let mut own = Error::new(error.kind(), error.detail().to_owned());
-    if let Some(cause) = std::error::Error::source(&error) {
+    if let Some(cause) = std::error::Error::source(error) {
         own = own.caused_by(cause.to_string());
+    }
+    if let Some(column) = &position.column {
+        own = own.in_column(column.clone());
     }
     if let Some(byte) = position.byte {
         own = own.at(byte);

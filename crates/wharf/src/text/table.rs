@@ -6,7 +6,7 @@ use container_core::{ColumnInfo, Error, ErrorKind, Result, Rows, Scan, Table};
 use serde_json::{Map, Value};
 
 use super::columns::{Columns, Survey};
-use super::cut::Feeder;
+use super::cut::{Feeder, nameless};
 use super::inner::Text;
 use super::rows::TextRows;
 use super::seen::Kind;
@@ -51,29 +51,29 @@ impl TextTable {
         }
         self.some.get_or_init(|| {
             let small = self.text.len() <= SMALL;
-            let Ok(workers) = Workers::new(usize::from(!small)) else {
-                return Survey::default().columns(&self.text);
+            let (survey, result) = match Workers::new(usize::from(!small)) {
+                Ok(workers) => self.look(&workers, small),
+                Err(error) => (Survey::default(), Err(error)),
             };
-            // What is wrong with a row is told where rows are read.
-            self.look(&workers, small).0
+            survey.columns(&self.text, result.err())
         })
     }
 
     /// Looks at all rows, or the first ones.
-    fn look(&self, workers: &Workers, all: bool) -> (Columns, Result<()>) {
+    fn look(&self, workers: &Workers, all: bool) -> (Survey, Result<()>) {
         let (survey, result) = Survey::of(&self.text, workers, all);
         // Of a text with broken rows the others count.
         if all && !result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Io) {
             let _ = self.kinds.set(survey.kinds(&self.text)); // somebody else may have been faster, with the same
         }
-        (survey.columns(&self.text), result)
+        (survey, result)
     }
 
     /// What the columns of CSV hold, in all rows that are not broken: cells are shown as values of their column's type.
     pub(super) fn kinds(&self, threads: usize) -> Result<&[Kind]> {
         if self.text.is_csv() && self.kinds.get().is_none() {
             match self.look(&Workers::new(threads)?, true) {
-                (columns, Ok(())) => drop(self.all.set(columns)),
+                (survey, Ok(())) => drop(self.all.set(survey.columns(&self.text, None))),
                 (_, Err(error)) if error.kind() == ErrorKind::Io => return Err(error),
                 _ => {}
             }
@@ -111,11 +111,15 @@ impl Table for TextTable {
         &self.known().infos
     }
 
+    fn columns_error(&self) -> Option<Error> {
+        self.known().error.as_ref().map(|error| nameless(error).in_format(self.text.format))
+    }
+
     fn survey(&self) -> Result<()> {
         if self.all.get().is_none() {
-            let (columns, result) = self.look(&Workers::new(0)?, true);
+            let (survey, result) = self.look(&Workers::new(0)?, true);
             result?;
-            let _ = self.all.set(columns); // somebody else may have been faster, with the same
+            let _ = self.all.set(survey.columns(&self.text, None)); // somebody else may have been faster, with the same
         }
         Ok(())
     }

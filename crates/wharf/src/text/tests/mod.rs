@@ -11,8 +11,7 @@ use super::*;
 use crate::convert::{Csv, JsonLines, copy};
 
 fn open(form: TextForm, text: &[u8], window: u64) -> TextContainer {
-    let mut options = TextOptions::new(form);
-    options.window = window;
+    let options = TextOptions::new(form).with_chunk_bytes(window);
     TextContainer::open(Source::from(text.to_vec()), &options).unwrap()
 }
 

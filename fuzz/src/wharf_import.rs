@@ -1,0 +1,213 @@
+//! Text tables into IDV, ds and datadings: with any number of threads and cut into inputs the same bytes, which read back.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use container_core::{
+    Container, Error, ErrorKind, Input, OpenOptions, OutputOptions, Overwrite, Scan, Severity, Source, Sync, Table,
+    VerifyOptions,
+};
+use datadings::{Writer, WriterOptions};
+use serde_json::Value;
+use wharf::convert::import::{DsOptions, Keys, SampleOptions, Take, TextTable};
+use wharf::convert::{JsonLines, copy};
+use wharf::text::{TextContainer, TextForm, TextOptions};
+
+use super::arrow_json::same;
+
+/// Bytes of all inputs that are looked at, and how many inputs.
+const MOST: usize = 4 << 10;
+const INPUTS: usize = 4;
+
+/// Two bytes of decisions: the form, the delimiter and the header, and the first row; then inputs, divided by a byte that no UTF-8 has.
+pub fn wharf_import(data: &[u8]) {
+    let Some((&[how, skipped], text)) = data.split_first_chunk::<2>() else { return };
+    let inputs: Vec<&[u8]> = text[..text.len().min(MOST)].splitn(INPUTS, |byte| *byte == 0xFF).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let given = Given { how, rows: u64::from(skipped & 3)..u64::MAX, inputs, folder: folder.path() };
+    let alone = given.outcome(1);
+    for threads in [2, 0] {
+        let others = given.outcome(threads);
+        assert_eq!(others.columns, alone.columns, "threads {threads}");
+        for (name, wanted, found) in [
+            ("idv", &alone.idv, others.idv),
+            ("ds", &alone.ds, others.ds),
+            ("datadings", &alone.datadings, others.datadings),
+        ] {
+            assert_eq!(found.as_ref().err(), wanted.as_ref().err(), "{name}, threads {threads}");
+            assert!(found == *wanted, "{name} has other bytes with threads {threads}");
+        }
+    }
+    given.read_back(&alone);
+}
+
+struct Given<'a> {
+    how: u8,
+    rows: std::ops::Range<u64>,
+    inputs: Vec<&'a [u8]>,
+    folder: &'a Path,
+}
+
+struct Outcome {
+    /// Types of IDV, and rows; or the error.
+    columns: Result<(Vec<String>, u64), String>,
+    /// The files' bytes.
+    idv: Result<Vec<u8>, String>,
+    ds: Result<Vec<u8>, String>,
+    datadings: Result<Vec<u8>, String>,
+}
+
+impl Given<'_> {
+    fn is_csv(&self) -> bool {
+        self.how & 1 == 1
+    }
+
+    fn delimiter(&self) -> u8 {
+        [b',', b';', b'\t', b'a'][usize::from(self.how >> 1 & 3)]
+    }
+
+    fn has_header(&self) -> bool {
+        self.how & 8 == 0
+    }
+
+    fn table(&self, threads: usize) -> TextTable {
+        let table = if self.is_csv() { TextTable::csv() } else { TextTable::json_lines() };
+        let table = table.with_delimiter(self.delimiter()).unwrap().with_header(self.has_header());
+        let mut table = table.with_threads(threads);
+        for (number, input) in self.inputs.iter().enumerate() {
+            table.push(format!("input {number}"), Source::from(input.to_vec()));
+        }
+        table
+    }
+
+    fn outcome(&self, threads: usize) -> Outcome {
+        let table = self.table(threads);
+        let inferred = table.infer(None);
+        let columns = inferred.as_ref().map_err(|error| said(error)).and_then(|inferred| {
+            let columns = inferred.columns(None).map_err(|error| said(&error))?;
+            let shown = columns.iter().map(|column| format!("{:?}: {} {:?}", column.name, column.kind, column.note));
+            Ok((shown.collect(), inferred.rows()))
+        });
+        let idv = || {
+            let schema = inferred.as_ref().map_err(|error| said(error))?.schema(None).map_err(|error| said(&error))?;
+            let options = idv::WriterOptions::default().with_threads(1);
+            // A column without a name cannot be written.
+            let writer = idv::Writer::new(Cursor::new(Vec::new()), schema, options);
+            let mut writer = writer.map_err(|error| error.to_string())?;
+            let take = Take::default().with_rows(self.rows.clone());
+            table.write_to(&mut writer, &take, None).map_err(|error| said(&error))?;
+            Ok(writer.finish().map_err(|error| error.to_string())?.into_inner())
+        };
+        let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+        let ds = || {
+            let path = self.folder.join("t.ds");
+            let mut options = DsOptions::default();
+            (options.rows, options.output) = (self.rows.clone(), output);
+            table.write_ds(&path, &options, None).map_err(|error| error.to_string())?;
+            Ok(std::fs::read(path).unwrap())
+        };
+        let datadings = || {
+            let path = self.folder.join("t.msgpack");
+            let mut writer =
+                Writer::create(&path, WriterOptions::default().with_output(output).with_threads(1)).unwrap();
+            let options = SampleOptions::default().with_keys(Keys::Number).with_rows(self.rows.clone());
+            table.write_samples(&mut writer, &options, None).map_err(|error| said(&error))?;
+            writer.finish().map_err(|error| error.to_string())?;
+            Ok(std::fs::read(path).unwrap())
+        };
+        Outcome { columns, idv: idv(), ds: ds(), datadings: datadings() }
+    }
+
+    /// What was written is whole, and has the rows of the text.
+    fn read_back(&self, alone: &Outcome) {
+        let mut wanted = Vec::new();
+        for input in &self.inputs {
+            let form = if self.is_csv() { TextForm::Csv } else { TextForm::JsonLines };
+            let options = TextOptions::new(form).with_delimiter(self.delimiter()).unwrap();
+            let options = options.with_header(self.has_header());
+            // Text is held to the same rules by both readers, but for members that are there more than once.
+            let Ok(container) = TextContainer::open(Source::from(input.to_vec()), &options) else { return };
+            match lines(container.tables()[0]) {
+                Some(lines) => wanted.extend(lines),
+                None => return,
+            }
+        }
+        if let Ok((_, rows)) = &alone.columns {
+            assert_eq!(*rows, wanted.len() as u64);
+        }
+        let first = usize::try_from(self.rows.start).unwrap().min(wanted.len());
+        let wanted = &wanted[first..];
+        for (written, format, name) in [
+            (&alone.idv, idv::FORMAT, "t.idv"),
+            (&alone.ds, dsfmt::FORMAT, "t.ds"),
+            (&alone.datadings, datadings::FORMAT, "t.msgpack"),
+        ] {
+            let Ok(bytes) = written else { continue };
+            let path = self.folder.join(name);
+            // The datadings one has its index beside it.
+            std::fs::write(&path, bytes).unwrap();
+            let container = format
+                .open(&Input::open(&path, OpenOptions::default().access).unwrap(), &OpenOptions::default())
+                .unwrap();
+            holds(&*container, wanted);
+        }
+    }
+}
+
+/// The rows of a table as JSON; nothing when they do not all read.
+fn lines(table: &dyn Table) -> Option<Vec<String>> {
+    let mut sink = JsonLines::new(Vec::new());
+    copy(table, &Scan::default().with_threads(1), &mut sink).ok()?;
+    Some(String::from_utf8(sink.finish().unwrap()).unwrap().lines().map(str::to_owned).collect())
+}
+
+/// A container is whole, and has these rows.
+fn holds(container: &dyn Container, wanted: &[String]) {
+    let mut errors = Vec::new();
+    let verified = container.verify(&VerifyOptions::default().with_threads(1), &mut |finding| {
+        if finding.severity == Severity::Error {
+            errors.push(finding.error.to_string());
+        }
+    });
+    verified.unwrap();
+    assert_eq!(errors, Vec::<String>::new(), "what was written is damaged");
+    let tables = container.tables();
+    let Some(table) = tables.first().filter(|table| !table.columns().is_empty()) else { return };
+    let rows = lines(*table).unwrap();
+    assert_eq!(rows.len(), wanted.len(), "{}: {rows:?} where {wanted:?} was", container.format());
+    for (row, wanted) in rows.iter().zip(wanted) {
+        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let (row, wanted) = (parse(row), parse(wanted));
+        let Value::Object(members) = &wanted else { panic!("{wanted} is no object") };
+        for (name, wanted) in members {
+            // `key` may be the row's number, and names change where a format does not have them.
+            if let Some(found) = row.get(name).filter(|_| name != "key") {
+                assert!(alike(found, wanted), "{}, {name:?}: {found} where {wanted} was", container.format());
+            }
+        }
+    }
+}
+
+/// Whether a typed column may have this for a value of text: plain values of one kind are the same.
+fn alike(found: &Value, wanted: &Value) -> bool {
+    match (found, wanted) {
+        (Value::Number(_), Value::Number(_)) | (Value::Bool(_), Value::Bool(_)) => same(found, Some(wanted)),
+        (Value::String(found), Value::String(wanted)) => found == wanted || time(found) && time(wanted),
+        (Value::Array(found), Value::Array(wanted)) if found.len() == wanted.len() => {
+            found.iter().zip(wanted).all(|(found, wanted)| alike(found, wanted))
+        }
+        _ => true,
+    }
+}
+
+/// Times may be written in another way.
+fn time(text: &str) -> bool {
+    text.bytes().next().is_some_and(|byte| byte.is_ascii_digit() || byte == b'-' || byte == b'P')
+}
+
+fn said(error: &Error) -> String {
+    let text = error.to_string();
+    assert!(!matches!(error.kind(), ErrorKind::Io), "{text}");
+    assert!(error.format().is_some() && !error.detail().is_empty() && !text.ends_with('.'), "{text}");
+    text
+}
