@@ -279,7 +279,7 @@ proptest! {
     fn any_bytes_are_read_or_refused(text in prop::collection::vec(prop_oneof![Just(b'"'), Just(b','), Just(b'\n'), Just(b'\r'), Just(b'{'), Just(b'}'), Just(b'['), Just(b':'), Just(b'1'), any::<u8>()], 0..60), window in 1..64_u64) {
         for form in [TextForm::Csv, TextForm::JsonLines] {
             let mut options = TextOptions::new(form);
-            options.window = window;
+            options = options.with_chunk_bytes(window);
             if let Ok(container) = TextContainer::open(Source::from(text.clone()), &options) {
                 let (_, error) = cat(&container, &Scan::default());
                 // What cannot be read is found.
