@@ -96,8 +96,9 @@ impl BatchWriter for PointsWriter {
         let [x, y, label] = self.columns.map(|column| batch.column(column));
         let (x, y) = (x.as_primitive::<Float64Type>(), y.as_primitive::<Float64Type>());
         let label = label.as_string::<i32>();
-        if let Some(column) = [x.null_count(), y.null_count(), label.null_count()].iter().position(|nulls| *nulls > 0) {
-            return Err(Error::invalid("found null, expected a value").in_column(["x", "y", "label"][column]));
+        let nulls = [("x", x.null_count()), ("y", y.null_count()), ("label", label.null_count())];
+        if let Some((column, _)) = nulls.into_iter().find(|(_, count)| *count > 0) {
+            return Err(Error::invalid("found null, expected a value").in_column(column));
         }
         for row in 0..batch.num_rows() {
             write(&mut self.output, &format!("{} {} {}\n", x.value(row), y.value(row), label.value(row)))?;

@@ -54,7 +54,7 @@ impl Records {
     pub(crate) fn len(&self) -> Result<u64> {
         match self {
             Self::Datadings(dataset) => Ok(dataset.reader.len()),
-            Self::Zds(stored) => stored.len(),
+            Self::Zds(stored) => stored.count(),
         }
     }
 

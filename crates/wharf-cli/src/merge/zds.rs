@@ -69,7 +69,7 @@ pub(super) fn run(arguments: &Arguments, locations: &[Location], env: &mut Env<'
     bar.name(&path.display().to_string());
     let mut total = 0_u64;
     for input in &inputs {
-        total = total.saturating_add(input.len()?);
+        total = total.saturating_add(input.count()?);
     }
     bar.begin(Unit::Rows, Some(total));
     let on_duplicate = arguments.on_duplicate.unwrap_or(OnDuplicate::Error);

@@ -36,7 +36,7 @@ pub(super) fn run(
         let condition = stored.collection.condition().map_err(named)?;
         lost.extend(zds::losses(&condition).into_iter().map(|loss| Lost { file: Some(location.name()), loss }));
         let mut writer = new.collection(&name)?;
-        let len = stored.len()?;
+        let len = stored.count()?;
         bar.begin(Unit::Rows, Some(len));
         let mut loss = Loss::new(format!("document of {name:?} lost"), 0, Position::default());
         let mut next = 0;

@@ -27,7 +27,7 @@ pub(crate) fn index(location: &Location, table: &str, force: bool, env: &mut Env
     let has_data = !matches!(condition.index, IndexState::NoData);
     let dead = if is_valid { dead(location, &stored.collection)? } else { Vec::new() };
     let is_made = has_data && (force || !is_valid);
-    let (mut rows, mut notes) = (stored.len()?, Vec::new());
+    let (mut rows, mut notes) = (stored.count()?, Vec::new());
     let known = rows;
     drop(stored);
     if is_made {

@@ -200,12 +200,10 @@ impl Cut {
 
 /// Rows of text or of a container.
 fn rows(job: &Job<'_>, kind: Kind, inputs: Vec<Opened>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
-    let mut taken = Taken::default();
-    taken.rows = job.rows();
+    let mut taken = Taken { rows: job.rows(), columns: job.columns()?, ..Taken::default() };
     if let Some(dimension) = &job.ds.dim {
         taken.dimension.clone_from(dimension);
     }
-    taken.columns = job.columns()?;
     let name = together(&inputs);
     let mut lost = Vec::new();
     let (kind, inputs) = match kind {

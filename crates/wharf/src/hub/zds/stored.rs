@@ -62,7 +62,8 @@ impl Stored {
         Ok(Self { location: location.clone(), collection })
     }
 
-    pub fn len(&self) -> Result<u64> {
+    /// Documents in it.
+    pub fn count(&self) -> Result<u64> {
         self.collection.len().map_err(|error| self.named(error))
     }
 
