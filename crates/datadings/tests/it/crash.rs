@@ -79,6 +79,8 @@ fn sound(path: &Path, grows: bool) -> (u64, bool) {
     };
     let found: Vec<String> = findings(&reader, 2)
         .into_iter()
+        // The sums are put in place last: a dataset without them is whole.
+        .filter(|text| !text.ends_with("d.msgpack.md5: there is no such file"))
         // Bytes that a killed append has left, and so the sum of the data.
         .filter(|text| {
             !(grows
