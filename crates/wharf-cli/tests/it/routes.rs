@@ -307,6 +307,10 @@ fn rows_before_a_broken_one_have_one_type() {
     assert_eq!(ran.lines(), [json!({"code": "10001"}), json!({"code": "00712"})]);
     let ran = run(["cat", &folder.path("in.csv"), "--json", "-n", "1"]);
     assert_eq!((ran.code(), ran.lines()), (0, vec![json!({"code": "10001"})]));
+    // The rows behind it count, in the same chunk too.
+    fs::write(folder.path("bytes.csv"), b"code\n10001\n\xff\nx\n").unwrap();
+    let ran = run(["cat", &folder.path("bytes.csv"), "--json"]);
+    assert_eq!((ran.code(), ran.lines()), (1, vec![json!({"code": "10001"})]));
 }
 
 /// Cells of CSV have no types, and times among them are times; strings of JSON and samples have one, and stay what they are.

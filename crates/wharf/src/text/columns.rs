@@ -1,5 +1,6 @@
 //! Which columns a text has, and what is in them.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use container_core::{ColumnInfo, Error, Limits, Result};
@@ -166,7 +167,7 @@ impl Survey {
 fn csv(text: &Text, chunk: &Chunk, seen: &mut Vec<Seen>, count: &mut u64) -> Result<()> {
     seen.resize(text.names.len(), Seen::default());
     let mut split = Split::new(text.options.delimiter);
-    let valid = valid(&chunk.bytes);
+    let (shown, invalid) = readable(&chunk.bytes);
     let mut here = Rows::new(&text.limits);
     let (mut at, mut row, mut broken) = (0, chunk.row, Ok(()));
     while let Some(record) = split.next(&chunk.bytes, at) {
@@ -174,18 +175,38 @@ fn csv(text: &Text, chunk: &Chunk, seen: &mut Vec<Seen>, count: &mut u64) -> Res
         here.row = row;
         row += 1;
         let checked = split.check(seen.len()).and_then(|()| {
-            if at > valid.len() { Err(not_utf8(valid.len() - record.start.min(valid.len()))) } else { Ok(()) }
+            let behind = invalid.partition_point(|byte| *byte < record.start);
+            match invalid.get(behind) {
+                Some(byte) if *byte < record.end => Err(not_utf8(byte - record.start)),
+                _ => Ok(()),
+            }
         });
         if let Err(error) = checked {
             broken = broken.and_then(|()| Err(text.placed(error, chunk, record.start)));
             continue;
         }
         *count += 1;
-        for (seen, (cell, quoted)) in seen.iter_mut().zip(split.texts(valid)) {
+        for (seen, (cell, quoted)) in seen.iter_mut().zip(split.texts(&shown)) {
             seen.see(cell, quoted, &mut here);
         }
     }
     broken
+}
+
+/// The text of bytes, with a `?` for each that is not UTF-8, and where those begin.
+fn readable(bytes: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return (Cow::Borrowed(text), Vec::new());
+    }
+    let (mut text, mut invalid) = (String::with_capacity(bytes.len()), Vec::new());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            invalid.push(text.len());
+            text.extend(chunk.invalid().iter().map(|_| '?'));
+        }
+    }
+    (Cow::Owned(text), invalid)
 }
 
 /// What of bytes is UTF-8, from the first one on.
