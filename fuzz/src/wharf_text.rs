@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use container_arrow::{BatchScan, JsonRows};
 use container_core::{Container, Error, ErrorKind, Limits, Scan, Source, Table, VerifyOptions};
 use serde_json::Value;
@@ -53,7 +53,7 @@ struct Outcome {
     rows: Vec<String>,
     error: Option<String>,
     findings: Vec<String>,
-    schema: Result<String, String>,
+    schema: Result<SchemaRef, String>,
     batches: Result<Vec<String>, String>,
 }
 
@@ -139,7 +139,7 @@ fn outcome(container: &TextContainer, threads: usize, fresh: Option<TextContaine
         rows: lines,
         error: error.map(|error| said(&error)),
         findings,
-        schema: table.arrow().unwrap().schema(&scan).map(|schema| schema.to_string()).map_err(|error| said(&error)),
+        schema: table.arrow().unwrap().schema(&scan).map_err(|error| said(&error)),
         batches: walked.map_err(|error| said(&error)).and_then(|walked| match &walked.error {
             None => walked.lines().map_err(|error| said(&error)),
             Some(error) => Err(said(error)),
