@@ -209,12 +209,6 @@ fn readable(bytes: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
     (Cow::Owned(text), invalid)
 }
 
-/// What of bytes is UTF-8, from the first one on.
-pub(super) fn valid(bytes: &[u8]) -> &str {
-    let valid = std::str::from_utf8(bytes);
-    valid.unwrap_or_else(|error| cell_text(bytes.get(..error.valid_up_to()).unwrap_or_default()))
-}
-
 /// The text of a record is none from this byte of it on.
 #[cold]
 pub(super) fn not_utf8(byte: usize) -> Error {

@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use container_arrow::{BatchScan, Columns, Json};
 use container_core::{Error, Loss, Result};
 
-use super::super::columns::{not_utf8, valid};
+use super::super::columns::{cell_text, not_utf8};
 use super::super::cut::next_json;
 use super::super::inner::Text;
 use super::super::seen::{Rows, Seen};
@@ -149,6 +149,12 @@ impl<'a> Plan<'a> {
         task.row += 1;
         Ok(true)
     }
+}
+
+/// What of bytes is UTF-8, from the first one on.
+fn valid(bytes: &[u8]) -> &str {
+    let valid = std::str::from_utf8(bytes);
+    valid.unwrap_or_else(|error| cell_text(bytes.get(..error.valid_up_to()).unwrap_or_default()))
 }
 
 /// The rows are others than those that the schema was guessed from.
