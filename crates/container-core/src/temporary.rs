@@ -112,7 +112,9 @@ pub fn remove_temporaries() -> Ended {
 }
 
 fn remove(path: &Path, kind: Kind) -> io::Result<()> {
-    // Other threads may still be writing into a folder: each can put something into it that was not there a moment ago.
+    // Other threads may still be writing into a folder: each can put something into it that was not there a moment ago. Or they have the last
+    // file open that this process may have.
+    let mut failed = io::ErrorKind::DirectoryNotEmpty.into();
     for _ in 0..ATTEMPTS {
         let removed = match kind {
             Kind::File => fs::remove_file(path),
@@ -123,13 +125,14 @@ fn remove(path: &Path, kind: Kind) -> io::Result<()> {
         };
         match removed {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty => {
+            Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty || is_out_of_files(&cause) => {
+                failed = cause;
                 std::thread::sleep(Duration::from_millis(1));
             }
             removed => return removed,
         }
     }
-    Err(io::ErrorKind::DirectoryNotEmpty.into())
+    Err(failed)
 }
 
 /// The same with one open file at a time, and not one for each level of folders. Others must not be able to put links into them meanwhile.
