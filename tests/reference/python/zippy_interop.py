@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -420,6 +421,15 @@ def killed_ours(dice, folder, count):
         COUNTS["states beyond the last flush"] += found != states[0] | {("c", "then"): {}}
 
 
+def later(index):
+    """Waits until a file that is written now is newer: the times of files advance in steps, and on a busy machine some steps come late."""
+    clock = index.with_name("clock")
+    while not clock.exists() or clock.stat().st_mtime_ns <= index.stat().st_mtime_ns:
+        time.sleep(0.001)
+        clock.write_bytes(b"tick")
+    clock.unlink()
+
+
 def killed(dice, folder, count):
     """The reference is killed in the middle of a batch: what its last index has is there, and nothing that was never put."""
     for n in range(count):
@@ -434,6 +444,7 @@ def killed(dice, folder, count):
         kept, put = ({("c", name): exact_of(document) for name, document in some} for some in (first, first + second))
         script = Run(THEIRS, "script", root, "c", "--batch", 100_000)
         script.do(*(f"raw {line}" for line in spelt(dice, first)), "flush")
+        later(root / "collections/c/meta/index.bin")
         script.do(*(f"raw {line}" for line in spelt(dice, second)))
         script.kill()
         data = (root / "collections/c/meta/data.jsonl").read_bytes()
