@@ -78,11 +78,9 @@ impl To {
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let locations = inputs::expand(&arguments.files)?;
-    if let Some(times) = arguments.time {
-        env.opener.registry = env.opener.registry.clone().with(times.format());
-    }
-    let selection = arguments.selection.plain();
-    env.opener.view.set(&selection)?;
+    let mut selection = arguments.selection.plain();
+    selection.reading.time = arguments.time.map(Into::into);
+    env.opener.show(&selection)?;
     env.opener.check_filters(&locations, selection.reading.table.as_deref())?;
     let Form { csv, tsv, pretty } = arguments.form;
     if env.json() && (csv || tsv || pretty) {

@@ -80,6 +80,10 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     selection: Selection,
 
+    /// Times of ds files as times, not as the numbers that are stored
+    #[arg(long, value_enum, value_name = "FORM")]
+    time: Option<super::ds::Times>,
+
     #[command(flatten)]
     text: options::Text,
 
@@ -165,8 +169,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         }
     };
     let locations = inputs::expand(inputs)?;
-    let selection = arguments.selection.plain();
-    env.opener.view.set(&selection)?;
+    let mut selection = arguments.selection.plain();
+    selection.reading.time = arguments.time.map(Into::into);
+    env.opener.show(&selection)?;
     env.opener.check_filters(&locations, selection.reading.table.as_deref())?;
     let stdout = arguments.output() == "-";
     let form = match arguments.to {

@@ -38,6 +38,18 @@ pub enum TimeForm {
     Julian,
 }
 
+impl TimeForm {
+    /// The format ds with times shown so.
+    #[must_use]
+    pub fn format(self) -> &'static dyn Format {
+        match self {
+            Self::Stored => FORMAT,
+            Self::Iso => FORMAT_ISO,
+            Self::Julian => FORMAT_JULIAN,
+        }
+    }
+}
+
 struct Ds(TimeForm);
 
 impl Format for Ds {

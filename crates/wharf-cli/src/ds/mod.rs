@@ -6,8 +6,9 @@ mod part;
 mod raw;
 
 use clap::ValueEnum;
-use container_core::{Format, Input, OpenOptions, Result};
+use container_core::{Input, OpenOptions, Result};
 use dsfmt::Reader;
+use dsfmt::container::TimeForm;
 
 pub(crate) use describe::describe;
 pub(crate) use get::get;
@@ -25,12 +26,11 @@ pub(crate) enum Times {
     Jd,
 }
 
-impl Times {
-    /// The format ds, with times shown so.
-    pub(crate) fn format(self) -> &'static dyn Format {
-        match self {
-            Self::Iso => dsfmt::container::FORMAT_ISO,
-            Self::Jd => dsfmt::container::FORMAT_JULIAN,
+impl From<Times> for TimeForm {
+    fn from(times: Times) -> Self {
+        match times {
+            Times::Iso => Self::Iso,
+            Times::Jd => Self::Julian,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use crate::common::run;
+use crate::common::{golden, run};
 use datadings::numpy::NdArray;
 use datadings::{Reader, Writer, WriterOptions};
 use serde_json::{Value, json};
@@ -311,6 +311,83 @@ fn rows_before_a_broken_one_have_one_type() {
     fs::write(folder.path("bytes.csv"), b"code\n10001\n\xff\nx\n").unwrap();
     let ran = run(["cat", &folder.path("bytes.csv"), "--json"]);
     assert_eq!((ran.code(), ran.lines()), (1, vec![json!({"code": "10001"})]));
+}
+
+/// Of several files the rows of all decide, as far as they are read; a column has one type in the output, whatever file a row is from.
+#[test]
+fn columns_of_several_files_have_one_type() {
+    let folder = Folder::new();
+    folder.write("a.csv", "code,n\n00712,1\n");
+    folder.write("b.csv", "code,n\n10001,2.5\n");
+    folder.write("c.csv", "n,z\nx,\n");
+    let (a, b, c) = (folder.path("a.csv"), folder.path("b.csv"), folder.path("c.csv"));
+    let (first, second) = (json!({"code": "00712", "n": 1.0}), json!({"code": "10001", "n": 2.5}));
+    assert_eq!(run(["cat", &a, &b, "--json"]).lines(), [first.clone(), second.clone()]);
+    assert_eq!(run(["cat", &b, &a, "--json"]).lines(), [second.clone(), first.clone()]);
+    for output in ["a.jsonl", "a.parquet", "a.arrow", "a.zds", "a.msgpack"] {
+        let number: &[&str] = if output.ends_with(".msgpack") { &["--number"] } else { &[] };
+        let path = folder.path(output);
+        let ran = run(["convert", &a, &b, &path].iter().chain(number));
+        assert_eq!(ran.code(), 0, "{output}: {}", ran.err());
+        assert_eq!(folder.values(output, "code"), ["00712", "10001"], "{output}");
+        assert_eq!(folder.values(output, "n"), [1.0, 2.5], "{output}");
+    }
+    // Files that are not read do not count, nor do other formats.
+    assert_eq!(run(["cat", &b, &a, "--json", "-n", "1"]).lines(), [json!({"code": 10001, "n": 2.5})]);
+    folder.write("d.jsonl", "{\"n\":true}\n");
+    let all = run(["cat", &a, &folder.path("d.jsonl"), &c, "--json"]).lines();
+    assert_eq!(all, [json!({"code": "00712", "n": "1"}), json!({"n": true}), json!({"n": "x", "z": null})]);
+}
+
+/// Times of ds are numbers with units; asked for, they are times wherever there are times, and else text.
+#[test]
+fn times_of_ds_leave_as_times() {
+    let folder = Folder::new();
+    let ds = golden("../ds/from-netcdf.ds");
+    let texts = [json!("2000-01-01T00:00:00"), json!("2000-01-01T06:00:00")];
+    for (output, kind) in [
+        ("a.parquet", "Timestamp(\u{b5}s)"),
+        ("a.arrow", "Timestamp(\u{b5}s)"),
+        ("a.idv", "DateTime"),
+        ("a.csv", "text"),
+        ("a.zds", "text"),
+        ("a.msgpack", "text"),
+        ("a.jsonl", "text"),
+    ] {
+        let number: &[&str] = if output.ends_with(".msgpack") { &["--number"] } else { &[] };
+        let path = folder.path(output);
+        let arguments = ["convert", &ds, &path, "--table", "time", "--time", "iso"];
+        let ran = run(arguments.iter().chain(number));
+        // Of a masked float IDV and CSV have no null; IDV is told what attributes it does not get.
+        assert!([0, 3].contains(&ran.code()), "{output}: {}", ran.err());
+        assert_eq!(ran.code() == 3, output == "a.idv", "{output}: {}", ran.err());
+        if kind != "text" {
+            assert_eq!(folder.kind(output, "time"), kind);
+        }
+        assert_eq!(folder.values(output, "time"), texts, "{output}");
+    }
+    let warned = run(["convert", &ds, &folder.path("b.idv"), "--table", "time", "--time", "iso"]);
+    assert!(
+        warned.err().contains("attribute left out: with times, IDV gets values and types alone"),
+        "{}",
+        warned.err()
+    );
+    let days = run(["convert", &ds, "-", "--table", "time", "--time", "jd", "--columns", "time"]);
+    assert_eq!(days.lines(), [json!({"time": 2_451_544.5}), json!({"time": 2_451_544.75})]);
+    // Where there is nothing that it could mean it is refused.
+    folder.write("in.csv", "time\n1\n");
+    let csv = folder.path("in.csv");
+    for (from, to, why) in [
+        (&ds, "c.ds", "ds and NetCDF keep the numbers and their units"),
+        (&ds, "c.nc", "ds and NetCDF keep the numbers and their units"),
+        (&csv, "c.parquet", "--time is for inputs that are ds, not csv"),
+        (&csv, "c.idv", "--time is for inputs that are ds, not CSV"),
+        (&csv, "c.jsonl", "--time is for inputs that are ds, not csv"),
+    ] {
+        let ran = run(["convert", from, &folder.path(to), "--time", "iso"]);
+        assert_eq!(ran.code(), 2, "{to}: {}", ran.err());
+        assert!(ran.err().contains(why), "{to}: {}", ran.err());
+    }
 }
 
 /// Cells of CSV have no types, and times among them are times; strings of JSON and samples have one, and stay what they are.

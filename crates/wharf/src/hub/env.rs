@@ -1,11 +1,16 @@
 //! What opening inputs and writing outputs takes.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::Read;
+use std::sync::Arc;
 
 use container_core::{Access, Container, Error, Input, OpenOptions, Result, Source};
+use dsfmt::container::TimeForm;
 
 use super::inputs::Location;
 use super::overrides::Overrides;
+use super::select::Selection;
 use crate::Registry;
 
 /// What opening an input takes.
@@ -19,6 +24,8 @@ pub struct Opener<'a> {
     pub overrides: Overrides,
     /// What of documents is shown.
     pub view: super::zds::View,
+    /// How times of ds files are shown.
+    time: Option<TimeForm>,
 }
 
 impl<'a> Opener<'a> {
@@ -32,6 +39,7 @@ impl<'a> Opener<'a> {
             stdin_read: None,
             overrides: Overrides::default(),
             view: super::zds::View::default(),
+            time: None,
         }
     }
 
@@ -52,6 +60,25 @@ impl<'a> Opener<'a> {
         Ok(read)
     }
 
+    /// Takes what is to be shown of inputs.
+    ///
+    /// # Errors
+    /// A filter or a name of a column cannot be understood.
+    pub fn show(&mut self, selection: &Selection) -> Result<()> {
+        self.time = selection.reading.time;
+        self.view.set(selection)
+    }
+
+    /// Fails for inputs that are called so when times of ds files are asked for.
+    pub(super) fn check_time(&self, inputs: &str) -> Result<()> {
+        match self.time {
+            Some(_) if inputs != super::DS => {
+                Err(Error::usage(format!("is for inputs that are ds, not {inputs}")).in_option("time"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Fails for a filter that compares a field which no document of the inputs has: it is a misspelled name.
     pub fn check_filters(&mut self, locations: &[Location], table: Option<&str>) -> Result<()> {
         // What can be read only once is not read to check a name.
@@ -70,15 +97,48 @@ impl<'a> Opener<'a> {
         Err(Error::usage(format!("names a field {field:?} that no document has; {known}")).in_option("where"))
     }
 
+    /// Has cells of several inputs of CSV shown as values of the types that their columns have in all of them, up to the input that has row
+    /// `end`. What cannot be read is reported where rows are read.
+    pub(super) fn join_cells(&mut self, locations: &[Location], end: u64, threads: usize) {
+        self.overrides.kinds = None;
+        if locations.len() < 2 {
+            return;
+        }
+        let options = OpenOptions::default().with_access(self.access);
+        let (mut cells, mut rows) = (HashMap::new(), 0_u64);
+        for location in locations {
+            if rows >= end {
+                break;
+            }
+            let Ok(input) = location.input(self) else { continue };
+            let found = self.overrides.add_cells(&input, self.registry.formats(), &options, threads, &mut cells);
+            rows = rows.saturating_add(found.unwrap_or(0));
+        }
+        if !cells.is_empty() {
+            let kinds = cells.into_iter().map(|(name, seen)| (name, seen.row_kind()));
+            self.overrides.kinds = Some(Arc::new(kinds.collect()));
+        }
+    }
+
     /// Opens an input.
     pub fn container(&self, input: &Input) -> Result<Box<dyn Container>> {
         let options = OpenOptions::default().with_access(self.access);
-        if let Some(container) = self.overrides.open(input, self.registry.formats(), &options)? {
+        let opened = self.opened(input, &options)?;
+        self.check_time(opened.format())?;
+        Ok(opened)
+    }
+
+    fn opened(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
+        if let Some(container) = self.overrides.open(input, self.registry.formats(), options)? {
             return Ok(container);
         }
-        if let Some(container) = self.view.open(input, self.registry.formats(), &options)? {
+        if let Some(container) = self.view.open(input, self.registry.formats(), options)? {
             return Ok(container);
         }
-        self.registry.open_with(input, &options).map_err(|error| self.overrides.helped(error))
+        let registry = match self.time {
+            None => Cow::Borrowed(&self.registry),
+            Some(time) => Cow::Owned(self.registry.clone().with(time.format())),
+        };
+        registry.open_with(input, options).map_err(|error| self.overrides.helped(error))
     }
 }

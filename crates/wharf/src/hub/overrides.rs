@@ -1,10 +1,13 @@
 //! What is said of inputs that are text: what form they have, and what separates cells.
 
-use crate::text::{TextContainer, TextForm, TextOptions};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::text::{Kind, Seen, TextContainer, TextForm, TextOptions};
 use container_core::{Container, Error, ErrorKind, Format, Input, OpenOptions, Result};
 
 /// What is said of inputs. The default is nothing: they are what content and names tell.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Overrides {
     /// The name of the format.
     pub format: Option<&'static str>,
@@ -14,6 +17,8 @@ pub struct Overrides {
     pub no_header: bool,
     /// There is an option that says what inputs are: errors may name it.
     pub is_known: bool,
+    /// What the cells of a column are in all inputs of CSV that are read together.
+    pub(super) kinds: Option<Arc<HashMap<String, Kind>>>,
 }
 
 impl Overrides {
@@ -24,28 +29,59 @@ impl Overrides {
         formats: &[&'static dyn Format],
         options: &OpenOptions,
     ) -> Result<Option<Box<dyn Container>>> {
-        let of_cells = self.delimiter.is_some() || self.no_header;
-        if self.format.is_none() && !of_cells {
+        if self.format.is_none() && !self.is_of_cells() && self.kinds.is_none() {
             return Ok(None);
         }
-        let name = match self.format {
-            Some(said) => said,
-            None => container_core::detect(formats, input).map_err(|error| self.helped(error))?.name(),
-        };
+        let name = self.name(input, formats)?;
+        if let Some(text) = self.text(name, input, options)? {
+            return Ok(Some(Box::new(text)));
+        }
+        let format = formats.iter().find(|format| format.name() == name);
+        let unknown = || Error::unsupported(format!("the format {name} is not built in"));
+        let opened = format.ok_or_else(unknown)?.open(input, options);
+        opened.map(Some).map_err(|error| error.in_format(name))
+    }
+
+    /// Adds what the cells of an input are, if it is CSV, and says how many rows it has.
+    pub(super) fn add_cells(
+        &self,
+        input: &Input,
+        formats: &[&'static dyn Format],
+        options: &OpenOptions,
+        threads: usize,
+        cells: &mut HashMap<String, Seen>,
+    ) -> Result<u64> {
+        let name = self.name(input, formats)?;
+        match self.text(name, input, options)? {
+            Some(text) if name != TextForm::JsonLines.name() => text.add_cells(threads, cells),
+            _ => Ok(0),
+        }
+    }
+
+    /// Something is said that only cells can be.
+    fn is_of_cells(&self) -> bool {
+        self.delimiter.is_some() || self.no_header
+    }
+
+    /// The name of an input's format.
+    fn name(&self, input: &Input, formats: &[&'static dyn Format]) -> Result<&'static str> {
+        match self.format {
+            Some(said) => Ok(said),
+            None => Ok(container_core::detect(formats, input).map_err(|error| self.helped(error))?.name()),
+        }
+    }
+
+    /// An input of this format as the text that it is; nothing where it is none.
+    fn text(&self, name: &'static str, input: &Input, options: &OpenOptions) -> Result<Option<TextContainer>> {
         let form = match name {
             "csv" => TextForm::Csv,
             "tsv" => TextForm::Tsv,
-            other if of_cells => {
+            other if self.is_of_cells() => {
                 let option = if self.delimiter.is_some() { "delimiter" } else { "no_header" };
                 return Err(Error::usage(format!("does not go with inputs that are {other}")).in_option(option));
             }
             "jsonl" => TextForm::JsonLines,
-            other => {
-                let format = formats.iter().find(|format| format.name() == other);
-                let unknown = || Error::unsupported(format!("the format {other} is not built in"));
-                let opened = format.ok_or_else(unknown)?.open(input, options);
-                return opened.map(Some).map_err(|error| error.in_format(name));
-            }
+            _ => return Ok(None),
         };
         let folder = || Error::usage("it is a folder where a file is wanted");
         let source = input.source().ok_or_else(folder)?.clone();
@@ -54,7 +90,10 @@ impl Overrides {
             text = text.with_delimiter(delimiter)?;
         }
         let opened = TextContainer::open(source, &text).map_err(|error| error.in_format(name))?;
-        Ok(Some(Box::new(opened)))
+        Ok(Some(match &self.kinds {
+            Some(kinds) => opened.with_kinds(kinds),
+            None => opened,
+        }))
     }
 
     /// An error that an unknown format is, with what helps.

@@ -50,6 +50,7 @@ impl Job<'_> {
         let bar = self.progress;
         let wanted = self.selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
         let last = self.selection.limit.map_or(wanted.end, |limit| wanted.start.saturating_add(limit).min(wanted.end));
+        opener.join_cells(self.locations, last, self.selection.reading.threads);
         // Rows of the files before, and whether they are all that there are.
         let (mut before, mut complete) = (0_u64, true);
         let mut alike = Alike::default();

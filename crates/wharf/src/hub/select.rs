@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use container_core::{ColumnInfo, Container, Error, Result, Scan, Table};
+use dsfmt::container::TimeForm;
 
 /// Which table, which columns, which rows.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +32,8 @@ pub struct Reading {
     pub threads: usize,
     /// Numbers that stand for "missing" (NaN, the smallest integer in old IDV files) are null.
     pub missing_as_null: bool,
+    /// Times of ds files are read as such; `None` for the numbers that are stored. For other formats it is an error.
+    pub time: Option<TimeForm>,
 }
 
 impl Selection {
@@ -51,7 +54,14 @@ impl Reading {
     /// The table of this name, read by so many threads.
     #[must_use]
     pub const fn new(table: Option<String>, threads: usize, missing_as_null: bool) -> Self {
-        Self { table, threads, missing_as_null }
+        Self { table, threads, missing_as_null, time: None }
+    }
+
+    /// With times of ds files read as such.
+    #[must_use]
+    pub const fn with_time(mut self, time: Option<TimeForm>) -> Self {
+        self.time = time;
+        self
     }
 
     /// A scan of whole tables.

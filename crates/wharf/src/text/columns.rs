@@ -18,7 +18,7 @@ use crate::convert::import::record::{Look, one};
 /// The columns that were found in some rows.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    rows: u64,
+    pub(super) rows: u64,
     pub(super) csv: Vec<Seen>,
     fields: Vec<Field>,
     by_name: HashMap<Box<str>, usize>,

@@ -1,5 +1,7 @@
 //! What `container-core` asks of a container.
 
+use std::collections::HashMap;
+
 use container_core::{
     Container, Error, Finding, Format, Input, Limits, OpenOptions, Probe, Recognition, Result, Source, Table,
     VerifyOptions,
@@ -7,6 +9,7 @@ use container_core::{
 use serde_json::{Map, Value};
 
 use super::inner::Text;
+use super::seen::{Kind, Seen};
 use super::table::TextTable;
 use super::verify::verify;
 use crate::convert::import::{self, Form};
@@ -151,6 +154,24 @@ impl TextContainer {
         let &TextOptions { form, delimiter, header, limits, window } = options;
         let import = import::Options { form: form.form(), delimiter, header, may_be_empty: true, threads: 1, window };
         Ok(Self { table: TextTable::new(Text::new(source, import, form.name(), limits)?) })
+    }
+
+    /// Adds what the cells of CSV are, by column, and says how many rows were looked at: all that are not broken.
+    pub(crate) fn add_cells(&self, threads: usize, cells: &mut HashMap<String, Seen>) -> Result<u64> {
+        let (columns, rows) = self.table.cells(threads)?;
+        for (name, seen) in self.table.text.names.iter().zip(columns) {
+            match cells.get_mut(name) {
+                Some(known) => known.merge(seen),
+                None => drop(cells.insert(name.clone(), seen)),
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Shows cells of CSV as values of these kinds.
+    pub(crate) fn with_kinds(self, kinds: &HashMap<String, Kind>) -> Self {
+        self.table.set_kinds(kinds);
+        self
     }
 }
 

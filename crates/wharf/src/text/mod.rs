@@ -63,3 +63,4 @@ mod work;
 mod tests;
 
 pub use container::{CSV, JSON_LINES, TSV, TextContainer, TextForm, TextOptions};
+pub(crate) use seen::{Kind, Seen};

@@ -1,5 +1,6 @@
 //! The rows of a text as a table.
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use container_core::{ColumnInfo, Error, ErrorKind, Result, Rows, Scan, Table};
@@ -9,7 +10,7 @@ use super::columns::{Columns, Survey};
 use super::cut::{Feeder, nameless};
 use super::inner::Text;
 use super::rows::TextRows;
-use super::seen::Kind;
+use super::seen::{Kind, Seen};
 use super::work::Workers;
 
 /// A text up to so many bytes is looked at as a whole for its columns.
@@ -79,6 +80,20 @@ impl TextTable {
             }
         }
         Ok(self.kinds.get().map(AsRef::as_ref).unwrap_or_default())
+    }
+
+    /// What the cells of CSV are, column by column, in all rows that are not broken, and how many rows these are.
+    pub(super) fn cells(&self, threads: usize) -> Result<(Vec<Seen>, u64)> {
+        match self.look(&Workers::new(threads)?, true) {
+            (_, Err(error)) if error.kind() == ErrorKind::Io => Err(error),
+            (survey, _) => Ok((survey.csv, survey.rows)),
+        }
+    }
+
+    /// Shows cells as values of these kinds, whatever those of its own rows are. One that is not among them is text.
+    pub(super) fn set_kinds(&self, kinds: &HashMap<String, Kind>) {
+        let kind = |name: &String| kinds.get(name).copied().unwrap_or(Kind::Text);
+        let _ = self.kinds.set(self.text.names.iter().map(kind).collect()); // nobody has looked at a table that was opened just now
     }
 
     /// Which column is called so.

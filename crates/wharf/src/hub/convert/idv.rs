@@ -99,6 +99,10 @@ fn write<W: Write + Seek + Send>(job: &Job<'_>, sink: W, env: &mut Env<'_, '_>, 
     let bar = env.bar;
     match kind {
         Kind::Idv => idvs(job, &inputs, sink, bar, report),
+        // Of times the numbers that are stored are of no use: they come as columns with types.
+        Kind::Container(_) if job.selection.reading.time.is_some() => {
+            super::columnar::idv::write(job, env.opener, sink, bar, report)
+        }
         Kind::Columns(_) => super::columnar::idv::write(job, env.opener, sink, bar, report),
         Kind::Container(_) => super::ds_idv::write(job, &inputs, sink, bar, report),
         Kind::Datadings => {

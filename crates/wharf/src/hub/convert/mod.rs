@@ -229,7 +229,11 @@ impl Convert {
 
 /// Tells the opener what inputs are declared to be, for outputs that take them as containers.
 fn opener_is_told(job: &Job<'_>, env: &mut Env<'_, '_>) -> Result<()> {
-    env.opener.view.set(&job.selection)?;
+    env.opener.show(&job.selection)?;
+    if job.selection.reading.time.is_some() && matches!(job.form, OutputForm::Ds | OutputForm::Netcdf) {
+        let why = "is for outputs of other formats: ds and NetCDF keep the numbers and their units";
+        return Err(Error::usage(why).in_option("time"));
+    }
     let as_containers = matches!(
         job.form,
         OutputForm::Jsonl

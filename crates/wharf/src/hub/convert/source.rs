@@ -113,7 +113,9 @@ pub(super) fn open(
         }
         all.push(Opened { name, input });
     }
-    common.map(|kind| (kind, all)).ok_or_else(|| Error::usage("there is no input"))
+    let kind = common.ok_or_else(|| Error::usage("there is no input"))?;
+    opener.check_time(&kind.to_string())?;
+    Ok((kind, all))
 }
 
 fn kind(input: &Input, from: Option<InputForm>, opener: &Opener<'_>) -> Result<Kind> {

@@ -21,7 +21,13 @@ impl TextInput {
             InputForm::Datadings => Some("datadings"),
             InputForm::Zip => None,
         });
-        Ok(Overrides { format, delimiter: self.delimiter()?, no_header: self.no_header, is_known: true })
+        Ok(Overrides {
+            format,
+            delimiter: self.delimiter()?,
+            no_header: self.no_header,
+            is_known: true,
+            ..Overrides::default()
+        })
     }
 
     fn delimiter(&self) -> Result<Option<u8>> {
