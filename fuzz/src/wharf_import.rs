@@ -1,4 +1,4 @@
-//! Text tables into IDV, ds and datadings: with any number of threads and cut into inputs the same bytes, which read back.
+//! Text tables into IDV and datadings: with any number of threads and cut into inputs the same bytes, which read back.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -9,7 +9,7 @@ use container_core::{
 };
 use datadings::{Writer, WriterOptions};
 use serde_json::Value;
-use wharf::convert::import::{DsOptions, Keys, SampleOptions, Take, TextTable};
+use wharf::convert::import::{Keys, SampleOptions, Take, TextTable};
 use wharf::convert::{JsonLines, copy};
 use wharf::text::{TextContainer, TextForm, TextOptions};
 
@@ -31,7 +31,6 @@ pub fn wharf_import(data: &[u8]) {
         assert_eq!(others.columns, alone.columns, "threads {threads}");
         for (name, wanted, found) in [
             ("idv", &alone.idv, others.idv),
-            ("ds", &alone.ds, others.ds),
             ("datadings", &alone.datadings, others.datadings),
         ] {
             assert_eq!(found.as_ref().err(), wanted.as_ref().err(), "{name}, threads {threads}");
@@ -53,7 +52,6 @@ struct Outcome {
     columns: Result<(Vec<String>, u64), String>,
     /// The files' bytes.
     idv: Result<Vec<u8>, String>,
-    ds: Result<Vec<u8>, String>,
     datadings: Result<Vec<u8>, String>,
 }
 
@@ -99,13 +97,6 @@ impl Given<'_> {
             Ok(writer.finish().map_err(|error| error.to_string())?.into_inner())
         };
         let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
-        let ds = || {
-            let path = self.folder.join("t.ds");
-            let mut options = DsOptions::default();
-            (options.rows, options.output) = (self.rows.clone(), output);
-            table.write_ds(&path, &options, None).map_err(|error| error.to_string())?;
-            Ok(std::fs::read(path).unwrap())
-        };
         let datadings = || {
             let path = self.folder.join("t.msgpack");
             let mut writer =
@@ -115,7 +106,7 @@ impl Given<'_> {
             writer.finish().map_err(|error| error.to_string())?;
             Ok(std::fs::read(path).unwrap())
         };
-        Outcome { columns, idv: idv(), ds: ds(), datadings: datadings() }
+        Outcome { columns, idv: idv(), datadings: datadings() }
     }
 
     /// What was written is whole, and has the rows of the text.
@@ -139,7 +130,6 @@ impl Given<'_> {
         let wanted = &wanted[first..];
         for (written, format, name) in [
             (&alone.idv, idv::FORMAT, "t.idv"),
-            (&alone.ds, dsfmt::FORMAT, "t.ds"),
             (&alone.datadings, datadings::FORMAT, "t.msgpack"),
         ] {
             let Ok(bytes) = written else { continue };

@@ -23,7 +23,8 @@ Examples:
 
 /// Print rows: a table on a terminal, JSON lines into a pipe
 ///
-/// Several files are printed one after another. For CSV, TSV and tables their columns must have the same names.
+/// Several files are printed one after another. For CSV, TSV and tables their columns must have the same names. A column of several files has to
+/// mean the same in all: units, names of slots and so on are compared.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

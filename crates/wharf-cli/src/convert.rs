@@ -423,48 +423,27 @@ impl Form {
 
     /// Does `--schema` go with it?
     const fn takes_schema(self) -> bool {
-        if matches!(self, Self::Idv) {
-            return true;
-        }
-        if self.is_columnar() {
-            return true;
-        }
-        false
+        matches!(self, Self::Idv | Self::Ds) || self.is_columnar()
     }
 
-    /// Parquet or Arrow IPC.
+    /// Parquet, Arrow IPC, or a format of somebody else, which gets record batches.
     const fn is_columnar(self) -> bool {
-        if matches!(self, Self::Parquet) {
-            return true;
-        }
-        matches!(self, Self::Arrow | Self::Arrows | Self::Other(_))
+        matches!(self, Self::Parquet | Self::Arrow | Self::Arrows | Self::Other(_))
     }
 
     /// Can values of an input without a schema not fit its columns?
     const fn has_mismatches(self) -> bool {
-        if matches!(self, Self::Ds) {
-            return true;
-        }
-        self.is_columnar()
+        matches!(self, Self::Ds) || self.is_columnar()
     }
 
     /// Can it have times?
     const fn has_times(self) -> bool {
-        if matches!(self, Self::Idv) {
-            return true;
-        }
-        self.is_columnar()
+        matches!(self, Self::Idv) || self.is_columnar()
     }
 
     /// Does `--compression` go with it?
     const fn is_compressed(self) -> bool {
-        if matches!(self, Self::Idv) {
-            return true;
-        }
-        if self.is_columnar() {
-            return true;
-        }
-        false
+        matches!(self, Self::Idv) || self.is_columnar()
     }
 }
 

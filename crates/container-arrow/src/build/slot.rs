@@ -87,6 +87,11 @@ impl<'c> Slot<'c> {
         }
     }
 
+    /// Does the column have members?
+    pub(crate) fn is_object(&self) -> bool {
+        matches!(self.data_type(), DataType::Struct(_) | DataType::Map(..))
+    }
+
     /// The type of the column.
     #[must_use]
     pub fn data_type(&self) -> &DataType {

@@ -3,7 +3,8 @@
 //! A text is what RFC 8259 says, and nothing else: everything is checked, also what goes into no column. Of members of the same name the last one
 //! is put (and all are looked at). An integer beyond 64 bits is a float if one holds it exactly; else, and where a number is greater than any float, it
 //! fits no column of numbers. `-0` is a float. The texts `NaN`, `Infinity` and `-Infinity` are floats in a column that has numbers and no other
-//! texts, and in one that is declared to be of floats. Nothing else has a meaning of its own: `{"$bytes": ...}` is an object.
+//! texts, and in one that is declared to be of floats. An object whose only member is `$bytes`, with base64 in its canonical form, is bytes: rows show
+//! them so. Nothing else has a meaning of its own.
 
 mod parse;
 
@@ -166,7 +167,10 @@ fn observe(parser: &mut Parser<'_>, observer: TypeObserver<'_>) -> Result<()> {
             };
             observer.str(text);
         }
-        Some(b'{') => observe_members(parser, &mut observer.object())?,
+        Some(b'{') => match parser.bytes_object() {
+            Some(bytes) => observer.bytes(bytes.len()),
+            None => observe_members(parser, &mut observer.object())?,
+        },
         Some(b'[') => {
             parser.open()?;
             let mut list = observer.list();
@@ -251,14 +255,21 @@ fn append(parser: &mut Parser<'_>, slot: Slot<'_>) -> Result<()> {
             Quoted::Plain(text) => slot.str(text),
             Quoted::Scratch => slot.str(parser.scratch),
         },
-        Some(b'{') => match slot.object()? {
-            Some(mut object) => {
-                append_members(parser, &mut object)?;
-                object.end();
-                Ok(())
+        Some(b'{') => {
+            if !slot.is_object()
+                && let Some(bytes) = parser.bytes_object()
+            {
+                return slot.bytes(&bytes);
             }
-            None => parser.pass_over(),
-        },
+            match slot.object()? {
+                Some(mut object) => {
+                    append_members(parser, &mut object)?;
+                    object.end();
+                    Ok(())
+                }
+                None => parser.pass_over(),
+            }
+        }
         Some(b'[') => match slot.list()? {
             Some(mut list) => {
                 parser.open()?;

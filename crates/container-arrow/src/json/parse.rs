@@ -1,5 +1,7 @@
 //! The tokens of a JSON text, one after the other.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use container_core::{Error, Result};
 
 /// A text that is read. Its methods expect that white space was passed.
@@ -349,6 +351,38 @@ impl<'j> Parser<'j> {
             Ok(float) if float.is_finite() && format!("{float:.0}") == text => Number::F64(float),
             _ => Number::Beyond,
         }
+    }
+
+    /// The bytes that an object stands for whose only member is `"$bytes"`, their base64: nothing in JSON is bytes, and this is what rows show of
+    /// them. `None` for any other object, of which nothing is passed.
+    #[inline]
+    pub(super) fn bytes_object(&mut self) -> Option<Vec<u8>> {
+        let start = self.at;
+        self.at += 1;
+        self.token();
+        let is_named = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(br#""$bytes""#));
+        let found = if is_named && self.depth > 0 { self.base64_member() } else { None };
+        if found.is_none() {
+            self.at = start;
+        }
+        found
+    }
+
+    #[cold]
+    fn base64_member(&mut self) -> Option<Vec<u8>> {
+        let mut is_first = true;
+        self.member(&mut is_first).ok()??;
+        if self.token() != Some(b'"') {
+            return None;
+        }
+        let text = match self.string().ok()? {
+            Quoted::Plain(text) => text,
+            Quoted::Scratch => self.scratch.as_str(),
+        };
+        let bytes = STANDARD.decode(text).ok()?;
+        let is_end = self.token() == Some(b'}');
+        self.at += 1;
+        is_end.then_some(bytes)
     }
 
     /// Goes behind a value, and checks it.

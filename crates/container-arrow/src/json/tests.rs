@@ -386,3 +386,37 @@ fn words_are_text_where_no_float_goes() {
         batch(&[r#"{"x":1}"#, r#"{"x":"NaN"}"#, r#"{"x":true}"#, r#"{"x":2}"#], OnMismatch::Null).unwrap();
     assert_eq!((batch.column(0).data_type(), losses[0].count), (&DataType::Int64, 2));
 }
+
+#[test]
+fn an_object_of_base64_is_bytes() {
+    let rows = |texts: &[&str]| batch(texts, OnMismatch::Error).map(|(batch, _)| batch.column(0).clone());
+    let column = rows(&[
+        r#"{"a":{"$bytes":"AAH/"}}"#,
+        r#"{"a":null}"#,
+        r#"{"a": { "$bytes" : "" } }"#,
+        r#"{"a":{"$bytes":"\/w=="}}"#,
+    ])
+    .unwrap();
+    let bytes = column.as_binary::<i32>();
+    assert_eq!(bytes.iter().collect::<Vec<_>>(), [Some(&[0, 1, 255][..]), None, Some(&[]), Some(&[255])]);
+    let column = rows(&[r#"{"a":[{"$bytes":"AA=="}]}"#]).unwrap();
+    assert_eq!(column.as_list::<i32>().value(0).as_binary::<i32>().value(0), [0]);
+    // Anything else is an object: other members, other texts, base64 that is not written so.
+    for other in [
+        r#"{"$bytes":"AA==","b":1}"#,
+        r#"{"$bytes":"AA==","$bytes":"AA=="}"#,
+        r#"{"$bytes":"AA"}"#,
+        r#"{"$bytes":"AB=="}"#,
+        r#"{"$bytes":"A-__"}"#,
+        r#"{"$bytes":1}"#,
+        r#"{"$byte":"AA=="}"#,
+    ] {
+        let column = rows(&[&format!(r#"{{"a":{other}}}"#)]).unwrap();
+        assert!(matches!(column.data_type(), DataType::Struct(_)), "{other}: {}", column.data_type());
+    }
+    // Both in one column have no type in common.
+    assert!(rows(&[r#"{"a":{"$bytes":"AA=="}}"#, r#"{"a":{"b":1}}"#]).is_err());
+    // What is no JSON behind it is an error, as anywhere.
+    assert!(rows(&[r#"{"a":{"$bytes":"AA==""#]).is_err());
+    assert!(rows(&[r#"{"a":{"$bytes":"AA==",}}"#]).is_err());
+}

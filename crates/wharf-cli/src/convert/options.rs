@@ -44,9 +44,9 @@ pub(super) struct Text {
     #[arg(long, value_name = "CHARACTER")]
     delimiter: Option<char>,
 
-    /// The types of the columns of a text, and, into Parquet and Arrow IPC, of datadings and ZDS: {"age": "Single"}, the
-    /// `wharf info --json` of a file that has them, or that file. Types have the names that IDV has for them; into Parquet and Arrow IPC
-    /// those of Arrow, too: {"at": "Timestamp(us)"}. Without, they are inferred from all rows
+    /// The types of the columns of a text, and, into ds, Parquet and Arrow IPC, of datadings and ZDS: {"age": "Single"}, the
+    /// `wharf info --json` of a file that has them, or that file. Types have the names that IDV has for them; into ds, Parquet and Arrow
+    /// IPC those of Arrow, too: {"at": "Timestamp(us)"}. Without, they are inferred from all rows
     #[arg(long, value_name = "FILE")]
     pub(super) schema: Option<PathBuf>,
 }
@@ -61,7 +61,7 @@ impl Text {
 
     /// Fails when types of columns are given for an output that does not take them.
     pub(super) fn refuse_schema(&self, form: Form) -> Result<()> {
-        refuse(&[("--schema", self.schema.is_some())], "the outputs idv, parquet, arrow and arrows", form)
+        refuse(&[("--schema", self.schema.is_some())], "the outputs idv, ds, parquet, arrow and arrows", form)
     }
 
     /// Fails when files are given for an output that takes rows.
@@ -288,11 +288,11 @@ pub(super) struct Ds {
     #[arg(long)]
     scaled: bool,
 
-    /// What becomes of lists of different lengths in Parquet, Arrow IPC and datadings [default: refuse]
+    /// What becomes of lists of different lengths [default: refuse]
     #[arg(long, value_enum, value_name = "HOW")]
     ragged: Option<RaggedChoice>,
 
-    /// What becomes of structs in Parquet, Arrow IPC and datadings [default: refuse]
+    /// What becomes of structs and objects [default: refuse]
     #[arg(long, value_enum, value_name = "HOW")]
     structs: Option<StructsChoice>,
 }

@@ -84,27 +84,55 @@ fn types_follow_from_all_rows() {
     let words = put(&folder, "t.csv", "x,y\n007,1\n,2.5\n");
     assert_eq!(run(["convert", &words, &out, "--force"]).ok(), "");
     let found: Vec<_> = types(&out).into_iter().map(|(_, data_type, masked)| (data_type.unwrap(), masked)).collect();
-    assert_eq!(found, [(DataType::Unicode, false), (DataType::Float64, false)]);
+    // An empty cell is missing, as in Parquet.
+    assert_eq!(found, [(DataType::Unicode, true), (DataType::Float64, false)]);
     for (text, wanted) in [
+        ("{\"x\":1}\n{\"x\":\"a\"}\n", "the column has text, but an integer in row 0; --on-mismatch null or json says"),
         (
-            "{\"x\":1}\n{\"x\":\"a\"}\n",
-            "a text where line 1 has a number: a variable has one type (byte 13, line 2, column \"x\")",
+            "{\"x\":9007199254740993}\n{\"x\":0.5}\n",
+            "the column has a float, but an integer that no float holds in row 0",
         ),
-        ("{\"x\":9007199254740993}\n{\"x\":0.5}\n", "the number 9007199254740993 is no float64 exactly"),
-        ("{\"x\":[1]}\n{\"x\":[1,2]}\n", "the sizes of an array are not [1] as in line 1"),
-        ("{\"x\":[[1],[1,2]]}\n", "the sizes of an array are not [2, 1]"),
-        ("{\"x\":[1]}\n{\"x\":1}\n", "a value that is no array where others are arrays"),
-        ("{\"x\":{\"y\":1}}\n", "an object where a value is wanted"),
-        ("{\"x\":1,\"x\":2}\n", "the member is there twice"),
+        (
+            "{\"x\":[1]}\n{\"x\":[1,2]}\n",
+            "a list of 2 items where that of row 0 has 1: a variable has one size; --ragged pad",
+        ),
+        ("{\"x\":[[1],[1,2]]}\n", "a list of 2 items where that of row 0 has 1"),
+        ("{\"x\":[1]}\n{\"x\":1}\n", "the column has an integer, but a list in row 0"),
+        ("{\"x\":{\"y\":1}}\n", "a struct is no variable; --structs flatten makes variables of its members"),
     ] {
         let lines = put(&folder, "t.jsonl", text);
         let ran = run(["convert", &lines, &out, "--force"]);
         assert_eq!(ran.code(), 1);
         assert!(ran.err().contains(wanted), "{}", ran.err());
     }
+    // The last of two members of one name counts, which is told.
+    let twice = put(&folder, "t.jsonl", "{\"x\":1,\"x\":2}\n");
+    assert_eq!(run(["convert", &twice, &out, "--force"]).code(), 3);
+    assert_eq!(run(["cat", &out, "--json"]).ok(), "{\"x\":2}\n");
+    // Types may be declared, and what does not fit may be missing.
+    let mixed = put(&folder, "t.jsonl", "{\"x\":1,\"l\":[1]}\n{\"x\":\"a\",\"l\":[1,2]}\n");
+    let ran = run(["convert", &mixed, &out, "--force", "--on-mismatch", "null", "--ragged", "pad"]);
+    assert_eq!(ran.code(), 3, "{}", ran.err());
+    assert_eq!(run(["cat", &out, "--json"]).ok(), "{\"l\":[1,null],\"x\":1}\n{\"l\":[1,2],\"x\":null}\n");
+    let schema = put(&folder, "types.json", "{\"a\":\"Single\",\"t\":\"Timestamp(us)\"}");
+    let cells = put(&folder, "t.csv", "a,t\n1,2024-01-01T00:00:00\n");
+    assert_eq!(run(["convert", &cells, &out, "--force", "--schema", &schema]).ok(), "");
+    assert_eq!(
+        types(&out).iter().map(|(_, data_type, _)| *data_type).collect::<Vec<_>>(),
+        [Some(DataType::Float32), Some(DataType::Int64)]
+    );
+    assert_eq!(run(["cat", &out, "--json", "--time", "iso"]).ok(), "{\"a\":1.0,\"t\":\"2024-01-01T00:00:00\"}\n");
     let lines = put(&folder, "t.jsonl", LINES);
     let ran = run(["convert", &lines, &out, "--force", "--columns", "none"]);
-    assert_eq!((ran.code(), ran.err()), (2, "error: there is no column \"none\"\n"));
+    assert_eq!(
+        (ran.code(), ran.err()),
+        (
+            2,
+            &*format!(
+                "error: {lines}: there is no column \"none\"; the columns are \"a\", \"b\", \"c\", \"n\", \"u\", \"v\"\n"
+            )
+        )
+    );
     let ran = run(["convert", &lines, &path(&folder, "x.csv"), "--dim", "a"]);
     assert_eq!((ran.code(), ran.err()), (2, "error: --dim is for the output ds, and this one is csv\n"));
 }

@@ -201,13 +201,15 @@ fn samples_that_fit_no_variable_are_an_error_or_a_choice() {
     assert_eq!(ran.code(), 3, "{}", ran.err());
     assert_eq!(folder.values("a.ds", "x"), [json!(1), json!(null)]);
     assert_eq!(folder.values("a.ds", "list"), [json!([1, null]), json!([1, 2])]);
-    let ran = run(["convert", &folder.path("in.jsonl"), &output, "--force", "--on-mismatch", "null"]);
-    assert_eq!(
-        (ran.code(), ran.err().contains("does not go with inputs that are JSON lines")),
-        (2, true),
-        "{}",
-        ran.err()
-    );
+    // JSON lines are no other.
+    let ran =
+        run(["convert", &folder.path("in.jsonl"), &output, "--force", "--on-mismatch", "null", "--ragged", "pad"]);
+    assert_eq!(ran.code(), 3, "{}", ran.err());
+    assert_eq!(folder.values("a.ds", "x"), [json!(1), json!(null)]);
+    // What has types has no mismatches.
+    folder.convert("a.ds", "b.ds");
+    let ran = run(["convert", &folder.path("b.ds"), &output, "--force", "--on-mismatch", "null"]);
+    assert_eq!((ran.code(), ran.err().contains("does not go with inputs that are ds")), (2, true), "{}", ran.err());
 }
 
 /// A float that is not finite is a text in JSON, and a float again where it can be one.
@@ -437,4 +439,29 @@ fn times_are_found_in_cells_and_not_in_strings_by_every_route() {
             }
         }
     }
+}
+
+/// What `cat` prints of several files has no place for what sets their columns apart.
+#[test]
+fn columns_of_several_files_mean_the_same_where_they_are_printed() {
+    let folder = Folder::new();
+    folder.write("a.csv", "at\n2024-01-01\n");
+    folder.write("b.csv", "at\n2024-01-01T00:00:01\n");
+    folder.write("c.csv", "n,at\n1,2024-01-02\n");
+    for name in ["a", "b", "c"] {
+        folder.convert(&format!("{name}.csv"), &format!("{name}.ds"));
+    }
+    let (a, b, c) = (folder.path("a.ds"), folder.path("b.ds"), folder.path("c.ds"));
+    let ran = run(["cat", &a, &b, "--json"]);
+    assert_eq!(ran.code(), 1);
+    assert!(
+        ran.err().contains("attribute \\\"units\\\" is \\\"microseconds since 1970-01-01\\\" here"),
+        "{}",
+        ran.err()
+    );
+    // As times they are the same.
+    let ran = run(["cat", &a, &b, "--json", "--time", "iso"]);
+    assert_eq!(ran.lines(), [json!({"at": "2024-01-01T00:00:00"}), json!({"at": "2024-01-01T00:00:01"})]);
+    // Other columns, in another order, are no difference where rows name them.
+    assert_eq!(run(["cat", &a, &c, "--json"]).lines(), [json!({"at": 19723}), json!({"at": 19724, "n": 1})]);
 }

@@ -18,7 +18,7 @@ pub struct Job<'a> {
     pub selection: &'a Selection,
     /// The sink shows so many columns at most; reading more would be for nothing.
     pub most_columns: usize,
-    /// All inputs have to have the same columns.
+    /// All inputs have to have the same columns, and not only those columns that several have the same meaning.
     pub alike: bool,
     /// Hears how far it is.
     pub progress: &'a Bar,
@@ -53,7 +53,7 @@ impl Job<'_> {
         opener.join_cells(self.locations, last, self.selection.reading.threads);
         // Rows of the files before, and whether they are all that there are.
         let (mut before, mut complete) = (0_u64, true);
-        let mut alike = Alike::default();
+        let mut alike = if self.alike { Alike::default() } else { Alike::of_samples() };
         for (number, location) in self.locations.iter().enumerate() {
             if number > 0 && before >= last {
                 complete = false;
@@ -64,7 +64,7 @@ impl Job<'_> {
             let opened = location.open(opener)?;
             let table =
                 select::table(opened.container.as_ref(), self.selection.reading.table.as_deref()).map_err(file)?;
-            if self.alike && self.locations.len() > 1 {
+            if self.locations.len() > 1 {
                 let chosen = select::columns(table, &self.selection.columns).map_err(file)?;
                 alike.check(&location.name(), opened.container.as_ref(), table, chosen.as_deref()).map_err(file)?;
             }

@@ -1,7 +1,5 @@
 //! What `container-core` asks of a container.
 
-use std::collections::HashMap;
-
 use container_core::{
     Container, Error, Finding, Format, Input, Limits, OpenOptions, Probe, Recognition, Result, Source, Table,
     VerifyOptions,
@@ -9,7 +7,6 @@ use container_core::{
 use serde_json::{Map, Value};
 
 use super::inner::Text;
-use super::seen::{Kind, Seen};
 use super::table::TextTable;
 use super::verify::verify;
 use crate::convert::import::{self, Form};
@@ -155,9 +152,17 @@ impl TextContainer {
         let import = import::Options { form: form.form(), delimiter, header, may_be_empty: true, threads: 1, window };
         Ok(Self { table: TextTable::new(Text::new(source, import, form.name(), limits)?) })
     }
+}
 
+/// Several texts that are read together.
+#[cfg(feature = "convert")]
+impl TextContainer {
     /// Adds what the cells of CSV are, by column, and says how many rows were looked at: all that are not broken.
-    pub(crate) fn add_cells(&self, threads: usize, cells: &mut HashMap<String, Seen>) -> Result<u64> {
+    pub(crate) fn add_cells(
+        &self,
+        threads: usize,
+        cells: &mut std::collections::HashMap<String, super::seen::Seen>,
+    ) -> Result<u64> {
         let (columns, rows) = self.table.cells(threads)?;
         for (name, seen) in self.table.text.names.iter().zip(columns) {
             match cells.get_mut(name) {
@@ -169,7 +174,7 @@ impl TextContainer {
     }
 
     /// Shows cells of CSV as values of these kinds.
-    pub(crate) fn with_kinds(self, kinds: &HashMap<String, Kind>) -> Self {
+    pub(crate) fn with_kinds(self, kinds: &std::collections::HashMap<String, super::seen::Kind>) -> Self {
         self.table.set_kinds(kinds);
         self
     }

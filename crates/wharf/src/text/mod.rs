@@ -63,4 +63,5 @@ mod work;
 mod tests;
 
 pub use container::{CSV, JSON_LINES, TSV, TextContainer, TextForm, TextOptions};
+#[cfg(feature = "convert")]
 pub(crate) use seen::{Kind, Seen};

@@ -1,6 +1,5 @@
 //! The rows of a text as a table.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use container_core::{ColumnInfo, Error, ErrorKind, Result, Rows, Scan, Table};
@@ -10,7 +9,7 @@ use super::columns::{Columns, Survey};
 use super::cut::{Feeder, nameless};
 use super::inner::Text;
 use super::rows::TextRows;
-use super::seen::{Kind, Seen};
+use super::seen::Kind;
 use super::work::Workers;
 
 /// A text up to so many bytes is looked at as a whole for its columns.
@@ -82,20 +81,6 @@ impl TextTable {
         Ok(self.kinds.get().map(AsRef::as_ref).unwrap_or_default())
     }
 
-    /// What the cells of CSV are, column by column, in all rows that are not broken, and how many rows these are.
-    pub(super) fn cells(&self, threads: usize) -> Result<(Vec<Seen>, u64)> {
-        match self.look(&Workers::new(threads)?, true) {
-            (_, Err(error)) if error.kind() == ErrorKind::Io => Err(error),
-            (survey, _) => Ok((survey.csv, survey.rows)),
-        }
-    }
-
-    /// Shows cells as values of these kinds, whatever those of its own rows are. One that is not among them is text.
-    pub(super) fn set_kinds(&self, kinds: &HashMap<String, Kind>) {
-        let kind = |name: &String| kinds.get(name).copied().unwrap_or(Kind::Text);
-        let _ = self.kinds.set(self.text.names.iter().map(kind).collect()); // nobody has looked at a table that was opened just now
-    }
-
     /// Which column is called so.
     pub(super) fn column(&self, index: usize) -> Result<&ColumnInfo> {
         let missing = || Error::usage(format!("there is no column {index}")).in_format(self.text.format);
@@ -112,6 +97,24 @@ impl TextTable {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Several texts that are read together.
+#[cfg(feature = "convert")]
+impl TextTable {
+    /// What the cells of CSV are, column by column, in all rows that are not broken, and how many rows these are.
+    pub(super) fn cells(&self, threads: usize) -> Result<(Vec<super::seen::Seen>, u64)> {
+        match self.look(&Workers::new(threads)?, true) {
+            (_, Err(error)) if error.kind() == ErrorKind::Io => Err(error),
+            (survey, _) => Ok((survey.csv, survey.rows)),
+        }
+    }
+
+    /// Shows cells as values of these kinds, whatever those of its own rows are. One that is not among them is text.
+    pub(super) fn set_kinds(&self, kinds: &std::collections::HashMap<String, Kind>) {
+        let kind = |name: &String| kinds.get(name).copied().unwrap_or(Kind::Text);
+        let _ = self.kinds.set(self.text.names.iter().map(kind).collect()); // nobody has looked at a table that was opened just now
     }
 }
 

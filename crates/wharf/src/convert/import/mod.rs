@@ -1,11 +1,10 @@
-//! Text tables, JSON lines and CSV, into IDV files (feature `idv`), ds files (feature `ds`) and datadings datasets (feature `datadings`);
+//! Text tables, JSON lines and CSV, into IDV files (feature `idv`) and datadings datasets (feature `datadings`);
 //! what other containers and files hold into datadings datasets.
 //!
 //! | you have | you want | take |
 //! |---|---|---|
 //! | JSON lines, CSV | IDV | [`TextTable`], `TextTable::infer`, `TextTable::write_to` |
 //! | JSON lines, CSV | datadings | [`TextTable`], `TextTable::write_samples` |
-//! | JSON lines, CSV | ds | [`TextTable`], `TextTable::write_ds` |
 //! | rows of any container | datadings | `write_rows` |
 //! | a dataset | some of its fields and samples in another | `copy_samples` |
 //! | a folder, a ZIP archive | datadings | `FileTable` |
@@ -87,8 +86,6 @@
 
 pub(crate) mod chunk;
 pub(crate) mod csv;
-#[cfg(feature = "ds")]
-mod ds;
 #[cfg(feature = "datadings")]
 mod files;
 #[cfg(feature = "idv")]
@@ -122,8 +119,6 @@ use container_core::{Error, Loss, Progress, Result, Source, Unit};
 use chunk::Cutter;
 use chunk::{Chunk, Input};
 
-#[cfg(feature = "ds")]
-pub use ds::{DsImported, DsOptions};
 #[cfg(feature = "datadings")]
 pub use files::{FileOptions, FileTable, LinkOutside};
 #[cfg(feature = "idv")]

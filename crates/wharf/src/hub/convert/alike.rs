@@ -9,6 +9,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use container_arrow::{BatchScan, Mapping, Times};
 use container_core::{Container, Result, Scan, Table};
 
+use super::super::DS;
 use super::columnar::{is_schemaless, join};
 
 /// The columns of the inputs so far.
@@ -21,8 +22,8 @@ pub struct Alike {
 }
 
 impl Alike {
-    /// For samples, each of which has members of its own.
-    pub(super) fn of_samples() -> Self {
+    /// For samples, each of which has members of its own, and for rows that name their columns.
+    pub(in super::super) fn of_samples() -> Self {
         Self { columns: None, is_named: true }
     }
 
@@ -37,7 +38,7 @@ impl Alike {
         if is_schemaless(container.format()) {
             return Ok(());
         }
-        self.check_schema(name, schema(table, chosen)?)
+        self.check_schema(name, schema(container.format(), table, chosen)?)
     }
 
     /// The same, where the columns are known.
@@ -57,11 +58,11 @@ impl Alike {
     }
 }
 
-/// The columns of a table, with times as the numbers that rows show.
-fn schema(table: &dyn Table, chosen: Option<&[usize]>) -> Result<SchemaRef> {
+/// The columns of a table, with times as rows show them: as numbers, but of ds files that were asked for times.
+fn schema(format: &str, table: &dyn Table, chosen: Option<&[usize]>) -> Result<SchemaRef> {
     if let Some(arrow) = table.arrow() {
         let mut mapping = Mapping::default();
-        mapping.times = Times::Ticks;
+        mapping.times = if format == DS { Times::Floor } else { Times::Ticks };
         let mut scan = Scan::default();
         scan.columns = chosen.map(<[usize]>::to_vec);
         return arrow.schema(&BatchScan::from(scan).with_mapping(mapping));

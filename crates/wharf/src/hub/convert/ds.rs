@@ -7,10 +7,9 @@ use container_core::{Error, OutputOptions, Result};
 use dsfmt::{Builder, Field, Reader, Select, Selection, Variable, Writer};
 
 use super::super::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
-use super::source::{self, Kind, Opened};
-use super::text::{does_not_go, together};
-use super::{Alike, Env, Job, Report};
-use crate::convert::import::DsOptions as Taken;
+use super::source::{self, Kind};
+use super::text::does_not_go;
+use super::{Env, Job, Report};
 
 /// Writes the file, and reports it.
 pub(super) fn put(
@@ -34,11 +33,12 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
     if job.selection.reading.missing_as_null {
         return Err(Error::usage("is for outputs of text: ds has its own missing values").in_option("missing_as_null"));
     }
-    if !kind.has_types() {
+    if matches!(kind, Kind::Idv | Kind::Netcdf | Kind::Container(DS)) {
         let for_columns = [
             ("ragged", job.ds.ragged.is_some()),
             ("structs", job.ds.structs.is_some()),
             ("on_mismatch", job.columnar.on_mismatch.is_some()),
+            ("schema", job.text.schema.is_some()),
         ];
         does_not_go(&for_columns, kind)?;
     }
@@ -46,9 +46,8 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
         Kind::Folder | Kind::Zip => Err(Error::unsupported(format!("{kind} cannot be written as ds so far"))),
         Kind::Container(DS) => copied(job, kind, env, report),
         Kind::Netcdf => super::netcdf::to_ds(job, env, report),
-        Kind::Columns(_) | Kind::Datadings => super::columnar::ds::run(job, env, report),
         Kind::Idv => super::idv_ds::run(job, &inputs, env, report),
-        _ => rows(job, kind, inputs, env, report),
+        _ => super::columnar::ds::run(job, env, report),
     }
 }
 
@@ -196,37 +195,4 @@ impl Cut {
         }
         Ok(())
     }
-}
-
-/// Rows of text or of a container.
-fn rows(job: &Job<'_>, kind: Kind, inputs: Vec<Opened>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
-    let mut taken = Taken { rows: job.rows(), columns: job.columns()?, ..Taken::default() };
-    if let Some(dimension) = &job.ds.dim {
-        taken.dimension.clone_from(dimension);
-    }
-    let name = together(&inputs);
-    let mut lost = Vec::new();
-    let (kind, inputs) = match kind {
-        text if text.is_text() => {
-            does_not_go(&[("table", job.selection.reading.table.is_some())], kind)?;
-            (text, inputs)
-        }
-        _ => {
-            let mut alike = Alike::default();
-            let mut lines = Vec::with_capacity(inputs.len());
-            for input in inputs {
-                lines.push(super::lines::as_lines(input, job, &mut alike, &mut lost, env)?);
-            }
-            (Kind::Jsonl, lines)
-        }
-    };
-    let table = job.text.table(kind, inputs, job.selection.reading.threads)?;
-    env.bar.name(&name);
-    let bar = env.bar;
-    put(job, env, report, &mut |path, options| {
-        taken.output = options;
-        let imported = table.write_ds(path, &taken, Some(bar.as_ref()))?;
-        job.check_rows(imported.passed)?;
-        Ok((imported.written, std::mem::take(&mut lost)))
-    })
 }

@@ -239,6 +239,7 @@ fn opener_is_told(job: &Job<'_>, env: &mut Env<'_, '_>) -> Result<()> {
         OutputForm::Jsonl
             | OutputForm::Csv
             | OutputForm::Tsv
+            | OutputForm::Ds
             | OutputForm::Parquet
             | OutputForm::Arrow
             | OutputForm::Arrows

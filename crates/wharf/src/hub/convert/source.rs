@@ -39,11 +39,6 @@ impl Kind {
     pub(super) const fn is_columns(self) -> bool {
         matches!(self, Self::Columns(_))
     }
-
-    /// The same, or samples, whose numbers and arrays have types of their own.
-    pub(super) const fn has_types(self) -> bool {
-        matches!(self, Self::Columns(_) | Self::Datadings)
-    }
 }
 
 impl fmt::Display for Kind {
