@@ -1,10 +1,9 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::container::Container;
+use crate::container::{Container, Loss};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-#[cfg(feature = "arrow")]
 use crate::output::OutputOptions;
 use crate::source::{Access, Source};
 
@@ -43,6 +42,43 @@ pub trait Format: Send + Sync {
     ) -> Result<Box<dyn crate::arrow::BatchWriter>> {
         let _ = (path, schema, options);
         Err(Error::unsupported("files of this format cannot be written").in_format(self.name()))
+    }
+
+    /// Writes what is whole in a damaged file of this format to a new one at `path`, which is there whole or not at all: for formats that know
+    /// where a record begins behind a damaged one.
+    ///
+    /// `None` where the format has no such means, as unless this method is implemented. Then whoever recovers the file reads ranges of rows, as
+    /// long as it can be opened and its table knows its [`len`](crate::Table::len), and writes them with [`batch_writer`](Self::batch_writer).
+    ///
+    /// # Errors
+    /// The input cannot be read, or nothing in it is whole; the output exists and is not to be replaced, or cannot be written.
+    fn recover(
+        &self,
+        input: &Input,
+        options: &OpenOptions,
+        path: &Path,
+        output: OutputOptions,
+    ) -> Result<Option<RecoverReport>> {
+        let _ = (input, options, path, output);
+        Ok(None)
+    }
+}
+
+/// What [`Format::recover`] has done.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecoverReport {
+    /// Rows that were saved.
+    pub rows: u64,
+    /// What is lost.
+    pub losses: Vec<Loss>,
+}
+
+impl RecoverReport {
+    /// Of rows that were saved, and losses.
+    #[must_use]
+    pub fn new(rows: u64, losses: Vec<Loss>) -> Self {
+        Self { rows, losses }
     }
 }
 

@@ -84,7 +84,7 @@ pub use bytes::Bytes;
 #[cfg(feature = "std")]
 pub use container::{ColumnInfo, Container, Finding, Loss, Rows, Scan, Severity, Table, VerifyOptions};
 #[cfg(feature = "std")]
-pub use detect::{Format, Input, OpenOptions, Probe, Recognition, detect};
+pub use detect::{Format, Input, OpenOptions, Probe, Recognition, RecoverReport, detect};
 #[cfg(feature = "std")]
 pub use map::{keep_freed_memory, mapped_bytes, release_freed_memory, release_mapped_pages};
 #[cfg(feature = "std")]
