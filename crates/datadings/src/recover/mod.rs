@@ -220,6 +220,12 @@ impl Recovery {
         &self.findings
     }
 
+    /// The [`findings`](Self::findings), for whoever keeps them.
+    #[must_use]
+    pub fn into_findings(self) -> Vec<Error> {
+        self.findings
+    }
+
     /// Writes what is whole as a new dataset, and says what is lost.
     ///
     /// # Errors

@@ -142,6 +142,12 @@ impl Recovery {
         &self.findings
     }
 
+    /// The [`findings`](Self::findings), for whoever keeps them.
+    #[must_use]
+    pub fn into_findings(self) -> Vec<Error> {
+        self.findings
+    }
+
     /// The columns that will be written.
     #[must_use]
     pub fn column_names(&self) -> Vec<&str> {
