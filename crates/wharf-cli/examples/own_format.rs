@@ -20,8 +20,8 @@ use arrow_schema::{DataType, SchemaRef};
 use container_arrow::{BatchTable, BatchWriter, from_arrow};
 use serde_json::{Map, Value};
 use wharf::{
-    Container, Error, Finding, Format, Input, Loss, OpenOptions, Output, OutputOptions, Probe, Recognition, Registry,
-    Result, Table, VerifyOptions,
+    Container, Error, Finding, Format, Input, Loss, OpenOptions, Output, OutputOptions, Position, Probe, Recognition,
+    RecoverReport, Registry, Result, Table, VerifyOptions,
 };
 
 const FIRST_LINE: &str = "points 1\n";
@@ -82,6 +82,37 @@ impl Format for Points {
         let mut output = Output::create(path, options)?;
         write(&mut output, FIRST_LINE)?;
         Ok(Box::new(PointsWriter { output, columns }))
+    }
+
+    /// Every line that is a point.
+    fn recover(
+        &self,
+        input: &Input,
+        _: &OpenOptions,
+        path: &Path,
+        options: OutputOptions,
+    ) -> Result<Option<RecoverReport>> {
+        let source = input.source().ok_or_else(|| Error::usage("a directory holds no points"))?;
+        let bytes = source.read(0..source.len())?;
+        let text = String::from_utf8_lossy(&bytes);
+        let mut output = Output::create(path, options)?;
+        write(&mut output, FIRST_LINE)?;
+        let mut rows = 0;
+        let mut lost = Loss::new("line that is not a point", 0, Position::default());
+        for (line, text) in (1..).zip(text.lines()) {
+            if line == 1 && text == FIRST_LINE.trim_end() {
+                continue;
+            }
+            if parse(text).is_some() && !text.contains('\u{FFFD}') {
+                write(&mut output, &format!("{text}\n"))?;
+                rows += 1;
+            } else {
+                lost.count += 1;
+                lost.first.line.get_or_insert(line);
+            }
+        }
+        output.finish()?;
+        Ok(Some(RecoverReport::new(rows, if lost.count > 0 { vec![lost] } else { Vec::new() })))
     }
 }
 

@@ -39,7 +39,6 @@ mod shuffle;
 #[cfg(unix)]
 mod signals;
 mod split;
-mod staged;
 mod stats;
 mod stream;
 mod verify;

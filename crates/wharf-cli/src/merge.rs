@@ -1,26 +1,25 @@
 //! `wharf merge`: one file of many.
 
-mod datadings;
-mod ds;
-mod idv;
-mod zds;
-
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use container_core::Error;
-use container_core::Input;
-use container_core::Result;
+use container_core::{Error, Overwrite, Progress, Result};
+use serde_json::{Map, Value};
+use wharf::Merge;
+use wharf::merge::{Report, To};
 
 use super::Outcome;
-use super::dataset::is_dataset;
+use super::bar::Bar;
 use super::env::Env;
+use super::human::counted;
 use super::inputs;
 use super::writing::Writing;
 
 const EXAMPLES: &str = "\
 Examples:
   wharf merge monday.idv tuesday.idv -o week.idv
+  wharf merge 'day-*.parquet' -o all.parquet
   wharf merge 'day-*.idv' -o all.idv --compression none
   wharf merge cats.msgpack dogs.msgpack -o pets.msgpack --strategy random --seed 7
   wharf merge 'day-*.ds' --dim time -o week.ds
@@ -39,6 +38,8 @@ Examples:
 /// them. Of attributes of one name the last file's are kept; what differs is told. What a file does not have is missing.
 ///
 /// ZDS: documents of collections of the same name follow one another, byte for byte; --into joins all collections.
+///
+/// Others (CSV, TSV, JSON lines, Parquet, Arrow IPC): rows follow one another, as convert joins them: columns have the same names and meaning.
 ///
 /// With --json, what was done is one object on standard output.
 #[derive(Debug, clap::Args)]
@@ -60,25 +61,89 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
 
-    /// Only these columns, in this order
-    #[arg(long, value_name = "NAMES", help_heading = "Options for IDV")]
+    /// Only these columns, in this order (not ds, datadings, ZDS)
+    #[arg(long, value_name = "NAMES")]
     columns: Vec<String>,
 
     #[command(flatten, next_help_heading = "Options for IDV")]
     writing: Writing,
 
     #[command(flatten)]
-    datadings: datadings::Options,
+    datadings: Datadings,
 
     #[command(flatten)]
-    ds: ds::Joining,
+    ds: Ds,
 
     #[command(flatten)]
-    zds: zds::Options,
+    zds: Zds,
 
     /// What to do with a sample or document whose key one before has already [default: error]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Options for datadings and ZDS")]
     on_duplicate: Option<OnDuplicate>,
+}
+
+/// Options that only datadings has.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Options for datadings")]
+struct Datadings {
+    /// Which sample comes next [default: concat]
+    #[arg(long, value_enum, value_name = "HOW")]
+    strategy: Option<Strategy>,
+
+    /// Take the samples of each dataset in random order
+    #[arg(long)]
+    shuffle: bool,
+
+    /// Where chance begins: any number [default: another one each time]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    /// Write no .md5
+    #[arg(long)]
+    no_md5: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Strategy {
+    /// All of the first dataset, then all of the second, and so on
+    Concat,
+    /// One of all samples that are left; each dataset keeps its order
+    Random,
+}
+
+/// Options that only ds files have.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Options for ds")]
+struct Ds {
+    /// The dimension along which the files are joined; one that none of them has is new
+    #[arg(long, value_name = "NAME")]
+    dim: Option<String>,
+
+    /// Variables that are not along it are joined along this new one; without, the first file's are kept
+    #[arg(long, value_name = "NAME", requires = "dim")]
+    new: Option<String>,
+
+    /// Only these variables are joined along a new dimension, with commas between them
+    #[arg(long, value_name = "NAMES", requires = "dim", value_delimiter = ',')]
+    variables: Option<Vec<String>>,
+
+    /// Times in different units are joined as they are; without, they get the units of the first file
+    #[arg(long, requires = "dim")]
+    keep_times: bool,
+}
+
+/// Options that only ZDS has.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[group(id = "zds")]
+#[command(next_help_heading = "Options for ZDS")]
+struct Zds {
+    /// Only collections of this name
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
+
+    /// Join all collections into one of this name
+    #[arg(long, value_name = "NAME")]
+    into: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -94,83 +159,113 @@ enum OnDuplicate {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let locations = inputs::expand(&arguments.files)?;
-    if is_format(&locations, super::zds::NAME, env)? {
-        let samples = arguments.datadings.given().map(|option| (option, "datadings"));
-        arguments.refuse("zds", &arguments.for_idv().into_iter().chain(samples).collect::<Vec<_>>())?;
-        if let Some(option) = arguments.ds.given() {
-            arguments.refuse("zds", &[(option, "ds")])?;
+    let bar = Arc::new(Bar::new(env.report.terminal));
+    let merge = arguments.merge()?.with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
+    let path: &Path = &arguments.output;
+    let is_stream = path == Path::new("-");
+    if is_stream && env.stdout.terminal.is_some() {
+        let format = merge.format(&mut env.opener)?;
+        if !["jsonl", "csv", "tsv"].contains(&format) {
+            return Err(Error::usage(format!("{format} is not for a terminal: give a file, or a pipe")));
         }
-        if arguments.on_duplicate == Some(OnDuplicate::Rename) {
-            return Err(Error::usage("--on-duplicate rename is for datadings: an id has no #"));
-        }
-        return zds::run(arguments, &locations, env);
     }
-    if let Some(option) = arguments.zds.given() {
-        return Err(Error::usage(format!("{option} is for ZDS, and the first input is none"))
-            .in_file(locations.first().map(inputs::Location::name).unwrap_or_default()));
+    let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
+    let to = if is_stream { To::Stream(&mut env.stdout) } else { To::Path(path, overwrite) };
+    let mut report = Report::default();
+    let outcome = merge.run(to, &mut env.opener, &mut report);
+    bar.clear();
+    outcome?;
+    report.losses.iter().for_each(|lost| env.report.lost(lost));
+    let lost = Outcome::after(&report.losses);
+    if !is_stream {
+        arguments.tell(&path.display().to_string(), &report, env)?;
     }
-    if let Some(location) = locations.iter().find(|location| **location != inputs::Location::Stdin) {
-        // One that cannot be opened is told of below.
-        let input = location.input_if_there(&mut env.opener)?;
-        input.map_or(Ok(()), |input| inputs::not_netcdf(&input)).map_err(|error| error.in_file(location.name()))?;
-    }
-    if is_format(&locations, super::edit::NAME, env)? {
-        arguments
-            .refuse("ds", &arguments.for_idv().into_iter().chain(arguments.for_datadings()).collect::<Vec<_>>())?;
-        return ds::run(arguments, &locations, env);
-    }
-    if let Some(option) = arguments.ds.given() {
-        return Err(Error::usage(format!("{option} is for ds, and the first input is none"))
-            .in_file(locations.first().map(inputs::Location::name).unwrap_or_default()));
-    }
-    if datasets(&locations, env)? {
-        arguments.refuse("datadings", &arguments.for_idv().into_iter().collect::<Vec<_>>())?;
-        return datadings::run(arguments, &locations, env);
-    }
-    if let Some((option, _)) = arguments.for_datadings() {
-        return Err(Error::usage(format!("{option} is for datadings, and the first input is none"))
-            .in_file(locations.first().map(inputs::Location::name).unwrap_or_default()));
-    }
-    idv::run(arguments, &locations, env)
-}
-
-fn is_format(locations: &[inputs::Location], name: &str, env: &mut Env<'_>) -> Result<bool> {
-    let input = first(locations, env)?;
-    let format = input.and_then(|input| env.opener.registry.detect(&input).ok());
-    Ok(format.is_some_and(|format| format.name() == name))
-}
-
-/// The first input that is not a stream, which could be looked at only once.
-fn first(locations: &[inputs::Location], env: &mut Env<'_>) -> Result<Option<Input>> {
-    let first = locations.iter().find(|location| **location != inputs::Location::Stdin);
-    first.map_or(Ok(None), |location| location.input_if_there(&mut env.opener))
-}
-
-fn datasets(locations: &[inputs::Location], env: &mut Env<'_>) -> Result<bool> {
-    Ok(first(locations, env)?.is_some_and(|input| is_dataset(&input, &env.opener)))
+    Ok(lost)
 }
 
 impl Arguments {
-    /// Fails for an option that is for another format.
-    fn refuse(&self, found: &str, given: &[(&str, &str)]) -> Result<()> {
-        match given.first() {
-            Some((option, format)) => {
-                Err(Error::usage(format!("{option} is for {format}, and the inputs are {found}")))
+    /// The same for the library.
+    fn merge(&self) -> Result<Merge> {
+        let mut merge = Merge::default();
+        merge.inputs = inputs::expand(&self.files)?;
+        merge.columns.clone_from(&self.columns);
+        merge.threads = self.threads;
+        merge.on_duplicate = self.on_duplicate.map(Into::into);
+        merge.idv = self.writing.output();
+        let Datadings { strategy, shuffle, seed, no_md5 } = &self.datadings;
+        merge.datadings.strategy = strategy.map(Into::into);
+        (merge.datadings.shuffle, merge.datadings.seed, merge.datadings.no_md5) = (*shuffle, *seed, *no_md5);
+        let Ds { dim, new, variables, keep_times } = self.ds.clone();
+        (merge.ds.dim, merge.ds.new, merge.ds.variables, merge.ds.keep_times) = (dim, new, variables, keep_times);
+        let Zds { table, into } = self.zds.clone();
+        (merge.zds.table, merge.zds.into) = (table, into);
+        Ok(merge)
+    }
+
+    /// Says what was done.
+    fn tell(&self, name: &str, report: &Report, env: &mut Env<'_>) -> Result<()> {
+        if env.json() {
+            let mut object = Map::new();
+            object.insert("file".into(), name.into());
+            object.insert("to".into(), report.format.into());
+            match report.format {
+                "ds" => object.insert("variables".into(), report.variables.into()),
+                _ => object.insert("rows".into(), report.rows.into()),
+            };
+            object.insert("bytes".into(), report.bytes.into());
+            if report.format != "ds" {
+                object.insert("inputs".into(), report.inputs.into());
             }
-            None => Ok(()),
+            if report.format == "idv" {
+                object.insert("blocks_carried".into(), report.blocks_carried.into());
+                object.insert("blocks_encoded".into(), report.blocks_encoded.into());
+            }
+            if let Some(seed) = report.seed {
+                object.insert("seed".into(), seed.into());
+            }
+            match self.on_duplicate.filter(|_| report.format == "datadings") {
+                Some(OnDuplicate::First) => drop(object.insert("left_out".into(), report.duplicates.into())),
+                Some(OnDuplicate::Rename) => drop(object.insert("renamed".into(), report.duplicates.into())),
+                _ => {}
+            }
+            return env.stdout.print(&format!("{}\n", Value::Object(object)));
+        }
+        let Report { rows, inputs, .. } = *report;
+        let done = match report.format {
+            "idv" => {
+                let (carried, all) = (report.blocks_carried, report.blocks_carried + report.blocks_encoded);
+                let (rows, files, blocks) = (counted(rows, "row"), counted(inputs, "file"), counted(all, "block"));
+                format!("{rows} of {files}, {carried} of {blocks} carried over")
+            }
+            "datadings" => format!("{} of {}", counted(rows, "sample"), counted(inputs, "dataset")),
+            "ds" => counted(report.variables, "variable"),
+            "zds" => format!("{} of {}", counted(rows, "document"), counted(inputs, "collection")),
+            _ => format!("{} of {}", counted(rows, "row"), counted(inputs, "file")),
+        };
+        env.report.note(format!("{name}: {done}"));
+        if let (Some(seed), None) = (report.seed, self.datadings.seed) {
+            env.report.message(format!("note: {name}: seed {seed}"));
+        }
+        Ok(())
+    }
+}
+
+impl From<OnDuplicate> for wharf::merge::OnDuplicate {
+    fn from(choice: OnDuplicate) -> Self {
+        match choice {
+            OnDuplicate::Error => Self::Error,
+            OnDuplicate::First => Self::First,
+            OnDuplicate::Last => Self::Last,
+            OnDuplicate::Rename => Self::Rename,
         }
     }
+}
 
-    /// An option that was given and is for IDV, and the format's name.
-    fn for_idv(&self) -> Option<(&'static str, &'static str)> {
-        let given = if self.columns.is_empty() { self.writing.given() } else { Some("--columns") };
-        given.map(|option| (option, "IDV"))
-    }
-
-    /// An option that was given and is for datadings, and the format's name.
-    fn for_datadings(&self) -> Option<(&'static str, &'static str)> {
-        let duplicates = self.on_duplicate.is_some().then_some("--on-duplicate");
-        self.datadings.given().or(duplicates).map(|option| (option, "datadings"))
+impl From<Strategy> for wharf::merge::Strategy {
+    fn from(choice: Strategy) -> Self {
+        match choice {
+            Strategy::Concat => Self::Concat,
+            Strategy::Random => Self::Random,
+        }
     }
 }

@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 
 use container_core::{Error, Result};
 
-pub(crate) use wharf::hub::output::create;
-
 /// The one file that is written, in either of the ways in which people say it.
 #[derive(Debug, Clone, clap::Args)]
 #[group(required = true, multiple = false)]

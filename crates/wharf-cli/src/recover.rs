@@ -1,19 +1,22 @@
 //! `wharf recover`: what is whole in a damaged file, into a new one.
 
-mod datadings;
-mod idv;
-mod zds;
-
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use container_core::{Error, Result};
+use container_core::{Error, Overwrite, Progress, Result};
+use serde_json::{Map, Value, json};
+use wharf::Recover;
+use wharf::recover::{LostRow, RepairedTable, Report};
 
 use super::Outcome;
-use super::dataset::is_dataset;
+use super::bar::Bar;
 use super::env::Env;
+use super::human::{clean, counted, size};
 use super::inputs;
 use super::output::OneOutput;
+use super::report::error_object;
 use super::writing::Writing;
 
 const EXAMPLES: &str = "\
@@ -35,6 +38,8 @@ Examples:
 ///
 /// ZDS: every document that is whole goes into a new store, also where the index is lost or damaged; with --in-place the store itself is put
 /// right: a torn end is cut off, and a fresh index written.
+///
+/// Parquet, Arrow IPC: every range of rows that can be read goes into a new file.
 ///
 /// Exit code 3 when anything was lost; the warnings say what. With --json, what was done is one object on standard output.
 #[derive(Debug, clap::Args)]
@@ -74,7 +79,20 @@ pub(crate) struct Arguments {
     writing: Writing,
 
     #[command(flatten)]
-    datadings: datadings::Options,
+    datadings: Datadings,
+}
+
+/// Options that only datadings has.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Options for datadings")]
+struct Datadings {
+    /// Keep a sample whose key one before has already: the key gets #2, #3... appended
+    #[arg(long)]
+    rename_duplicates: bool,
+
+    /// Write no .md5
+    #[arg(long)]
+    no_md5: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
@@ -82,55 +100,119 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let [location] = locations.as_slice() else {
         return Err(Error::usage("one file is recovered at a time").in_file(arguments.input.display().to_string()));
     };
-    // A stream can be read only once, and is looked at below.
-    let input = match location {
-        inputs::Location::Path(_) => location.input_if_there(&mut env.opener)?,
-        inputs::Location::Stdin => None,
-    };
-    let input = input.filter(|input| super::zds::is_store(input, &env.opener));
-    if input.is_none() && arguments.in_place {
-        return Err(Error::usage("--in-place is for ZDS, and this is none").in_file(location.name()));
+    let bar = Arc::new(Bar::new(env.report.terminal));
+    let mut recover = Recover::of(location.clone()).with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
+    recover.threads = arguments.threads;
+    recover.idv.columns.clone_from(&arguments.columns);
+    recover.idv.schema.clone_from(&arguments.schema);
+    recover.idv.output = arguments.writing.output();
+    recover.datadings.rename_duplicates = arguments.datadings.rename_duplicates;
+    recover.datadings.no_md5 = arguments.datadings.no_md5;
+    let mut report = Report::default();
+    if arguments.in_place {
+        let outcome = recover.in_place(&mut env.opener, &mut report);
+        bar.clear();
+        in_place(&location.name(), &report, env)?;
+        outcome?;
+    } else {
+        let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
+        let path = arguments.output.path()?;
+        let outcome = recover.run(path, overwrite, &mut env.opener, &mut report);
+        bar.clear();
+        outcome?;
+        tell(&location.name(), &path.display().to_string(), &report, env)?;
     }
-    if let Some(input) = input {
-        if let Some(option) = arguments.for_others() {
-            return Err(Error::usage(format!("{option} is not for ZDS")).in_file(location.name()));
-        }
-        return match arguments.in_place {
-            true => zds::in_place(location, env),
-            false => zds::run(arguments, location, &input, arguments.output.path()?, env),
+    Ok(match report.losses.is_empty() {
+        false if report.format == "zds" && !arguments.in_place => Outcome::after(&report.losses),
+        false => Outcome::Loss,
+        true => Outcome::Done,
+    })
+}
+
+/// Says what was done to each table of a store.
+fn in_place(input: &str, report: &Report, env: &mut Env<'_>) -> Result<()> {
+    report.losses.iter().for_each(|lost| env.report.lost(lost));
+    for table in &report.tables {
+        let RepairedTable { name, rows, notes, .. } = table;
+        let text = if env.json() {
+            json!({"file": input, "table": name, "rows": rows, "notes": notes}).to_string()
+        } else {
+            let state = if notes.is_empty() { "nothing was wrong".to_owned() } else { notes.join("; ") };
+            clean(&format!("{input}: table {name}: {}: {state}", counted(*rows, "document"))).into_owned()
         };
+        env.stdout.print(&format!("{text}\n"))?;
     }
-    let out = arguments.output.path()?;
-    let input = location.input(&mut env.opener).map_err(|error| error.in_file(location.name()))?;
-    if input.source().is_none() {
-        return Err(Error::usage("a directory cannot be recovered").in_file(location.name()));
-    }
-    if is_dataset(&input, &env.opener) {
-        if let Some(option) = arguments.for_idv() {
-            return Err(Error::usage(format!("{option} is for IDV, this is datadings")).in_file(location.name()));
-        }
-        return datadings::run(arguments, location, &input, out, env);
-    }
-    if let Some(option) = arguments.datadings.given() {
-        return Err(Error::usage(format!("{option} is for datadings, and this is none")).in_file(location.name()));
-    }
-    idv::run(arguments, location, &input, out, env)
+    Ok(())
 }
 
-impl Arguments {
-    /// An option that was given and is for IDV.
-    fn for_idv(&self) -> Option<&'static str> {
-        match self {
-            Self { columns, .. } if !columns.is_empty() => Some("--columns"),
-            Self { schema: Some(_), .. } => Some("--schema"),
-            Self { writing, .. } => writing.given(),
+/// Lost samples that people are told.
+const SHOWN: usize = 20;
+
+/// Says what was saved and lost.
+fn tell(input: &str, name: &str, report: &Report, env: &mut Env<'_>) -> Result<()> {
+    if report.format != "zds" {
+        for finding in &report.findings {
+            env.report.message(format!("warning: {input}: {finding}"));
         }
     }
+    report.losses.iter().for_each(|lost| env.report.lost(lost));
+    if env.json() {
+        return env.stdout.print(&format!("{}\n", Value::Object(object(name, report))));
+    }
+    // The first is told as a loss.
+    for LostRow { row, key, .. } in report.lost_rows.iter().skip(1).take(SHOWN) {
+        let key = key.as_ref().map(|key| format!(", key {key:?}")).unwrap_or_default();
+        env.report.message(format!("warning: {input}: sample lost (row {row}{key})"));
+    }
+    let Report { rows, bytes, declared, .. } = *report;
+    let of = match declared {
+        Some(declared) if declared != rows => format!(" of {declared}"),
+        _ => String::new(),
+    };
+    let done = match report.format {
+        "idv" => format!("{}{of}, {}, verified", counted(rows, "row"), counted(report.columns.len(), "column")),
+        "datadings" => format!("{}{of}, {}, verified", counted(rows, "sample"), size(bytes)),
+        "zds" => format!("{}, {}", counted(rows, "document"), size(bytes)),
+        _ => format!("{}{of}, {}", counted(rows, "row"), size(bytes)),
+    };
+    env.stdout.print(&format!("{}\n", clean(&format!("{name}: {done}"))))
 }
 
-impl Arguments {
-    /// An option that was given and is for another format.
-    fn for_others(&self) -> Option<&'static str> {
-        self.datadings.given().or_else(|| self.for_idv())
+/// The same for programs.
+fn object(name: &str, report: &Report) -> Map<String, Value> {
+    let Report { format, rows, declared, columns, bytes, losses, .. } = report;
+    let mut object = Map::new();
+    object.insert("file".into(), name.into());
+    object.insert("to".into(), (*format).into());
+    object.insert("rows".into(), (*rows).into());
+    let findings: Vec<Value> = report.findings.iter().map(|error| Value::Object(error_object(error))).collect();
+    let lost = || declared.map(|declared| declared - rows);
+    let mut rest = match *format {
+        "idv" => json!({
+            "rows_lost": lost(), "columns": columns, "bytes": bytes, "lost": losses.len(), "findings": findings, "verified": true,
+        }),
+        "datadings" => {
+            let (rows, keys): (Vec<_>, Vec<_>) = report.lost_rows.iter().map(|lost| (lost.row, &lost.key)).unzip();
+            json!({
+                "bytes": bytes, "rows_declared": declared, "rows_lost": rows, "keys_lost": keys,
+                "bytes_lost": ranges(&report.lost_bytes), "lost": losses.len(), "findings": findings, "verified": true,
+            })
+        }
+        "zds" => {
+            let count: u64 = losses.iter().map(|lost| lost.loss.count).sum();
+            json!({"bytes": bytes, "lost": count, "findings": findings})
+        }
+        _ => json!({
+            "rows_lost": lost(), "ranges_lost": ranges(&report.lost_ranges), "columns": columns, "bytes": bytes,
+            "lost": losses.len(),
+        }),
+    };
+    if let Some(rest) = rest.as_object_mut() {
+        object.append(rest);
     }
+    object
+}
+
+fn ranges(ranges: &[Range<u64>]) -> Vec<[u64; 2]> {
+    ranges.iter().map(|range| [range.start, range.end]).collect()
 }

@@ -16,8 +16,8 @@ use super::env::Env;
 use super::human::counted;
 use super::inputs::Location;
 use super::records::{Out, Records, Which};
-use super::staged::Staged;
 use super::zds;
+use wharf::hub::staged::Staged;
 
 use parts::{Fractions, Parts};
 

@@ -6,6 +6,8 @@
 //! | see what is in it | [`Container::tables`], [`Table::columns`], [`Container::details`] |
 //! | walk over rows, some columns of them, a range of them | [`Table::rows`], [`Scan`] |
 //! | bring anything into any other format | `Convert` |
+//! | join files of one format into one | `Merge` |
+//! | save what is whole out of a damaged file | `Recover` |
 //! | write rows as JSON lines or CSV | [`convert::JsonLines`], [`convert::Csv`], [`convert::copy`] |
 //! | write text, rows or files into a container | `convert::import` |
 //! | columns of any container as Arrow record batches | `Table::arrow` |
@@ -59,7 +61,7 @@
 //!
 //! | feature | brings |
 //! |---|---|
-//! | `convert` (default) | `Convert`: any container into any other; needs and brings all formats |
+//! | `convert` (default) | `Convert`, `Merge`, `Recover`: any container into any other, joined, saved; needs and brings all formats |
 //! | `parallel` (default) | formats decode with all cores |
 //! | `datadings` (default) | [datadings](mod@datadings), datasets of msgpack samples; with it `convert::import`: text, rows and files into datasets |
 //! | `ds` (default) | [ds](dsfmt), n-dimensional arrays with metadata |
@@ -91,12 +93,12 @@ pub mod text;
 pub use batches::is_guarded;
 pub use container_core::{
     Access, ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, Limits, Loss, OpenOptions, Output,
-    OutputOptions, Overwrite, Position, Probe, Progress, Recognition, Result, Rows, Scan, Severity, Source, Sync,
-    Table, Unit, VerifyOptions,
+    OutputOptions, Overwrite, Position, Probe, Progress, Recognition, RecoverReport, Result, Rows, Scan, Severity,
+    Source, Sync, Table, Unit, VerifyOptions,
 };
 #[cfg(feature = "convert")]
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-pub use hub::{Lost, convert::Convert, convert::Report};
+pub use hub::{Lost, convert::Convert, convert::Report, merge, merge::Merge, recover, recover::Recover};
 pub use registry::{Registry, open, open_with};
 
 #[cfg(doctest)]

@@ -75,3 +75,35 @@ fn it_is_written_whole_or_not_at_all() {
     let ran = place.wharf(&["convert", "@a.points", "@b.points"]);
     assert_eq!((ran.code, &*ran.err), (2, "error: @b.points: the output exists; --force replaces it\n"));
 }
+
+#[test]
+fn files_of_it_are_joined() {
+    let place = place();
+    std::fs::write(place.path("b.points"), "points 1\n1 1 ash\n").unwrap();
+    let done = place.wharf(&["merge", "@a.points", "@b.points", "-o", "@c.points", "--json"]).ok();
+    assert_eq!(done, "{\"file\":\"@c.points\",\"to\":\"points\",\"rows\":3,\"bytes\":41,\"inputs\":2}\n");
+    assert_eq!(place.read("c.points"), "points 1\n2.5 -1 oak\n-0 17.25 elm\n1 1 ash\n");
+    let error =
+        "error: @d.parquet: its extension stands for parquet, and the input is points: `wharf convert` does that";
+    assert_eq!(place.wharf(&["merge", "@a.points", "@b.points", "-o", "@d.parquet"]).failed(2), error);
+    std::fs::write(place.path("d.csv"), "x,y,label\n1,2,a\n").unwrap();
+    let error = "error: @d.csv: found csv, expected points as the first input is; `wharf convert` joins them";
+    assert_eq!(place.wharf(&["merge", "@a.points", "@d.csv", "-o", "@e.points"]).failed(2), error);
+    let error = "error: --on-duplicate is for datadings, and the inputs are points";
+    assert_eq!(place.wharf(&["merge", "@a.points", "-o", "@e.points", "--on-duplicate", "first"]).failed(2), error);
+    assert_eq!(place.files(), ["a.points", "b.points", "c.points", "d.csv"]);
+}
+
+#[test]
+fn what_is_whole_of_it_is_saved_by_its_own_means() {
+    let place = place();
+    std::fs::write(place.path("bad.points"), "points 1\n2.5 -1 oak\n2.5 oak\n???\n-0 17.25 elm\n").unwrap();
+    let ran = place.wharf(&["recover", "@bad.points", "@b.points"]);
+    let warning = "warning: @bad.points: line that is not a point (2 times, first line 3)\n";
+    assert_eq!((ran.code, &*ran.err, &*ran.out), (3, warning, "@b.points: 2 rows, 33 bytes\n"));
+    assert_eq!(place.read("b.points"), place.read("a.points"));
+    assert_eq!(place.wharf(&["recover", "@a.points", "@c.points"]).ok(), "@c.points: 2 rows, 33 bytes\n");
+    assert_eq!(place.wharf(&["recover", "@a.points", "@c.points"]).code, 2, "the output exists");
+    let error = "error: @d.csv: its extension stands for csv, and the input is points: `wharf convert` does that";
+    assert_eq!(place.wharf(&["recover", "@a.points", "@d.csv"]).failed(2), error);
+}

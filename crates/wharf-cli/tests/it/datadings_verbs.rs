@@ -266,7 +266,7 @@ fn a_key_that_two_datasets_have_is_named_or_handled() {
     let out = folder.path("out.msgpack");
     let ran = run(["merge", &a, &b, &c, "-o", &out]);
     let expected =
-        format!("error: datadings: {b}: {a} has the same key (--on-duplicate says what to do) (row 0, key \"ü\")\n");
+        format!("error: datadings: {b}: {a} has the same key; --on-duplicate says what to do (row 0, key \"ü\")\n");
     assert_eq!((ran.code(), ran.err()), (2, &*expected));
     assert!(!fs::exists(&out).unwrap());
     let ran = run(["merge", &a, &b, &c, "-o", &out, "--on-duplicate", "first", "--json"]);

@@ -145,3 +145,78 @@ fn a_file_that_is_cut_off_is_recovered_by_the_schema_of_another() {
     assert!(ran.err().contains("the table of contents is lost: by the schema that was given, 2 blocks"), "{ran:?}");
     assert_eq!(run(["cat", &out, "--json"]).ok(), run(["cat", &adult, "--json", "--rows", "..400"]).ok());
 }
+
+/// 300 rows in three row groups, the first of which is damaged.
+fn damaged_parquet(folder: &TempDir) -> String {
+    let (rows, file) = (path(folder, "rows.csv"), path(folder, "damaged.parquet"));
+    let lines: String = (0..300).map(|row| format!("{row},text {row}\n")).collect();
+    fs::write(&rows, format!("number,text\n{lines}")).unwrap();
+    run(["convert", &rows, &file, "--row-group", "100"]).ok();
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[4..60].fill(0xFF);
+    fs::write(&file, bytes).unwrap();
+    file
+}
+
+#[test]
+fn of_a_damaged_parquet_file_the_other_row_groups_are_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, out) = (damaged_parquet(&folder), path(&folder, "out.parquet"));
+    assert_eq!(run(["cat", &file]).code(), 1);
+    let ran = run(["recover", &file, &out]);
+    assert_eq!(ran.code(), 3, "{ran:?}");
+    assert!(ran.out().starts_with(&format!("{out}: 200 rows of 300, ")), "{ran:?}");
+    assert!(ran.err().starts_with(&format!("warning: {file}: rows 0 to 99 are lost: ")), "{ran:?}");
+    assert!(ran.err().contains("(100 times, block 0, row 0") || ran.err().contains("(100 times, first "), "{ran:?}");
+    assert_eq!(ran.err().lines().count(), 1);
+    let csv = run(["cat", &out, "--csv"]);
+    assert_eq!(csv.ok().lines().nth(1), Some("100,text 100"));
+    assert_eq!(csv.ok().lines().count(), 201);
+    let ran = run(["recover", &file, &out, "--json"]);
+    assert_eq!(ran.code(), 2, "the output exists: {ran:?}");
+    let ran = run(["recover", &file, &out, "--json", "--force"]);
+    let done = ran.lines().remove(0);
+    assert_eq!(
+        (ran.code(), &done["to"], &done["rows"], &done["rows_lost"]),
+        (3, &json!("parquet"), &json!(200), &json!(100))
+    );
+    assert_eq!((&done["ranges_lost"], &done["columns"]), (&json!([[0, 100]]), &json!(["number", "text"])));
+    let ran = run(["recover", &file, &path(&folder, "out.csv")]);
+    assert_eq!(ran.code(), 2);
+    assert!(
+        ran.err()
+            .ends_with("out.csv: its extension stands for csv, and the input is parquet: `wharf convert` does that\n")
+    );
+    let ran = run(["recover", &file, &out, "--force", "--no-md5"]);
+    assert_eq!((ran.code(), ran.err()), (2, &*format!("error: {file}: --no-md5 is for datadings, and this is none\n")));
+    let ran = run(["recover", &file, &out, "--force", "--level", "3"]);
+    assert_eq!((ran.code(), ran.err()), (2, &*format!("error: {file}: --level is for IDV, this is parquet\n")));
+}
+
+#[test]
+fn files_of_columns_and_of_text_are_joined() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b) = (path(&folder, "a.csv"), path(&folder, "b.csv"));
+    fs::write(&a, "x,y\n1,a\n").unwrap();
+    fs::write(&b, "x,y\n2,b\n").unwrap();
+    for extension in ["csv", "tsv", "jsonl", "parquet", "arrow", "arrows"] {
+        let [one, two, out] = ["1", "2", "out"].map(|name| path(&folder, &format!("{name}.{extension}")));
+        run(["convert", &a, &one]).ok();
+        run(["convert", &b, &two]).ok();
+        let done = run(["merge", &one, &two, "-o", &out, "--json"]).lines().remove(0);
+        assert_eq!((&done["rows"], &done["inputs"], &done["file"]), (&json!(2), &json!(2), &json!(out)), "{extension}");
+        assert_eq!(run(["cat", &out, "--json"]).ok(), "{\"x\":1,\"y\":\"a\"}\n{\"x\":2,\"y\":\"b\"}\n", "{extension}");
+        let ran = run(["merge", &one, &two, "-o", &out]);
+        assert_eq!((ran.code(), ran.err()), (2, &*format!("error: {out}: the output exists; --force replaces it\n")));
+        let ran = run(["merge", &one, &two, "-o", &one, "--force"]);
+        assert_eq!((ran.code(), ran.err()), (2, &*format!("error: {one}: the output is the input {one}\n")));
+    }
+    assert_eq!(run(["merge", &a, &b, "-o", "-"]).ok(), "x,y\n1,a\n2,b\n");
+    let out = path(&folder, "other.parquet");
+    let ran = run(["merge", &a, &b, "-o", &out]);
+    let wanted =
+        format!("error: {out}: its extension stands for parquet, and the input is csv: `wharf convert` does that\n");
+    assert_eq!((ran.code(), ran.err()), (2, &*wanted));
+    let ran = run(["merge", &golden("real-adult.idv"), "-o", "-"]);
+    assert_eq!((ran.code(), ran.err()), (2, "error: IDV is joined into a file, which a stream is not: give a path\n"));
+}

@@ -16,6 +16,11 @@ pub enum Location {
 }
 
 impl Location {
+    /// Files.
+    pub(crate) fn all<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Vec<Self> {
+        paths.into_iter().map(|path| Self::Path(path.into())).collect()
+    }
+
     /// How it is called in messages.
     pub fn name(&self) -> String {
         match self {

@@ -7,13 +7,18 @@ pub mod convert;
 pub mod dataset;
 mod ds_file;
 pub mod env;
+mod idv_file;
 pub mod inputs;
+pub mod merge;
 mod netcdf;
 pub mod output;
 mod overrides;
 pub mod pour;
+pub mod recover;
+mod rows;
 pub mod schema_file;
 pub mod select;
+pub mod staged;
 pub mod zds;
 
 pub use ds_file::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
@@ -21,11 +26,36 @@ pub use netcdf::open_netcdf;
 pub use overrides::Overrides;
 
 use std::fmt;
+use std::sync::Arc;
 
-use container_core::{Loss, Progress};
+use container_core::{Loss, Progress, Unit};
 
 /// Who hears how far the work is.
 pub(crate) type Bar = dyn Progress;
+
+/// Who hears how far the work is; nobody unless set.
+#[derive(Clone)]
+struct Listener(Arc<Bar>);
+
+impl Default for Listener {
+    fn default() -> Self {
+        Self(Arc::new(Silent))
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
+}
+
+/// Nobody listens.
+struct Silent;
+
+impl Progress for Silent {
+    fn begin(&self, _: Unit, _: Option<u64>) {}
+    fn advance(&self, _: u64) {}
+}
 
 /// Something that was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,4 +81,9 @@ impl Lost {
     pub(crate) fn all(losses: Vec<Loss>, file: Option<&str>) -> impl Iterator<Item = Self> {
         losses.into_iter().map(move |loss| Self { file: file.map(str::to_owned), loss })
     }
+}
+
+/// The first option that was given.
+fn first_given(given: &[(&'static str, bool)]) -> Option<&'static str> {
+    given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
 }

@@ -1,18 +1,19 @@
 //! What `container-core` asks of a container.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::{FieldRef, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter};
 use container_core::{
-    ColumnInfo, Container, Error, Finding, Format, Input, OpenOptions, Probe, Recognition, Result, Rows, Scan, Table,
-    Unit, VerifyOptions,
+    ColumnInfo, Container, Error, Finding, Format, Input, OpenOptions, OutputOptions, Probe, Recognition, Result, Rows,
+    Scan, Table, Unit, VerifyOptions,
 };
 use serde_json::{Map, Value};
 
-use super::FORMAT_NAME;
 use super::read::{Batches, Reader};
 use super::wire::{FEATHER_1, MAGIC, MARK};
+use super::{FORMAT_NAME, Form, Writer, WriterOptions};
 use crate::batches;
 
 /// Arrow IPC, files and streams, for tools that open anything.
@@ -44,6 +45,13 @@ impl Format for Ipc {
             return Err(Error::usage("a directory is no Arrow file").in_format(FORMAT_NAME));
         };
         Ok(Box::new(IpcContainer::new(Reader::from_source(source.clone(), *options)?)))
+    }
+
+    /// A stream where the extension is `arrows`, else a file.
+    fn batch_writer(&self, path: &Path, schema: SchemaRef, options: OutputOptions) -> Result<Box<dyn BatchWriter>> {
+        let is_stream = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("arrows"));
+        let form = if is_stream { Form::Stream } else { Form::File };
+        Ok(Box::new(Writer::create(path, schema, WriterOptions::default().with_form(form), options)?))
     }
 }
 

@@ -1,18 +1,19 @@
 //! What `container-core` asks of a container.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::{FieldRef, SchemaRef};
-use container_arrow::{ArrowTable, BatchReader, BatchScan};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, BatchWriter};
 use container_core::{
-    ColumnInfo, Container, Error, Finding, Format, Input, OpenOptions, Probe, Progress, Recognition, Result, Rows,
-    Scan, Table, Unit, VerifyOptions,
+    ColumnInfo, Container, Error, Finding, Format, Input, OpenOptions, OutputOptions, Probe, Progress, Recognition,
+    Result, Rows, Scan, Table, Unit, VerifyOptions,
 };
 use serde_json::{Map, Value};
 
 use super::footer::{ENCRYPTED, MAGIC};
 use super::read::{Batches, Reader, in_group};
-use super::{FORMAT_NAME, describe};
+use super::{FORMAT_NAME, Writer, WriterOptions, describe};
 use crate::batches::{self, Workers};
 
 /// Parquet, for tools that open anything.
@@ -45,6 +46,10 @@ impl Format for Parquet {
             return Err(Error::usage("a directory is no Parquet file: give its files").in_format(FORMAT_NAME));
         };
         Ok(Box::new(ParquetContainer::new(Reader::from_source(source.clone(), *options)?)))
+    }
+
+    fn batch_writer(&self, path: &Path, schema: SchemaRef, options: OutputOptions) -> Result<Box<dyn BatchWriter>> {
+        Ok(Box::new(Writer::create(path, schema, WriterOptions::default(), options)?))
     }
 }
 

@@ -1,8 +1,10 @@
 //! What `container-core` asks of a container.
 
+use std::path::Path;
+
 use container_core::{
-    Container, Error, Finding, Format, Input, Limits, OpenOptions, Probe, Recognition, Result, Source, Table,
-    VerifyOptions,
+    Container, Error, Finding, Format, Input, Limits, OpenOptions, OutputOptions, Probe, Recognition, RecoverReport,
+    Result, Source, Table, VerifyOptions,
 };
 use serde_json::{Map, Value};
 
@@ -132,6 +134,12 @@ impl Format for TextForm {
         let source = input.source().ok_or_else(folder)?;
         let options = TextOptions::new(*self).with_limits(options.limits);
         Ok(Box::new(TextContainer::open(source.clone(), &options)?))
+    }
+
+    /// An object or a quoted cell may have lines in it that look like records.
+    fn recover(&self, _: &Input, _: &OpenOptions, _: &Path, _: OutputOptions) -> Result<Option<RecoverReport>> {
+        let detail = "text cannot be recovered so far: where a record begins behind a damaged one is not known";
+        Err(Error::unsupported(detail).in_format(self.name()))
     }
 }
 

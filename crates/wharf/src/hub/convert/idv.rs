@@ -47,11 +47,11 @@ impl Job<'_> {
 }
 
 /// How the file is written.
-pub(super) struct Writing<'a>(pub(super) &'a IdvOutput);
+pub(in crate::hub) struct Writing<'a>(pub(in crate::hub) &'a IdvOutput);
 
 impl Writing<'_> {
     /// The options for the writer.
-    pub(super) fn options(&self, threads: usize, progress: Arc<Bar>) -> WriterOptions {
+    pub(in crate::hub) fn options(&self, threads: usize, progress: Arc<Bar>) -> WriterOptions {
         let mut options = WriterOptions::default().with_threads(threads).with_progress(progress);
         options.compression = self.0.compression.unwrap_or(options.compression);
         options.level = self.0.level.unwrap_or(options.level);
@@ -61,7 +61,7 @@ impl Writing<'_> {
     }
 
     /// Says for all columns what was asked for; otherwise each keeps what its file has.
-    pub(super) fn apply(&self, schema: &mut Schema) {
+    pub(in crate::hub) fn apply(&self, schema: &mut Schema) {
         if let Some(compression) = self.0.compression {
             schema.columns.iter_mut().for_each(|column| column.compression = Some(compression));
         }

@@ -17,16 +17,16 @@ mod text;
 mod unpack;
 mod zds;
 
-use std::fmt;
 use std::io::Write;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Progress, Result, Unit};
+use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Progress, Result};
 use serde_json::Value;
 
 pub use alike::Alike;
+pub(super) use idv::Writing;
 pub use options::{
     ColumnarOutput, DatadingsOutput, DsOutput, IdvOutput, InputForm, NetcdfOutput, OutputForm, TextInput, ZdsOutput,
 };
@@ -34,7 +34,7 @@ pub use options::{
 use super::env::Opener;
 use super::inputs::Location;
 use super::select::{self, Selection};
-use super::{Bar, Lost, output, pour};
+use super::{Bar, Listener, Lost, output, pour};
 use crate::Registry;
 use crate::convert::{Csv, Delimiter, JsonLines, Sink};
 
@@ -82,22 +82,6 @@ pub struct Convert {
     progress: Listener,
 }
 
-/// Who hears how far the work is.
-#[derive(Clone)]
-struct Listener(Arc<Bar>);
-
-impl Default for Listener {
-    fn default() -> Self {
-        Self(Arc::new(Silent))
-    }
-}
-
-impl fmt::Debug for Listener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Listener")
-    }
-}
-
 /// Where a conversion writes.
 #[non_exhaustive]
 pub enum To<'a> {
@@ -143,15 +127,13 @@ impl Convert {
     /// Of files, one after the other.
     #[must_use]
     pub fn new<P: Into<PathBuf>>(inputs: impl IntoIterator<Item = P>) -> Self {
-        Self { inputs: inputs.into_iter().map(|path| Location::Path(path.into())).collect(), ..Self::default() }
+        Self { inputs: Location::all(inputs), ..Self::default() }
     }
 
     /// Only these columns, in this order.
     #[must_use]
     pub fn with_columns<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        // Quoted, as a name may hold a comma.
-        self.selection.columns =
-            names.into_iter().map(|name| format!("\"{}\"", name.into().replace('"', "\"\""))).collect();
+        self.selection.columns = quoted(names);
         self
     }
 
@@ -251,12 +233,9 @@ fn opener_is_told(job: &Job<'_>, env: &mut Env<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// Nobody listens.
-struct Silent;
-
-impl Progress for Silent {
-    fn begin(&self, _: Unit, _: Option<u64>) {}
-    fn advance(&self, _: u64) {}
+/// Names as selections have them: quoted, as a name may hold a comma.
+pub(super) fn quoted<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Vec<String> {
+    names.into_iter().map(|name| format!("\"{}\"", name.into().replace('"', "\"\""))).collect()
 }
 
 /// A conversion with its output.

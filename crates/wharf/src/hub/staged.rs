@@ -25,7 +25,7 @@ use datadings::Part;
 use super::dataset;
 
 /// Datasets in temporary folders beside their places, each written whole. Dropped before [`commit`](Self::commit), they are gone.
-pub(crate) struct Staged {
+pub struct Staged {
     force: bool,
     /// A folder for each one that outputs go to.
     folders: HashMap<PathBuf, TemporaryFolder>,
@@ -33,12 +33,12 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    pub(crate) fn new(force: bool) -> Self {
+    pub fn new(force: bool) -> Self {
         Self { force, folders: HashMap::new(), moves: Vec::new() }
     }
 
     /// Where to write the dataset that will stand at `path`: under the same name, which stands in its sums.
-    pub(crate) fn path(&mut self, path: &Path) -> Result<PathBuf> {
+    pub fn path(&mut self, path: &Path) -> Result<PathBuf> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !self.folders.contains_key(folder) {
             let temporary = TemporaryFolder::beside(path);
@@ -53,7 +53,7 @@ impl Staged {
     }
 
     /// Puts all of them in place. What can fail has been done: these are renames.
-    pub(crate) fn commit(self) -> Result<()> {
+    pub fn commit(self) -> Result<()> {
         uninterrupted(|| self.place())
     }
 

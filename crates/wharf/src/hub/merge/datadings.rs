@@ -4,137 +4,73 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use clap::ValueEnum;
-use container_core::{Error, Loss, Position, Progress, Result, Unit};
+use container_core::{Error, Loss, Position, Result, Unit};
 use datadings::order::Order;
 use datadings::{RawValue, Sample, Writer};
-use serde_json::json;
 
-use super::super::Outcome;
-use super::super::bar::Bar;
-use super::super::dataset::{self, Dataset, Placing, is_duplicate, tick};
-use super::super::env::Env;
-use super::super::human::counted;
-use super::super::inputs::Location;
-use super::super::report::Lost;
-use super::{Arguments, OnDuplicate};
+use super::super::dataset::{self, Dataset, is_duplicate, tick};
+use super::super::env::Opener;
+use super::super::{Bar, Lost};
+use super::{Merge, OnDuplicate, Report, Strategy};
 
-/// Options that only datadings has.
-#[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Options for datadings")]
-pub(super) struct Options {
-    /// Which sample comes next [default: concat]
-    #[arg(long, value_enum, value_name = "HOW")]
-    strategy: Option<Strategy>,
-
-    /// Take the samples of each dataset in random order
-    #[arg(long)]
-    shuffle: bool,
-
-    /// Where chance begins: any number [default: another one each time]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-
-    /// Write no .md5
-    #[arg(long)]
-    no_md5: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Strategy {
-    /// All of the first dataset, then all of the second, and so on
-    Concat,
-    /// One of all samples that are left; each dataset keeps its order
-    Random,
-}
-
-impl Options {
-    /// An option that was given.
-    pub(super) fn given(&self) -> Option<&'static str> {
-        let Self { strategy, shuffle, seed, no_md5 } = self;
-        let given = [
-            ("--strategy", strategy.is_some()),
-            ("--shuffle", *shuffle),
-            ("--seed", seed.is_some()),
-            ("--no-md5", *no_md5),
-        ];
-        given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
-    }
-}
-
-pub(super) fn run(arguments: &Arguments, locations: &[Location], env: &mut Env<'_>) -> Result<Outcome> {
-    let options = &arguments.datadings;
-    if arguments.on_duplicate == Some(OnDuplicate::Last) {
-        return Err(Error::usage("--on-duplicate last is for ZDS, and the inputs are datadings"));
+pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+    let options = &job.datadings;
+    if job.on_duplicate == Some(OnDuplicate::Last) {
+        return Err(Error::usage("last is for ZDS, and the inputs are datadings").in_option("on_duplicate"));
     }
     let random = options.strategy == Some(Strategy::Random);
     if options.seed.is_some() && !random && !options.shuffle {
-        return Err(Error::usage("--seed is for --strategy random and for --shuffle: nothing here is left to chance"));
+        let detail = "has no effect: nothing here is left to chance";
+        return Err(Error::usage(detail).in_option("seed").advising("it is for {strategy} random and for {shuffle}"));
     }
     let seed = (random || options.shuffle).then(|| dataset::seed(options.seed));
-    let mut inputs = Vec::with_capacity(locations.len());
-    for location in locations {
-        inputs.push(Dataset::open(location, &mut env.opener, "merge")?);
+    let mut inputs = Vec::with_capacity(job.inputs.len());
+    for location in &job.inputs {
+        inputs.push(Dataset::open(location, opener, "merge")?);
     }
-    let placing = Placing { force: arguments.force, no_md5: options.no_md5, threads: arguments.threads };
-    let path: &Path = &arguments.output;
-    let writer = placing.create(path, locations)?;
-    let bar = Bar::new(env.report.terminal);
+    let writer = dataset::copy_options(force, options.no_md5, job.threads);
+    let writer = dataset::create(path, force, writer, &job.inputs)?;
+    let bar = job.bar();
     bar.name(&path.display().to_string());
     let total = inputs.iter().map(|input| input.reader.len()).fold(0, u64::saturating_add);
     bar.begin(Unit::Rows, Some(total));
-    let on_duplicate = arguments.on_duplicate.unwrap_or(OnDuplicate::Error);
-    let mut merge =
-        Merge { inputs: &inputs, writer, bar: &bar, on_duplicate, lost: Vec::new(), numbers: HashMap::new() };
+    (report.inputs, report.seed) = (inputs.len(), seed);
+    let on_duplicate = job.on_duplicate.unwrap_or(OnDuplicate::Error);
+    let mut copy = Copy {
+        inputs: &inputs,
+        writer,
+        bar: bar.as_ref(),
+        on_duplicate,
+        lost: &mut report.losses,
+        numbers: HashMap::new(),
+    };
     match seed {
-        None => (0..inputs.len()).try_for_each(|number| merge.whole(number))?,
-        Some(seed) if random => merge.random(total, seed, options.shuffle)?,
-        Some(seed) => merge.shuffled(seed)?,
+        None => (0..inputs.len()).try_for_each(|number| copy.whole(number))?,
+        Some(seed) if random => copy.random(total, seed, options.shuffle)?,
+        Some(seed) => copy.shuffled(seed)?,
     }
-    let Merge { mut writer, mut lost, .. } = merge;
+    let mut writer = copy.writer;
+    report.duplicates = report.losses.iter().map(|lost| lost.loss.count).sum();
     // Of which dataset each is its key tells.
-    let rejected = dataset::rejected(&mut writer, None);
+    report.losses.extend(dataset::rejected(&mut writer, None));
     let written = writer.finish()?;
-    bar.clear();
-    for loss in lost.iter().chain(&rejected) {
-        env.report.lost(loss);
-    }
-    let mut object = dataset::done(path, written);
-    object.insert("inputs".into(), inputs.len().into());
-    if let Some(seed) = seed {
-        object.insert("seed".into(), seed.into());
-    }
-    let count: u64 = lost.iter().map(|lost| lost.loss.count).sum();
-    match on_duplicate {
-        OnDuplicate::Error | OnDuplicate::Last => {}
-        OnDuplicate::First => drop(object.insert("left_out".into(), json!(count))),
-        OnDuplicate::Rename => drop(object.insert("renamed".into(), json!(count))),
-    }
-    if env.json() {
-        dataset::tell(object, "", env)?;
-    } else {
-        let (samples, from) = (counted(written.samples, "sample"), counted(inputs.len(), "dataset"));
-        env.report.note(format!("{}: {samples} of {from}", path.display()));
-        if let (Some(seed), None) = (seed, options.seed) {
-            env.report.message(format!("note: {}: seed {seed}", path.display()));
-        }
-    }
-    lost.extend(rejected);
-    Ok(Outcome::after(&lost))
+    (report.rows, report.bytes) = (written.samples, written.bytes);
+    Ok(())
 }
 
-struct Merge<'a> {
+/// Samples being copied.
+struct Copy<'a> {
     inputs: &'a [Dataset],
     writer: Writer,
     bar: &'a Bar,
     on_duplicate: OnDuplicate,
     /// Samples that could not be kept as they were, by dataset.
-    lost: Vec<Lost>,
+    lost: &'a mut Vec<Lost>,
     /// Where the numbers go on that are appended to a key that comes again: all samples may have the same.
     numbers: HashMap<Box<str>, u64>,
 }
 
-impl<'a> Merge<'a> {
+impl<'a> Copy<'a> {
     fn input(&self, number: usize) -> Result<&'a Dataset> {
         self.inputs.get(number).ok_or_else(|| Error::usage("there are no datasets to merge"))
     }
@@ -224,11 +160,12 @@ impl<'a> Merge<'a> {
         let others = self.inputs.iter().enumerate().filter(|(other, _)| *other != number);
         let holder = others.map(|(_, other)| other).find(|other| matches!(other.reader.find(key), Ok(Some(_))));
         let detail = match holder {
-            Some(other) => format!("{} has the same key (--on-duplicate says what to do)", other.location.name()),
-            None => "the dataset has the same key twice (--on-duplicate says what to do)".to_owned(),
+            Some(other) => format!("{} has the same key", other.location.name()),
+            None => "the dataset has the same key twice".to_owned(),
         };
         let file = self.inputs.get(number).map(|input| input.location.name()).unwrap_or_default();
-        Error::usage(detail).in_format(dataset::NAME).in_row(sample.index()).in_key(key.to_owned()).in_file(file)
+        let error = Error::usage(detail).advising("{on_duplicate} says what to do");
+        error.in_format(dataset::NAME).in_row(sample.index()).in_key(key.to_owned()).in_file(file)
     }
 
     fn count(&mut self, input: &Dataset, what: &str, key: &str, sample: &Sample<'_>) {

@@ -2,39 +2,37 @@
 
 use std::path::Path;
 
-use container_core::{Error, ErrorKind, Input, Loss, Position, Progress, Result, Unit};
-use serde_json::json;
+use container_core::{Error, ErrorKind, Input, Loss, Position, Result, Unit};
+use zdx::container::losses;
 
-use super::super::Outcome;
-use super::super::bar::Bar;
-use super::super::env::Env;
-use super::super::human::{clean, counted, size};
+use super::super::Lost;
+use super::super::env::Opener;
 use super::super::inputs::Location;
-use super::super::report::{Lost, error_object};
 use super::super::zds::{self, NewZds, Stored};
-use super::Arguments;
+use super::{Recover, RepairedTable, Report};
 
-/// Documents that are lost and told one by one.
-const TOLD: usize = 20;
+/// Errors of lost documents that are kept.
+const MOST_FINDINGS: usize = 20;
 
 /// Every whole document into a new store.
 pub(super) fn run(
-    arguments: &Arguments,
-    location: &Location,
+    job: &Recover,
     input: &Input,
-    out: &Path,
-    env: &mut Env<'_>,
-) -> Result<Outcome> {
+    (path, force): (&Path, bool),
+    opener: &Opener<'_>,
+    report: &mut Report,
+) -> Result<()> {
+    let location = &job.input;
     let named = |error: Error| error.in_file(location.name());
-    let store = Stored::store(location, input, &env.opener)?;
-    let new = NewZds::create(out, arguments.force, std::slice::from_ref(location))?;
-    let bar = Bar::new(env.report.terminal);
+    let store = Stored::store(location, input, opener)?;
+    let new = NewZds::create(path, force, std::slice::from_ref(location))?;
+    let bar = job.bar();
     bar.name(&location.name());
-    let (mut writers, mut lost, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    let mut writers = Vec::new();
     for name in store.names().map_err(named)? {
         let stored = Stored { location: location.clone(), collection: store.collection(&name).map_err(named)? };
         let condition = stored.collection.condition().map_err(named)?;
-        lost.extend(zds::losses(&condition).into_iter().map(|loss| Lost { file: Some(location.name()), loss }));
+        report.losses.extend(Lost::all(losses(&condition), Some(&location.name())));
         let mut writer = new.collection(&name)?;
         let len = stored.count()?;
         bar.begin(Unit::Rows, Some(len));
@@ -62,36 +60,24 @@ pub(super) fn run(
                     loss.first.file = None;
                 }
                 loss.count += 1;
-                if errors.len() < TOLD {
-                    errors.push(serde_json::Value::Object(error_object(&error)));
+                if report.findings.len() < MOST_FINDINGS {
+                    report.findings.push(error);
                 }
             }
         }
         if loss.count > 0 {
-            lost.push(Lost { file: Some(location.name()), loss });
+            report.losses.push(Lost { file: Some(location.name()), loss });
         }
         writers.push(writer);
     }
     let written = new.finish(writers)?;
-    bar.clear();
-    lost.iter().for_each(|lost| env.report.lost(lost));
-    let text = if env.json() {
-        let mut object = zds::done(out, written);
-        object.insert("lost".into(), lost.iter().map(|lost| lost.loss.count).sum::<u64>().into());
-        object.insert("findings".into(), errors.into());
-        serde_json::Value::Object(object).to_string()
-    } else {
-        let (documents, bytes) = (counted(written.documents, "document"), size(written.bytes));
-        clean(&format!("{}: {documents}, {bytes}", out.display())).into_owned()
-    };
-    env.stdout.print(&format!("{text}\n"))?;
-    Ok(Outcome::after(&lost))
+    (report.rows, report.bytes) = (written.documents, written.bytes);
+    Ok(())
 }
 
 /// Puts a store right where it is: a torn end is cut off, and a fresh index written. One that does not fit the data is made anew out of them.
-pub(super) fn in_place(location: &Location, env: &mut Env<'_>) -> Result<Outcome> {
-    let mut outcome = Outcome::Done;
-    for name in zds::tables(location, None, &mut env.opener)? {
+pub(super) fn in_place(location: &Location, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+    for name in zds::tables(location, None, opener)? {
         let named = |error: Error| zds::located(error, location, &name);
         let options = zds::writer_options(false);
         let (mut root, _) = zds::open_writer(location, Some(&name), options.clone(), "recover")?;
@@ -115,19 +101,10 @@ pub(super) fn in_place(location: &Location, env: &mut Env<'_>) -> Result<Outcome
         let rows = writer.len();
         writer.finish().map_err(named)?;
         root.finish().map_err(named)?;
-        lost.extend(zds::losses(&condition));
-        for loss in lost {
-            env.report.lost(&Lost { file: Some(location.name()), loss });
-            outcome = Outcome::Loss;
-        }
-        let notes = condition.notes();
-        let text = if env.json() {
-            json!({"file": location.name(), "table": name, "rows": rows, "notes": notes}).to_string()
-        } else {
-            let state = if notes.is_empty() { "nothing was wrong".to_owned() } else { notes.join("; ") };
-            clean(&format!("{}: table {name}: {}: {state}", location.name(), counted(rows, "document"))).into_owned()
-        };
-        env.stdout.print(&format!("{text}\n"))?;
+        lost.extend(losses(&condition));
+        report.losses.extend(Lost::all(lost, Some(&location.name())));
+        report.rows += rows;
+        report.tables.push(RepairedTable { name, rows, notes: condition.notes() });
     }
-    Ok(outcome)
+    Ok(())
 }

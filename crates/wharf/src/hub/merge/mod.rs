@@ -1,0 +1,358 @@
+//! Files of one format joined into one.
+
+mod datadings;
+mod ds;
+mod idv;
+#[cfg(test)]
+mod tests;
+mod zds;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use container_core::{Error, Overwrite, Progress, Result};
+
+use super::convert::{Convert, OutputForm, quoted};
+pub use super::convert::{IdvOutput, To};
+use super::env::Opener;
+use super::idv_file::{self, IDV};
+use super::inputs::{Location, not_netcdf};
+use super::{Bar, DS, Listener, Lost, dataset, first_given, rows};
+use crate::Registry;
+
+/// Files of one format that are joined into one of this format, in their order.
+///
+/// | inputs | what is joined |
+/// |---|---|
+/// | IDV | rows; blocks are carried over as they are, where the new file can have them so |
+/// | datadings | samples, byte for byte, one dataset behind the other or [at random](DatadingsMerge) |
+/// | ds | variables, [along a dimension](DsMerge) |
+/// | ZDS | documents of collections of the same name, byte for byte |
+/// | all others | rows, as [`Convert`] joins them: text, Parquet, Arrow IPC, and formats of the registry that offer Arrow columns and [`Format::batch_writer`](crate::Format::batch_writer) |
+///
+/// Columns have to be the same, with the same meaning: what differs and cannot be unified is an error that names it. An option of another format
+/// than the inputs' is an error, too.
+///
+/// ```no_run
+/// use wharf::{Merge, Overwrite, Registry};
+///
+/// let merge = Merge::new(["monday.parquet", "tuesday.parquet"]);
+/// let report = merge.write("days.parquet", Overwrite::Refuse, &Registry::builtin())?;
+/// println!("{} rows of {} files", report.rows, report.inputs);
+/// for lost in &report.losses {
+///     eprintln!("{lost}");
+/// }
+/// # Ok::<(), wharf::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Merge {
+    /// The inputs.
+    pub inputs: Vec<Location>,
+    /// Only these columns, in this order: names with commas between them; one with a comma stands in quotes. Not for datadings, ds and ZDS.
+    pub columns: Vec<String>,
+    /// Threads that may work at once; 0 for all the machine has.
+    pub threads: usize,
+    /// What becomes of a sample or document whose key one before has already; an error unless given.
+    pub on_duplicate: Option<OnDuplicate>,
+    /// How IDV is written; `missing_as_double` is for conversions.
+    pub idv: IdvOutput,
+    /// How datadings is joined.
+    pub datadings: DatadingsMerge,
+    /// How ds is joined.
+    pub ds: DsMerge,
+    /// How ZDS is joined.
+    pub zds: ZdsMerge,
+    /// Who hears how far the work is.
+    progress: Listener,
+}
+
+/// What becomes of a sample or document whose key one before has already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnDuplicate {
+    /// An error, and nothing is written.
+    Error,
+    /// The one that came first is kept.
+    First,
+    /// The one that came last is kept: ZDS.
+    Last,
+    /// Both are kept, and the later key gets `#2`, `#3` and so on appended: datadings.
+    Rename,
+}
+
+/// How datadings is joined.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct DatadingsMerge {
+    /// Which sample comes next; [`Strategy::Concat`] unless given.
+    pub strategy: Option<Strategy>,
+    /// The samples of each dataset come in random order.
+    pub shuffle: bool,
+    /// Where chance begins; another number each time unless given.
+    pub seed: Option<u64>,
+    /// Write no `.md5`.
+    pub no_md5: bool,
+}
+
+/// Which sample comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// All of the first dataset, then all of the second, and so on.
+    Concat,
+    /// One of all samples that are left; each dataset keeps its order.
+    Random,
+}
+
+/// How ds is joined.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct DsMerge {
+    /// The dimension along which the files are joined; one that none of them has is new. It has to be given.
+    pub dim: Option<String>,
+    /// Variables that are not along it are joined along this new one; unless given, those of the first file are kept.
+    pub new: Option<String>,
+    /// Only these variables are joined along a new dimension.
+    pub variables: Option<Vec<String>>,
+    /// Times in different units are joined as they are; otherwise they get the units of the first file.
+    pub keep_times: bool,
+}
+
+/// How ZDS is joined.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ZdsMerge {
+    /// Only collections of this name.
+    pub table: Option<String>,
+    /// All collections are joined into one of this name.
+    pub into: Option<String>,
+}
+
+/// What has been done, also before an error.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Report {
+    /// The format of the inputs and of the output.
+    pub format: &'static str,
+    /// Rows written, or samples, or documents.
+    pub rows: u64,
+    /// Columns written, where the format has columns.
+    pub columns: usize,
+    /// Variables written, where the format has variables.
+    pub variables: usize,
+    /// Bytes of the output; 0 for streams.
+    pub bytes: u64,
+    /// Files that were joined, or datasets, or collections.
+    pub inputs: usize,
+    /// What could not be kept.
+    pub losses: Vec<Lost>,
+    /// Blocks of IDV that were copied as they were.
+    pub blocks_carried: u64,
+    /// Blocks of IDV that were encoded anew.
+    pub blocks_encoded: u64,
+    /// Where chance began.
+    pub seed: Option<u64>,
+    /// Samples left out or renamed because their keys came before.
+    pub duplicates: u64,
+}
+
+/// How inputs are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Idv,
+    Datadings,
+    Ds,
+    Zds,
+    /// Rows, as conversions join them.
+    Rows(OutputForm),
+}
+
+impl Merge {
+    /// Of files, one behind the other.
+    #[must_use]
+    pub fn new<P: Into<PathBuf>>(inputs: impl IntoIterator<Item = P>) -> Self {
+        Self { inputs: Location::all(inputs), ..Self::default() }
+    }
+
+    /// Only these columns, in this order.
+    #[must_use]
+    pub fn with_columns<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.columns = quoted(names);
+        self
+    }
+
+    /// Tells `progress` which input is read, and how far.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
+        self.progress = Listener(progress);
+        self
+    }
+
+    /// Writes a file, or a set of files, or a folder.
+    ///
+    /// # Errors
+    /// All that [`run`](Self::run) fails for.
+    pub fn write(&self, path: impl AsRef<Path>, overwrite: Overwrite, registry: &Registry) -> Result<Report> {
+        let mut report = Report::default();
+        let mut opener = Opener::new(registry.clone());
+        self.run(To::Path(path.as_ref(), overwrite), &mut opener, &mut report)?;
+        Ok(report)
+    }
+
+    /// The name of the format that the inputs have, as the first says that is a file.
+    ///
+    /// # Errors
+    /// There is no input; it cannot be read, or its format is unknown.
+    pub fn format(&self, opener: &mut Opener<'_>) -> Result<&'static str> {
+        self.detect(opener).map(|(format, _)| format)
+    }
+
+    /// Joins the inputs; `report` says what was done also when it ends with an error. Streams take ds, text, Parquet and Arrow IPC.
+    ///
+    /// # Errors
+    /// An input cannot be opened or read, or has another format than the first; inputs differ in columns or their meaning; a key comes twice; an
+    /// option is for another format; the extension of the output stands for another format; the output exists and is not to be replaced, or
+    /// cannot be written. The output is there whole, or not at all.
+    pub fn run(&self, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+        let (format, kind) = self.detect(opener)?;
+        self.check(format, kind)?;
+        report.format = format;
+        let (path, force) = match &to {
+            To::Path(path, overwrite) => (*path, *overwrite == Overwrite::Replace),
+            // The name under which formats refuse it.
+            To::Stream(_) => (Path::new("-"), false),
+        };
+        match kind {
+            Kind::Zds => zds::run(self, path, force, opener, report),
+            Kind::Ds => ds::run(self, to, opener, report),
+            Kind::Datadings => datadings::run(self, path, force, opener, report),
+            Kind::Idv if matches!(to, To::Stream(_)) => {
+                Err(Error::usage("IDV is joined into a file, which a stream is not: give a path"))
+            }
+            Kind::Idv => idv::run(self, path, force, opener, report),
+            Kind::Rows(own) => self.rows((format, own), to, opener, report),
+        }
+    }
+
+    fn bar(&self) -> &Arc<Bar> {
+        &self.progress.0
+    }
+
+    /// The format of the first input that is no stream, and how its files are joined.
+    fn detect(&self, opener: &mut Opener<'_>) -> Result<(&'static str, Kind)> {
+        let first = self.inputs.iter().find(|location| **location != Location::Stdin).or(self.inputs.first());
+        let location = first.ok_or_else(|| Error::usage("there is no input"))?;
+        let named = |error: Error| error.in_file(location.name());
+        let input = location.input(opener).map_err(named)?;
+        not_netcdf(&input).map_err(named)?;
+        let format = match opener.registry.detect(&input) {
+            Ok(format) => format.name(),
+            Err(_) if dataset::is_dataset(&input, opener) => dataset::NAME,
+            Err(error) => return Err(named(error)),
+        };
+        let kind = match format {
+            IDV => Kind::Idv,
+            dataset::NAME => Kind::Datadings,
+            DS => Kind::Ds,
+            super::zds::NAME => Kind::Zds,
+            other => Kind::Rows(rows::form(other, &input).map_err(named)?),
+        };
+        Ok((format, kind))
+    }
+
+    /// Fails for an option of another format.
+    fn check(&self, format: &str, kind: Kind) -> Result<()> {
+        let columns = !self.columns.is_empty() && !matches!(kind, Kind::Rows(_));
+        let idv = if columns { Some("columns") } else { idv_file::given(&self.idv) }.map(|option| (option, "IDV"));
+        let datadings = self.datadings.given().map(|option| (option, dataset::NAME));
+        let with_key = datadings.or(self.on_duplicate.map(|_| ("on_duplicate", dataset::NAME)));
+        let ds = self.ds.given().map(|option| (option, DS));
+        let zds = self.zds.given().map(|option| (option, "ZDS"));
+        // Those that the inputs are not, and those that do not go with what they are.
+        let (not, beside) = match kind {
+            Kind::Zds => (None, idv.or(datadings).or(ds)),
+            Kind::Ds => (zds, idv.or(with_key)),
+            Kind::Datadings => (zds.or(ds), idv),
+            Kind::Idv => (zds.or(ds).or(with_key), None),
+            Kind::Rows(_) => (zds.or(ds), idv.or(with_key)),
+        };
+        if let Some((option, wanted)) = not {
+            let error = Error::usage(format!("is for {wanted}, and the first input is none")).in_option(option);
+            return Err(error.in_file(self.inputs.first().map(Location::name).unwrap_or_default()));
+        }
+        match beside {
+            Some((option, wanted)) => {
+                Err(Error::usage(format!("is for {wanted}, and the inputs are {format}")).in_option(option))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Rows of files of one format, as conversions join them.
+    fn rows(
+        &self,
+        (format, own): (&str, OutputForm),
+        to: To<'_>,
+        opener: &mut Opener<'_>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let form = match &to {
+            To::Path(path, _) => rows::output_form(path, format, own, &opener.registry)?,
+            To::Stream(_) => own,
+        };
+        for location in &self.inputs {
+            let named = |error: Error| error.in_file(location.name());
+            let input = location.input(opener).map_err(named)?;
+            let found = opener.registry.detect(&input).map_err(named)?.name();
+            if found != format {
+                let detail =
+                    format!("found {found}, expected {format} as the first input is; `wharf convert` joins them");
+                return Err(named(Error::usage(detail)));
+            }
+        }
+        let mut convert = Convert::default().with_progress(Arc::clone(self.bar()) as Arc<dyn Progress>);
+        convert.inputs.clone_from(&self.inputs);
+        convert.selection.columns.clone_from(&self.columns);
+        convert.selection.reading.threads = self.threads;
+        let mut converted = super::convert::Report::default();
+        let outcome = convert.run(form, to, opener, &mut converted);
+        report.inputs = self.inputs.len();
+        (report.rows, report.columns, report.bytes) = (converted.rows, converted.columns, converted.bytes);
+        report.losses = converted.losses;
+        outcome
+    }
+}
+
+impl DatadingsMerge {
+    /// An option that was given.
+    fn given(&self) -> Option<&'static str> {
+        let Self { strategy, shuffle, seed, no_md5 } = self;
+        first_given(&[
+            ("strategy", strategy.is_some()),
+            ("shuffle", *shuffle),
+            ("seed", seed.is_some()),
+            ("no_md5", *no_md5),
+        ])
+    }
+}
+
+impl DsMerge {
+    /// An option that was given.
+    fn given(&self) -> Option<&'static str> {
+        let Self { dim, new, variables, keep_times } = self;
+        first_given(&[
+            ("dim", dim.is_some()),
+            ("new", new.is_some()),
+            ("variables", variables.is_some()),
+            ("keep_times", *keep_times),
+        ])
+    }
+}
+
+impl ZdsMerge {
+    /// An option that was given.
+    fn given(&self) -> Option<&'static str> {
+        first_given(&[("table", self.table.is_some()), ("into", self.into.is_some())])
+    }
+}

@@ -1,0 +1,109 @@
+use std::fs;
+
+use container_core::ErrorKind;
+use tempfile::TempDir;
+
+use super::*;
+use crate::convert::import::Keys;
+
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    files.iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
+    folder
+}
+
+/// The rows of a file as JSON lines.
+fn lines(path: &Path) -> String {
+    let mut out = Vec::new();
+    Convert::new([path]).stream(OutputForm::Jsonl, &mut out, &Registry::builtin()).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// The same two rows and one row in this format.
+fn inputs(folder: &TempDir, extension: &str) -> [PathBuf; 2] {
+    [("a", "{\"id\":\"x\",\"n\":1}\n{\"id\":\"y\",\"n\":2}\n"), ("b", "{\"id\":\"z\",\"n\":3}\n")].map(
+        |(name, text)| {
+            let rows = folder.path().join(format!("{name}.rows.jsonl"));
+            fs::write(&rows, text).unwrap();
+            let mut convert = Convert::new([rows]);
+            convert.datadings.keys = Keys::Column("id".to_owned());
+            convert.zds.id = Some("id".to_owned());
+            convert.zds.collection = Some("rows".to_owned());
+            let path = folder.path().join(format!("{name}.{extension}"));
+            convert.write(&path, Overwrite::Refuse, &Registry::builtin()).unwrap();
+            path
+        },
+    )
+}
+
+#[test]
+fn files_of_every_format_are_joined() {
+    for extension in ["idv", "msgpack", "ds", "zds", "parquet", "arrow", "arrows", "csv", "tsv", "jsonl"] {
+        let folder = folder(&[]);
+        let mut merge = Merge::new(inputs(&folder, extension));
+        merge.ds.dim = (extension == "ds").then(|| "row".to_owned());
+        let out = folder.path().join("c").with_extension(extension);
+        let report = merge.write(&out, Overwrite::Refuse, &Registry::builtin()).unwrap();
+        assert_eq!((report.inputs, report.losses.len()), (2, 0), "{extension}: {report:?}");
+        assert!(report.rows == 3 || report.variables == 2, "{extension}: {report:?}");
+        let ids = lines(&out);
+        let ids: Vec<_> = ids.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap()).collect();
+        let pairs: Vec<_> = ids.iter().map(|row| (row["id"].as_str().unwrap(), row["n"].as_i64().unwrap())).collect();
+        assert_eq!(pairs, [("x", 1), ("y", 2), ("z", 3)], "{extension}");
+    }
+}
+
+#[test]
+fn of_rows_columns_are_selected() {
+    let folder = folder(&[("a.csv", "x,\"y,z\"\n1,a\n"), ("b.csv", "x,\"y,z\"\n2,b\n")]);
+    let merge = Merge::new(["a.csv", "b.csv"].map(|name| folder.path().join(name))).with_columns(["y,z"]);
+    let out = folder.path().join("c.csv");
+    merge.write(&out, Overwrite::Refuse, &Registry::builtin()).unwrap();
+    assert_eq!(fs::read_to_string(out).unwrap(), "\"y,z\"\na\nb\n");
+}
+
+#[test]
+fn errors_name_options_and_no_flags() {
+    let folder = folder(&[("a.csv", "x\n1\n"), ("b.csv", "y\n1\n")]);
+    let path = |name: &str| folder.path().join(name);
+    let error = |merge: &Merge| {
+        let error = merge.write(path("out"), Overwrite::Refuse, &Registry::builtin()).unwrap_err();
+        assert!(!path("out").exists() && !error.to_string().contains("--"), "{error}");
+        (error.kind(), error.to_string().replace(&format!("{}/", folder.path().display()), ""))
+    };
+    let [a, b] = inputs(&folder, "ds");
+    let wanted = "ds files are joined along a dimension; dim says which";
+    assert_eq!(error(&Merge::new([&a, &b])), (ErrorKind::Usage, wanted.to_owned()));
+    let mut merge = Merge::new([&a]);
+    merge.datadings.no_md5 = true;
+    assert_eq!(error(&merge).1, "no_md5 is for datadings, and the inputs are ds");
+    let mut merge = Merge::new([path("a.csv")]);
+    merge.ds.keep_times = true;
+    assert_eq!(error(&merge).1, "a.csv: keep_times is for ds, and the first input is none");
+    let [a, b] = inputs(&folder, "msgpack");
+    let wanted = "datadings: a.msgpack: a.msgpack has the same key; on_duplicate says what to do (row 0, key \"x\")";
+    assert_eq!(error(&Merge::new([&a, &b, &a])).1, wanted);
+    let mut merge = Merge::new([&a]);
+    merge.datadings.seed = Some(1);
+    let wanted = "seed has no effect: nothing here is left to chance; it is for strategy random and for shuffle";
+    assert_eq!(error(&merge).1, wanted);
+    let (kind, text) = error(&Merge::new(["a.csv", "b.csv"].map(path)));
+    assert!(kind == ErrorKind::Invalid && text.starts_with("b.csv: "), "{text}");
+    assert_eq!(error(&Merge::default()).1, "there is no input");
+}
+
+#[test]
+fn the_report_has_what_was_lost_before_an_error() {
+    let folder = folder(&[]);
+    let [a, b] = inputs(&folder, "msgpack");
+    let bytes = fs::read(&b).unwrap();
+    fs::write(&b, vec![0xC1; bytes.len()]).unwrap();
+    let mut merge = Merge::new([&a, &a, &b]);
+    merge.on_duplicate = Some(OnDuplicate::First);
+    let mut report = Report::default();
+    let to = To::Path(&folder.path().join("c.msgpack"), Overwrite::Refuse);
+    let error = merge.run(to, &mut Opener::new(Registry::builtin()), &mut report).unwrap_err();
+    assert!(error.to_string().contains("b.msgpack"), "{error}");
+    let [lost] = &*report.losses else { panic!("{report:?}") };
+    assert_eq!((&*lost.loss.what, lost.loss.count), ("sample left out: its key came before", 2));
+}

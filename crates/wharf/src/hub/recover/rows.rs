@@ -1,0 +1,240 @@
+//! The rows of a damaged file that can be read, into a new one: for formats that are read and written in batches.
+//!
+//! A walk over batches ends at a damaged one. Where its rows begin and end that cannot be read is found by trying: ranges twice as long each time,
+//! and then halves of the last.
+
+use std::error::Error as _;
+use std::ops::Range;
+use std::path::Path;
+
+use container_arrow::{ArrowTable, BatchScan, BatchWriter};
+use container_core::{Error, ErrorKind, Format, Input, Loss, OpenOptions, Result, Scan, Unit};
+
+use super::super::env::Opener;
+use super::super::{Bar, Lost, output, pour, rows};
+use super::{MOST_LISTED, Recover, Report};
+
+/// Ranges that are tried, at most: each may take as long as it takes to read a block of the file.
+const MOST_TRIES: u32 = 4096;
+
+/// Lost ranges that are reported one by one.
+const MOST_LOSSES: usize = 20;
+
+pub(super) fn run(
+    job: &Recover,
+    format: &'static dyn Format,
+    input: &Input,
+    (path, force): (&Path, bool),
+    opener: &Opener<'_>,
+    report: &mut Report,
+) -> Result<()> {
+    let location = &job.input;
+    let named = |error: Error| error.in_file(location.name()).in_format(format.name());
+    let of_output = |error: Error| error.in_file(path.display().to_string()).in_format(format.name());
+    let own = rows::form(format.name(), input).map_err(named)?;
+    rows::output_form(path, format.name(), own, &opener.registry)?;
+    let options = output::options(path, force, std::slice::from_ref(location))?;
+    job.bar().name(&location.name());
+    let open = OpenOptions::default().with_access(opener.access);
+    if let Some(recovered) = format.recover(input, &open, path, options).map_err(named)? {
+        report.rows = recovered.rows;
+        report.losses.extend(Lost::all(recovered.losses, Some(&location.name())));
+        report.bytes = path.metadata().map_or(0, |metadata| metadata.len());
+        return Ok(());
+    }
+    let container = opener.registry.open_with(input, &open).map_err(named)?;
+    let tables = container.tables();
+    let unable = |why: &str| named(Error::unsupported(format!("it cannot be recovered so far: {why}")));
+    let [table] = *tables.as_slice() else { return Err(unable("it has not one table")) };
+    let len = table.len().ok_or_else(|| unable("where a row begins behind a damaged one is not known"))?;
+    let arrow = table.arrow().ok_or_else(|| unable("its rows cannot be read in batches"))?;
+    report.declared = Some(len);
+    report.losses.extend(pour::unreadable(location, arrow));
+    let schema = arrow.schema(&BatchScan::default()).map_err(named)?;
+    report.columns = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let writer = format.batch_writer(path, schema, options).map_err(|error| match error.kind() {
+        ErrorKind::Unsupported => named(Error::unsupported("it cannot be recovered so far").caused_by(error)),
+        _ => of_output(error),
+    })?;
+    let mut walk =
+        Walk { table: arrow, bar: job.bar().as_ref(), writer, len, row: 0, written: 0, tries: 0, threads: job.threads };
+    job.bar().begin(Unit::Rows, Some(len));
+    let mut damages = Vec::new();
+    while walk.row < len {
+        if let Some(damage) = walk.next(&of_output).map_err(named)? {
+            damages.push(damage);
+        }
+    }
+    report.rows = walk.written;
+    if let Some(first) = damages.iter_mut().next().filter(|_| walk.written == 0) {
+        let cause = std::mem::replace(&mut first.error, Error::invalid(""));
+        return Err(named(Error::invalid("no row can be read").caused_by(cause)));
+    }
+    let losses = losses(&damages).into_iter().map(|loss| Lost { file: Some(location.name()), loss });
+    report.losses.extend(losses);
+    report.lost_ranges = damages.into_iter().map(|damage| damage.rows).take(MOST_LISTED).collect();
+    let losses = walk.writer.finish().map_err(of_output)?;
+    report.losses.extend(Lost::all(losses, None));
+    report.bytes = path.metadata().map_or(0, |metadata| metadata.len());
+    Ok(())
+}
+
+/// Rows that cannot be read, and why the first of them cannot.
+struct Damage {
+    rows: Range<u64>,
+    error: Error,
+    /// They were not tried one by one.
+    is_untried: bool,
+}
+
+/// Each of the first ranges, and the others together.
+fn losses(damages: &[Damage]) -> Vec<Loss> {
+    let loss = |damage: &Damage| {
+        let Damage { rows, error, .. } = damage;
+        let which = match rows.end - rows.start {
+            1 => format!("row {} is lost", rows.start),
+            _ => format!("rows {} to {} are lost", rows.start, rows.end - 1),
+        };
+        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+        let mut first = error.position().clone();
+        (first.file, first.row) = (None, Some(rows.start));
+        Loss::new(format!("{which}: {}{cause}", error.detail()), rows.end - rows.start, first)
+    };
+    // What was not tried is the last, and is reported by itself.
+    let (damages, rest) = match damages {
+        [damages @ .., rest] if rest.is_untried => (damages, Some(rest)),
+        _ => (damages, None),
+    };
+    let (each, others) = damages.split_at_checked(MOST_LOSSES).unwrap_or((damages, &[]));
+    let mut losses: Vec<Loss> = each.iter().map(loss).collect();
+    if let Some(first) = others.first() {
+        let mut all = loss(first);
+        all.what = format!("rows are lost in {} more places", others.len());
+        all.count = others.iter().map(|damage| damage.rows.end - damage.rows.start).sum();
+        losses.push(all);
+    }
+    losses.extend(rest.map(loss));
+    losses
+}
+
+/// A walk over all rows that can be read.
+struct Walk<'a> {
+    table: &'a dyn ArrowTable,
+    bar: &'a Bar,
+    writer: Box<dyn BatchWriter>,
+    len: u64,
+    /// The next row.
+    row: u64,
+    written: u64,
+    tries: u32,
+    threads: usize,
+}
+
+impl Walk<'_> {
+    /// Writes rows up to the next damage, and goes behind it. Errors are those that are no damage.
+    fn next(&mut self, of_output: &dyn Fn(Error) -> Error) -> Result<Option<Damage>> {
+        let Some(error) = self.copy(self.len, of_output)? else {
+            let missing = self.row..self.len;
+            self.row = self.len;
+            let error = Error::invalid("the file has fewer rows than it says");
+            return Ok((!missing.is_empty()).then_some(Damage { rows: missing, error, is_untried: false }));
+        };
+        // Of the batch that cannot be read, the first rows may be whole.
+        let start = self.row;
+        let whole = self.edge(start, &|row| start..row + 1, false)?;
+        let error = self.copy(whole, of_output)?.unwrap_or(error);
+        let start = self.row;
+        let mut behind = self.edge(start + 1, &|row| row..row + 1, true)?;
+        let is_untried = self.tries >= MOST_TRIES;
+        let error = if is_untried {
+            behind = self.len;
+            Error::invalid("the file is damaged in too many places to try all").caused_by(error)
+        } else {
+            error
+        };
+        self.row = behind;
+        Ok(Some(Damage { rows: start..behind, error, is_untried }))
+    }
+
+    fn scan(&self, rows: Range<u64>) -> BatchScan {
+        BatchScan::from(Scan::default().with_rows(rows).with_threads(self.threads))
+    }
+
+    /// Writes rows up to `end`, or up to a batch that cannot be read, whose error it gives back.
+    fn copy(&mut self, end: u64, of_output: &dyn Fn(Error) -> Error) -> Result<Option<Error>> {
+        if self.row >= end {
+            return Ok(None);
+        }
+        let mut batches = match self.table.batches(&self.scan(self.row..end)) {
+            Ok(batches) => batches,
+            Err(error) => return damage(error).map(Some),
+        };
+        loop {
+            match batches.try_next() {
+                Ok(None) => return Ok(None),
+                Ok(Some(batch)) => {
+                    self.writer.write(&batch).map_err(of_output)?;
+                    let rows = batch.num_rows() as u64;
+                    self.row += rows;
+                    self.written += rows;
+                    self.bar.advance(rows);
+                }
+                Err(error) => return damage(error).map(Some),
+            }
+        }
+    }
+
+    /// The first row from `start` on of which `range` can be read, or cannot, as `wanted` says; behind the last row where there is none.
+    fn edge(&mut self, start: u64, range: &dyn Fn(u64) -> Range<u64>, wanted: bool) -> Result<u64> {
+        let (mut low, mut step) = (start, 1);
+        let mut high = start;
+        loop {
+            if high >= self.len {
+                return Ok(self.len);
+            }
+            if self.can_read(range(high))? == wanted {
+                break;
+            }
+            if high + 1 >= self.len {
+                return Ok(self.len);
+            }
+            low = high + 1;
+            high = high.saturating_add(step).min(self.len - 1);
+            step *= 2;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.can_read(range(middle))? == wanted { high = middle } else { low = middle + 1 }
+        }
+        Ok(high)
+    }
+
+    /// Whether all of these rows can be read. Nothing can when too much was tried.
+    fn can_read(&mut self, rows: Range<u64>) -> Result<bool> {
+        self.tries += 1;
+        if self.tries > MOST_TRIES {
+            return Ok(false);
+        }
+        let wanted = rows.end - rows.start;
+        let mut batches = match self.table.batches(&self.scan(rows)) {
+            Ok(batches) => batches,
+            Err(error) => return damage(error).map(|_| false),
+        };
+        let mut found = 0;
+        loop {
+            match batches.try_next() {
+                Ok(None) => return Ok(found == wanted),
+                Ok(Some(batch)) => found += batch.num_rows() as u64,
+                Err(error) => return damage(error).map(|_| false),
+            }
+        }
+    }
+}
+
+/// An error that is damage. A disk that fails is not.
+fn damage(error: Error) -> Result<Error> {
+    match error.kind() {
+        ErrorKind::Io | ErrorKind::Usage => Err(error),
+        _ => Ok(error),
+    }
+}
