@@ -29,10 +29,9 @@ pub fn wharf_import(data: &[u8]) {
     for threads in [2, 0] {
         let others = given.outcome(threads);
         assert_eq!(others.columns, alone.columns, "threads {threads}");
-        for (name, wanted, found) in [
-            ("idv", &alone.idv, others.idv),
-            ("datadings", &alone.datadings, others.datadings),
-        ] {
+        for (name, wanted, found) in
+            [("idv", &alone.idv, others.idv), ("datadings", &alone.datadings, others.datadings)]
+        {
             assert_eq!(found.as_ref().err(), wanted.as_ref().err(), "{name}, threads {threads}");
             assert!(found == *wanted, "{name} has other bytes with threads {threads}");
         }
@@ -128,10 +127,9 @@ impl Given<'_> {
         }
         let first = usize::try_from(self.rows.start).unwrap().min(wanted.len());
         let wanted = &wanted[first..];
-        for (written, format, name) in [
-            (&alone.idv, idv::FORMAT, "t.idv"),
-            (&alone.datadings, datadings::FORMAT, "t.msgpack"),
-        ] {
+        for (written, format, name) in
+            [(&alone.idv, idv::FORMAT, "t.idv"), (&alone.datadings, datadings::FORMAT, "t.msgpack")]
+        {
             let Ok(bytes) = written else { continue };
             let path = self.folder.join(name);
             // The datadings one has its index beside it.

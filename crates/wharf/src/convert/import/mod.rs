@@ -80,7 +80,7 @@
 //! ```
 
 #![cfg_attr(
-    not(any(feature = "idv", feature = "datadings", feature = "ds")),
+    not(any(feature = "idv", feature = "datadings")),
     allow(dead_code, unused_imports, reason = "only what reads text is used then")
 )]
 
