@@ -186,7 +186,7 @@ fn object(name: &str, report: &Report) -> Map<String, Value> {
     object.insert("to".into(), (*format).into());
     object.insert("rows".into(), (*rows).into());
     let findings: Vec<Value> = report.findings.iter().map(|error| Value::Object(error_object(error))).collect();
-    let lost = || declared.map(|declared| declared - rows);
+    let lost = || declared.map(|declared| declared.saturating_sub(*rows));
     let mut rest = match *format {
         "idv" => json!({
             "rows_lost": lost(), "columns": columns, "bytes": bytes, "lost": losses.len(), "findings": findings, "verified": true,

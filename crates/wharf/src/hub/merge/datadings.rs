@@ -36,7 +36,7 @@ pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>
     bar.begin(Unit::Rows, Some(total));
     (report.inputs, report.seed) = (inputs.len(), seed);
     let on_duplicate = job.on_duplicate.unwrap_or(OnDuplicate::Error);
-    let mut copy = Copy {
+    let mut samples = Samples {
         inputs: &inputs,
         writer,
         bar: bar.as_ref(),
@@ -45,11 +45,11 @@ pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>
         numbers: HashMap::new(),
     };
     match seed {
-        None => (0..inputs.len()).try_for_each(|number| copy.whole(number))?,
-        Some(seed) if random => copy.random(total, seed, options.shuffle)?,
-        Some(seed) => copy.shuffled(seed)?,
+        None => (0..inputs.len()).try_for_each(|number| samples.whole(number))?,
+        Some(seed) if random => samples.random(total, seed, options.shuffle)?,
+        Some(seed) => samples.shuffled(seed)?,
     }
-    let mut writer = copy.writer;
+    let mut writer = samples.writer;
     report.duplicates = report.losses.iter().map(|lost| lost.loss.count).sum();
     // Of which dataset each is its key tells.
     report.losses.extend(dataset::rejected(&mut writer, None));
@@ -59,7 +59,7 @@ pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>
 }
 
 /// Samples being copied.
-struct Copy<'a> {
+struct Samples<'a> {
     inputs: &'a [Dataset],
     writer: Writer,
     bar: &'a Bar,
@@ -70,7 +70,7 @@ struct Copy<'a> {
     numbers: HashMap<Box<str>, u64>,
 }
 
-impl<'a> Copy<'a> {
+impl<'a> Samples<'a> {
     fn input(&self, number: usize) -> Result<&'a Dataset> {
         self.inputs.get(number).ok_or_else(|| Error::usage("there are no datasets to merge"))
     }

@@ -21,14 +21,14 @@ struct File {
 }
 
 pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-    if opener.access == Access::Auto {
+    let access = opener.access;
+    if access == Access::Auto {
         // Bytes that are only copied are copied faster so.
         opener.access = Access::Positional;
     }
-    let mut files = Vec::with_capacity(job.inputs.len());
-    for location in &job.inputs {
-        files.push(open(location, &job.columns, opener)?);
-    }
+    let files = job.inputs.iter().map(|location| open(location, &job.columns, opener)).collect::<Result<Vec<_>>>();
+    opener.access = access;
+    let mut files = files?;
     let schema = schema(&files, &Writing(&job.idv))?;
     let output = output::create(path, force, &job.inputs)?;
     job.bar().begin(Unit::Rows, Some(files.iter().map(|file| file.reader.row_count()).fold(0, u64::saturating_add)));

@@ -107,3 +107,13 @@ fn the_report_has_what_was_lost_before_an_error() {
     let [lost] = &*report.losses else { panic!("{report:?}") };
     assert_eq!((&*lost.loss.what, lost.loss.count), ("sample left out: its key came before", 2));
 }
+
+#[test]
+fn an_opener_is_left_as_it_was() {
+    let folder = folder(&[]);
+    let mut opener = Opener::new(Registry::builtin());
+    let to = folder.path().join("c.idv");
+    let merge = Merge::new(inputs(&folder, "idv"));
+    merge.run(To::Path(&to, Overwrite::Refuse), &mut opener, &mut Report::default()).unwrap();
+    assert_eq!(opener.access, container_core::Access::Auto);
+}

@@ -66,13 +66,11 @@ pub(super) fn run(
         }
     }
     report.rows = walk.written;
-    if let Some(first) = damages.iter_mut().next().filter(|_| walk.written == 0) {
-        let cause = std::mem::replace(&mut first.error, Error::invalid(""));
-        return Err(named(Error::invalid("no row can be read").caused_by(cause)));
+    report.losses.extend(Lost::all(losses(&damages), Some(&location.name())));
+    report.lost_ranges = damages.iter().map(|damage| damage.rows.clone()).take(MOST_LISTED).collect();
+    if let Some(first) = damages.into_iter().next().filter(|_| walk.written == 0) {
+        return Err(named(Error::invalid("no row can be read").caused_by(first.error)));
     }
-    let losses = losses(&damages).into_iter().map(|loss| Lost { file: Some(location.name()), loss });
-    report.losses.extend(losses);
-    report.lost_ranges = damages.into_iter().map(|damage| damage.rows).take(MOST_LISTED).collect();
     let losses = walk.writer.finish().map_err(of_output)?;
     report.losses.extend(Lost::all(losses, None));
     report.bytes = path.metadata().map_or(0, |metadata| metadata.len());

@@ -108,8 +108,11 @@ fn where_no_row_can_be_read_nothing_is_written() {
     let path = folder.path().join("a.parquet");
     let reader = parquet_file(&path);
     (0..5).for_each(|group| damage(&path, &reader, group, 0));
-    let error = recover(&folder, "a.parquet").unwrap_err();
+    let mut report = Report::default();
+    let (out, opener) = (folder.path().join("saved.parquet"), &mut Opener::new(Registry::builtin()));
+    let error = Recover::new(&path).run(&out, Overwrite::Refuse, opener, &mut report).unwrap_err();
     assert!(error.to_string().contains("a.parquet: no row can be read: "), "{error}");
+    assert_eq!((report.rows, &*report.lost_ranges, report.losses.len()), (0, &[0..5000][..], 1), "{report:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     fs::write(&path, &fs::read(&path).unwrap()[..20_000]).unwrap();
     assert_ne!(recover(&folder, "a.parquet").unwrap_err().kind(), ErrorKind::Usage, "the footer is lost");
