@@ -1,0 +1,281 @@
+//! The same values give the same types and values whichever way they come.
+//!
+//! A table goes from format A to format C directly and by way of format B; what C holds is compared. [`RULES`] has the differences that cannot
+//! be avoided, each with its reason. A rule that no column needs any more makes the test fail, too.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    FixedSizeListBuilder, Float32Builder, Int32Builder, Int64Builder, ListBuilder, StringBuilder,
+};
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, DictionaryArray, DurationMicrosecondArray,
+    DurationSecondArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, NullArray,
+    RecordBatch, StringArray, StructArray, Time32SecondArray, Time64MicrosecondArray, Time64NanosecondArray,
+    TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt8Array,
+    UInt16Array, UInt32Array, UInt64Array,
+};
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{DataType, Field, Schema};
+use wharf::convert::import::Keys;
+use wharf::{Convert, Overwrite, Registry, Scan};
+
+/// The formats, by the extension that they are written under. The table comes as an Arrow file. TSV is read and written as CSV is; NetCDF is
+/// written from ds alone.
+const FORMATS: [&str; 8] = ["csv", "jsonl", "parquet", "arrows", "idv", "ds", "msgpack", "zds"];
+
+/// Values of one kind, from which columns take theirs.
+fn kinds() -> Vec<(&'static str, ArrayRef)> {
+    let mut pairs = FixedSizeListBuilder::new(Float32Builder::new(), 2);
+    for pair in [[0.1f32, -0.0], [f32::NAN, f32::INFINITY], [f32::MIN_POSITIVE / 2.0, f32::MAX]] {
+        pair.iter().for_each(|value| pairs.values().append_value(*value));
+        pairs.append(true);
+    }
+    let mut whole_pairs = FixedSizeListBuilder::new(Int32Builder::new(), 2);
+    for pair in [[1, -1], [i32::MIN, i32::MAX]] {
+        pair.iter().for_each(|value| whole_pairs.values().append_value(*value));
+        whole_pairs.append(true);
+    }
+    let mut lists = ListBuilder::new(Int64Builder::new());
+    lists.append_value([Some(1), Some((1 << 53) + 1)]);
+    lists.append_value([]);
+    lists.append_value([Some(i64::MIN)]);
+    let mut texts = ListBuilder::new(StringBuilder::new());
+    texts.append_value([Some("a"), Some("")]);
+    texts.append_value([] as [Option<&str>; 0]);
+    texts.append_value([Some("1")]);
+    let members: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+    let words: ArrayRef = Arc::new(StringArray::from(vec!["x", ""]));
+    let text = |values: &[&str]| Arc::new(StringArray::from(values.to_vec())) as ArrayRef;
+    let seconds = vec![0, 1_700_000_000, -1];
+    let micros = vec![0, 1_700_000_000_123_456, -1];
+    let nanos = vec![0, 1_700_000_000_123_456_789, -1];
+    let hundreds = vec![0, 1_700_000_000_123_456_700, -100];
+    vec![
+        ("bool", Arc::new(BooleanArray::from(vec![true, false]))),
+        ("i8", Arc::new(Int8Array::from(vec![0, i8::MIN + 1, i8::MAX]))),
+        ("i16", Arc::new(Int16Array::from(vec![0, i16::MIN + 1, i16::MAX]))),
+        ("i32", Arc::new(Int32Array::from(vec![0, i32::MIN + 1, i32::MAX]))),
+        ("i64", Arc::new(Int64Array::from(vec![0, i64::MIN + 1, i64::MAX, (1 << 53) + 1]))),
+        ("i64 minimum", Arc::new(Int64Array::from(vec![i64::MIN, 5]))),
+        ("u8", Arc::new(UInt8Array::from(vec![0, u8::MAX]))),
+        ("u16", Arc::new(UInt16Array::from(vec![0, u16::MAX]))),
+        ("u32", Arc::new(UInt32Array::from(vec![0, u32::MAX]))),
+        ("u64", Arc::new(UInt64Array::from(vec![0, u64::MAX]))),
+        ("f32", Arc::new(Float32Array::from(vec![0.1, -0.0, 1.0, f32::MIN_POSITIVE / 2.0, f32::MAX]))),
+        ("f32 special", Arc::new(Float32Array::from(vec![0.5, f32::NAN, f32::INFINITY, f32::NEG_INFINITY]))),
+        ("f64", Arc::new(Float64Array::from(vec![0.1, -0.0, 1.0, 5e-324, f64::MAX, 1e16, 1e-7]))),
+        ("f64 whole", Arc::new(Float64Array::from(vec![1.0, 2.0, 9_007_199_254_740_992.0]))),
+        ("f64 special", Arc::new(Float64Array::from(vec![0.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY]))),
+        ("text", text(&["a", "b c", "\u{e4}\u{1f600}", "a,b", "\"q\"", "two\nlines", " x "])),
+        ("text empty", text(&["", "x"])),
+        ("text only empty", text(&[""])),
+        ("text numbers", text(&["1", "2"])),
+        ("text codes", text(&["00712", "1e5"])),
+        ("text dates", text(&["2024-01-01"])),
+        ("text times", text(&["12:30:00"])),
+        ("text timestamps", text(&["2024-01-01T00:00:00Z"])),
+        ("text bools", text(&["true", "False"])),
+        ("text NaN", text(&["NaN", "Infinity"])),
+        ("text lists", text(&["[1]", "[2,3]"])),
+        ("text null", text(&["null", "None"])),
+        ("binary", Arc::new(BinaryArray::from(vec![&b"\x00\xff"[..], b"", b"abc"]))),
+        ("date", Arc::new(Date32Array::from(vec![0, 19_000, -1]))),
+        ("time s", Arc::new(Time32SecondArray::from(vec![0, 86_399]))),
+        ("time us", Arc::new(Time64MicrosecondArray::from(vec![0, 86_399_999_999]))),
+        ("time ns", Arc::new(Time64NanosecondArray::from(vec![0, 86_399_999_999_999]))),
+        ("timestamp s", Arc::new(TimestampSecondArray::from(seconds.clone()))),
+        ("timestamp ms", Arc::new(TimestampMillisecondArray::from(vec![0, 1_700_000_000_123]))),
+        ("timestamp us", Arc::new(TimestampMicrosecondArray::from(micros.clone()))),
+        ("timestamp 100ns", Arc::new(TimestampNanosecondArray::from(hundreds))),
+        ("timestamp ns", Arc::new(TimestampNanosecondArray::from(nanos))),
+        ("timestamp utc", Arc::new(TimestampMicrosecondArray::from(micros.clone()).with_timezone("UTC"))),
+        ("timestamp +02:00", Arc::new(TimestampMicrosecondArray::from(micros).with_timezone("+02:00"))),
+        ("duration s", Arc::new(DurationSecondArray::from(vec![0, 5, -5]))),
+        ("duration us", Arc::new(DurationMicrosecondArray::from(vec![0, 1_500_000, -1]))),
+        ("dictionary", Arc::new(["x", "y", "x"].into_iter().collect::<DictionaryArray<Int32Type>>())),
+        ("pairs f32", Arc::new(pairs.finish())),
+        ("pairs i32", Arc::new(whole_pairs.finish())),
+        ("lists", Arc::new(lists.finish())),
+        ("lists of text", Arc::new(texts.finish())),
+        (
+            "struct",
+            Arc::new(StructArray::from(vec![
+                (Arc::new(Field::new("n", DataType::Int64, true)), members),
+                (Arc::new(Field::new("w", DataType::Utf8, true)), words),
+            ])),
+        ),
+        ("null", Arc::new(NullArray::new(1))),
+    ]
+}
+
+/// A column whose rows are values of a kind, by number; `None` is null.
+fn column(values: &ArrayRef, rows: &[Option<u64>]) -> ArrayRef {
+    if values.data_type() == &DataType::Null {
+        return Arc::new(NullArray::new(rows.len()));
+    }
+    let modulus = values.len() as u64;
+    let at: UInt64Array = rows.iter().map(|row| row.map(|row| row % modulus)).collect();
+    arrow_select::take::take(values, &at, None).unwrap()
+}
+
+fn write(path: &Path, columns: &[(&str, ArrayRef)]) {
+    let fields = columns.iter().map(|(name, array)| {
+        Field::new(*name, array.data_type().clone(), array.null_count() > 0 || array.data_type() == &DataType::Null)
+    });
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let arrays = columns.iter().map(|(_, array)| Arc::clone(array)).collect();
+    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).unwrap();
+    let mut writer = FileWriter::try_new(File::create(path).unwrap(), &schema).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+}
+
+/// How a column that took another way differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Change {
+    /// Its values, perhaps with its type.
+    Value,
+    /// Its type alone.
+    Type,
+    /// It no longer fits the last format.
+    Refused,
+    /// It fits the last format, which refuses it directly.
+    Taken,
+}
+
+type Found = (Change, String, &'static str, &'static str, bool, Result<Column, String>, Result<Column, String>);
+
+fn check(found: &[Found]) {
+    for (what, name, b, c, told, one, other) in found {
+        println!("F|{what:?}|{name}|{b}|{c}|{told}|{one:?}|{other:?}");
+    }
+}
+
+/// What a column is in a file: its type, and its values as JSON.
+#[derive(Debug, Clone, PartialEq)]
+struct Column {
+    kind: String,
+    values: Vec<String>,
+}
+
+/// The columns of a file. Of a file without columns of types, a member that an object lacks is null.
+fn read(path: &Path) -> BTreeMap<String, Column> {
+    let container = Registry::builtin().open(path).unwrap();
+    let table = container.tables()[0];
+    table.survey().unwrap();
+    let mut columns: BTreeMap<_, _> = table
+        .columns()
+        .iter()
+        .map(|column| (column.name.to_string(), Column { kind: column.kind.to_string(), values: Vec::new() }))
+        .collect();
+    let mut rows = table.rows(&Scan::default()).unwrap();
+    while rows.advance().unwrap() {
+        let mut line = Vec::new();
+        rows.json(&mut line).unwrap();
+        let row: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        for (name, column) in &mut columns {
+            column.values.push(row.get(name.as_str()).map_or_else(|| "null".to_owned(), ToString::to_string));
+        }
+    }
+    columns
+}
+
+/// What became of columns in a conversion.
+#[derive(Default)]
+struct Outcome {
+    columns: BTreeMap<String, Result<Column, String>>,
+    losses: Vec<String>,
+}
+
+impl Outcome {
+    fn tells_of(&self, name: &str) -> bool {
+        self.losses.iter().any(|loss| loss.contains(&format!("{name:?}")))
+    }
+}
+
+/// Converts these columns; where they are refused together, in halves, until it is known which are.
+fn convert(from: &Path, names: &[String], to: &Path, outcome: &mut Outcome) {
+    if names.is_empty() {
+        return;
+    }
+    let mut convert = Convert::new([from]).with_columns(names.iter().cloned());
+    // Samples keep their keys.
+    if from.extension() != to.extension() {
+        convert.datadings.keys = Keys::Number;
+    }
+    match convert.write(to, Overwrite::Replace, &Registry::builtin()) {
+        Ok(report) => {
+            outcome.losses.extend(report.losses.iter().map(ToString::to_string));
+            let mut columns = read(to);
+            for name in names {
+                let column = columns.remove(name).ok_or_else(|| "it is not there".to_owned());
+                outcome.columns.insert(name.clone(), column);
+            }
+        }
+        Err(error) if names.len() == 1 => {
+            outcome.columns.insert(names[0].clone(), Err(error.to_string()));
+        }
+        Err(_) => {
+            let (one, other) = names.split_at(names.len() / 2);
+            convert_half(from, one, to, outcome);
+            convert_half(from, other, to, outcome);
+        }
+    }
+}
+
+fn convert_half(from: &Path, names: &[String], to: &Path, outcome: &mut Outcome) {
+    convert(from, names, to, outcome);
+}
+
+#[test]
+fn a_route_changes_nothing_but_what_the_rules_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut columns = Vec::new();
+    for (kind, values) in kinds() {
+        let rows: Vec<_> = (0..8).map(Some).collect();
+        columns.push((kind.to_owned(), column(&values, &rows)));
+        let gaps: Vec<_> = (0..8).map(|row| Some(row).filter(|&row| row != 7)).collect();
+        columns.push((format!("{kind}?"), column(&values, &gaps)));
+    }
+    let start = path("a.arrow");
+    write(&start, &columns);
+    let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
+    let directly: BTreeMap<_, _> = FORMATS
+        .map(|c| {
+            let mut outcome = Outcome::default();
+            convert(&start, &names, &path(&format!("direct.{c}")), &mut outcome);
+            (c, outcome)
+        })
+        .into();
+    let mut found = Vec::new();
+    for b in FORMATS {
+        let first = &directly[b];
+        // The columns that it holds, in one file.
+        let held: Vec<String> =
+            first.columns.iter().filter(|(_, column)| column.is_ok()).map(|(name, _)| name.clone()).collect();
+        let between = path(&format!("between.{b}"));
+        convert(&start, &held, &between, &mut Outcome::default());
+        for c in FORMATS {
+            let (direct, mut via) = (&directly[c], Outcome::default());
+            convert(&between, &held, &path(&format!("via.{c}")), &mut via);
+            for name in &held {
+                let told = first.tells_of(name) || via.tells_of(name) || direct.tells_of(name);
+                let what = match (&direct.columns[name], &via.columns[name]) {
+                    (Ok(one), Ok(other)) if one.values != other.values => Change::Value,
+                    (Ok(one), Ok(other)) if one.kind != other.kind => Change::Type,
+                    (Ok(_), Err(_)) => Change::Refused,
+                    (Err(_), Ok(_)) => Change::Taken,
+                    _ => continue,
+                };
+                found.push((what, name.clone(), b, c, told, direct.columns[name].clone(), via.columns[name].clone()));
+            }
+        }
+    }
+    check(&found);
+}
