@@ -157,7 +157,7 @@ struct Rule {
     into: &'static [&'static str],
     /// The kinds of columns, with nulls and without; only with nulls if the name ends with `?`.
     kinds: &'static [&'static [&'static str]],
-    /// The reports say nothing of it.
+    /// No report tells of changed values.
     silent: bool,
     reason: &'static str,
 }
@@ -176,7 +176,6 @@ const PAIRS: &[&str] = &["pairs f32", "pairs i32"];
 const DAYS: &[&str] = &["date", "time s", "time us"];
 const INSTANTS: &[&str] = &["timestamp s", "timestamp ms", "timestamp us"];
 const ZONED: &[&str] = &["timestamp utc", "timestamp +02:00"];
-const FINE: &[&str] = &["timestamp 100ns", "timestamp ns"];
 const SPANS: &[&str] = &["duration s", "duration us"];
 
 /// The differences that there are. Nothing else differs.
@@ -640,7 +639,9 @@ fn check(found: &[Found]) {
             };
             if *told || rule.silent || *change > Change::Value {
                 explained = true;
-                [via, into, kind].into_iter().for_each(|part| drop(unused.remove(&(at, *part))));
+                for part in [*via, *into, *kind] {
+                    unused.remove(&(at, part));
+                }
             }
         }
         if !explained {
@@ -700,12 +701,12 @@ fn convert(from: &Path, names: &[String], to: &Path, outcome: &mut Outcome) {
     if names.is_empty() {
         return;
     }
-    let mut convert = Convert::new([from]).with_columns(names.iter().cloned());
+    let mut conversion = Convert::new([from]).with_columns(names.iter().cloned());
     // Samples keep their keys.
     if from.extension() != to.extension() {
-        convert.datadings.keys = Keys::Number;
+        conversion.datadings.keys = Keys::Number;
     }
-    match convert.write(to, Overwrite::Replace, &Registry::builtin()) {
+    match conversion.write(to, Overwrite::Replace, &Registry::builtin()) {
         Ok(report) => {
             outcome.losses.extend(report.losses.iter().map(ToString::to_string));
             let mut columns = read(to);
