@@ -1,6 +1,6 @@
 //! The same values give the same types and values whichever way they come.
 //!
-//! A table goes from format A to format C directly and by way of format B; what C holds is compared. [`RULES`] has the differences that cannot
+//! An Arrow file goes into format C directly and by way of format B; what C holds is compared. [`RULES`] has the differences that cannot
 //! be avoided, each with its reason. A rule that no column needs any more makes the test fail, too.
 
 use std::collections::{BTreeMap, BTreeSet};
