@@ -465,3 +465,23 @@ fn columns_of_several_files_mean_the_same_where_they_are_printed() {
     // Other columns, in another order, are no difference where rows name them.
     assert_eq!(run(["cat", &a, &c, "--json"]).lines(), [json!({"at": 19723}), json!({"at": 19724, "n": 1})]);
 }
+
+/// Bytes are an object in JSON and in cells, and bytes again where there are such.
+#[test]
+fn bytes_come_back_by_every_route() {
+    let folder = Folder::new();
+    folder.write("in.jsonl", "{\"b\":{\"$bytes\":\"AP8=\"}}\n{\"b\":{\"$bytes\":\"\"}}\n");
+    let bytes = [json!({"$bytes": "AP8="}), json!({"$bytes": ""})];
+    for from in ["a.parquet", "a.arrow", "a.ds", "a.msgpack"] {
+        folder.convert("in.jsonl", from);
+        for text in ["b.csv", "b.tsv", "b.jsonl", "b.zds"] {
+            folder.convert(from, text);
+            for to in ["c.parquet", "c.arrow", "c.ds"] {
+                folder.convert(text, to);
+                assert_eq!(folder.values(to, "b"), bytes, "{from} to {text} to {to}");
+                let kind = folder.kind(to, "b");
+                assert_eq!(kind, if to == "c.ds" { "str" } else { "Binary" }, "{from} to {text} to {to}");
+            }
+        }
+    }
+}

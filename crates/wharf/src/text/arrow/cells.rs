@@ -15,7 +15,7 @@ pub(super) enum Put {
     Integer,
     Float,
     Text,
-    /// As the array or object of JSON that each is.
+    /// As the array or object of JSON that each is; bytes are an object.
     Nested,
     /// The same, where nobody has looked whether they are.
     Maybe,
@@ -31,7 +31,12 @@ impl Put {
             // Text may be JSON.
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if !field.metadata().is_empty() => Self::Other,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => Self::Text,
-            DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) | DataType::Struct(_) => {
+            DataType::List(_)
+            | DataType::LargeList(_)
+            | DataType::FixedSizeList(..)
+            | DataType::Struct(_)
+            | DataType::Binary
+            | DataType::LargeBinary => {
                 if is_declared {
                     Self::Maybe
                 } else {
