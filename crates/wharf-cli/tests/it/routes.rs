@@ -485,3 +485,25 @@ fn bytes_come_back_by_every_route() {
         }
     }
 }
+
+/// Pipes can be read once: what they held is kept for their turn.
+#[cfg(unix)]
+#[test]
+fn columns_of_several_pipes_have_one_type() {
+    let folder = Folder::new();
+    let (one, other, out) = (folder.path("a.csv"), folder.path("b.csv"), folder.path("o.jsonl"));
+    let made = std::process::Command::new("mkfifo").args([&one, &other]).status().unwrap();
+    assert!(made.success());
+    for verb in [&["cat", &one, &other, "--json"][..], &["convert", &one, &other, &out]] {
+        let write = |path: &str, text: &'static str| {
+            let path = path.to_owned();
+            std::thread::spawn(move || fs::write(path, text).unwrap())
+        };
+        let writers = [write(&one, "code\n00712\n"), write(&other, "code\n10001\n")];
+        let ran = run(verb);
+        assert_eq!(ran.code(), 0, "{}", ran.err());
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        let lines = if verb[0] == "cat" { ran.ok().to_owned() } else { fs::read_to_string(&out).unwrap() };
+        assert_eq!(lines, "{\"code\":\"00712\"}\n{\"code\":\"10001\"}\n");
+    }
+}

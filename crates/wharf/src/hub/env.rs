@@ -1,8 +1,9 @@
 //! What opening inputs and writing outputs takes.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use container_core::{Access, Container, Error, Input, OpenOptions, Result, Source};
@@ -26,6 +27,8 @@ pub struct Opener<'a> {
     pub view: super::zds::View,
     /// How times of ds files are shown.
     time: Option<TimeForm>,
+    /// Pipes that were read before their turn: whoever asks for them next gets what they held.
+    read_ahead: HashMap<PathBuf, VecDeque<Input>>,
 }
 
 impl<'a> Opener<'a> {
@@ -40,6 +43,7 @@ impl<'a> Opener<'a> {
             overrides: Overrides::default(),
             view: super::zds::View::default(),
             time: None,
+            read_ahead: HashMap::new(),
         }
     }
 
@@ -58,6 +62,14 @@ impl<'a> Opener<'a> {
         let read = Source::from_reader(&mut self.stdin)?;
         self.stdin_read = Some(read.clone());
         Ok(read)
+    }
+
+    /// Opens a path, or gives what was read of it before its turn.
+    pub(super) fn path(&mut self, path: &Path) -> Result<Input> {
+        match self.read_ahead.get_mut(path).and_then(VecDeque::pop_front) {
+            Some(input) => Ok(input),
+            None => Input::open(path, self.access),
+        }
     }
 
     /// Takes what is to be shown of inputs.
@@ -111,6 +123,11 @@ impl<'a> Opener<'a> {
                 break;
             }
             let Ok(input) = location.input(self) else { continue };
+            if let Location::Path(path) = location
+                && !location.is_lasting()
+            {
+                self.read_ahead.entry(path.clone()).or_default().push_back(input.clone());
+            }
             let found = self.overrides.add_cells(&input, self.registry.formats(), &options, threads, &mut cells);
             rows = rows.saturating_add(found.unwrap_or(0));
         }

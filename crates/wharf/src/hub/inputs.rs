@@ -40,7 +40,7 @@ impl Location {
     /// What it holds, not yet understood.
     pub fn input(&self, opener: &mut Opener<'_>) -> Result<Input> {
         match self {
-            Self::Path(path) => Input::open(path, opener.access),
+            Self::Path(path) => opener.path(path),
             Self::Stdin => opener.stdin().map(Input::Stream),
         }
     }
