@@ -61,15 +61,15 @@
 //!
 //! | feature | brings |
 //! |---|---|
-//! | `convert` (default) | `Convert`, `Merge`, `Recover`: any container into any other, joined, saved; needs and brings all formats |
+//! | `convert` (default) | `Convert`, `Merge`, `Recover`: any container into any other, joined, saved; with it `convert::import`: text, rows and files into IDV and datadings; needs and brings all formats |
 //! | `parallel` (default) | formats decode with all cores |
-//! | `datadings` (default) | [datadings](mod@datadings), datasets of msgpack samples; with it `convert::import`: text, rows and files into datasets |
+//! | `datadings` (default) | [datadings](mod@datadings), datasets of msgpack samples |
 //! | `ds` (default) | [ds](dsfmt), n-dimensional arrays with metadata |
 //! | `arrow` (default) | tables as Arrow record batches, and the formats of Arrow IPC: files and streams |
 //! | `parquet` (default) | Parquet files; with it `arrow` |
 //! | `netcdf` | ds files from NetCDF, and NetCDF from them |
 //! | `zds` (default) | [ZDS](zdx), collections of JSON documents with an index |
-//! | `idv` (default) | [IDV](::idv), the format of ML.NET; with it `convert::import`, text tables into IDV files |
+//! | `idv` (default) | [IDV](::idv), the format of ML.NET |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -87,6 +87,8 @@ pub mod ipc;
 pub mod parquet;
 mod registry;
 pub mod text;
+#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "Parquet alone is written ahead"))]
+mod workers;
 
 #[cfg(feature = "arrow")]
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]

@@ -1,14 +1,14 @@
 //! Samples into columns.
 
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 use container_arrow::{Class, Columns, Element, ListSlot, ObjectSlot, Slot, Tensor, Wants};
 use container_core::{Error, Limits, Loss, Position, Result};
 
 use super::lookup::Lookup;
 use super::observe::{no_map, placed};
 use super::plan::Plan;
-use super::times::{rescaled, unit_of};
 use super::value::{Form, Name, Shape, Value, is_no_time, pass, read};
+use crate::numpy::unit::{Unit, rescaled};
 use crate::numpy::{ByteOrder, Item, NdArray};
 use crate::read::Sample;
 use crate::value::RawValue;
@@ -321,4 +321,19 @@ fn dimension(array: &NdArray<'_>, shape: &[usize], start: usize, slot: Slot<'_>,
         dimension(array, inner, start + at * size, list.element()?, scratch)?;
     }
     list.end()
+}
+
+/// The unit of a column of times; `None` for any other.
+fn unit_of(data_type: &DataType) -> Option<Unit> {
+    Some(match data_type {
+        DataType::Timestamp(unit, _) | DataType::Duration(unit) => Unit::PerSecond(match unit {
+            TimeUnit::Second => 1,
+            TimeUnit::Millisecond => 1_000,
+            TimeUnit::Microsecond => 1_000_000,
+            TimeUnit::Nanosecond => 1_000_000_000,
+        }),
+        DataType::Date32 => Unit::Seconds(86_400),
+        DataType::Date64 => Unit::PerSecond(1_000),
+        _ => return None,
+    })
 }

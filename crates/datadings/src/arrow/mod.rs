@@ -69,7 +69,6 @@ mod mark;
 mod observe;
 mod plan;
 mod pool;
-mod times;
 mod value;
 mod write;
 

@@ -36,6 +36,7 @@ mod element;
 mod item;
 mod parse;
 mod serial;
+pub(crate) mod unit;
 
 use std::borrow::Cow;
 

@@ -364,7 +364,7 @@ fn csv_in_all_its_forms() {
     place.run(&["convert", "@a.csv", "@b.csv", "@ab.idv", "--json"]).ok();
     assert_eq!(
         place.cat("ab.idv"),
-        [r#"{"id":1.0,"text":"x,\ny"}"#, r#"{"id":2.0,"text":""}"#, r#"{"id":0.5,"text":"007"}"#]
+        [r#"{"id":1.0,"text":"x,\ny"}"#, r#"{"id":2.0,"text":null}"#, r#"{"id":0.5,"text":"007"}"#]
     );
     place.run(&["convert", "@c.tsv", "@c.idv", "--json"]).ok();
     assert_eq!(place.cat("c.idv"), [r#"{"id":1,"text":"x"}"#]);

@@ -7,8 +7,6 @@ mod guard;
 #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "values are small")]
 pub(crate) mod samples;
 mod size;
-#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "Parquet alone is written ahead"))]
-mod workers;
 
 #[cfg(feature = "parquet")]
 pub(crate) use columns::sorted;
@@ -21,6 +19,3 @@ pub use guard::is_guarded;
 pub(crate) use size::pieces;
 #[cfg(feature = "parquet")]
 pub(crate) use size::{array_bytes, bytes_of};
-pub(crate) use workers::Workers;
-#[cfg(feature = "parquet")]
-pub(crate) use workers::{Task, groups};

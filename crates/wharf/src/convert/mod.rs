@@ -12,6 +12,8 @@
 mod buffered;
 mod cells;
 mod csv;
+#[cfg(feature = "convert")]
+#[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
 pub mod import;
 mod jsonl;
 mod row;

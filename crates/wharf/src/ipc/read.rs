@@ -12,7 +12,8 @@ use container_core::{Error, Limits, Loss, OpenOptions, Result, Source};
 
 use super::FORMAT_NAME;
 use super::wire::{Index, Placed, check_buffers, index};
-use crate::batches::{Chosen, Workers, guarded, has_dictionary, name, pieces};
+use crate::batches::{Chosen, guarded, has_dictionary, name, pieces};
+use crate::workers::Workers;
 
 /// Bytes of batches that are decoded at once, at most, where threads are many: one batch whatever its size.
 const AT_ONCE: u64 = 256 << 20;

@@ -14,7 +14,8 @@ use serde_json::{Map, Value};
 use super::footer::{ENCRYPTED, MAGIC};
 use super::read::{Batches, Reader, in_group};
 use super::{FORMAT_NAME, Writer, WriterOptions, describe};
-use crate::batches::{self, Workers};
+use crate::batches;
+use crate::workers::Workers;
 
 /// Parquet, for tools that open anything.
 pub const FORMAT: &dyn Format = &Parquet;

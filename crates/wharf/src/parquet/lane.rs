@@ -1,19 +1,15 @@
 //! The way of encoded row groups into the file: at once, or by a thread that does nothing else.
 
 use std::io::Write;
-#[cfg(feature = "parallel")]
 use std::sync::mpsc::{SendError, SyncSender, sync_channel};
-#[cfg(feature = "parallel")]
 use std::thread::{self, JoinHandle};
 
-#[cfg(feature = "parallel")]
 use container_core::Error;
 use container_core::Result;
 use parquet::arrow::arrow_writer::ArrowColumnChunk;
 use parquet::file::writer::SerializedFileWriter;
 
 use super::source::library;
-#[cfg(feature = "parallel")]
 use crate::batches::guarded;
 
 /// The columns of a row group.
@@ -22,12 +18,10 @@ type Group = Vec<ArrowColumnChunk>;
 /// Who writes the row groups, in their order.
 pub(super) enum Lane<W: Write + Send> {
     Here(Box<SerializedFileWriter<W>>),
-    #[cfg(feature = "parallel")]
     Behind(Behind<W>),
 }
 
 /// A thread that writes row groups. It ends behind an error, or when all are written.
-#[cfg(feature = "parallel")]
 pub(super) struct Behind<W: Write + Send> {
     groups: Option<SyncSender<Group>>,
     thread: Option<JoinHandle<Result<SerializedFileWriter<W>>>>,
@@ -39,12 +33,14 @@ impl<W: Write + Send> Lane<W> {
         Self::Here(Box::new(file))
     }
 
-    /// A thread writes them; the caller goes on. One may be waiting. Where no thread can be had, as [`here`](Self::here).
-    #[cfg(feature = "parallel")]
+    /// A thread writes them; the caller goes on. One may be waiting. Where no thread can be had, and without the feature `parallel`, as [`here`](Self::here).
     pub(super) fn behind(file: SerializedFileWriter<W>) -> Self
     where
         W: 'static,
     {
+        if cfg!(not(feature = "parallel")) {
+            return Self::here(file);
+        }
         let (sender, groups) = sync_channel::<Group>(1);
         // The file goes there when the thread is there.
         let (give, given) = sync_channel::<SerializedFileWriter<W>>(1);
@@ -64,17 +60,10 @@ impl<W: Write + Send> Lane<W> {
         }
     }
 
-    /// Without threads, as [`here`](Self::here).
-    #[cfg(not(feature = "parallel"))]
-    pub(super) fn behind(file: SerializedFileWriter<W>) -> Self {
-        Self::here(file)
-    }
-
     /// Writes a row group, or has it written: an error may be that of one before.
     pub(super) fn write(&mut self, group: Group) -> Result<()> {
         match self {
             Self::Here(file) => append(file, group),
-            #[cfg(feature = "parallel")]
             Self::Behind(behind) => match &behind.groups {
                 Some(groups) if groups.send(group).is_ok() => Ok(()),
                 _ => Err(behind.end().err().unwrap_or_else(ended)),
@@ -86,7 +75,6 @@ impl<W: Write + Send> Lane<W> {
     pub(super) fn end(self) -> Result<SerializedFileWriter<W>> {
         match self {
             Self::Here(file) => Ok(*file),
-            #[cfg(feature = "parallel")]
             Self::Behind(mut behind) => behind.end(),
         }
     }
@@ -99,13 +87,9 @@ fn append<W: Write + Send>(file: &mut SerializedFileWriter<W>, group: Group) -> 
         columns.close().map(drop)
     })
 }
-
-#[cfg(feature = "parallel")]
 fn ended() -> Error {
     Error::usage("the thread that writes the file has ended")
 }
-
-#[cfg(feature = "parallel")]
 impl<W: Write + Send> Behind<W> {
     fn end(&mut self) -> Result<SerializedFileWriter<W>> {
         self.groups = None;
@@ -113,8 +97,6 @@ impl<W: Write + Send> Behind<W> {
         thread.join().unwrap_or_else(|_| Err(ended()))
     }
 }
-
-#[cfg(feature = "parallel")]
 impl<W: Write + Send> Drop for Behind<W> {
     /// When this is gone the sink is, too.
     fn drop(&mut self) {

@@ -20,7 +20,8 @@ use super::options::WriterOptions;
 use super::read::Reader;
 use super::source::library;
 use super::{FORMAT_NAME, fit, units};
-use crate::batches::{Dictionaries, Workers, bytes_of, narrow};
+use crate::batches::{Dictionaries, bytes_of, narrow};
+use crate::workers::Workers;
 
 /// Bytes of a row group where nothing is said: a chunk of a column should not be small, and several groups are encoded at once.
 const LEAST_GROUP: usize = 16 << 20;

@@ -10,10 +10,10 @@ use super::cut::{Feeder, next_json};
 use super::inner::{Text, place};
 use super::seen::{Kind, Rows, Seen};
 use super::split::Split;
-use super::work::Workers;
-use crate::convert::import::chunk::Chunk;
-use crate::convert::import::place::Place;
-use crate::convert::import::record::{Look, one};
+use crate::text::records::chunk::Chunk;
+use crate::text::records::place::Place;
+use crate::text::records::record::{Look, one};
+use crate::workers::Workers;
 
 /// The columns that were found in some rows.
 #[derive(Debug, Default)]

@@ -9,9 +9,9 @@ use container_core::{
 use serde_json::{Map, Value};
 
 use super::inner::Text;
+use super::records::{Form, Options};
 use super::table::TextTable;
 use super::verify::verify;
-use crate::convert::import::{self, Form};
 
 /// JSON lines, for tools that open anything.
 pub const JSON_LINES: &dyn Format = &TextForm::JsonLines;
@@ -157,8 +157,8 @@ impl TextContainer {
     /// [`Limit`](crate::ErrorKind::Limit) for too many names; [`Io`](crate::ErrorKind::Io).
     pub fn open(source: Source, options: &TextOptions) -> Result<Self> {
         let &TextOptions { form, delimiter, header, limits, window } = options;
-        let import = import::Options { form: form.form(), delimiter, header, may_be_empty: true, threads: 1, window };
-        Ok(Self { table: TextTable::new(Text::new(source, import, form.name(), limits)?) })
+        let options = Options { form: form.form(), delimiter, header, may_be_empty: true, threads: 1, window };
+        Ok(Self { table: TextTable::new(Text::new(source, options, form.name(), limits)?) })
     }
 }
 

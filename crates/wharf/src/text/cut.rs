@@ -4,10 +4,10 @@ use container_core::{Error, Result};
 use memchr::{memchr, memchr_iter, memrchr};
 
 use super::inner::Text;
-use super::work::Workers;
-use crate::convert::import::chunk::{Chunk, Cutter, array_item};
-use crate::convert::import::json::is_blank;
-use crate::convert::import::place::Place;
+use crate::text::records::chunk::{Chunk, Cutter, array_item};
+use crate::text::records::json::is_blank;
+use crate::text::records::place::Place;
+use crate::workers::Workers;
 
 /// Where chunks are.
 #[derive(Debug, Clone)]

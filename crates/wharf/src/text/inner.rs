@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 use container_core::{Bytes, Error, Limits, Result, Source};
 
 use super::cut::Index;
-use crate::convert::import::chunk::{Chunk, Cutter, Input, line_feeds};
-use crate::convert::import::place::Place;
-use crate::convert::import::{Form, Options};
+use crate::text::records::chunk::{Chunk, Cutter, Input, line_feeds};
+use crate::text::records::place::Place;
+use crate::text::records::{Form, Options};
 
 /// Everything that is known of the text as such.
 #[derive(Debug)]

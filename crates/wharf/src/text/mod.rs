@@ -50,6 +50,8 @@ mod columns;
 mod container;
 mod cut;
 mod inner;
+#[cfg_attr(not(feature = "convert"), allow(dead_code, reason = "conversions use all of it"))]
+pub(crate) mod records;
 mod rows;
 pub(crate) mod seen;
 mod split;
@@ -57,7 +59,6 @@ mod table;
 pub(crate) mod values;
 mod verify;
 mod words;
-mod work;
 
 #[cfg(test)]
 mod tests;

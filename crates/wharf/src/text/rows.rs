@@ -15,10 +15,10 @@ use super::seen::Kind;
 use super::split::Split;
 use super::table::TextTable;
 use super::values::{Cell, put_line, put_text};
-use super::work::Workers;
-use crate::convert::import::chunk::Chunk;
-use crate::convert::import::place::Place;
-use crate::convert::import::record::Look;
+use crate::text::records::chunk::Chunk;
+use crate::text::records::place::Place;
+use crate::text::records::record::Look;
+use crate::workers::Workers;
 
 pub(super) struct TextRows<'a> {
     table: &'a TextTable,
@@ -67,7 +67,7 @@ impl<'a> TextRows<'a> {
         Ok(Self {
             table,
             feeder: Feeder::new(text),
-            workers: Workers::new(1)?,
+            workers: Workers::new(1),
             chunks: VecDeque::new(),
             pending: None,
             at: 0,

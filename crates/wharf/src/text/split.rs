@@ -4,7 +4,7 @@ use container_core::{Error, Result};
 use memchr::{memchr_iter, memchr3};
 
 use super::columns::cell_text;
-use crate::convert::import::csv::{self, Ending, Line, Record};
+use crate::text::records::csv::{self, Ending, Line, Record};
 
 /// Cuts rows. The memory is reused.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use super::cut::{Feeder, nameless};
 use super::inner::Text;
 use super::rows::TextRows;
 use super::seen::Kind;
-use super::work::Workers;
+use crate::workers::Workers;
 
 /// A text up to so many bytes is looked at as a whole for its columns.
 const SMALL: u64 = 16 << 20;
@@ -51,10 +51,7 @@ impl TextTable {
         }
         self.some.get_or_init(|| {
             let small = self.text.len() <= SMALL;
-            let (survey, result) = match Workers::new(usize::from(!small)) {
-                Ok(workers) => self.look(&workers, small),
-                Err(error) => (Survey::default(), Err(error)),
-            };
+            let (survey, result) = self.look(&Workers::new(usize::from(!small)), small);
             survey.columns(&self.text, result.err())
         })
     }
@@ -72,7 +69,7 @@ impl TextTable {
     /// What the columns of CSV hold, in all rows that are not broken: cells are shown as values of their column's type.
     pub(super) fn kinds(&self, threads: usize) -> Result<&[Kind]> {
         if self.text.is_csv() && self.kinds.get().is_none() {
-            match self.look(&Workers::new(threads)?, true) {
+            match self.look(&Workers::new(threads), true) {
                 (survey, Ok(())) => drop(self.all.set(survey.columns(&self.text, None))),
                 (_, Err(error)) if error.kind() == ErrorKind::Io => return Err(error),
                 _ => {}
@@ -105,7 +102,7 @@ impl TextTable {
 impl TextTable {
     /// What the cells of CSV are, column by column, in all rows that are not broken, and how many rows these are.
     pub(super) fn cells(&self, threads: usize) -> Result<(Vec<super::seen::Seen>, u64)> {
-        match self.look(&Workers::new(threads)?, true) {
+        match self.look(&Workers::new(threads), true) {
             (_, Err(error)) if error.kind() == ErrorKind::Io => Err(error),
             (survey, _) => Ok((survey.csv, survey.rows)),
         }
@@ -135,7 +132,7 @@ impl Table for TextTable {
 
     fn survey(&self) -> Result<()> {
         if self.all.get().is_none() {
-            let (survey, result) = self.look(&Workers::new(0)?, true);
+            let (survey, result) = self.look(&Workers::new(0), true);
             result?;
             let _ = self.all.set(survey.columns(&self.text, None)); // somebody else may have been faster, with the same
         }
@@ -153,7 +150,7 @@ impl Table for TextTable {
     /// Rows are counted where the text is no larger than 64 MiB; of a larger one it is known how many they are when all were walked over.
     fn len(&self) -> Option<u64> {
         if self.text.index.get().is_none() && self.text.len() <= COUNTED {
-            let workers = Workers::new(0).ok()?;
+            let workers = Workers::new(0);
             Feeder::new(&self.text).finish(&workers).ok()?;
         }
         self.text.index.get().map(|index| index.rows)

@@ -12,13 +12,13 @@ use super::columns::{json, not_utf8};
 use super::cut::{Feeder, next_json};
 use super::inner::{Text, place};
 use super::split::Split;
-use super::work::Workers;
-use crate::convert::import::chunk::Chunk;
-use crate::convert::import::place::Place;
-use crate::convert::import::record::Look;
+use crate::text::records::chunk::Chunk;
+use crate::text::records::place::Place;
+use crate::text::records::record::Look;
+use crate::workers::Workers;
 
 pub(super) fn verify(text: &Text, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
-    let workers = Workers::new(options.threads)?;
+    let workers = Workers::new(options.threads);
     if let Some(progress) = &options.progress {
         progress.begin(Unit::Bytes, Some(text.len()));
     }

@@ -1,6 +1,6 @@
 //! What the words of CSV are.
 
-use crate::convert::import::number::{Number, is_float_word, is_number, number};
+use crate::text::records::number::{Number, is_float_word, is_number, number};
 
 /// A word, understood.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -550,35 +550,11 @@ const RULES: &[Rule] = &[
     },
     Rule {
         change: Change::Value,
-        via: &["csv"],
-        into: &["idv"],
-        kinds: &[&["text?", "text empty?", "text codes?", "text NaN?", "text null?", "dictionary?"]],
-        silent: true,
-        reason: "known fault: an empty cell of a column of text is an empty text in IDV, and null in all other formats",
-    },
-    Rule {
-        change: Change::Value,
-        via: &["csv"],
-        into: &["idv"],
-        kinds: &[&["text only empty?", "null", "duration s?", "duration us?"]],
-        silent: true,
-        reason: "known fault: an empty cell of a column of text is an empty text in IDV, and null in all other formats",
-    },
-    Rule {
-        change: Change::Value,
         via: &["msgpack"],
         into: &["csv", "jsonl", "zds"],
         kinds: &[SPANS],
         silent: true,
         reason: "JSON of a numpy scalar is its number",
-    },
-    Rule {
-        change: Change::Value,
-        via: &["msgpack"],
-        into: &["idv"],
-        kinds: &[SPANS],
-        silent: true,
-        reason: "known fault: samples with timedeltas are numbers in IDV, and durations in Parquet and from there TimeSpan",
     },
 ];
 

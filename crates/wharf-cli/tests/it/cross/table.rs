@@ -144,10 +144,6 @@ impl Table {
         if let Some(instead) = instead {
             values.iter_mut().filter(|value| **value == Value::Null).for_each(|value| *value = instead.clone());
         }
-        // Missing values that are empty texts.
-        if is_named("empty") {
-            values.iter_mut().filter(|value| **value == Value::Null).for_each(|value| *value = empty.clone());
-        }
         let name = rules["names"].get(&column.name).map_or(column.name.as_str(), |name| name.as_str().unwrap());
         Some(Column { name: name.to_owned(), kind, values })
     }

@@ -6,11 +6,11 @@ use std::ops::Range;
 use container_core::{Error, Loss, Result};
 use idv::{Cell, ItemType, KeyLabels, Schema, Type, Values};
 
-use super::Options;
-use super::chunk::Chunk;
-use super::json::{self, Kind};
-use super::place::Place;
-use super::record::{Look, duplicate, records};
+use crate::text::records::Options;
+use crate::text::records::chunk::Chunk;
+use crate::text::records::json::{self, Kind};
+use crate::text::records::place::Place;
+use crate::text::records::record::{Look, duplicate, records};
 
 /// So many members that are no column are counted by name, others together.
 const MOST_UNKNOWN: usize = 1000;
@@ -184,10 +184,10 @@ impl Raw<'_> {
     fn is_missing(self, kind: &Type, labels: Option<&KeyLabels>) -> bool {
         match self {
             Self::Json(text) => text == "null",
-            // An empty cell of texts is an empty text, and so is one in quotes where a label is empty.
+            // In quotes, nothing is an empty text, or the label that is one.
             Self::Word(text, quoted) => {
-                let label = || quoted && labels.is_some_and(|labels| !matches!(labels.find(""), Ok(None)));
-                text.is_empty() && *kind != Type::Item(ItemType::Text) && !label()
+                let is_label = || labels.is_some_and(|labels| !matches!(labels.find(""), Ok(None)));
+                text.is_empty() && !(quoted && (*kind == Type::Item(ItemType::Text) || is_label()))
             }
             Self::Absent => true,
         }

@@ -10,10 +10,12 @@ use container_core::{Error, Result};
 use idv::{ItemType, Type};
 use serde_json::value::RawValue;
 
-use super::json::{self, Kind, Walk, shortened};
-use super::number::{Number, is_float_word, is_number, number};
-use super::place::{Place, first};
+use super::place::first;
 use super::time::Times;
+use super::walk::Walk;
+use crate::text::records::json::{self, Kind, shortened};
+use crate::text::records::number::{Number, is_float_word, is_number, number};
+use crate::text::records::place::Place;
 use arrays::{Arrays, sparse};
 
 /// How values are written down.
@@ -30,6 +32,8 @@ pub(super) enum Syntax {
 pub(super) struct Seen {
     /// A null, an absent member, an empty cell.
     nulls: Option<Place>,
+    /// Of cells: one without quotes was empty, which is no text.
+    missing: bool,
     bools: Option<Place>,
     integers: Option<Box<Integers>>,
     floats: Option<Place>,
@@ -96,8 +100,9 @@ impl Seen {
     }
 
     /// Notes a cell of a table of words.
-    pub(super) fn see_word(&mut self, text: &str, place: Place, walk: &mut Walk) {
+    pub(super) fn see_word(&mut self, text: &str, quoted: bool, place: Place, walk: &mut Walk) {
         if text.is_empty() {
+            self.missing |= !quoted;
             note(&mut self.nulls, place);
         } else if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") {
             note(&mut self.bools, place);
@@ -170,6 +175,7 @@ impl Seen {
     /// Adds what was seen elsewhere.
     pub(super) fn merge(&mut self, other: Self) {
         self.nulls = first(self.nulls, other.nulls);
+        self.missing |= other.missing;
         self.bools = first(self.bools, other.bools);
         self.floats = first(self.floats, other.floats);
         self.words = first(self.words, other.words);
@@ -202,8 +208,11 @@ impl Seen {
             _ => self.resolve_item(syntax, names).map(|(item, missing)| Resolved { kind: Type::Item(item), missing }),
         };
         match syntax {
-            // Every word is a text, and an empty cell is an empty one.
-            Syntax::Words => Ok(resolved.unwrap_or(Resolved { kind: Type::Item(ItemType::Text), missing: None })),
+            // Every word is a text.
+            Syntax::Words => {
+                let text = || Resolved { kind: Type::Item(ItemType::Text), missing: self.missing_text(syntax) };
+                Ok(resolved.unwrap_or_else(|_| text()))
+            }
             Syntax::Json => resolved,
         }
     }
@@ -235,7 +244,7 @@ impl Seen {
         let mut kinds: Vec<_> = self.kinds().into_iter().filter_map(|(kind, place)| Some((place?, kind))).collect();
         kinds.sort_unstable();
         match kinds.as_slice() {
-            [] => Ok((ItemType::Text, (syntax == Syntax::Json).then_some(MISSING_TEXT))),
+            [] => Ok((ItemType::Text, self.missing_text(syntax))),
             [(_, "a bool")] => Ok(match self.nulls {
                 Some(_) => (ItemType::DvBool, Some(MISSING_BOOL)),
                 None => (ItemType::Boolean, None),
@@ -258,11 +267,17 @@ impl Seen {
             // As a bool, a duration can be missing in its older type.
             (Some(ItemType::TimeSpan), Some(_)) => (ItemType::DvTimeSpan, Some(MISSING_SPAN)),
             (Some(times), nulls) => (times, nulls.map(|_| MISSING_TIME)),
-            (None, _) => {
-                let missing = syntax == Syntax::Json && self.nulls.is_some();
-                (ItemType::Text, missing.then_some(MISSING_TEXT))
-            }
+            (None, _) => (ItemType::Text, self.missing_text(syntax)),
         }
+    }
+
+    /// What there is to know of texts that are missing.
+    fn missing_text(&self, syntax: Syntax) -> Option<&'static str> {
+        let some = match syntax {
+            Syntax::Json => self.nulls.is_some(),
+            Syntax::Words => self.missing,
+        };
+        some.then_some(MISSING_TEXT)
     }
 
     fn resolve_number(&self, names: &[String]) -> Result<ItemType> {

@@ -1,8 +1,8 @@
 use container_core::{Error, Result};
 use idv::{ColumnSchema, Schema, Type};
 
-use super::Form;
 use super::infer::{Seen, Syntax};
+use crate::text::records::Form;
 
 /// The columns of a table and what they hold: what [`TextTable::infer`](super::TextTable::infer) found.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Text tables, JSON lines and CSV, into IDV files (feature `idv`) and datadings datasets (feature `datadings`);
+//! Text tables, JSON lines and CSV, into IDV files and datadings datasets;
 //! what other containers and files hold into datadings datasets.
 //!
 //! | you have | you want | take |
@@ -31,10 +31,9 @@
 //! | CSV cells of several kinds, integers that no number type has exactly | `Text` |
 //!
 //! In CSV `true` and `false` are bools in any case, what has a needless zero or plus in front is text (`007`), an empty cell is
-//! missing or, among texts, an empty text.
+//! missing; in quotes, and among texts, it is an empty text.
 //!
 //! ```no_run
-//! # #[cfg(feature = "idv")]
 //! # fn main() -> wharf::Result<()> {
 //! use wharf::convert::import::{Take, TextTable};
 //! use wharf::{Output, OutputOptions, Source};
@@ -50,8 +49,6 @@
 //! println!("{} rows", imported.rows);
 //! # Ok(())
 //! # }
-//! # #[cfg(not(feature = "idv"))]
-//! # fn main() {}
 //! ```
 //!
 //! # datadings
@@ -59,7 +56,6 @@
 //! A sample has a key. It is the column `key`, or another one, or the row's number: see `SampleOptions`.
 //!
 //! ```no_run
-//! # #[cfg(feature = "datadings")]
 //! # fn main() -> wharf::Result<()> {
 //! use datadings::{Writer, WriterOptions};
 //! use wharf::convert::import::{FileOptions, FileTable};
@@ -75,90 +71,34 @@
 //! println!("{:?}", files.label_names()?);
 //! # Ok(())
 //! # }
-//! # #[cfg(not(feature = "datadings"))]
-//! # fn main() {}
 //! ```
 
-#![cfg_attr(
-    not(any(feature = "idv", feature = "datadings")),
-    allow(dead_code, unused_imports, reason = "only what reads text is used then")
-)]
-
-pub(crate) mod chunk;
-pub(crate) mod csv;
-#[cfg(feature = "datadings")]
 mod files;
-#[cfg(feature = "idv")]
 mod fill;
-#[cfg(feature = "idv")]
 mod infer;
-#[cfg(feature = "idv")]
 mod inferred;
-pub(crate) mod json;
-pub(crate) mod number;
-pub(crate) mod place;
-pub(crate) mod record;
-#[cfg(feature = "datadings")]
+mod place;
 mod samples;
-#[cfg(feature = "idv")]
 mod survey;
-#[cfg(feature = "idv")]
-mod time;
-#[cfg(feature = "idv")]
-mod typed;
-
-#[cfg(feature = "idv")]
 #[cfg(test)]
 mod tests;
-
-use std::collections::{HashMap, HashSet};
+mod time;
+mod typed;
+mod walk;
 
 use container_core::{Error, Loss, Progress, Result, Source, Unit};
 
-#[cfg(any(feature = "idv", feature = "datadings"))]
-use chunk::Cutter;
-use chunk::{Chunk, Input};
+use crate::text::records::chunk::{self, Chunk, Cutter, Input};
+use crate::text::records::{Form, Options};
+use crate::workers::Workers;
 
-#[cfg(feature = "datadings")]
 pub use files::{FileOptions, FileTable, LinkOutside};
-#[cfg(feature = "idv")]
 pub use inferred::{Inferred, InferredColumn};
-#[cfg(feature = "datadings")]
 pub use samples::{Keys, SampleOptions, Sampled, copy_samples, write_rows};
-#[cfg(feature = "idv")]
 pub use typed::{Take, column_names};
 
 /// Records that are taken together at most.
 const RECORDS: u64 = 8192;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    JsonLines,
-    Csv,
-}
-
-impl Form {
-    /// The name in errors.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::JsonLines => "jsonl",
-            Self::Csv => "csv",
-        }
-    }
-}
-
-/// How the inputs are read.
-#[derive(Debug, Clone)]
-pub(crate) struct Options {
-    pub(crate) form: Form,
-    pub(crate) delimiter: u8,
-    pub(crate) header: bool,
-    /// CSV without anything in it is a table without columns, also where there should be a header.
-    pub(crate) may_be_empty: bool,
-    pub(crate) threads: usize,
-    /// Bytes that are looked at for the ends of records.
-    pub(crate) window: u64,
-}
 
 /// A table in text files, one after another.
 #[derive(Debug, Clone)]
@@ -257,10 +197,9 @@ impl TextTable {
     }
 
     /// Some chunks, and why there are no more if that is an error: what is wrong before it comes first.
-    #[cfg(any(feature = "idv", feature = "datadings"))]
-    fn gather(&self, cutter: &mut Cutter<'_>) -> (Vec<Chunk>, Result<()>) {
+    fn gather(cutter: &mut Cutter<'_>, workers: &Workers) -> (Vec<Chunk>, Result<()>) {
         let mut chunks = Vec::new();
-        while chunks.len() < self.width() {
+        while chunks.len() < workers.width() {
             match cutter.next() {
                 Ok(Some(chunk)) => chunks.push(chunk),
                 Ok(None) => break,
@@ -269,57 +208,10 @@ impl TextTable {
         }
         (chunks, Ok(()))
     }
-
-    /// How many chunks are looked at together.
-    #[cfg(any(feature = "idv", feature = "datadings"))]
-    fn width(&self) -> usize {
-        match self.options.threads {
-            #[cfg(feature = "parallel")]
-            0 => 2 * rayon::current_num_threads(),
-            #[cfg(feature = "parallel")]
-            threads => threads,
-            #[cfg(not(feature = "parallel"))]
-            _ => 1,
-        }
-    }
-
-    #[cfg(any(feature = "idv", feature = "datadings"))]
-    fn side_by_side<T: Send>(
-        &self,
-        chunks: &[Chunk],
-        look: impl Fn(&Chunk) -> Result<T> + Send + Sync,
-    ) -> Vec<Result<T>> {
-        #[cfg(feature = "parallel")]
-        if self.options.threads != 1 {
-            use rayon::prelude::*;
-            return chunks.par_iter().map(look).collect();
-        }
-        chunks.iter().map(look).collect()
-    }
 }
 
 fn told(progress: Option<&dyn Progress>, chunk: &Chunk) {
     if let Some(progress) = progress {
         progress.advance(chunk.bytes.len() as u64);
-    }
-}
-
-/// Puts a number behind names that were there before, as the reader of IDV files does.
-fn make_unique(names: &mut Vec<String>) {
-    let given: HashSet<String> = names.iter().cloned().collect();
-    if given.len() == names.len() {
-        return;
-    }
-    let mut seen: HashMap<String, u64> = HashMap::new();
-    for name in names {
-        let count = seen.entry(name.clone()).and_modify(|count| *count += 1).or_insert(1);
-        while *count > 1 {
-            let candidate = format!("{name}#{count}");
-            if !given.contains(&candidate) {
-                *name = candidate;
-                break;
-            }
-            *count += 1;
-        }
     }
 }

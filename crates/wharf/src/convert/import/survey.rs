@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use container_core::{Limits, Result};
 
-use super::Options;
-use super::chunk::Chunk;
 use super::infer::Seen;
-use super::json::Walk;
-use super::place::Place;
-use super::record::{Look, duplicate, records};
+use crate::convert::import::walk::Walk;
+use crate::text::records::Options;
+use crate::text::records::chunk::Chunk;
+use crate::text::records::place::Place;
+use crate::text::records::record::{Look, duplicate, records};
 
 /// What chunks hold, column by column.
 #[derive(Debug, Default)]
@@ -134,10 +134,10 @@ impl Look for Surveyor {
         column.seen.see_json(value, place, &mut self.walk)
     }
 
-    fn cell(&mut self, index: usize, text: &str, _: bool, place: Place) -> Result<()> {
+    fn cell(&mut self, index: usize, text: &str, quoted: bool, place: Place) -> Result<()> {
         let Some(column) = self.survey.columns.get_mut(index) else { return Ok(()) };
         column.last = self.places.len();
-        column.seen.see_word(text, place, &mut self.walk);
+        column.seen.see_word(text, quoted, place, &mut self.walk);
         Ok(())
     }
 

@@ -7,12 +7,14 @@ use std::ops::Range;
 use container_core::{Progress, Result};
 use idv::{ColumnSlice, Schema, Writer};
 
-use super::chunk::{Chunk, Cutter, part};
 use super::fill::{Lost, Plan};
 use super::infer::Seen;
 use super::inferred::Inferred;
 use super::survey::Survey;
-use super::{Imported, RECORDS, TextTable, make_unique, told};
+use super::{Imported, RECORDS, TextTable, told};
+use crate::text::records::chunk::{Chunk, Cutter, part};
+use crate::text::records::make_unique;
+use crate::workers::Workers;
 
 /// Cells that are taken together at most, about: fewer records of wide tables.
 const CELLS: u64 = 512 << 10;
@@ -61,13 +63,14 @@ impl TextTable {
 
     fn survey(&self, progress: Option<&dyn Progress>) -> Result<Inferred> {
         self.begin(progress);
+        let workers = Workers::new(self.options.threads);
         let mut cutter = Cutter::new(&self.inputs, &self.options, RECORDS);
         let mut all = Survey::default();
         loop {
-            let (chunks, failure) = self.gather(&mut cutter);
+            let (chunks, failure) = Self::gather(&mut cutter, &workers);
             let names = cutter.names();
             for (chunk, survey) in
-                chunks.iter().zip(self.side_by_side(&chunks, |chunk| Survey::of(chunk, &self.options, names)))
+                chunks.iter().zip(workers.map(chunks.iter().collect(), |chunk| Survey::of(chunk, &self.options, names)))
             {
                 all.merge(survey.map_err(|error| self.name(error, chunk))?)?;
                 told(progress, chunk);
@@ -116,18 +119,19 @@ impl TextTable {
         let names = column_names(writer.schema());
         let mut plan = Plan::new(writer.schema(), &names, take.leave_out.clone());
         let wide = u64::try_from(names.len().max(1)).unwrap_or(u64::MAX);
+        let workers = Workers::new(self.options.threads);
         let mut cutter = Cutter::new(&self.inputs, &self.options, (CELLS / wide).clamp(1, RECORDS));
         let mut imported = Imported::default();
         let mut lost = Lost::default();
         let mut cells_known = false;
         while imported.passed < take.rows.end {
-            let (chunks, failure) = self.gather(&mut cutter);
+            let (chunks, failure) = Self::gather(&mut cutter, &workers);
             if let (false, Some(names)) = (cells_known, cutter.names()) {
                 plan.set_cells(names);
                 cells_known = true;
             }
             let fill = |chunk: &Chunk| plan.fill(chunk, &self.options, &part(&take.rows, chunk));
-            for (chunk, rows) in chunks.iter().zip(self.side_by_side(&chunks, fill)) {
+            for (chunk, rows) in chunks.iter().zip(workers.map(chunks.iter().collect(), fill)) {
                 let rows = rows.map_err(|error| self.name(error, chunk))?;
                 let slices: Vec<ColumnSlice<'_>> = rows.columns.iter().map(ColumnSlice::from).collect();
                 // The writer counts rows of what it is given.

@@ -135,7 +135,7 @@ fn texts<W: Write + Seek>(
             let mut columns = inferred.columns(chosen.as_deref())?;
             for column in &mut columns {
                 if let Some(item) = types.get(column.name) {
-                    retype(&mut column.kind, *item);
+                    retype(&mut column.kind, *item, column.note.is_some());
                 }
             }
             done.inferred = columns.iter().map(described).collect();
@@ -163,13 +163,15 @@ fn texts<W: Write + Seek>(
     writer.finish()
 }
 
-/// Takes the type of numbers that all values had, instead of the inferred one: a wider one, or text where all are NaN.
-fn retype(kind: &mut Type, own: ItemType) {
+/// Takes the type of numbers or times that all values had, instead of the inferred one: a wider one, or text.
+fn retype(kind: &mut Type, own: ItemType, may_miss: bool) {
     let (Type::Item(item) | Type::Vector { item, .. }) = kind else { return };
     let are_floats = matches!(own, ItemType::Single | ItemType::Double);
     match *item {
         ItemType::Int64 | ItemType::UInt64 if !are_floats => *item = own,
         ItemType::Double | ItemType::Text if are_floats => *item = own,
+        ItemType::Text if own == ItemType::TimeSpan && may_miss => *item = ItemType::DvTimeSpan,
+        ItemType::Text if matches!(own, ItemType::TimeSpan | ItemType::DateTime) => *item = own,
         _ => {}
     }
 }

@@ -1,5 +1,5 @@
-//! Datasets of datadings as JSON lines in a temporary file: what types IDV gets is then found as for any text, but for numbers of numpy and floats
-//! of 32 bits, which keep theirs.
+//! Datasets of datadings as JSON lines in a temporary file: what types IDV gets is then found as for any text, but for numbers and times of numpy and
+//! floats of 32 bits, which keep theirs.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use container_core::{Access, Error, Input, Limits, OpenOptions, Result, Source, Unit};
 use datadings::numpy::{Dtype, Item, Kind, Numpy};
 use datadings::{RawValue, Reader, json};
-use idv::ItemType;
+use idv::{DateTime, ItemType, TimeSpan};
 
 use super::super::Bar;
 use super::source::Opened;
@@ -16,6 +16,10 @@ use super::source::Opened;
 /// The first bytes of floats in msgpack.
 const FLOAT_32: u8 = 0xca;
 const FLOAT_64: u8 = 0xcb;
+
+/// Ticks of IDV in a second, and at the beginning of 1970.
+const TICKS: u64 = 10_000_000;
+const EPOCH: i64 = 621_355_968_000_000_000;
 
 /// Samples between two words to the bar.
 const STRIDE: u64 = 256;
@@ -82,6 +86,12 @@ impl Numbers {
             }
             datadings::Kind::Map => Ok(match value.numpy()? {
                 Some(Numpy::Array(array)) => Self::of_dtype(array.dtype()),
+                Some(Numpy::Scalar(scalar)) if time(&scalar.item()?)?.is_some() => match scalar.item()? {
+                    Item::Timedelta(..) => Self::Of(ItemType::TimeSpan),
+                    _ => Self::Of(ItemType::DateTime),
+                },
+                // Nothing is told by what is missing.
+                Some(Numpy::Scalar(scalar)) if is_no_time(&scalar.item()?) => Self::None,
                 // Integers of all sizes become one type of column, as they do in Arrow.
                 Some(Numpy::Scalar(scalar)) => match Self::of_dtype(scalar.dtype()) {
                     floats if floats.are_floats() => floats,
@@ -177,6 +187,10 @@ fn put(
             Some(Numpy::Array(array)) if !array.is_empty() && Numbers::of_dtype(array.dtype()).are_floats() => {
                 put_floats(array.shape(), &mut array.items(), out)?;
             }
+            Some(Numpy::Scalar(scalar)) if is_no_time(&scalar.item()?) => out.extend_from_slice(b"null"),
+            Some(Numpy::Scalar(scalar)) if let Some(text) = time(&scalar.item()?)? => {
+                serde_json::to_writer(&mut *out, &text).map_err(no_json)?;
+            }
             Some(Numpy::Array(_)) => {
                 let list: serde_json::Value = value.decode()?;
                 serde_json::to_writer(&mut *out, &list).map_err(no_json)?;
@@ -194,6 +208,29 @@ fn put(
     }
     out.push(b'}');
     Ok(())
+}
+
+/// Is it the datetime or timedelta that stands for a missing one?
+fn is_no_time(item: &Item<'_>) -> bool {
+    matches!(item, Item::Datetime(i64::MIN, _) | Item::Timedelta(i64::MIN, _))
+}
+
+/// A datetime or timedelta as IDV's text for it; `None` for other values, and where the unit is not of one length, or not said.
+fn time(item: &Item<'_>) -> Result<Option<String>> {
+    let (value, unit, is_span) = match *item {
+        Item::Timedelta(value, unit) => (value, unit, true),
+        Item::Datetime(value, unit) => (value, unit, false),
+        _ => return Ok(None),
+    };
+    if value == i64::MIN || !unit.is_fixed() {
+        return Ok(None);
+    }
+    let since_year_1 = if is_span { 0 } else { EPOCH };
+    let ticks = unit.rescaled(value, TICKS).and_then(|ticks| ticks.checked_add(since_year_1)).ok_or_else(|| {
+        let name = if is_span { "timedelta" } else { "datetime" };
+        Error::invalid(format!("the {name} {value} {unit} is finer than the 100 ns that IDV has, or beyond its range"))
+    })?;
+    Ok(Some(if is_span { TimeSpan(ticks).to_string() } else { DateTime(ticks).to_string() }))
 }
 
 /// The next elements of an array of floats as nested lists. Those that are not finite are texts, as everywhere in JSON.
@@ -227,4 +264,27 @@ fn put_floats<'a>(shape: &[usize], items: &mut dyn Iterator<Item = Result<Item<'
 #[cold]
 fn no_json(cause: serde_json::Error) -> Error {
     Error::invalid("the value cannot be written as JSON").caused_by(cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use datadings::numpy::TimeUnit;
+
+    use super::*;
+
+    #[test]
+    fn times_of_numpy() {
+        let unit = |count, name| TimeUnit { count, name };
+        let text = |item: Item<'_>| time(&item).map_err(|error| error.to_string());
+        assert_eq!(text(Item::Datetime(1, unit(1, "D"))), Ok(Some("1970-01-02T00:00:00".to_owned())));
+        assert_eq!(text(Item::Datetime(-1, unit(100, "ns"))), Ok(Some("1969-12-31T23:59:59.9999999".to_owned())));
+        assert_eq!(text(Item::Timedelta(-3, unit(500, "ms"))), Ok(Some("-PT1.5S".to_owned())));
+        assert_eq!(text(Item::Timedelta(1, unit(1, "M"))), Ok(None));
+        assert_eq!(text(Item::Datetime(1, unit(1, ""))), Ok(None));
+        assert_eq!(text(Item::Int(5)), Ok(None));
+        let finer = "the timedelta 150 ns is finer than the 100 ns that IDV has, or beyond its range";
+        assert_eq!(text(Item::Timedelta(150, unit(1, "ns"))), Err(finer.to_owned()));
+        let beyond = "the datetime 9223372036854775807 s is finer than the 100 ns that IDV has, or beyond its range";
+        assert_eq!(text(Item::Datetime(i64::MAX, unit(1, "s"))), Err(beyond.to_owned()));
+    }
 }

@@ -10,9 +10,9 @@ use container_core::{Error, Loss, Result};
 use super::super::cut::Feeder;
 use super::super::seen::Seen;
 use super::super::table::TextTable;
-use super::super::work::Workers;
 use super::field;
 use super::plan::{Done, Plan, Task, missed};
+use crate::workers::Workers;
 
 pub(super) struct TextBatches<'a> {
     table: &'a TextTable,

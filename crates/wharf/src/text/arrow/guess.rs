@@ -11,10 +11,10 @@ use super::super::columns::Survey;
 use super::super::cut::Feeder;
 use super::super::inner::Text;
 use super::super::table::TextTable;
-use super::super::work::Workers;
 use super::{field, observe_json};
-use crate::convert::import::chunk::Chunk;
-use crate::convert::import::place::Place;
+use crate::text::records::chunk::Chunk;
+use crate::text::records::place::Place;
+use crate::workers::Workers;
 
 /// A text of fewer chunks is looked at as a whole.
 const CHUNKS: u64 = 4;
@@ -36,7 +36,7 @@ pub(super) fn guess(table: &TextTable, scan: &BatchScan) -> Result<Option<Schema
         return Ok(None);
     }
     // What is wrong with the first rows is told where all are looked at.
-    let (chunks, _) = Feeder::new(text).next(&Workers::new(1)?);
+    let (chunks, _) = Feeder::new(text).next(&Workers::new(1));
     let Some(first) = chunks.first() else { return Ok(None) };
     let samples = samples(text, first)?;
     Ok(if text.is_csv() { cells(text, first, &samples, &scan.mapping) } else { members(text, first, &samples, scan) })

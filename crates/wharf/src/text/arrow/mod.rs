@@ -22,8 +22,8 @@ use super::cut::{Feeder, next_json};
 use super::inner::Text;
 use super::seen::{Kind, Seen};
 use super::table::TextTable;
-use super::work::Workers;
-use crate::convert::import::chunk::Chunk;
+use crate::text::records::chunk::Chunk;
+use crate::workers::Workers;
 
 /// Longer texts have offsets of 64 bits.
 const LONG: usize = 1 << 30;
@@ -37,7 +37,7 @@ pub(super) enum Held {
 
 /// The column of cells that are so. Arrays and objects that no column of their own holds are text.
 fn field(name: String, seen: &Seen, mapping: &Mapping) -> Field {
-    if let (Kind::Nested, Some(shape)) = (seen.kind(), seen.shape()) {
+    if let (Kind::Nested, Some(shape)) = (seen.kind(), &seen.shape) {
         // Nothing is null that can be text.
         let mapping = if mapping.on_mismatch == OnMismatch::Null {
             mapping.with_on_mismatch(OnMismatch::Error)
@@ -185,7 +185,7 @@ fn observe_json(text: &Text, chunk: &Chunk, rows: &Range<u64>) -> Result<Observa
 
 impl ArrowTable for TextTable {
     fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
-        self.resolved(scan, &Workers::new(scan.scan.threads)?)
+        self.resolved(scan, &Workers::new(scan.scan.threads))
     }
 
     fn infer_from_sample(&self, scan: &BatchScan) -> Result<Option<SchemaRef>> {
@@ -194,7 +194,7 @@ impl ArrowTable for TextTable {
     }
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
-        let workers = Workers::new(scan.scan.threads)?;
+        let workers = Workers::new(scan.scan.threads);
         self.check_rows(&scan.scan.rows)?;
         let schema = self.resolved(scan, &workers)?;
         // What is wrong with the schema is said at once.

@@ -13,7 +13,7 @@ use super::super::inner::Text;
 use super::super::seen::{Rows, Seen};
 use super::super::split::Split;
 use super::cells::{Cell, Put, cell_into};
-use crate::convert::import::chunk::Chunk;
+use crate::text::records::chunk::Chunk;
 
 /// What the parsing of a chunk takes.
 pub(super) struct Plan<'a> {

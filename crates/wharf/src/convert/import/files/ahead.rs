@@ -5,6 +5,8 @@ use std::sync::mpsc;
 
 use container_core::Result;
 
+use crate::workers::Workers;
+
 /// Bytes and items of a batch: one is being written, one waits, one is being loaded.
 const BYTES: u64 = 32 << 20;
 const ITEMS: usize = 512;
@@ -17,7 +19,8 @@ pub(super) fn each<T: Send>(
     load: impl Fn(usize) -> Result<T> + Send + Sync,
     mut put: impl FnMut(usize, T) -> Result<()>,
 ) -> Result<()> {
-    if threads == 1 || cfg!(not(feature = "parallel")) {
+    let workers = Workers::new(threads);
+    if workers.count() == 1 {
         for item in items {
             put(item, load(item)?)?;
         }
@@ -31,7 +34,7 @@ pub(super) fn each<T: Send>(
             while !rest.is_empty() {
                 let batch = batch(&rest, &size);
                 rest.start = batch.end;
-                let loaded = side_by_side(batch, threads, &load);
+                let loaded = workers.map(batch.collect(), &load);
                 let failed = loaded.last().is_some_and(Result::is_err);
                 // Nobody takes it when writing has failed; what follows an error would be loaded for nothing.
                 if give.send(loaded).is_err() || failed {
@@ -60,23 +63,6 @@ fn batch(rest: &Range<usize>, size: &impl Fn(usize) -> u64) -> Range<usize> {
         end += 1;
     }
     rest.start..end
-}
-
-#[cfg(feature = "parallel")]
-fn side_by_side<T: Send>(
-    batch: Range<usize>,
-    threads: usize,
-    load: &(impl Fn(usize) -> Result<T> + Sync),
-) -> Vec<Result<T>> {
-    use rayon::prelude::*;
-    // As many pieces as threads are wanted: a piece is one thread's.
-    let least = if threads == 0 { 1 } else { batch.len().div_ceil(threads) };
-    batch.into_par_iter().with_min_len(least).map(load).collect()
-}
-
-#[cfg(not(feature = "parallel"))]
-fn side_by_side<T>(batch: Range<usize>, _: usize, load: &impl Fn(usize) -> Result<T>) -> Vec<Result<T>> {
-    batch.map(load).collect()
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use container_core::{Error, Result};
 use idv::Type;
 use serde_json::value::RawValue;
 
-use super::super::json::Walk;
-use super::super::place::Place;
 use super::{Found, Resolved, Seen, Syntax, earlier};
+use crate::convert::import::walk::Walk;
+use crate::text::records::place::Place;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Arrays {

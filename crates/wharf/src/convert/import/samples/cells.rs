@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use container_core::{Error, Result};
 
-use super::super::Options;
-use super::super::chunk::Chunk;
-use super::super::place::Place;
-use super::super::record::{Look, records};
 use super::message::{Messages, put_sample};
 use super::words::Word;
 use super::{KEY, SampleOptions, no_column, no_key, number, two_keys};
+use crate::text::records::Options;
+use crate::text::records::chunk::Chunk;
+use crate::text::records::place::Place;
+use crate::text::records::record::{Look, records};
 
 /// Which cells go where.
 pub(super) struct Cells {

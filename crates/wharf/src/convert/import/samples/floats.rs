@@ -6,10 +6,13 @@ use container_core::{Progress, Result};
 use datadings::json::FloatWords;
 use memchr::memmem::Finder;
 
-use super::super::chunk::{Chunk, Cutter, part};
-use super::super::place::Place;
-use super::super::record::{Look, records};
-use super::super::{Input, Options, RECORDS, TextTable, told};
+use super::super::{RECORDS, TextTable, told};
+use crate::text::records::Options;
+use crate::text::records::chunk::Input;
+use crate::text::records::chunk::{Chunk, Cutter, part};
+use crate::text::records::place::Place;
+use crate::text::records::record::{Look, records};
+use crate::workers::Workers;
 
 /// Bytes that are searched at once.
 const WINDOW: u64 = 1 << 20;
@@ -56,13 +59,14 @@ impl TextTable {
             return Ok(None);
         }
         self.begin(progress);
+        let workers = Workers::new(self.options.threads);
         let mut cutter = Cutter::new(&self.inputs, &self.options, RECORDS);
         let mut all = FloatWords::default();
         let mut passed = 0;
         while passed < rows.end {
-            let (chunks, failure) = self.gather(&mut cutter);
+            let (chunks, failure) = Self::gather(&mut cutter, &workers);
             let look = |chunk: &Chunk| Survey::of(chunk, &self.options, &part(rows, chunk));
-            for (chunk, words) in chunks.iter().zip(self.side_by_side(&chunks, look)) {
+            for (chunk, words) in chunks.iter().zip(workers.map(chunks.iter().collect(), look)) {
                 all.merge(words.map_err(|error| self.name(error, chunk))?);
                 passed = chunk.row + chunk.records;
                 told(progress, chunk);

@@ -6,13 +6,13 @@ use std::ops::Range;
 use container_core::{Limits, Result};
 use datadings::json::{FloatWords, to_msgpack, to_msgpack_with};
 
-use super::super::Options;
-use super::super::chunk::Chunk;
-use super::super::json::{Kind, shortened, unescaped};
-use super::super::place::Place;
-use super::super::record::{Look, duplicate, records};
 use super::message::{Messages, put_sample};
 use super::{KEY, SampleOptions, no_key, no_key_text, number, two_keys};
+use crate::text::records::Options;
+use crate::text::records::chunk::Chunk;
+use crate::text::records::json::{Kind, shortened, unescaped};
+use crate::text::records::place::Place;
+use crate::text::records::record::{Look, duplicate, records};
 
 /// Turns records of a chunk into samples.
 pub(super) struct Lines<'a> {

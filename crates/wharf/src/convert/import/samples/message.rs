@@ -3,8 +3,8 @@
 use container_core::{Error, Result};
 use datadings::ser::extend;
 
-use super::super::place::Place;
 use super::KEY;
+use crate::text::records::place::Place;
 
 /// Messages of the rows of a chunk.
 #[derive(Debug, Default)]

@@ -15,8 +15,10 @@ use std::ops::Range;
 use container_core::{Error, ErrorKind, Loss, Progress, Result};
 use datadings::Writer;
 
-use super::chunk::{Cutter, part};
-use super::{Form, RECORDS, TextTable, told};
+use super::{RECORDS, TextTable, told};
+use crate::text::records::Form;
+use crate::text::records::chunk::{Cutter, part};
+use crate::workers::Workers;
 use cells::Cells;
 use lines::Lines;
 use message::Messages;
@@ -230,12 +232,13 @@ impl TextTable {
     ) -> Result<Sampled> {
         self.begin(progress);
         let names = self.names();
+        let workers = Workers::new(self.options.threads);
         let mut cutter = Cutter::new(&self.inputs, &self.options, RECORDS);
         let mut sampled = Sampled::default();
         while sampled.passed < options.rows.end {
-            let (chunks, failure) = self.gather(&mut cutter);
+            let (chunks, failure) = Self::gather(&mut cutter, &workers);
             let columns = cutter.names().unwrap_or_default();
-            let made = self.side_by_side(&chunks, |chunk| make(chunk, &part(&options.rows, chunk), columns));
+            let made = workers.map(chunks.iter().collect(), |chunk| make(chunk, &part(&options.rows, chunk), columns));
             for (chunk, made) in chunks.iter().zip(made) {
                 let messages = made.map_err(|error| self.name(error, chunk))?;
                 for (message, place) in messages.iter() {

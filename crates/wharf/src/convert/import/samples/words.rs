@@ -6,12 +6,14 @@ use container_core::{Error, ErrorKind, Limits, Progress, Result};
 use datadings::json::to_msgpack;
 use datadings::ser::extend;
 
-use super::super::chunk::{Chunk, Cutter, part};
-use super::super::place::Place;
-use super::super::record::{Look, records};
-use super::super::{Options, RECORDS, TextTable, told};
+use super::super::{RECORDS, TextTable, told};
+use crate::text::records::Options;
+use crate::text::records::chunk::{Chunk, Cutter, part};
+use crate::text::records::place::Place;
+use crate::text::records::record::{Look, records};
 use crate::text::seen::{Kind, Rows, Seen};
 use crate::text::values::may_be_nested;
+use crate::workers::Workers;
 
 /// What has been seen in a column: as in record batches, so that samples hold the same as these.
 #[derive(Debug, Clone, Default)]
@@ -140,15 +142,16 @@ impl TextTable {
 
     fn words_of(&self, rows: &Range<u64>, progress: Option<&dyn Progress>) -> Result<Vec<Word>> {
         self.begin(progress);
+        let workers = Workers::new(self.options.threads);
         let mut cutter = Cutter::new(&self.inputs, &self.options, RECORDS);
         let mut all: Vec<Column> = Vec::new();
         let mut passed = 0;
         while passed < rows.end {
-            let (chunks, failure) = self.gather(&mut cutter);
+            let (chunks, failure) = Self::gather(&mut cutter, &workers);
             let cells = cutter.names().map_or(0, <[String]>::len);
             all.resize(cells.max(all.len()), Column::default());
             let look = |chunk: &Chunk| Survey::of(chunk, &self.options, cells, &part(rows, chunk));
-            for (chunk, columns) in chunks.iter().zip(self.side_by_side(&chunks, look)) {
+            for (chunk, columns) in chunks.iter().zip(workers.map(chunks.iter().collect(), look)) {
                 let columns = columns.map_err(|error| self.name(error, chunk))?;
                 all.iter_mut().zip(columns).for_each(|(seen, more)| seen.merge(more));
                 passed = chunk.row + chunk.records;

@@ -1,29 +1,14 @@
 //! Numbers of one unit of time in another.
 
-use arrow_schema::{DataType, TimeUnit as ArrowUnit};
+use std::fmt;
 
-use crate::numpy::TimeUnit;
+use super::TimeUnit;
 
-/// What a column counts, where it counts time: so many of them are a second, or so many seconds one of them.
+/// What is counted: so many of them are a second, or so many seconds one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     PerSecond(i128),
     Seconds(i128),
-}
-
-/// The unit of a column of times; `None` for any other.
-pub(super) fn unit_of(data_type: &DataType) -> Option<Unit> {
-    Some(match data_type {
-        DataType::Timestamp(unit, _) | DataType::Duration(unit) => Unit::PerSecond(match unit {
-            ArrowUnit::Second => 1,
-            ArrowUnit::Millisecond => 1_000,
-            ArrowUnit::Microsecond => 1_000_000,
-            ArrowUnit::Nanosecond => 1_000_000_000,
-        }),
-        DataType::Date32 => Unit::Seconds(86_400),
-        DataType::Date64 => Unit::PerSecond(1_000),
-        _ => return None,
-    })
 }
 
 /// The unit of numpy; `None` for one whose length is not always the same, or not said.
@@ -45,7 +30,7 @@ fn of_numpy(unit: TimeUnit) -> Option<Unit> {
 }
 
 /// A number of one unit in another, if it is a whole one there.
-pub(super) fn rescaled(value: i64, unit: TimeUnit, wanted: Unit) -> Option<i64> {
+pub(crate) fn rescaled(value: i64, unit: TimeUnit, wanted: Unit) -> Option<i64> {
     let (up, down) = match of_numpy(unit)? {
         Unit::Seconds(seconds) => (seconds, 1),
         Unit::PerSecond(parts) => (1, parts),
@@ -60,6 +45,38 @@ pub(super) fn rescaled(value: i64, unit: TimeUnit, wanted: Unit) -> Option<i64> 
     let scaled = i128::from(value).checked_mul(unit.count.into())?.checked_mul(up)?.checked_mul(more)?;
     let divisor = down.checked_mul(less)?;
     (scaled % divisor == 0).then(|| i64::try_from(scaled / divisor).ok()).flatten()
+}
+
+impl TimeUnit {
+    /// Is a step always of the same length? Months and years are not, and where no unit is said nobody knows.
+    #[must_use]
+    pub fn is_fixed(self) -> bool {
+        of_numpy(self).is_some()
+    }
+
+    /// So many steps in another unit, of which `per_second` are a second; `None` where that is no whole number of 64 bits, and where steps are not
+    /// of [one length](Self::is_fixed).
+    ///
+    /// ```
+    /// # use datadings::numpy::TimeUnit;
+    /// let hours = TimeUnit { count: 6, name: "h" };
+    /// assert_eq!(hours.rescaled(4, 1), Some(86_400));
+    /// assert_eq!(TimeUnit { count: 1, name: "ns" }.rescaled(50, 10_000_000), None);
+    /// ```
+    #[must_use]
+    pub fn rescaled(self, steps: i64, per_second: u64) -> Option<i64> {
+        rescaled(steps, self, Unit::PerSecond(per_second.into()))
+    }
+}
+
+/// `25s`.
+impl fmt::Display for TimeUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            1 => f.write_str(self.name),
+            count => write!(f, "{count}{}", self.name),
+        }
+    }
 }
 
 #[cfg(test)]

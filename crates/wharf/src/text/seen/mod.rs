@@ -1,16 +1,13 @@
 //! What the words of CSV's columns are, gathered cell by cell.
 
-#[cfg(feature = "arrow")]
-use std::sync::LazyLock;
+#[cfg_attr(not(feature = "arrow"), path = "plain.rs")]
+mod typed;
 
-#[cfg(feature = "arrow")]
-use arrow_schema::DataType;
-#[cfg(feature = "arrow")]
-use container_arrow::{Json, Mapping, Observation, parse_time, resolve};
 use container_core::Limits;
 
 use super::values::may_be_nested;
 use super::words::Word;
+pub(super) use typed::{Reader, Shape, Times};
 
 /// What the words of a CSV's column are. Nothing of it depends on their order.
 #[derive(Debug, Clone, Default)]
@@ -25,8 +22,7 @@ pub(crate) struct Seen {
     no_numbers: u64,
     /// Arrays and objects of JSON, and of which values they are made.
     nested: u64,
-    #[cfg(feature = "arrow")]
-    shape: Option<Box<Observation>>,
+    pub(super) shape: Option<Box<Shape>>,
     texts: u64,
     /// Of integers: the least one, at most 0, and the greatest, at least 0, as far as they are of 64 bits.
     least: i64,
@@ -41,17 +37,8 @@ pub(crate) struct Seen {
     pub(super) longest: usize,
 }
 
-/// Types of dates and times, a bit each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Times(u8);
-
-impl Default for Times {
-    fn default() -> Self {
-        Self(Self::ALL)
-    }
-}
-
 /// What the cells of a column are, all of them.
+#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only Arrow knows times"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,
@@ -59,84 +46,14 @@ pub(crate) enum Kind {
     Integer,
     Unsigned,
     Float,
-    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only Arrow knows them"))]
     Date,
     /// In nanoseconds?
-    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only Arrow knows them"))]
     Time(bool),
     /// Also whether they tell how far they are from UTC.
-    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only Arrow knows them"))]
     Stamp(bool, bool),
     /// Arrays or objects of JSON.
     Nested,
     Text,
-}
-
-impl Times {
-    const ALL: u8 = 0x7f;
-    #[cfg(feature = "arrow")]
-    const KINDS: [(u8, Kind); 7] = [
-        (1, Kind::Date),
-        (2, Kind::Time(false)),
-        (4, Kind::Time(true)),
-        (8, Kind::Stamp(false, false)),
-        (16, Kind::Stamp(true, false)),
-        (32, Kind::Stamp(false, true)),
-        (64, Kind::Stamp(true, true)),
-    ];
-
-    #[cfg(feature = "arrow")]
-    fn kind(self) -> Kind {
-        Self::KINDS.iter().find(|(bit, _)| self.0 & bit != 0).map_or(Kind::Text, |(_, kind)| *kind)
-    }
-
-    #[cfg(not(feature = "arrow"))]
-    fn kind(self) -> Kind {
-        Kind::Text
-    }
-
-    /// The types of these kinds.
-    #[cfg(feature = "arrow")]
-    fn types() -> &'static [DataType; 7] {
-        static TYPES: LazyLock<[DataType; 7]> =
-            LazyLock::new(|| Times::KINDS.map(|(_, kind)| super::arrow::data_type(kind, 0)));
-        &TYPES
-    }
-
-    #[cfg(feature = "arrow")]
-    fn see(&mut self, text: &str) {
-        if self.0 == 0 {
-            return;
-        }
-        let bytes = text.as_bytes();
-        let is_maybe = bytes.len() <= 64 && matches!(bytes.get(2), Some(b':'))
-            || bytes.iter().skip(4).take(7).any(|byte| *byte == b'-');
-        if !is_maybe {
-            self.0 = 0;
-            return;
-        }
-        // Of what a text is as one type follows what it is as the others, which is faster than to look again.
-        let own = self.0;
-        let value = |bit: u8| match own & bit {
-            0 => None,
-            _ => Self::types().get(bit.trailing_zeros() as usize).and_then(|data_type| parse_time(data_type, text)),
-        };
-        let fits = |bit: u8, value: i64, units: i64| if value.checked_mul(units).is_some() { bit } else { 0 };
-        if let Some(days) = value(1) {
-            self.0 &= 1 | fits(8, days, 86_400_000_000) | fits(16, days, 86_400_000_000_000);
-        } else if value(2).is_some() {
-            self.0 &= 2 | 4;
-        } else if let Some(stamp) = value(8) {
-            self.0 &= 8 | fits(16, stamp, 1000);
-        } else if let Some(stamp) = value(32) {
-            self.0 &= 32 | fits(64, stamp, 1000);
-        } else {
-            self.0 = [4, 16, 64].into_iter().filter(|bit| value(*bit).is_some()).sum();
-        }
-    }
-
-    #[cfg(not(feature = "arrow"))]
-    fn see(&mut self, _: &str) {}
 }
 
 impl Kind {
@@ -169,7 +86,7 @@ impl Seen {
         }
         self.longest = self.longest.max(text.len());
         // A text that is no time makes the column one of texts, whatever else there is.
-        if self.texts > 0 && self.times.0 == 0 {
+        if self.texts > 0 && self.times.are_none() {
             self.texts += 1;
             return None;
         }
@@ -208,22 +125,10 @@ impl Seen {
     }
 
     /// Looks at a cell that may be an array or an object; whether it is one.
-    #[cfg(feature = "arrow")]
     fn has_shape(&mut self, text: &str, here: &mut Rows) -> bool {
-        let shape = self.shape.get_or_insert_with(|| Box::new(Observation::new(here.limits)));
+        let shape = self.shape.get_or_insert_with(|| Box::new(Shape::new(&here.limits)));
         // Where it is none the column is text, and of what was seen nothing matters.
-        here.json.observe(text.as_bytes(), shape.row(here.row)).is_ok()
-    }
-
-    #[cfg(not(feature = "arrow"))]
-    fn has_shape(&mut self, text: &str, _: &mut Rows) -> bool {
-        super::values::nested(text).is_some()
-    }
-
-    /// Of which values all arrays and objects are made.
-    #[cfg(feature = "arrow")]
-    pub(super) fn shape(&self) -> Option<&Observation> {
-        self.shape.as_deref()
+        shape.see(text, here.row, &mut here.reader)
     }
 
     /// Cells without anything in them.
@@ -240,10 +145,9 @@ impl Seen {
         self.floats += other.floats;
         self.no_numbers += other.no_numbers;
         self.nested += other.nested;
-        #[cfg(feature = "arrow")]
         match (&mut self.shape, other.shape) {
             // Too many columns are none.
-            (Some(own), Some(shape)) => self.texts += u64::from(own.merge(*shape).is_err()),
+            (Some(own), Some(shape)) => self.texts += u64::from(!own.merge(*shape)),
             (own @ None, shape) => *own = shape,
             (Some(_), None) => {}
         }
@@ -252,19 +156,16 @@ impl Seen {
         self.most = self.most.max(other.most);
         self.large |= other.large;
         self.inexact |= other.inexact;
-        self.times.0 &= other.times.0;
+        self.times.merge(other.times);
         self.longest = self.longest.max(other.longest);
     }
 
     /// What they are in rows: arrays and objects that no column holds together are text, as in record batches.
     pub(crate) fn row_kind(&self) -> Kind {
-        #[cfg(feature = "arrow")]
-        if let (Kind::Nested, Some(shape)) = (self.kind(), &self.shape)
-            && resolve("", shape.observed(), &Mapping::default()).is_err()
-        {
-            return Kind::Text;
+        match (self.kind(), &self.shape) {
+            (Kind::Nested, Some(shape)) if !shape.is_column() => Kind::Text,
+            (kind, _) => kind,
         }
-        self.kind()
     }
 
     /// What they are, all of them.
@@ -300,68 +201,12 @@ const fn is_exact(size: u64) -> bool {
 pub(crate) struct Rows {
     /// The number of the row.
     pub(super) row: u64,
-    #[cfg(feature = "arrow")]
     limits: Limits,
-    #[cfg(feature = "arrow")]
-    json: Json,
+    reader: Reader,
 }
 
 impl Rows {
     pub(crate) fn new(limits: &Limits) -> Self {
-        #[cfg(not(feature = "arrow"))]
-        let _ = limits;
-        Self {
-            row: 0,
-            #[cfg(feature = "arrow")]
-            limits: *limits,
-            #[cfg(feature = "arrow")]
-            json: Json::new(limits),
-        }
-    }
-}
-
-#[cfg(all(test, feature = "arrow"))]
-mod tests {
-    use super::*;
-
-    /// Texts that are some types and not others.
-    const TEXTS: [&str; 20] = [
-        "2024-05-01",
-        "-0001-03-01",
-        "2500-01-01",
-        "+300000-01-01",
-        "2023-02-29",
-        "12:30",
-        "12:30:00.000001000",
-        "12:30:00.0000001",
-        "25:00",
-        "2024-05-01T12:30:00",
-        "2024-05-01 12:30:00.25",
-        "2024-05-01T12:30:00.123456789",
-        "0001-01-01T00:00:00",
-        "0001-01-01T00:00:00.123456789",
-        "+300000-01-01T00:00:00",
-        "2024-05-01T12:30:00Z",
-        "2024-05-01T12:30:00.0000001+02:00",
-        "0001-01-01T00:00:00Z",
-        "2024-05-01T25:00",
-        "text",
-    ];
-
-    #[test]
-    fn what_texts_are_follows_from_one_look() {
-        let slowly = |text: &str| {
-            let bits = Times::KINDS.iter().zip(Times::types());
-            bits.filter(|(_, data_type)| parse_time(data_type, text).is_some()).map(|((bit, _), _)| bit).sum::<u8>()
-        };
-        for one in TEXTS {
-            for two in TEXTS {
-                for three in TEXTS {
-                    let mut times = Times::default();
-                    [one, two, three].iter().for_each(|text| times.see(text));
-                    assert_eq!(times.0, slowly(one) & slowly(two) & slowly(three), "{one} {two} {three}");
-                }
-            }
-        }
+        Self { row: 0, limits: *limits, reader: Reader::new(limits) }
     }
 }

@@ -1,61 +1,37 @@
-//! Work on several columns at once, and ahead of who waits for it.
+//! Work on several things at once, and ahead of who waits for it.
 
-#[cfg(feature = "parallel")]
+#[cfg_attr(not(feature = "parallel"), path = "alone.rs")]
+mod pool;
+
 use std::sync::mpsc::{Receiver, sync_channel};
-#[cfg(feature = "parallel")]
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Who does the work: this thread, all threads of the machine, or so many.
-#[derive(Debug)]
-pub(crate) struct Workers(Kind);
+use pool::Pool;
 
+/// Who does the work: this thread alone, or a pool of threads.
 #[derive(Debug)]
-enum Kind {
-    Alone,
-    #[cfg(feature = "parallel")]
-    All,
-    #[cfg(feature = "parallel")]
-    Some(rayon::ThreadPool),
-}
+pub(crate) struct Workers(Option<Pool>);
 
 impl Workers {
-    /// So many threads; 0 for as many as the machine has. Without feature `parallel`: one.
-    #[cfg(feature = "parallel")]
+    /// So many threads; 0 for as many as the machine has. One where no others can be had, and without the feature `parallel`.
     pub(crate) fn new(threads: usize) -> Self {
-        match threads {
-            0 if rayon::current_num_threads() == 1 => Self(Kind::Alone),
-            0 => Self(Kind::All),
-            1 => Self(Kind::Alone),
-            // Where no threads can be had, one is enough.
-            more => Self(rayon::ThreadPoolBuilder::new().num_threads(more).build().map_or(Kind::Alone, Kind::Some)),
-        }
-    }
-
-    #[cfg(not(feature = "parallel"))]
-    pub(crate) fn new(_: usize) -> Self {
-        Self(Kind::Alone)
+        Self(Pool::new(threads))
     }
 
     /// How many work at once.
     pub(crate) fn count(&self) -> usize {
-        match &self.0 {
-            Kind::Alone => 1,
-            #[cfg(feature = "parallel")]
-            Kind::All => rayon::current_num_threads(),
-            #[cfg(feature = "parallel")]
-            Kind::Some(pool) => pool.current_num_threads(),
-        }
+        self.0.as_ref().map_or(1, Pool::count)
+    }
+
+    /// How many things are worth being done together.
+    pub(crate) fn width(&self) -> usize {
+        self.0.as_ref().map_or(1, |pool| 2 * pool.count())
     }
 
     /// Works on each item; the outcomes are in the order of the items.
     pub(crate) fn map<T: Send, R: Send>(&self, items: Vec<T>, work: impl Fn(T) -> R + Send + Sync) -> Vec<R> {
-        #[cfg(feature = "parallel")]
-        use rayon::iter::{IntoParallelIterator, ParallelIterator};
         match &self.0 {
-            #[cfg(feature = "parallel")]
-            Kind::All if items.len() > 1 => items.into_par_iter().map(work).collect(),
-            #[cfg(feature = "parallel")]
-            Kind::Some(pool) if items.len() > 1 => pool.install(|| items.into_par_iter().map(work).collect()),
+            Some(pool) if items.len() > 1 => pool.map(items, work),
             _ => items.into_iter().map(work).collect(),
         }
     }
@@ -63,31 +39,20 @@ impl Workers {
     /// Begins a work that nobody waits for yet. It is done at once where there is one thread, and on a thread of the pool itself: that is
     /// not to wait for others of its pool.
     pub(crate) fn begin<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> Task<R> {
-        #[cfg(feature = "parallel")]
-        {
-            let pool = match &self.0 {
-                Kind::Some(pool) => Some(pool),
-                Kind::All if rayon::current_thread_index().is_none() => None,
-                _ => return Task(State::Done(work())),
-            };
-            let waiting: Waiting<R> = Arc::new(Mutex::new(Some(Box::new(work))));
-            let (sender, receiver) = sync_channel(1);
-            // When the task is dropped nobody wants the work any more.
-            let shared = Arc::downgrade(&waiting);
-            let begin = move || {
-                if let Some(work) = shared.upgrade().and_then(|waiting| take(&waiting)) {
-                    // Nobody may be waiting any more.
-                    let _ = sender.send(work());
-                }
-            };
-            match pool {
-                Some(pool) => pool.spawn(begin),
-                None => rayon::spawn(begin),
+        let Some(pool) = self.0.as_ref().filter(|pool| pool.may_wait()) else {
+            return Task(State::Done(work()));
+        };
+        let waiting: Waiting<R> = Arc::new(Mutex::new(Some(Box::new(work))));
+        let (sender, receiver) = sync_channel(1);
+        // When the task is dropped nobody wants the work any more.
+        let shared = Arc::downgrade(&waiting);
+        pool.spawn(move || {
+            if let Some(work) = shared.upgrade().and_then(|waiting| take(&waiting)) {
+                // Nobody may be waiting any more.
+                let _ = sender.send(work());
             }
-            Task(State::Begun(waiting, receiver))
-        }
-        #[cfg(not(feature = "parallel"))]
-        Task(State::Done(work()))
+        });
+        Task(State::Begun(waiting, receiver))
     }
 }
 
@@ -96,15 +61,12 @@ pub(crate) struct Task<R>(State<R>);
 
 enum State<R> {
     Done(R),
-    #[cfg(feature = "parallel")]
     Begun(Waiting<R>, Receiver<R>),
 }
 
 /// A work, until somebody does it.
-#[cfg(feature = "parallel")]
 type Waiting<R> = Arc<Mutex<Option<Box<dyn FnOnce() -> R + Send>>>>;
 
-#[cfg(feature = "parallel")]
 fn take<R>(waiting: &Waiting<R>) -> Option<Box<dyn FnOnce() -> R + Send>> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
@@ -112,7 +74,6 @@ fn take<R>(waiting: &Waiting<R>) -> Option<Box<dyn FnOnce() -> R + Send>> {
 impl<R> Task<R> {
     /// Is it done, so that nobody would have to wait?
     pub(crate) fn is_done(&mut self) -> bool {
-        #[cfg(feature = "parallel")]
         if let State::Begun(_, outcome) = &self.0
             && let Ok(outcome) = outcome.try_recv()
         {
@@ -125,7 +86,6 @@ impl<R> Task<R> {
     pub(crate) fn wait(self) -> Option<R> {
         match self.0 {
             State::Done(outcome) => Some(outcome),
-            #[cfg(feature = "parallel")]
             State::Begun(waiting, outcome) => match take(&waiting) {
                 Some(work) => Some(work()),
                 None => outcome.recv().ok(),
@@ -184,11 +144,11 @@ mod tests {
     fn work_is_done_while_every_thread_of_the_pool_waits() {
         // Two threads of a pool, each of which waits for what was begun elsewhere, and begins more.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let tasks: Vec<_> = (0..2).map(|item: u32| Workers(Kind::All).begin(move || item)).collect();
+        let tasks: Vec<_> = (0..2).map(|item: u32| Workers::new(0).begin(move || item)).collect();
         let outcomes: Vec<u32> = pool.install(|| {
             use rayon::iter::{IntoParallelIterator, ParallelIterator};
             let both = tasks.into_par_iter().map(|task| {
-                let more: Vec<_> = (0..10).map(|item: u32| Workers(Kind::All).begin(move || item)).collect();
+                let more: Vec<_> = (0..10).map(|item: u32| Workers::new(0).begin(move || item)).collect();
                 task.wait().unwrap() + more.into_iter().filter_map(Task::wait).sum::<u32>()
             });
             both.collect()
