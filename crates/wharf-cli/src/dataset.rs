@@ -1,16 +1,14 @@
 //! What the verbs share that write datadings: how an output is written, and how it is reported.
 
-use std::path::Path;
+use container_core::{Error, Overwrite, Result};
+use serde_json::{Map, Value};
+pub(crate) use wharf::hub::dataset::{Dataset, NAME, check, data_of, member, members};
+use wharf::subset::{Copying, Report, Written};
 
-use container_core::{Error, Result};
-use datadings::{WriterOptions, Written};
-use serde_json::{Value, json};
-
+use super::Outcome;
 use super::env::Env;
+use super::human::counted;
 use super::inputs::{self, Location};
-pub(crate) use wharf::hub::dataset::{
-    Dataset, NAME, check, copy_options, data_of, member, members, refuse, rejected, seed,
-};
 
 /// How a dataset is written.
 #[derive(Debug, Clone, clap::Args)]
@@ -29,10 +27,25 @@ pub(crate) struct Placing {
 }
 
 impl Placing {
-    /// Options for a copy: what is no sample for others stays as it is.
-    pub(crate) fn options(&self) -> WriterOptions {
-        copy_options(self.force, self.no_md5, self.threads)
+    /// How records are copied.
+    pub(crate) fn copying(&self, which: &Which) -> Copying {
+        let mut copying = Copying::default();
+        copying.table.clone_from(&which.table);
+        (copying.no_md5, copying.threads) = (self.no_md5, self.threads);
+        copying
     }
+
+    pub(crate) const fn overwrite(&self) -> Overwrite {
+        if self.force { Overwrite::Replace } else { Overwrite::Refuse }
+    }
+}
+
+/// Which collection, of a format that has them.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Which {
+    /// The collection, where a store has several
+    #[arg(long, value_name = "NAME", help_heading = "Options for ZDS")]
+    table: Option<String>,
 }
 
 /// The one input of a verb: a name, or a pattern that only one file matches.
@@ -47,18 +60,42 @@ pub(crate) fn single(argument: &std::ffi::OsStr, verb: &str) -> Result<Location>
     }
 }
 
+/// What a record of a format is called.
+pub(crate) fn word(format: &str) -> &'static str {
+    if format == NAME { "sample" } else { "document" }
+}
+
 /// What was written, for programs.
-pub(crate) fn done(path: &Path, written: Written) -> serde_json::Map<String, Value> {
-    let mut object = serde_json::Map::new();
-    object.insert("file".into(), json!(path.display().to_string()));
-    object.insert("to".into(), NAME.into());
-    object.insert("rows".into(), written.samples.into());
+pub(crate) fn done(format: &str, written: &Written) -> Map<String, Value> {
+    let mut object = Map::new();
+    object.insert("file".into(), written.path.display().to_string().into());
+    object.insert("to".into(), format.into());
+    object.insert("rows".into(), written.rows.into());
     object.insert("bytes".into(), written.bytes.into());
     object
 }
 
+/// Tells what was written, and of how many, where that says anything.
+pub(crate) fn told(report: &Report, are_some: bool, env: &mut Env<'_>) -> Result<Outcome> {
+    report.losses.iter().for_each(|lost| env.report.lost(lost));
+    for output in &report.outputs {
+        let mut object = done(report.format, output);
+        let mut line = format!("{}: {}", output.path.display(), counted(output.rows, word(report.format)));
+        if are_some {
+            object.insert("of".into(), report.of.into());
+            line.push_str(&format!(" of {}", report.of));
+        }
+        if let Some(seed) = report.seed {
+            object.insert("seed".into(), seed.into());
+            line.push_str(&format!(", seed {seed}"));
+        }
+        tell(object, &line, env)?;
+    }
+    Ok(Outcome::after(&report.losses))
+}
+
 /// Prints what was done: an object for programs, or else this line.
-pub(crate) fn tell(object: serde_json::Map<String, Value>, line: &str, env: &mut Env<'_>) -> Result<()> {
+pub(crate) fn tell(object: Map<String, Value>, line: &str, env: &mut Env<'_>) -> Result<()> {
     let text = if env.json() { Value::Object(object).to_string() } else { super::human::clean(line).into_owned() };
     env.stdout.print(&format!("{text}\n"))
 }

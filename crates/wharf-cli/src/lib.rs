@@ -26,7 +26,6 @@ mod output;
 mod pack;
 mod pages;
 mod put;
-mod records;
 mod recover;
 mod rename;
 mod report;

@@ -1,17 +1,17 @@
 //! `wharf sample`: some samples of a dataset, or documents of a collection.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
-use container_core::{Error, Progress, Result, Unit};
-use datadings::order::Order;
+use container_core::{Progress, Result};
+use wharf::Sample;
+use wharf::subset::{Chosen, Report};
 
 use super::Outcome;
 use super::bar::Bar;
-use super::dataset::{self, Placing};
+use super::dataset::{self, Placing, Which};
 use super::env::Env;
-use super::human::counted;
 use super::output::OneOutput;
-use super::records::{Records, Which};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,50 +58,21 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let place = dataset::single(&arguments.input, "sample")?;
-    let path = arguments.output.path()?;
-    let records = Records::open(&place, &mut env.opener, "sample", &arguments.which, &arguments.placing)?;
-    let (len, number) = (records.len()?, arguments.number);
-    if number > len {
-        let word = records.word();
-        let what = if word == "sample" { "dataset" } else { "collection" };
-        let detail = format!("{number} {word}s are asked for: the {what} has {len}");
-        return Err(Error::usage(detail).in_file(place.name()));
-    }
-    let mut out = records.create(path, path, &arguments.placing, std::slice::from_ref(&place))?;
-    let bar = Bar::new(env.report.terminal);
-    bar.name(&place.name());
-    bar.begin(Unit::Rows, Some(number));
-    let mut seed = None;
-    if arguments.sequential {
-        records.copy(0..number, &mut out, &bar)?;
-    } else {
-        let chance = dataset::seed(arguments.seed);
-        seed = Some(chance);
-        let chosen = Order::sequential(len).shuffled(chance)?.range(0..number)?.iter(0);
-        if arguments.keep_order {
-            records.copy_rows(in_order(chosen).into_iter(), &mut out, &bar)?;
-        } else {
-            records.copy_rows(chosen, &mut out, &bar)?;
-        }
-    }
-    let lost = out.take_losses(&place);
-    let (written, mut object) = out.finish()?;
+    let mut sample = Sample::new("", arguments.number);
+    sample.input = dataset::single(&arguments.input, "sample")?;
+    sample.chosen = match arguments {
+        Arguments { sequential: true, .. } => Chosen::First,
+        Arguments { keep_order: true, .. } => Chosen::InOrder,
+        _ => Chosen::Random,
+    };
+    sample.seed = arguments.seed;
+    sample.copying = arguments.placing.copying(&arguments.which);
+    let (path, overwrite) = (arguments.output.path()?, arguments.placing.overwrite());
+    let bar = Arc::new(Bar::new(env.report.terminal));
+    let mut report = Report::default();
+    let outcome =
+        sample.with_progress(Arc::clone(&bar) as Arc<dyn Progress>).run(path, overwrite, &mut env.opener, &mut report);
     bar.clear();
-    lost.iter().for_each(|lost| env.report.lost(lost));
-    object.insert("of".into(), len.into());
-    let mut line = format!("{}: {} of {len}", path.display(), counted(written, records.word()));
-    if let Some(seed) = seed {
-        object.insert("seed".into(), seed.into());
-        line.push_str(&format!(", seed {seed}"));
-    }
-    dataset::tell(object, &line, env)?;
-    Ok(Outcome::after(&lost))
-}
-
-/// The chosen ones, sorted: 8 bytes a sample, less than the writer holds of each.
-fn in_order(chosen: impl Iterator<Item = u64>) -> Vec<u64> {
-    let mut rows: Vec<u64> = chosen.collect();
-    rows.sort_unstable();
-    rows
+    outcome?;
+    dataset::told(&report, true, env)
 }

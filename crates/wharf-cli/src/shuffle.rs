@@ -1,17 +1,17 @@
 //! `wharf shuffle`: the samples of a dataset, or the documents of a collection, in another order.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
-use container_core::{Error, Progress, Result, Unit};
-use datadings::order::{Order, QuasiShuffle};
+use container_core::{Progress, Result};
+use wharf::Shuffle;
+use wharf::subset::{Quasi, Report};
 
 use super::Outcome;
 use super::bar::Bar;
-use super::dataset::{self, Placing};
+use super::dataset::{self, Placing, Which};
 use super::env::Env;
-use super::human::counted;
 use super::output::OneOutput;
-use super::records::{Records, Which};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,32 +57,21 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let place = dataset::single(&arguments.input, "shuffle")?;
-    let path = arguments.output.path()?;
-    let records = Records::open(&place, &mut env.opener, "shuffle", &arguments.which, &arguments.placing)?;
-    let len = records.len()?;
-    let seed = dataset::seed(arguments.seed);
-    let order = Order::sequential(len);
-    let order = if arguments.quasi {
-        let buffer = arguments.buffer.unwrap_or(QuasiShuffle::PYTHON_BUFFER);
-        let chunk = arguments.chunk.unwrap_or(QuasiShuffle::PYTHON_CHUNK);
-        let quasi =
-            QuasiShuffle::of_len(len, buffer, chunk).map_err(|error| Error::usage(error.detail().to_owned()))?;
-        order.quasi_shuffled(quasi, seed)?
-    } else {
-        order.shuffled(seed)?
-    };
-    let mut out = records.create(path, path, &arguments.placing, std::slice::from_ref(&place))?;
-    let bar = Bar::new(env.report.terminal);
-    bar.name(&place.name());
-    bar.begin(Unit::Rows, Some(len));
-    records.copy_rows(order.iter(0), &mut out, &bar)?;
-    let lost = out.take_losses(&place);
-    let (written, mut object) = out.finish()?;
+    let mut shuffle = Shuffle::new("");
+    shuffle.input = dataset::single(&arguments.input, "shuffle")?;
+    shuffle.quasi = arguments.quasi.then(|| {
+        let mut quasi = Quasi::default();
+        (quasi.buffer, quasi.chunk) = (arguments.buffer, arguments.chunk);
+        quasi
+    });
+    shuffle.seed = arguments.seed;
+    shuffle.copying = arguments.placing.copying(&arguments.which);
+    let (path, overwrite) = (arguments.output.path()?, arguments.placing.overwrite());
+    let bar = Arc::new(Bar::new(env.report.terminal));
+    let mut report = Report::default();
+    let outcome =
+        shuffle.with_progress(Arc::clone(&bar) as Arc<dyn Progress>).run(path, overwrite, &mut env.opener, &mut report);
     bar.clear();
-    lost.iter().for_each(|lost| env.report.lost(lost));
-    object.insert("seed".into(), seed.into());
-    let line = format!("{}: {}, seed {seed}", path.display(), counted(written, records.word()));
-    dataset::tell(object, &line, env)?;
-    Ok(Outcome::after(&lost))
+    outcome?;
+    dataset::told(&report, false, env)
 }

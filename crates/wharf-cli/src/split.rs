@@ -1,25 +1,19 @@
 //! `wharf split`: one dataset or collection into several.
 
-mod parts;
-
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use container_core::{Error, Progress, Result, Unit};
-use datadings::order::Order;
-use serde_json::{Map, Value, json};
+use container_core::{Progress, Result};
+use serde_json::{Map, Value};
+use wharf::Split;
+use wharf::subset::{Fractions, Parts, Report};
 
 use super::Outcome;
 use super::bar::Bar;
-use super::dataset::{self, Placing};
+use super::dataset::{self, Placing, Which, done, word};
 use super::env::Env;
 use super::human::counted;
-use super::inputs::Location;
-use super::records::{Out, Records, Which};
-use super::zds;
-use wharf::hub::staged::Staged;
-
-use parts::{Fractions, Parts};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,135 +69,46 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let location = dataset::single(&arguments.input, "split")?;
-    let records = Records::open(&location, &mut env.opener, "split", &arguments.which, &arguments.placing)?;
-    let len = records.len()?;
-    let parts = match arguments {
-        Arguments { parts: Some(parts), .. } => Parts::equal(len, *parts),
-        Arguments { every: Some(every), .. } => Parts::every(len, *every),
-        Arguments { fractions: Some(fractions), .. } => fractions.parts(len),
-        Arguments { at, .. } => Parts::at(len, at),
-    };
-    let parts = parts.map_err(|error| error.in_file(location.name()))?;
-    let paths = names(&arguments.output, &location, parts.count())?;
-    for path in &paths {
-        records.refuse(path, arguments.placing.force, std::slice::from_ref(&location))?;
-    }
-    distinct(&paths)?;
-
-    let seed = arguments.shuffle.then(|| dataset::seed(arguments.seed));
-    let order = match seed {
-        Some(seed) => Some(Order::sequential(len).shuffled(seed)?),
-        None => None,
-    };
-    let mut staged = Staged::new(arguments.placing.force);
-    let bar = Bar::new(env.report.terminal);
-    let (mut done, mut outputs) = (Vec::new(), Vec::new());
-    let (mut lines, mut lost) = (Vec::new(), Vec::new());
-    let mut ready = Vec::new();
-    for (number, (path, rows)) in paths.iter().zip(parts.ranges()).enumerate() {
-        bar.name(&format!("{} ({} of {})", path.display(), number + 1, paths.len()));
-        bar.begin(Unit::Rows, Some(rows.end - rows.start));
-        let is_dataset = matches!(records, Records::Datadings(_));
-        let made_at = if is_dataset { staged.path(path)? } else { path.clone() };
-        let mut out = records.create(path, &made_at, &arguments.placing, std::slice::from_ref(&location))?;
-        match &order {
-            None => records.copy(rows, &mut out, &bar)?,
-            Some(order) => records.copy_rows(order.clone().range(rows)?.iter(0), &mut out, &bar)?,
-        }
-        lost.extend(out.take_losses(&location));
-        done.push((
-            path,
-            match out {
-                Out::Zds(path, new) => {
-                    let (new, writer) = *new;
-                    let (store, written) = new.prepare(vec![writer])?;
-                    ready.push(store);
-                    (written.documents, zds::done(&path, written))
-                }
-                out @ Out::Datadings(..) => out.finish()?,
-            },
-        ));
-    }
-    zds::place_all(ready)?;
-    staged.commit()?;
-    for (path, (written, object)) in done {
-        outputs.push(Value::Object(object));
-        lines.push(format!("{}: {}", path.display(), counted(written, records.word())));
-    }
+    let mut split = Split::new("", arguments.parts());
+    split.input = dataset::single(&arguments.input, "split")?;
+    split.outputs.clone_from(&arguments.output);
+    (split.shuffle, split.seed) = (arguments.shuffle, arguments.seed);
+    split.copying = arguments.placing.copying(&arguments.which);
+    let bar = Arc::new(Bar::new(env.report.terminal));
+    let mut report = Report::default();
+    let overwrite = arguments.placing.overwrite();
+    let outcome =
+        split.with_progress(Arc::clone(&bar) as Arc<dyn Progress>).run(overwrite, &mut env.opener, &mut report);
     bar.clear();
-    lost.iter().for_each(|lost| env.report.lost(lost));
-    let mut object = Map::new();
-    object.insert("rows".into(), len.into());
-    object.insert("outputs".into(), outputs.into());
-    if let Some(seed) = seed {
-        object.insert("seed".into(), json!(seed));
-        lines.push(format!("seed {seed}"));
-    }
+    outcome?;
+    report.losses.iter().for_each(|lost| env.report.lost(lost));
     if env.json() {
+        let outputs: Vec<Value> = report.outputs.iter().map(|output| done(report.format, output).into()).collect();
+        let mut object = Map::new();
+        object.insert("rows".into(), report.of.into());
+        object.insert("outputs".into(), outputs.into());
+        object.extend(report.seed.map(|seed| ("seed".to_owned(), seed.into())));
         dataset::tell(object, "", env)?;
     } else {
-        for line in &lines {
-            dataset::tell(Map::new(), line, env)?;
+        for output in &report.outputs {
+            let line = format!("{}: {}", output.path.display(), counted(output.rows, word(report.format)));
+            dataset::tell(Map::new(), &line, env)?;
+        }
+        if let Some(seed) = report.seed {
+            dataset::tell(Map::new(), &format!("seed {seed}"), env)?;
         }
     }
-    Ok(Outcome::after(&lost))
+    Ok(Outcome::after(&report.losses))
 }
 
-/// The name of every output.
-fn names(given: &[PathBuf], input: &Location, count: usize) -> Result<Vec<PathBuf>> {
-    let digits = count.saturating_sub(1).to_string().len();
-    let numbered = |pattern: &str| {
-        let path = |number: usize| PathBuf::from(pattern.replace("{}", &format!("{number:0digits$}")));
-        (0..count).map(path).collect::<Vec<_>>()
-    };
-    match (given, input) {
-        ([], Location::Stdin) => Err(Error::usage("standard input has no name that the outputs could take: say -o")),
-        ([], Location::Path(path)) => {
-            let data = dataset::data_of(path);
-            let stem = data.file_stem().unwrap_or_default();
-            let name = |number: usize| {
-                let mut name = stem.to_owned();
-                name.push(format!("-{number:0digits$}"));
-                if let Some(extension) = data.extension() {
-                    name.push(".");
-                    name.push(extension);
-                }
-                data.with_file_name(name)
-            };
-            Ok((0..count).map(name).collect())
-        }
-        ([one], _) if one.to_str().is_some_and(|text| text.contains("{}")) => {
-            Ok(numbered(one.to_str().unwrap_or_default()))
-        }
-        (names, _) if names.len() == count => Ok(names.to_vec()),
-        (names, _) => {
-            let detail = format!(
-                "{} for {}: give a name with {{}}, or one for each",
-                counted(names.len(), "name"),
-                counted(count, "dataset")
-            );
-            Err(Error::usage(detail))
+impl Arguments {
+    /// Where the input is cut: one of these was said.
+    fn parts(&self) -> Parts {
+        match self {
+            Self { parts: Some(parts), .. } => Parts::Equal(*parts),
+            Self { every: Some(every), .. } => Parts::Every(*every),
+            Self { fractions: Some(fractions), .. } => Parts::Fractions(fractions.clone()),
+            Self { at, .. } => Parts::At(at.clone()),
         }
     }
-}
-
-/// No output may be another one, nor a file that belongs to another one.
-fn distinct(paths: &[PathBuf]) -> Result<()> {
-    let mut seen = std::collections::HashSet::new();
-    let twice = paths.iter().find(|path| !seen.insert(absolute(path)));
-    let inside =
-        || paths.iter().find(|path| dataset::members(path).skip(1).any(|part| seen.contains(&absolute(&part))));
-    match twice.or_else(inside) {
-        None => Ok(()),
-        Some(path) => {
-            Err(Error::usage("two outputs would be written to the same file").in_file(path.display().to_string()))
-        }
-    }
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    folder.join(path.file_name().unwrap_or_default())
 }

@@ -8,6 +8,7 @@
 //! | bring anything into any other format | `Convert` |
 //! | join files of one format into one | `Merge` |
 //! | save what is whole out of a damaged file | `Recover` |
+//! | cut a dataset into several, choose some of its samples, shuffle them | `Split`, `Sample`, `Shuffle` |
 //! | write rows as JSON lines or CSV | [`convert::JsonLines`], [`convert::Csv`], [`convert::copy`] |
 //! | write text, rows or files into a container | `convert::import` |
 //! | columns of any container as Arrow record batches | `Table::arrow` |
@@ -100,7 +101,16 @@ pub use container_core::{
 };
 #[cfg(feature = "convert")]
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
-pub use hub::{Lost, convert::Convert, convert::Report, merge, merge::Merge, recover, recover::Recover};
+pub use hub::{
+    Lost,
+    convert::{Convert, Report},
+    merge,
+    merge::Merge,
+    recover,
+    recover::Recover,
+    subset,
+    subset::{Sample, Shuffle, Split},
+};
 pub use registry::{Registry, open, open_with};
 
 #[cfg(doctest)]

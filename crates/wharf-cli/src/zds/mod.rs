@@ -6,6 +6,6 @@ mod remove;
 pub(crate) use index::index;
 pub(crate) use remove::remove;
 pub(crate) use wharf::hub::zds::{
-    Ids, NewZds, Stored, done, is_archive, is_store, located, number_id, open_writer, place_all, refuse, repaired,
-    tables, with_id, writer_options,
+    Ids, Stored, is_archive, is_store, located, number_id, open_writer, refuse, repaired, tables, with_id,
+    writer_options,
 };

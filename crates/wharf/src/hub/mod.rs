@@ -18,7 +18,8 @@ pub mod recover;
 mod rows;
 pub mod schema_file;
 pub mod select;
-pub mod staged;
+mod staged;
+pub mod subset;
 pub mod zds;
 
 pub use ds_file::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};

@@ -25,7 +25,7 @@ use datadings::Part;
 use super::dataset;
 
 /// Datasets in temporary folders beside their places, each written whole. Dropped before [`commit`](Self::commit), they are gone.
-pub struct Staged {
+pub(super) struct Staged {
     force: bool,
     /// A folder for each one that outputs go to.
     folders: HashMap<PathBuf, TemporaryFolder>,
@@ -33,12 +33,12 @@ pub struct Staged {
 }
 
 impl Staged {
-    pub fn new(force: bool) -> Self {
+    pub(super) fn new(force: bool) -> Self {
         Self { force, folders: HashMap::new(), moves: Vec::new() }
     }
 
     /// Where to write the dataset that will stand at `path`: under the same name, which stands in its sums.
-    pub fn path(&mut self, path: &Path) -> Result<PathBuf> {
+    pub(super) fn path(&mut self, path: &Path) -> Result<PathBuf> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !self.folders.contains_key(folder) {
             let temporary = TemporaryFolder::beside(path);
@@ -53,7 +53,7 @@ impl Staged {
     }
 
     /// Puts all of them in place. What can fail has been done: these are renames.
-    pub fn commit(self) -> Result<()> {
+    pub(super) fn commit(self) -> Result<()> {
         uninterrupted(|| self.place())
     }
 

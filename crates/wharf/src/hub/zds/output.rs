@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use container_core::{Error, Output, OutputOptions, Overwrite, Result, Sync, TemporaryFolder};
-use serde_json::{Map, Value, json};
+
 use zdx::archive::{PackOptions, pack_unplaced};
 use zdx::{CollectionWriter, Durability, NewStore, PlacedStore, StoreWriter, WriterOptions};
 
 use super::super::inputs::{self, Location};
-use super::NAME;
 
 /// A store that is being made, and appears whole or not at all.
 pub struct NewZds {
@@ -174,16 +173,6 @@ pub fn place_all(all: Vec<Ready>) -> Result<()> {
         }
         Ok(())
     })
-}
-
-/// What was written, for programs.
-pub fn done(path: &Path, written: Written) -> Map<String, Value> {
-    let mut object = Map::new();
-    object.insert("file".into(), json!(path.display().to_string()));
-    object.insert("to".into(), NAME.into());
-    object.insert("rows".into(), written.documents.into());
-    object.insert("bytes".into(), written.bytes.into());
-    object
 }
 
 /// Is an archive wanted?

@@ -1,4 +1,4 @@
-//! Where a dataset is cut.
+//! Where records are cut.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -8,21 +8,54 @@ use container_core::{Error, Result};
 /// So many datasets at most: more are a mistake.
 const MOST: u64 = 10_000;
 
-/// Stretches of samples that follow one another, from the first sample to the last.
+/// Where records are cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Parts {
+    /// A new part begins at each of these records, counted from 0.
+    At(Vec<u64>),
+    /// So many parts, as large as each other give or take one record.
+    Equal(u64),
+    /// So many records in each part, and the rest in the last.
+    Every(u64),
+    /// These shares of the records.
+    Fractions(Fractions),
+}
+
+impl Parts {
+    /// The stretches of so many records.
+    pub(super) fn of(&self, len: u64) -> Result<Stretches> {
+        let option = match self {
+            Self::At(_) => "at",
+            Self::Equal(_) => "parts",
+            Self::Every(_) => "every",
+            Self::Fractions(_) => "fractions",
+        };
+        match self {
+            Self::Equal(0) | Self::Every(0) => Err(Error::usage("is 0, and at least 1 is wanted").in_option(option)),
+            Self::At(positions) => Stretches::at(len, positions),
+            Self::Equal(count) => Stretches::equal(len, *count),
+            Self::Every(size) => Stretches::every(len, *size),
+            Self::Fractions(fractions) => fractions.stretches(len),
+        }
+    }
+}
+
+/// Stretches of records that follow one another, from the first record to the last.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parts {
+pub(super) struct Stretches {
     /// Where each ends.
     ends: Vec<u64>,
 }
 
-impl Parts {
+impl Stretches {
     /// A new one begins at each of these samples.
-    pub(super) fn at(len: u64, positions: &[u64]) -> Result<Self> {
+    fn at(len: u64, positions: &[u64]) -> Result<Self> {
         let mut before = 0;
         for &position in positions {
             if position <= before {
-                let detail = format!("--at {position} comes behind {before}: positions rise, and begin above 0");
-                return Err(Error::usage(detail));
+                let detail = format!("{position} comes behind {before}: positions rise, and begin above 0");
+                return Err(Error::usage(detail).in_option("at"));
             }
             if position >= len {
                 let s = if len == 1 { "" } else { "s" };
@@ -36,14 +69,14 @@ impl Parts {
     }
 
     /// So many, as large as each other give or take one.
-    pub(super) fn equal(len: u64, count: u64) -> Result<Self> {
+    fn equal(len: u64, count: u64) -> Result<Self> {
         most(count)?;
         let (share, more) = (len / count, len % count);
         Ok(Self { ends: (1..=count).map(|number| number * share + number.min(more)).collect() })
     }
 
     /// So many samples in each but the last.
-    pub(super) fn every(len: u64, size: u64) -> Result<Self> {
+    fn every(len: u64, size: u64) -> Result<Self> {
         let count = len.div_ceil(size).max(1);
         most(count)?;
         Ok(Self { ends: (1..=count).map(|number| number.saturating_mul(size).min(len)).collect() })
@@ -66,16 +99,16 @@ fn most(count: u64) -> Result<()> {
     Err(Error::usage(format!("these would be {count} datasets, {MOST} are allowed")))
 }
 
-/// Shares of a whole, in billionths, so that what people write is exact.
+/// Shares of a whole, in billionths, so that what people write is exact: `"0.8,0.1,0.1".parse()`. They add up to 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fractions(Vec<u64>);
+pub struct Fractions(Vec<u64>);
 
 /// A whole.
 const ONE: u64 = 1_000_000_000;
 
 impl Fractions {
-    /// Cuts at the nearest sample of each sum of shares.
-    pub(super) fn parts(&self, len: u64) -> Result<Parts> {
+    /// Cuts at the nearest record of each sum of shares.
+    fn stretches(&self, len: u64) -> Result<Stretches> {
         most(self.0.len() as u64)?;
         let mut sum = 0;
         let ends = self.0.iter().map(|share| {
@@ -83,7 +116,7 @@ impl Fractions {
             let end = (u128::from(len) * u128::from(sum) + u128::from(ONE / 2)) / u128::from(ONE);
             u64::try_from(end).unwrap_or(len).min(len)
         });
-        Ok(Parts { ends: ends.collect() })
+        Ok(Stretches { ends: ends.collect() })
     }
 }
 
@@ -130,38 +163,38 @@ fn share(text: &str) -> Result<u64, String> {
 mod tests {
     use super::*;
 
-    fn ranges(parts: Result<Parts>) -> Vec<(u64, u64)> {
+    fn ranges(parts: Result<Stretches>) -> Vec<(u64, u64)> {
         parts.unwrap().ranges().map(|range| (range.start, range.end)).collect()
     }
 
     #[test]
     fn stretches_follow_one_another() {
-        assert_eq!(ranges(Parts::at(10, &[3, 7])), [(0, 3), (3, 7), (7, 10)]);
-        assert_eq!(ranges(Parts::equal(11, 3)), [(0, 4), (4, 8), (8, 11)]);
-        assert_eq!(ranges(Parts::equal(2, 3)), [(0, 1), (1, 2), (2, 2)]);
-        assert_eq!(ranges(Parts::equal(0, 2)), [(0, 0), (0, 0)]);
-        assert_eq!(ranges(Parts::every(10, 4)), [(0, 4), (4, 8), (8, 10)]);
-        assert_eq!(ranges(Parts::every(8, 4)), [(0, 4), (4, 8)]);
-        assert_eq!(ranges(Parts::every(0, 4)), [(0, 0)]);
-        assert_eq!(ranges(Parts::every(5, u64::MAX)), [(0, 5)]);
-        assert_eq!(ranges(Parts::equal(u64::MAX, 2)), [(0, u64::MAX / 2 + 1), (u64::MAX / 2 + 1, u64::MAX)]);
+        assert_eq!(ranges(Stretches::at(10, &[3, 7])), [(0, 3), (3, 7), (7, 10)]);
+        assert_eq!(ranges(Stretches::equal(11, 3)), [(0, 4), (4, 8), (8, 11)]);
+        assert_eq!(ranges(Stretches::equal(2, 3)), [(0, 1), (1, 2), (2, 2)]);
+        assert_eq!(ranges(Stretches::equal(0, 2)), [(0, 0), (0, 0)]);
+        assert_eq!(ranges(Stretches::every(10, 4)), [(0, 4), (4, 8), (8, 10)]);
+        assert_eq!(ranges(Stretches::every(8, 4)), [(0, 4), (4, 8)]);
+        assert_eq!(ranges(Stretches::every(0, 4)), [(0, 0)]);
+        assert_eq!(ranges(Stretches::every(5, u64::MAX)), [(0, 5)]);
+        assert_eq!(ranges(Stretches::equal(u64::MAX, 2)), [(0, u64::MAX / 2 + 1), (u64::MAX / 2 + 1, u64::MAX)]);
     }
 
     #[test]
     fn places_that_are_none_are_named() {
-        let at = |len, positions: &[u64]| Parts::at(len, positions).unwrap_err().to_string();
-        assert_eq!(at(10, &[0]), "--at 0 comes behind 0: positions rise, and begin above 0");
-        assert_eq!(at(10, &[5, 3]), "--at 3 comes behind 5: positions rise, and begin above 0");
-        assert_eq!(at(10, &[5, 5]), "--at 5 comes behind 5: positions rise, and begin above 0");
+        let at = |len, positions: &[u64]| Stretches::at(len, positions).unwrap_err().to_string();
+        assert_eq!(at(10, &[0]), "at 0 comes behind 0: positions rise, and begin above 0");
+        assert_eq!(at(10, &[5, 3]), "at 3 comes behind 5: positions rise, and begin above 0");
+        assert_eq!(at(10, &[5, 5]), "at 5 comes behind 5: positions rise, and begin above 0");
         assert_eq!(at(10, &[10]), "there is no sample 10: the dataset has 10 samples, counted from 0");
-        let error = Parts::every(1 << 40, 1).unwrap_err().to_string();
+        let error = Stretches::every(1 << 40, 1).unwrap_err().to_string();
         assert_eq!(error, "these would be 1099511627776 datasets, 10000 are allowed");
-        assert!(Parts::equal(5, 10_001).is_err());
+        assert!(Stretches::equal(5, 10_001).is_err());
     }
 
     #[test]
     fn shares_are_exact() {
-        let cut = |text: &str, len| ranges(text.parse::<Fractions>().unwrap().parts(len));
+        let cut = |text: &str, len| ranges(text.parse::<Fractions>().unwrap().stretches(len));
         assert_eq!(cut("0.8,0.1,0.1", 150), [(0, 120), (120, 135), (135, 150)]);
         assert_eq!(cut(".7,.2,.1", 10), [(0, 7), (7, 9), (9, 10)]);
         assert_eq!(cut("0.333,0.333,0.334", 3), [(0, 1), (1, 2), (2, 3)]);

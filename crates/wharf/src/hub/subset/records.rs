@@ -1,73 +1,67 @@
-//! Datasets and collections, as far as the verbs that choose records of them treat them alike.
+//! Datasets and collections, as far as records of them are chosen alike.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use container_core::{Error, Result};
 use datadings::Writer;
-use serde_json::{Map, Value};
 
-use super::bar::Bar;
-use super::dataset::{self, Dataset, Placing};
-use super::env::Opener;
-use super::inputs::Location;
-use super::report::Lost;
-use super::zds::{self, NewZds, Stored};
+use super::super::dataset::{self, Dataset};
+use super::super::env::Opener;
+use super::super::inputs::Location;
+use super::super::zds::{self, NewZds, Ready, Stored};
+use super::super::{Bar, Lost};
+use super::{Copying, Written};
 
 /// Records that are chosen from.
-pub(crate) enum Records {
+pub(super) enum Records {
     Datadings(Dataset),
     Zds(Stored),
 }
 
-/// Which collection, of a format that has them.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Which {
-    /// The collection, where a store has several
-    #[arg(long, value_name = "NAME", help_heading = "Options for ZDS")]
-    table: Option<String>,
-}
-
 impl Records {
     /// Opens an input.
-    pub(crate) fn open(
-        location: &Location,
-        opener: &mut Opener<'_>,
-        verb: &str,
-        which: &Which,
-        placing: &Placing,
-    ) -> Result<Self> {
+    pub(super) fn open(location: &Location, opener: &mut Opener<'_>, verb: &str, copying: &Copying) -> Result<Self> {
         let named = |error: Error| error.in_file(location.name());
         let input = location.input(opener).map_err(named)?;
         if zds::is_store(&input, opener) {
-            if placing.no_md5 {
-                return Err(named(Error::usage("--no-md5 is for datadings, this is zds")));
+            if copying.no_md5 {
+                return Err(named(Error::usage("is for datadings, this is zds").in_option("no_md5")));
             }
-            return Stored::open(location, &input, opener, which.table.as_deref()).map(Self::Zds);
+            return Stored::open(location, &input, opener, copying.table.as_deref()).map(Self::Zds);
         }
-        if which.table.is_some() {
-            return Err(named(Error::usage("--table is for ZDS, and this is none")));
+        if copying.table.is_some() {
+            return Err(named(Error::usage("is for ZDS, and this is none").in_option("table")));
         }
         Dataset::of(location, &input, opener, verb).map(Self::Datadings)
     }
 
-    pub(crate) fn len(&self) -> Result<u64> {
+    pub(super) fn len(&self) -> Result<u64> {
         match self {
             Self::Datadings(dataset) => Ok(dataset.reader.len()),
             Self::Zds(stored) => stored.count(),
         }
     }
 
-    /// What one is called.
-    pub(crate) const fn word(&self) -> &'static str {
+    /// The name of the format.
+    pub(super) const fn format(&self) -> &'static str {
         match self {
-            Self::Datadings(_) => "sample",
-            Self::Zds(_) => "document",
+            Self::Datadings(_) => dataset::NAME,
+            Self::Zds(_) => zds::NAME,
+        }
+    }
+
+    /// What one is called, and all together.
+    pub(super) const fn words(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Datadings(_) => ("sample", "dataset"),
+            Self::Zds(_) => ("document", "collection"),
         }
     }
 
     /// Refuses an output that would take the place of an input, or without `force` of anything.
-    pub(crate) fn refuse(&self, path: &Path, force: bool, inputs: &[Location]) -> Result<()> {
+    pub(super) fn refuse(&self, path: &Path, force: bool, input: &Location) -> Result<()> {
+        let inputs = std::slice::from_ref(input);
         match self {
             Self::Datadings(_) => dataset::refuse(path, force, inputs),
             Self::Zds(_) => zds::refuse(path, force, inputs),
@@ -75,14 +69,21 @@ impl Records {
     }
 
     /// Begins an output. Where it is made may be another path.
-    pub(crate) fn create(&self, path: &Path, made_at: &Path, placing: &Placing, inputs: &[Location]) -> Result<Out> {
-        self.refuse(path, placing.force, inputs)?;
+    pub(super) fn create(
+        &self,
+        (path, made_at): (&Path, &Path),
+        force: bool,
+        copying: &Copying,
+        input: &Location,
+    ) -> Result<Out> {
+        self.refuse(path, force, input)?;
         match self {
             Self::Datadings(_) => {
-                Ok(Out::Datadings(path.to_owned(), Box::new(Writer::create(made_at, placing.options())?)))
+                let options = dataset::copy_options(force, copying.no_md5, copying.threads);
+                Ok(Out::Datadings(path.to_owned(), Box::new(Writer::create(made_at, options)?)))
             }
             Self::Zds(stored) => {
-                let new = NewZds::create(path, placing.force, inputs)?;
+                let new = NewZds::create(path, force, std::slice::from_ref(input))?;
                 let writer = new.collection(stored.collection.name())?;
                 Ok(Out::Zds(path.to_owned(), Box::new((new, writer))))
             }
@@ -90,7 +91,7 @@ impl Records {
     }
 
     /// Copies records of a range, in order.
-    pub(crate) fn copy(&self, rows: Range<u64>, out: &mut Out, bar: &Bar) -> Result<()> {
+    pub(super) fn copy(&self, rows: Range<u64>, out: &mut Out, bar: &Bar) -> Result<()> {
         match (self, out) {
             (Self::Datadings(dataset), Out::Datadings(_, writer)) => dataset.copy(rows, writer, bar),
             (Self::Zds(stored), Out::Zds(_, new)) => stored.copy(rows, &mut new.1, bar),
@@ -99,7 +100,7 @@ impl Records {
     }
 
     /// Copies the records of these numbers, in this order.
-    pub(crate) fn copy_rows(&self, rows: impl Iterator<Item = u64>, out: &mut Out, bar: &Bar) -> Result<()> {
+    pub(super) fn copy_rows(&self, rows: impl Iterator<Item = u64>, out: &mut Out, bar: &Bar) -> Result<()> {
         match (self, out) {
             (Self::Datadings(dataset), Out::Datadings(_, writer)) => dataset.copy_rows(rows, writer, bar),
             (Self::Zds(stored), Out::Zds(_, new)) => stored.copy_rows(rows, &mut new.1, bar),
@@ -109,31 +110,31 @@ impl Records {
 }
 
 /// Records that are being written.
-pub(crate) enum Out {
+pub(super) enum Out {
     Datadings(PathBuf, Box<Writer>),
     Zds(PathBuf, Box<(NewZds, zdx::CollectionWriter)>),
 }
 
 impl Out {
     /// What was copied although verification rejects it, since this was asked last. Documents are refused then.
-    pub(crate) fn take_losses(&mut self, from: &Location) -> Vec<Lost> {
+    pub(super) fn take_losses(&mut self, from: &Location) -> Vec<Lost> {
         match self {
             Self::Datadings(_, writer) => dataset::rejected(writer, Some(from.name())),
             Self::Zds(..) => Vec::new(),
         }
     }
 
-    /// Writes what is held back, and gives it its place; says how many records there are, and what programs are told.
-    pub(crate) fn finish(self) -> Result<(u64, Map<String, Value>)> {
+    /// Writes what is held back. A dataset is where it was made then; a store is to be put in place.
+    pub(super) fn prepare(self) -> Result<(Written, Option<Ready>)> {
         match self {
             Self::Datadings(path, writer) => {
                 let written = writer.finish().map_err(|error| error.in_file(path.display().to_string()))?;
-                Ok((written.samples, dataset::done(&path, written)))
+                Ok((Written { path, rows: written.samples, bytes: written.bytes }, None))
             }
             Self::Zds(path, new) => {
                 let (new, writer) = *new;
-                let written = new.finish(vec![writer])?;
-                Ok((written.documents, zds::done(&path, written)))
+                let (store, written) = new.prepare(vec![writer])?;
+                Ok((Written { path, rows: written.documents, bytes: written.bytes }, Some(store)))
             }
         }
     }

@@ -1,0 +1,191 @@
+//! One dataset or collection into several.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use container_core::{Error, Overwrite, Progress, Result, Unit};
+use datadings::order::Order;
+
+use super::super::env::Opener;
+use super::super::inputs::Location;
+use super::super::staged::Staged;
+use super::super::{Listener, dataset, zds};
+use super::records::Records;
+use super::{Copying, Parts, Report};
+use crate::Registry;
+
+/// A datadings dataset, or a ZDS collection, as several: each gets a stretch of the records, one behind the other.
+///
+/// All of them appear at the end, and none when anything fails before.
+///
+/// ```no_run
+/// use wharf::{Overwrite, Registry, Split, subset::Parts};
+///
+/// let split = Split::new("all.msgpack", Parts::Fractions("0.8,0.1,0.1".parse().map_err(wharf::Error::usage)?))
+///     .with_outputs(["train.msgpack", "validation.msgpack", "test.msgpack"])
+///     .with_shuffle(Some(7));
+/// for output in split.write(Overwrite::Refuse, &Registry::builtin())?.outputs {
+///     println!("{}: {}", output.path.display(), output.rows);
+/// }
+/// # Ok::<(), wharf::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Split {
+    /// The dataset or store.
+    pub input: Location,
+    /// Where it is cut.
+    pub parts: Parts,
+    /// The outputs: a name for each, or one with `{}`, which becomes the number of the part, from 0, with as many digits as the last has. Where none
+    /// is given they stand beside the input: `all-0.msgpack`.
+    pub outputs: Vec<PathBuf>,
+    /// The records are cut in random order.
+    pub shuffle: bool,
+    /// Where chance begins; another number each time unless given.
+    pub seed: Option<u64>,
+    /// How they are copied.
+    pub copying: Copying,
+    /// Who hears how far the work is.
+    progress: Listener,
+}
+
+impl Split {
+    /// Of an input.
+    #[must_use]
+    pub fn new(input: impl Into<PathBuf>, parts: Parts) -> Self {
+        Self {
+            input: Location::Path(input.into()),
+            parts,
+            outputs: Vec::new(),
+            shuffle: false,
+            seed: None,
+            copying: Copying::default(),
+            progress: Listener::default(),
+        }
+    }
+
+    /// Replaces [`outputs`](Self::outputs).
+    #[must_use]
+    pub fn with_outputs<P: Into<PathBuf>>(mut self, outputs: impl IntoIterator<Item = P>) -> Self {
+        self.outputs = outputs.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// In random order, with chance beginning there, if it is said.
+    #[must_use]
+    pub const fn with_shuffle(mut self, seed: Option<u64>) -> Self {
+        (self.shuffle, self.seed) = (true, seed);
+        self
+    }
+
+    /// Tells `progress` how far it is.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
+        self.progress = Listener(progress);
+        self
+    }
+
+    /// Writes all of them.
+    ///
+    /// # Errors
+    /// All that [`run`](Self::run) fails for.
+    pub fn write(&self, overwrite: Overwrite, registry: &Registry) -> Result<Report> {
+        let mut report = Report::default();
+        self.run(overwrite, &mut Opener::new(registry.clone()), &mut report)?;
+        Ok(report)
+    }
+
+    /// Writes all of them; `report` says what was done also when it ends with an error.
+    ///
+    /// # Errors
+    /// The input cannot be cut so; it is of another format, or cannot be read; there are not as many names as parts, or two are of the same file; an
+    /// output exists and is not to be replaced, or cannot be written.
+    pub fn run(&self, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
+        let force = overwrite == Overwrite::Replace;
+        let records = Records::open(&self.input, opener, "split", &self.copying)?;
+        let len = records.len()?;
+        (report.format, report.of) = (records.format(), len);
+        let parts = self.parts.of(len).map_err(|error| error.in_file(self.input.name()))?;
+        let paths = self.names(parts.count())?;
+        for path in &paths {
+            records.refuse(path, force, &self.input)?;
+        }
+        distinct(&paths)?;
+        report.seed = self.shuffle.then(|| dataset::seed(self.seed));
+        let order = report.seed.map(|seed| Order::sequential(len).shuffled(seed)).transpose()?;
+        let mut staged = Staged::new(force);
+        let (bar, mut ready, mut outputs) = (&*self.progress.0, Vec::new(), Vec::new());
+        for (number, (path, rows)) in paths.iter().zip(parts.ranges()).enumerate() {
+            bar.name(&format!("{} ({} of {})", path.display(), number + 1, paths.len()));
+            bar.begin(Unit::Rows, Some(rows.end - rows.start));
+            let made_at = if matches!(records, Records::Datadings(_)) { staged.path(path)? } else { path.clone() };
+            let mut out = records.create((path, &made_at), force, &self.copying, &self.input)?;
+            match &order {
+                None => records.copy(rows, &mut out, bar)?,
+                Some(order) => records.copy_rows(order.clone().range(rows)?.iter(0), &mut out, bar)?,
+            }
+            report.losses.extend(out.take_losses(&self.input));
+            let (written, store) = out.prepare()?;
+            outputs.push(written);
+            ready.extend(store);
+        }
+        zds::place_all(ready)?;
+        staged.commit()?;
+        report.outputs = outputs;
+        Ok(())
+    }
+
+    /// The name of every output.
+    fn names(&self, count: usize) -> Result<Vec<PathBuf>> {
+        let digits = count.saturating_sub(1).to_string().len();
+        match (self.outputs.as_slice(), &self.input) {
+            ([], Location::Stdin) => Err(Error::usage("standard input has no name that the outputs could take")
+                .advising("{output} says their names")),
+            ([], Location::Path(path)) => {
+                let data = dataset::data_of(path);
+                let stem = data.file_stem().unwrap_or_default();
+                let name = |number: usize| {
+                    let mut name = stem.to_owned();
+                    name.push(format!("-{number:0digits$}"));
+                    if let Some(extension) = data.extension() {
+                        name.push(".");
+                        name.push(extension);
+                    }
+                    data.with_file_name(name)
+                };
+                Ok((0..count).map(name).collect())
+            }
+            ([one], _) if let Some(pattern) = one.to_str().filter(|text| text.contains("{}")) => {
+                let path = |number: usize| PathBuf::from(pattern.replace("{}", &format!("{number:0digits$}")));
+                Ok((0..count).map(path).collect())
+            }
+            (names, _) if names.len() == count => Ok(names.to_vec()),
+            (names, _) => {
+                let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+                let (names, parts) = (counted(names.len(), "name"), counted(count, "dataset"));
+                Err(Error::usage(format!("{names} for {parts}: give a name with {{}}, or one for each")))
+            }
+        }
+    }
+}
+
+/// No output may be another one, nor a file that belongs to another one.
+fn distinct(paths: &[PathBuf]) -> Result<()> {
+    let mut seen = HashSet::new();
+    let twice = paths.iter().find(|path| !seen.insert(absolute(path)));
+    let inside =
+        || paths.iter().find(|path| dataset::members(path).skip(1).any(|part| seen.contains(&absolute(&part))));
+    match twice.or_else(inside) {
+        None => Ok(()),
+        Some(path) => {
+            Err(Error::usage("two outputs would be written to the same file").in_file(path.display().to_string()))
+        }
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    folder.join(path.file_name().unwrap_or_default())
+}
