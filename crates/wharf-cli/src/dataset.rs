@@ -2,7 +2,7 @@
 
 use container_core::{Error, Overwrite, Result};
 use serde_json::{Map, Value};
-pub(crate) use wharf::hub::dataset::{Dataset, NAME, check, data_of, member, members};
+pub(crate) use wharf::hub::dataset::{Dataset, NAME, data_of, members};
 use wharf::subset::{Copying, Report, Written};
 
 use super::Outcome;

@@ -1,13 +1,13 @@
 //! `wharf index`: the index of datasets, made anew.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use container_core::{Error, Result};
-use container_core::{OpenOptions, Progress};
-use datadings::{Part, RebuildOptions, Rebuilt, rebuild_index};
+use container_core::{Progress, Result};
 use serde_json::json;
+use wharf::Reindex;
+use wharf::reindex::{Before, Index, Report};
 
 use super::Outcome;
 use super::bar::Bar;
@@ -65,119 +65,128 @@ pub(crate) struct Arguments {
     threads: usize,
 }
 
-/// What an index is made of.
-enum Work {
-    Table(Location, String),
-    Dataset(PathBuf),
-}
-
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
-    let mut all = Vec::new();
+    let mut all: Vec<Reindex> = Vec::new();
     for location in inputs::expand(&arguments.files)? {
-        add(location, arguments, env, &mut all)?;
+        let mut reindex = arguments.reindex();
+        reindex.input = location;
+        match reindex.tables(&mut env.opener)? {
+            Some(tables) => all.extend(tables.into_iter().map(|table| {
+                let mut one = reindex.clone();
+                one.zds.table = Some(table);
+                one
+            })),
+            None => {
+                let Location::Path(path) = &reindex.input else { continue };
+                reindex.input = Location::Path(dataset::data_of(path));
+                // A pattern may match the files beside the data too.
+                if !all.iter().any(|other| other.input == reindex.input) {
+                    all.push(reindex);
+                }
+            }
+        }
     }
     // One that fails does not keep the others from being done.
     let mut outcome = Outcome::Done;
-    for work in &all {
-        let done = match work {
-            Work::Table(location, name) => super::zds::index(location, name, arguments.force, env),
-            Work::Dataset(path) => one(path, arguments, env).map(|()| Outcome::Done),
-        };
+    for reindex in all {
+        let done = one(reindex, env);
         outcome = outcome.max(done.unwrap_or_else(|error| env.fail(&error).min(Outcome::Failed)));
     }
     Ok(outcome)
 }
 
-/// Finds out what there is to be done with an input.
-fn add(location: Location, arguments: &Arguments, env: &mut Env<'_>, all: &mut Vec<Work>) -> Result<()> {
-    if let Location::Path(_) = location
-        && let Some(input) = location.input_if_there(&mut env.opener)?
-        && super::zds::is_store(&input, &env.opener)
-    {
-        if arguments.truncate || arguments.remove_older || arguments.no_md5 {
-            let detail = "--truncate, --remove-older and --no-md5 are for datadings, this is zds";
-            return Err(Error::usage(detail).in_file(location.name()));
-        }
-        let tables = super::zds::tables(&location, arguments.table.as_deref(), &mut env.opener)?;
-        all.extend(tables.into_iter().map(|name| Work::Table(location.clone(), name)));
-        return Ok(());
-    }
-    if arguments.table.is_some() || arguments.force {
-        return Err(
-            Error::usage("--table and --force are for ZDS stores, and this is not one").in_file(location.name())
-        );
-    }
-    match &location {
-        Location::Path(path) if path.is_dir() => {
-            Err(Error::usage("a directory is not a datadings dataset").in_file(location.name()))
-        }
-        Location::Path(path) => {
-            dataset::check(&location, &mut env.opener, "index").map_err(|error| error.in_file(location.name()))?;
-            let data = dataset::data_of(path);
-            // A pattern may match the files beside the data too.
-            if !all.iter().any(|work| matches!(work, Work::Dataset(path) if *path == data)) {
-                all.push(Work::Dataset(data));
-            }
-            Ok(())
-        }
-        Location::Stdin => Err(Error::usage("an index stands beside a file: standard input has none")),
+impl Arguments {
+    /// The same for the library, without the input.
+    fn reindex(&self) -> Reindex {
+        let mut reindex = Reindex::new(PathBuf::new());
+        reindex.threads = self.threads;
+        reindex.datadings.truncate = self.truncate;
+        reindex.datadings.remove_older = self.remove_older;
+        reindex.datadings.no_md5 = self.no_md5;
+        reindex.zds.table.clone_from(&self.table);
+        reindex.zds.force = self.force;
+        reindex
     }
 }
 
-fn one(path: &Path, arguments: &Arguments, env: &mut Env<'_>) -> Result<()> {
-    let was = Before::of(path);
+/// One dataset or collection.
+fn one(reindex: Reindex, env: &mut Env<'_>) -> Result<Outcome> {
+    let file = reindex.input.name();
     let bar = Arc::new(Bar::new(env.report.terminal));
-    bar.name(&path.display().to_string());
-    let options = RebuildOptions::default()
-        .with_open(OpenOptions::default().with_access(env.opener.access))
-        .with_threads(arguments.threads)
-        .with_md5(!arguments.no_md5)
-        .with_truncate(arguments.truncate)
-        .with_keep_older(!arguments.remove_older)
-        .with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
-    let rebuilt = rebuild_index(path, &options);
+    let mut report = Report::default();
+    let reindex = reindex.with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
+    let outcome = reindex.run_with(&mut env.opener, &mut report);
     bar.clear();
-    let Rebuilt { samples, bytes, cut, kept_older, .. } = rebuilt?;
-    let object = json!({
-        "file": path.display().to_string(), "rows": samples, "bytes": bytes, "before": was.name(), "bytes_cut": cut,
-        "kept_older": kept_older,
-    });
-    let mut line = format!("{}: {}, index made anew", path.display(), counted(samples, "sample"));
-    match was {
-        Before::Today => {}
-        Before::Older if kept_older => line.push_str(" from the older one, which is kept"),
-        Before::Older => line.push_str(" from the older one"),
-        Before::None => line.push_str("; there was none"),
+    outcome?;
+    for index in &report.indexes {
+        let object = match &index.table {
+            None => json!({
+                "file": file, "rows": index.rows, "bytes": index.bytes, "before": word(index), "bytes_cut": index.bytes_cut,
+                "kept_older": index.kept_older,
+            }),
+            Some(table) => {
+                let deleted = index.deleted.as_ref().map_or(0, |(_, count)| *count);
+                let back = if index.is_made { deleted } else { 0 };
+                json!({
+                    "file": file, "table": table, "rows": index.rows, "before": word(index), "made": index.is_made,
+                    "brought_back": back, "deleted_in_data": deleted - back, "notes": index.notes,
+                })
+            }
+        };
+        dataset::tell(object.as_object().cloned().unwrap_or_default(), &line(&file, index), env)?;
     }
-    if cut > 0 {
-        line.push_str(&format!("; {} of an interrupted append cut off", size(cut)));
-    }
-    dataset::tell(object.as_object().cloned().unwrap_or_default(), &line, env)
+    report.losses.iter().for_each(|lost| env.report.lost(lost));
+    Ok(Outcome::after(&report.losses))
 }
 
-/// The index that was there.
-#[derive(Clone, Copy)]
-enum Before {
-    Today,
-    Older,
-    None,
+/// What was done, for people.
+fn line(file: &str, index: &Index) -> String {
+    let Some(table) = &index.table else {
+        let mut line = format!("{file}: {}, index made anew", counted(index.rows, "sample"));
+        match index.before {
+            Before::Older if index.kept_older => line.push_str(" from the older one, which is kept"),
+            Before::Older => line.push_str(" from the older one"),
+            Before::Missing => line.push_str("; there was none"),
+            _ => {}
+        }
+        if index.bytes_cut > 0 {
+            line.push_str(&format!("; {} of an interrupted append cut off", size(index.bytes_cut)));
+        }
+        return line;
+    };
+    let done = match (index.is_made, index.before) {
+        (true, _) => "index made anew",
+        (false, Before::NoData) => "there are no data",
+        (false, _) => "the index is valid",
+    };
+    let mut line = format!("{file}: table {table}: {}, {done}", counted(index.rows, "document"));
+    match &index.deleted {
+        Some((first, count)) if index.is_made => {
+            line.push_str(&format!("; {count} back that were deleted, such as {first:?}"));
+        }
+        Some((_, count)) => {
+            let dead = counted(*count, "deleted document");
+            line.push_str(&format!("; one made anew (--force) would bring back {dead}"));
+        }
+        None => {}
+    }
+    index.notes.iter().for_each(|note| line.push_str(&format!("; {note}")));
+    line
 }
 
-impl Before {
-    fn of(path: &Path) -> Self {
-        let there = |part| dataset::member(path, part).is_file();
-        match (there(Part::Offsets), there(Part::LegacyIndex)) {
-            (true, _) => Self::Today,
-            (false, true) => Self::Older,
-            (false, false) => Self::None,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Today => "offsets",
-            Self::Older => "index",
-            Self::None => "none",
-        }
+/// The index that was there, for programs.
+const fn word(index: &Index) -> &'static str {
+    match index.before {
+        Before::Offsets => "offsets",
+        Before::Older => "index",
+        Before::Missing if index.table.is_none() => "none",
+        Before::Missing => "missing",
+        Before::Valid => "valid",
+        Before::Text => "text",
+        Before::Damaged => "damaged",
+        Before::Stale => "older than the data",
+        Before::LongerThanData => "longer than the data",
+        Before::Journal => "journal",
+        _ => "no data",
     }
 }

@@ -8,6 +8,7 @@
 //! | bring anything into any other format | `Convert` |
 //! | join files of one format into one | `Merge` |
 //! | save what is whole out of a damaged file | `Recover` |
+//! | make a lost index anew | `Reindex` |
 //! | cut a dataset into several, choose some of its samples, shuffle them | `Split`, `Sample`, `Shuffle` |
 //! | write rows as JSON lines or CSV | [`convert::JsonLines`], [`convert::Csv`], [`convert::copy`] |
 //! | write text, rows or files into a container | `convert::import` |
@@ -108,6 +109,8 @@ pub use hub::{
     merge::Merge,
     recover,
     recover::Recover,
+    reindex,
+    reindex::Reindex,
     subset,
     subset::{Sample, Shuffle, Split},
 };

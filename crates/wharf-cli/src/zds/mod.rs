@@ -1,9 +1,7 @@
 //! What verbs do with ZDS stores that they do with no other.
 
-mod index;
 mod remove;
 
-pub(crate) use index::index;
 pub(crate) use remove::remove;
 pub(crate) use wharf::hub::zds::{
     Ids, Stored, is_archive, is_store, located, number_id, open_writer, refuse, repaired, tables, with_id,

@@ -15,6 +15,7 @@ pub mod output;
 mod overrides;
 pub mod pour;
 pub mod recover;
+pub mod reindex;
 mod rows;
 pub mod schema_file;
 pub mod select;
