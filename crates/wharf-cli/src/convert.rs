@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use container_core::{Error, Overwrite, Progress, Result};
 use serde_json::{Map, Value};
 use wharf::hub::convert::{Convert, OutputForm, Report, To};
@@ -65,17 +65,12 @@ pub(crate) struct Arguments {
     names: Vec<OsString>,
 
     /// The form, whatever the extension
-    #[arg(long, value_enum, value_name = "FORM")]
-    to: Option<Form>,
+    #[arg(long, value_parser = forms(), value_name = "FORM")]
+    to: Option<OutputForm>,
 
     /// Replace the output if it exists
     #[arg(long)]
     force: bool,
-
-    /// How the output is compressed: none, deflate or zlib in IDV (ML.NET does not read zlib); none, snappy, lz4, gzip, zstd or brotli in
-    /// Parquet; none, lz4 or zstd in Arrow IPC. gzip, zstd and brotli may have a level: zstd:3
-    #[arg(long, value_name = "KIND")]
-    compression: Option<String>,
 
     #[command(flatten)]
     selection: Selection,
@@ -85,55 +80,14 @@ pub(crate) struct Arguments {
     time: Option<super::ds::Times>,
 
     #[command(flatten)]
-    text: options::Text,
-
-    #[command(flatten)]
-    idv: options::Idv,
-
-    #[command(flatten)]
-    datadings: options::Datadings,
-
-    #[command(flatten)]
-    ds: options::Ds,
-
-    #[command(flatten)]
-    netcdf: options::Netcdf,
-
-    #[command(flatten)]
-    zds: options::Zds,
-
-    #[command(flatten)]
-    columnar: options::Columnar,
+    options: options::Options,
 }
 
-/// What is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// JSON lines: one object per row
-    Jsonl,
-    /// Comma-separated values
-    Csv,
-    /// Tab-separated values
-    Tsv,
-    /// IDV, the format of ML.NET
-    Idv,
-    /// datadings, samples of msgpack with an index
-    Datadings,
-    /// ds, n-dimensional arrays
-    Ds,
-    /// NetCDF
-    Netcdf,
-    /// ZDS, JSON documents with an index
-    Zds,
-    /// Parquet
-    Parquet,
-    /// Arrow IPC, a file
-    Arrow,
-    /// Arrow IPC, a stream
-    Arrows,
-    /// A format of the registry that is none of these
-    #[value(skip)]
-    Other(&'static str),
+/// The forms by name.
+fn forms() -> impl TypedValueParser<Value = OutputForm> {
+    let names = OutputForm::ALL.map(|(form, help)| PossibleValue::new(form.name()).help(help));
+    PossibleValuesParser::new(names)
+        .try_map(|name| OutputForm::named(&name).ok_or_else(|| format!("there is no form {name:?}")))
 }
 
 impl Arguments {
@@ -141,19 +95,11 @@ impl Arguments {
     fn output(&self) -> &OsStr {
         self.names.last().map_or(OsStr::new(""), OsString::as_os_str)
     }
-
-    /// Files that are read besides the inputs.
-    fn read_besides(&self) -> Vec<inputs::Location> {
-        let paths = std::iter::empty();
-        let paths = paths.chain(&self.text.schema);
-        let paths = paths.chain(self.datadings.read_besides());
-        paths.map(|path: &PathBuf| inputs::Location::Path(path.clone())).collect()
-    }
 }
 
 /// The files that are written.
-fn outputs(path: &Path, form: Form) -> Vec<PathBuf> {
-    if form == Form::Datadings {
+fn outputs(path: &Path, form: OutputForm) -> Vec<PathBuf> {
+    if form == OutputForm::Datadings {
         return super::dataset::members(path).collect();
     }
     let _ = form;
@@ -176,19 +122,22 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let stdout = arguments.output() == "-";
     let form = match arguments.to {
         Some(form) => form,
-        None if stdout => Form::Jsonl,
+        None if stdout => OutputForm::Jsonl,
         None => by_extension(Path::new(arguments.output()), &env.opener.registry)?,
     };
     if !stdout {
-        inputs::refuse_overlap(outputs(Path::new(arguments.output()), form), &arguments.read_besides())?;
+        let besides: Vec<_> = arguments.options.files().map(inputs::Location::Path).collect();
+        inputs::refuse_overlap(outputs(Path::new(arguments.output()), form), &besides)?;
     }
-    arguments.check(form)?;
+    let mut convert = Convert::default();
+    arguments.options.set(form, &mut convert)?;
     if stdout {
-        form.check_stream(env.stdout.terminal.is_some())?;
+        check_stream(form, env.stdout.terminal.is_some())?;
     }
     let is_shown = env.report.terminal && (!stdout || env.stdout.terminal.is_none());
     let bar = Arc::new(Bar::new(is_shown));
-    let convert = arguments.convert(form, locations, selection)?.with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
+    (convert.inputs, convert.selection) = (locations, selection);
+    let convert = convert.with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
     let path = Path::new(arguments.output());
     let to = if stdout {
         To::Stream(&mut env.stdout)
@@ -196,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         To::Path(path, if arguments.force { Overwrite::Replace } else { Overwrite::Refuse })
     };
     let mut report = Report::default();
-    let outcome = convert.run(form.into(), to, &mut env.opener, &mut report);
+    let outcome = convert.run(form, to, &mut env.opener, &mut report);
     bar.clear();
     tell_types(form, &together(&convert.inputs), &report, env);
     let outcome = cat::finish(outcome, &report, env)?;
@@ -207,16 +156,16 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 }
 
 /// Says what was done.
-fn tell(form: Form, path: &Path, report: Report, env: &mut Env<'_>) -> Result<()> {
+fn tell(form: OutputForm, path: &Path, report: Report, env: &mut Env<'_>) -> Result<()> {
     let name = path.display().to_string();
     if !env.json() {
         let done = match form {
-            Form::Jsonl | Form::Csv | Form::Tsv => counted(report.rows, "row"),
-            Form::Datadings => counted(report.rows, "sample"),
-            Form::Zds => counted(report.rows, "document"),
-            Form::Ds => counted(report.variables, "variable"),
-            Form::Netcdf => return Ok(()),
-            Form::Idv | Form::Parquet | Form::Arrow | Form::Arrows | Form::Other(_) => {
+            OutputForm::Jsonl | OutputForm::Csv | OutputForm::Tsv => counted(report.rows, "row"),
+            OutputForm::Datadings => counted(report.rows, "sample"),
+            OutputForm::Zds => counted(report.rows, "document"),
+            OutputForm::Ds => counted(report.variables, "variable"),
+            OutputForm::Netcdf => return Ok(()),
+            _ => {
                 format!("{}, {}", counted(report.rows, "row"), counted(report.columns, "column"))
             }
         };
@@ -229,17 +178,17 @@ fn tell(form: Form, path: &Path, report: Report, env: &mut Env<'_>) -> Result<()
     }
     let mut object = Map::new();
     object.insert("file".into(), name.into());
-    object.insert("to".into(), OutputForm::from(form).name().into());
+    object.insert("to".into(), form.name().into());
     match form {
-        Form::Ds | Form::Netcdf => object.insert("variables".into(), report.variables.into()),
+        OutputForm::Ds | OutputForm::Netcdf => object.insert("variables".into(), report.variables.into()),
         _ => object.insert("rows".into(), report.rows.into()),
     };
     object.insert("bytes".into(), report.bytes.into());
     match form {
-        Form::Idv | Form::Parquet | Form::Arrow | Form::Arrows | Form::Other(_) => {
+        OutputForm::Idv | OutputForm::Parquet | OutputForm::Arrow | OutputForm::Arrows | OutputForm::Other(_) => {
             object.insert("columns".into(), report.columns.into());
         }
-        Form::Datadings if !report.inferred.is_empty() => {
+        OutputForm::Datadings if !report.inferred.is_empty() => {
             let columns: Map<String, Value> =
                 report.inferred.into_iter().map(|(name, kind)| (name, kind.into())).collect();
             object.insert("columns".into(), columns.into());
@@ -269,17 +218,17 @@ fn together(locations: &[inputs::Location]) -> String {
 }
 
 /// Shows the types that were inferred, for people.
-fn tell_types(form: Form, name: &str, report: &Report, env: &mut Env<'_>) {
+fn tell_types(form: OutputForm, name: &str, report: &Report, env: &mut Env<'_>) {
     if env.json() {
         return;
     }
     match form {
-        Form::Idv => {
+        OutputForm::Idv => {
             for line in types(&report.inferred) {
                 env.report.message(format!("note: {name}: {line}"));
             }
         }
-        Form::Datadings if report.inferred.len() <= MOST_LINES => {
+        OutputForm::Datadings if report.inferred.len() <= MOST_LINES => {
             for (column, kind) in &report.inferred {
                 env.report.note(format!("{name}: {}: {kind}", clean(column)));
             }
@@ -306,150 +255,26 @@ fn types(columns: &[(String, String)]) -> Vec<String> {
     kinds.into_iter().map(|(kind, count)| format!("{}: {kind}", counted(count, "column"))).collect()
 }
 
-impl Arguments {
-    /// Fails for options of other outputs.
-    fn check(&self, form: Form) -> Result<()> {
-        if form != Form::Ds {
-            self.ds.refuse(form)?;
+/// Fails for what standard output cannot take.
+fn check_stream(form: OutputForm, is_terminal: bool) -> Result<()> {
+    let refused = match form {
+        OutputForm::Datadings => "a dataset is a set of files, which standard output is not: give a file",
+        OutputForm::Zds => "a store is a folder or an archive of one, which standard output is not: give a path",
+        OutputForm::Netcdf => "NetCDF cannot be written to standard output: give a file",
+        OutputForm::Idv if is_terminal => "IDV is not for a terminal: give a file, or a pipe",
+        OutputForm::Ds if is_terminal => "ds is not for a terminal: give a file, or a pipe",
+        OutputForm::Parquet if is_terminal => "Parquet is not for a terminal: give a file, or a pipe",
+        OutputForm::Arrow | OutputForm::Arrows if is_terminal => {
+            "Arrow IPC is not for a terminal: give a file, or a pipe"
         }
-        if form != Form::Netcdf {
-            self.netcdf.refuse(form)?;
-        }
-        if form != Form::Zds {
-            self.zds.refuse(form)?;
-        }
-        if !form.is_compressed() {
-            let outputs = "the outputs idv, parquet, arrow and arrows";
-            refuse(&[("--compression", self.compression.is_some())], outputs, form)?;
-        }
-        self.columnar.check()?;
-        if !form.is_columnar() {
-            self.columnar.refuse(form)?;
-        }
-        if !form.takes_schema() {
-            self.text.refuse_schema(form)?;
-        }
-        if form == Form::Netcdf {
-            self.text.refuse(form)?;
-        }
-        if form != Form::Idv {
-            self.idv.refuse(form)?;
-        }
-        if form != Form::Datadings {
-            self.datadings.refuse(form)?;
-        }
-        if form.is_columnar() || matches!(form, Form::Jsonl | Form::Csv | Form::Tsv) {
-            self.text.refuse_files(form)?;
-        }
-        if form != Form::Parquet {
-            self.columnar.refuse_row_group(form)?;
-        }
-        Ok(())
-    }
-
-    /// The same for the library.
-    fn convert(
-        &self,
-        form: Form,
-        locations: Vec<inputs::Location>,
-        selection: wharf::hub::select::Selection,
-    ) -> Result<Convert> {
-        let mut convert = Convert::default();
-        (convert.inputs, convert.selection) = (locations, selection);
-        self.text.set(&mut convert.text);
-        self.idv.set(self.compression.as_deref().filter(|_| form == Form::Idv), &mut convert.idv)?;
-        self.datadings.set(&mut convert.datadings)?;
-        self.ds.set(&mut convert.ds);
-        self.netcdf.set(&mut convert.netcdf);
-        self.zds.set(&mut convert.zds);
-        self.columnar.set(self.compression.as_deref(), &mut convert.columnar);
-        Ok(convert)
-    }
+        _ => return Ok(()),
+    };
+    Err(Error::usage(refused))
 }
 
-impl From<Form> for OutputForm {
-    fn from(form: Form) -> Self {
-        match form {
-            Form::Jsonl => Self::Jsonl,
-            Form::Csv => Self::Csv,
-            Form::Tsv => Self::Tsv,
-            Form::Idv => Self::Idv,
-            Form::Datadings => Self::Datadings,
-            Form::Ds => Self::Ds,
-            Form::Netcdf => Self::Netcdf,
-            Form::Zds => Self::Zds,
-            Form::Parquet => Self::Parquet,
-            Form::Arrow => Self::Arrow,
-            Form::Arrows => Self::Arrows,
-            Form::Other(name) => Self::Other(name),
-        }
-    }
-}
-
-impl From<OutputForm> for Form {
-    fn from(form: OutputForm) -> Self {
-        match form {
-            OutputForm::Jsonl => Self::Jsonl,
-            OutputForm::Csv => Self::Csv,
-            OutputForm::Tsv => Self::Tsv,
-            OutputForm::Idv => Self::Idv,
-            OutputForm::Datadings => Self::Datadings,
-            OutputForm::Ds => Self::Ds,
-            OutputForm::Netcdf => Self::Netcdf,
-            OutputForm::Zds => Self::Zds,
-            OutputForm::Parquet => Self::Parquet,
-            OutputForm::Arrow => Self::Arrow,
-            OutputForm::Arrows => Self::Arrows,
-            other => Self::Other(other.name()),
-        }
-    }
-}
-
-impl Form {
-    /// Fails for what standard output cannot take.
-    fn check_stream(self, is_terminal: bool) -> Result<()> {
-        let refused = match self {
-            Self::Datadings => "a dataset is a set of files, which standard output is not: give a file",
-            Self::Zds => "a store is a folder or an archive of one, which standard output is not: give a path",
-            Self::Netcdf => "NetCDF cannot be written to standard output: give a file",
-            Self::Idv if is_terminal => "IDV is not for a terminal: give a file, or a pipe",
-            Self::Ds if is_terminal => "ds is not for a terminal: give a file, or a pipe",
-            Self::Parquet if is_terminal => "Parquet is not for a terminal: give a file, or a pipe",
-            Self::Arrow | Self::Arrows if is_terminal => "Arrow IPC is not for a terminal: give a file, or a pipe",
-            _ => return Ok(()),
-        };
-        Err(Error::usage(refused))
-    }
-
-    /// Does `--schema` go with it?
-    const fn takes_schema(self) -> bool {
-        matches!(self, Self::Idv | Self::Ds) || self.is_columnar()
-    }
-
-    /// Parquet, Arrow IPC, or a format of somebody else, which gets record batches.
-    const fn is_columnar(self) -> bool {
-        matches!(self, Self::Parquet | Self::Arrow | Self::Arrows | Self::Other(_))
-    }
-
-    /// Can values of an input without a schema not fit its columns?
-    const fn has_mismatches(self) -> bool {
-        matches!(self, Self::Ds) || self.is_columnar()
-    }
-
-    /// Can it have times?
-    const fn has_times(self) -> bool {
-        matches!(self, Self::Idv) || self.is_columnar()
-    }
-
-    /// Does `--compression` go with it?
-    const fn is_compressed(self) -> bool {
-        matches!(self, Self::Idv) || self.is_columnar()
-    }
-}
-
-fn by_extension(path: &Path, registry: &Registry) -> Result<Form> {
+fn by_extension(path: &Path, registry: &Registry) -> Result<OutputForm> {
     if let Some(form) = OutputForm::of_path(path, registry) {
-        return Ok(form.into());
+        return Ok(form);
     }
     let found = match path.extension() {
         Some(extension) => format!("ends in .{}", extension.to_string_lossy().to_ascii_lowercase()),
@@ -458,15 +283,4 @@ fn by_extension(path: &Path, registry: &Registry) -> Result<Form> {
     let known = ".jsonl .ndjson .json .csv .tsv .idv .msgpack .ds .nc .zds .parquet .arrow .arrows";
     let detail = format!("the output {found}, known are {known}; or say --to");
     Err(Error::usage(detail).in_file(path.display().to_string()))
-}
-
-/// Fails for the first option that was given and is for other outputs.
-fn refuse(given: &[(&str, bool)], outputs: &str, form: Form) -> Result<()> {
-    match given.iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((option, _)) => {
-            let form = OutputForm::from(form).name();
-            Err(Error::usage(format!("{option} is for {outputs}, and this one is {form}")))
-        }
-    }
 }

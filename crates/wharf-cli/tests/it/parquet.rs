@@ -154,7 +154,7 @@ fn options_and_inputs_that_do_not_go_are_refused() {
             "--compression=zstd",
             "--compression is for the outputs idv, parquet, arrow and arrows, and this one is csv",
         ),
-        ("x.csv", "--times=ticks", "--times is for the outputs parquet, arrow and arrows, and this one is csv"),
+        ("x.csv", "--times=ticks", "--times is for the outputs idv, parquet, arrow and arrows, and this one is csv"),
         ("x.arrow", "--row-group=5", "--row-group is for the output parquet, and this one is arrow"),
         ("x.parquet", "--level=5", "--level is for the output idv"),
     ] {

@@ -29,8 +29,8 @@ pub use jsonl::JsonLines;
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
 pub use crate::hub::{
     convert::{
-        ColumnarOutput, Convert, DatadingsOutput, DsOutput, IdvOutput, InputForm, NetcdfOutput, OutputForm, Report,
-        TextInput, To, ZdsOutput,
+        ColumnarOutput, Convert, DatadingsOutput, DsOutput, IdvOutput, InputForm, NetcdfOutput, OptionSpec,
+        OptionValue, OutputForm, Report, TextInput, To, ZdsOutput,
     },
     env::Opener,
     inputs::Location,

@@ -270,7 +270,7 @@ impl Reindex {
     fn dead(&self, collection: &Collection) -> Result<Vec<String>> {
         let Location::Path(path) = &self.input else { return Ok(Vec::new()) };
         let named = |error: Error| error.in_file(self.input.name());
-        let source = Source::open(&data_of(path, collection.name()))?;
+        let source = Source::open(data_of(path, collection.name()))?;
         let bytes = source.read(0..source.len()).map_err(named)?;
         let (mut seen, mut dead) = (HashSet::new(), Vec::new());
         for line in lines(&bytes) {

@@ -11,6 +11,7 @@ mod lines;
 mod netcdf;
 mod options;
 mod source;
+mod spec;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -30,6 +31,7 @@ pub(super) use idv::Writing;
 pub use options::{
     ColumnarOutput, DatadingsOutput, DsOutput, IdvOutput, InputForm, NetcdfOutput, OutputForm, TextInput, ZdsOutput,
 };
+pub use spec::{OptionSpec, OptionValue};
 
 use super::env::Opener;
 use super::inputs::Location;

@@ -55,6 +55,27 @@ pub enum OutputForm {
 }
 
 impl OutputForm {
+    /// Those that are ours, and what they are.
+    pub const ALL: [(Self, &'static str); 11] = [
+        (Self::Jsonl, "JSON lines: one object per row"),
+        (Self::Csv, "Comma-separated values"),
+        (Self::Tsv, "Tab-separated values"),
+        (Self::Idv, "IDV, the format of ML.NET"),
+        (Self::Datadings, "datadings, samples of msgpack with an index"),
+        (Self::Ds, "ds, n-dimensional arrays"),
+        (Self::Netcdf, "NetCDF"),
+        (Self::Zds, "ZDS, JSON documents with an index"),
+        (Self::Parquet, "Parquet"),
+        (Self::Arrow, "Arrow IPC, a file"),
+        (Self::Arrows, "Arrow IPC, a stream"),
+    ];
+
+    /// The one of ours that has this [name](Self::name).
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().map(|(form, _)| *form).find(|form| form.name() == name)
+    }
+
     /// Its name, which reports use.
     #[must_use]
     pub const fn name(self) -> &'static str {
