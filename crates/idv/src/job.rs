@@ -6,6 +6,8 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use crate::threads;
+
 /// What a job's work is done by, on whichever thread.
 pub(crate) trait Worker: Send + Sync + 'static {
     type Task: Send + 'static;
@@ -33,7 +35,7 @@ impl<W: Worker> Job<W> {
     pub(crate) fn spawn(worker: &Arc<W>, task: W::Task) -> Arc<Self> {
         let job = Arc::new(Self { state: Mutex::new(State::Waiting(task)), done: Condvar::new() });
         let (theirs, worker) = (Arc::clone(&job), Arc::clone(worker));
-        rayon::spawn_fifo(move || theirs.run(&worker));
+        threads::spawn(move || theirs.run(&worker));
         job
     }
 

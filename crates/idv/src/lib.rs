@@ -153,7 +153,6 @@ mod codec;
 mod container;
 mod deflate;
 mod inflate;
-#[cfg(feature = "parallel")]
 mod job;
 #[cfg(feature = "model")]
 mod model;
@@ -162,6 +161,9 @@ mod recover;
 mod schema;
 mod schema_diff;
 mod schema_json;
+#[cfg_attr(feature = "parallel", path = "threads/rayon.rs")]
+#[cfg_attr(not(feature = "parallel"), path = "threads/alone.rs")]
+mod threads;
 mod time;
 mod value;
 mod wire;

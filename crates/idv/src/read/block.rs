@@ -11,6 +11,7 @@ use super::walk::Place;
 use crate::FORMAT_NAME;
 use crate::codec::{self, Values};
 use crate::inflate::{Inflater, most};
+use crate::threads;
 use crate::wire::{Compression, LOOKUP_ENTRY_LEN, LookupEntry, Type};
 
 /// Working memory for reading blocks: give the same one again and nothing is allocated anew.
@@ -378,18 +379,14 @@ pub(crate) fn each_block<T: Send>(
     threads: usize,
     work: impl Fn(&mut (Values, Scratch), u64) -> T + Sync + Send,
 ) -> Vec<T> {
-    #[cfg(feature = "parallel")]
     if threads != 1 {
-        use rayon::iter::{IntoParallelIterator, ParallelIterator};
         let cost = |block| reader.block_cost(&Place::whole(column, block)).working;
         let most = blocks.clone().map(cost).max().unwrap_or(0);
-        let all = most.saturating_mul(rayon::current_num_threads() as u64);
+        let all = most.saturating_mul(threads::count() as u64);
         if all <= reader.0.options.limits.memory_bytes {
-            let blocks: Vec<u64> = blocks.collect();
-            return blocks.into_par_iter().map_init(Default::default, work).collect();
+            return threads::map(blocks.collect(), work);
         }
     }
-    let _ = (reader, column, threads);
     let mut state = Default::default();
     blocks.map(|block| work(&mut state, block)).collect()
 }

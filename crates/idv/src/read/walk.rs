@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-#[cfg(feature = "parallel")]
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,13 +11,11 @@ use container_core::{Error, Result, Scan};
 use super::Reader;
 use super::budget::{Budget, Cost};
 use crate::FORMAT_NAME;
-#[cfg(feature = "parallel")]
 use crate::job::{Job, Worker};
-#[cfg(feature = "parallel")]
+use crate::threads;
 use crate::wire::{Compression, ItemType, Type};
 
 /// Decoded bytes that may lie ahead of the reader, beyond one block for each thread.
-#[cfg(feature = "parallel")]
 const AHEAD_BYTES: u64 = 64 << 20;
 
 /// Rows that are walked over when there is nothing to read in them: a header alone can declare any number.
@@ -74,7 +71,6 @@ pub(crate) struct Walk<M: BlockMaker> {
     plan: BinaryHeap<Reverse<(u64, usize, u64)>>,
     /// What all blocks take that are held, being made or kept for their memory.
     budget: Budget,
-    #[cfg(feature = "parallel")]
     ahead: Ahead<M>,
     /// Rows of the current step.
     current: Range<u64>,
@@ -116,7 +112,6 @@ impl<M: BlockMaker> Decoder<M> {
     }
 }
 
-#[cfg(feature = "parallel")]
 impl<M: BlockMaker> Worker for Decoder<M> {
     /// The block, and memory to use again.
     type Task = (Place, M::Block);
@@ -167,7 +162,6 @@ impl<M: BlockMaker> Walk<M> {
             slots,
             plan,
             budget,
-            #[cfg(feature = "parallel")]
             ahead: Ahead::new(scan.threads),
             current: start..start,
             wanted: start..end,
@@ -242,25 +236,20 @@ impl<M: BlockMaker> Walk<M> {
 
     /// Brings the next block of a slot. Blocks come in the order of the plan, so it is the next one there.
     fn next_block(&mut self, slot: usize) -> Result<()> {
-        #[cfg(feature = "parallel")]
-        let (made, rows, cost) = {
-            self.look_ahead();
-            match self.ahead.queue.pop_front() {
-                Some(Next { work, rows, cost, bytes }) => {
-                    self.ahead.bytes -= bytes;
-                    match work {
-                        Work::Job(job) => (job.take(&self.decoder)?, rows, cost),
-                        Work::Here(place) => {
-                            let (old, cost) = self.buffer(slot, cost);
-                            (self.decoder.maker.make(&self.decoder.reader, place, old)?, rows, cost)
-                        }
+        self.look_ahead();
+        let (made, rows, cost) = match self.ahead.queue.pop_front() {
+            Some(Next { work, rows, cost, bytes }) => {
+                self.ahead.bytes -= bytes;
+                match work {
+                    Work::Job(job) => (job.take(&self.decoder)?, rows, cost),
+                    Work::Here(place) => {
+                        let (old, cost) = self.buffer(slot, cost);
+                        (self.decoder.maker.make(&self.decoder.reader, place, old)?, rows, cost)
                     }
                 }
-                None => self.make_here()?,
             }
+            None => self.make_here()?,
         };
-        #[cfg(not(feature = "parallel"))]
-        let (made, rows, cost) = self.make_here()?;
         self.budget.release(cost.working - cost.held);
         if let Some(slot) = self.slots.get_mut(slot) {
             slot.block = made;
@@ -327,7 +316,6 @@ impl<M: BlockMaker> Walk<M> {
 }
 
 /// Blocks being made ahead.
-#[cfg(feature = "parallel")]
 struct Ahead<M: BlockMaker> {
     queue: VecDeque<Next<M>>,
     /// Decompressed bytes in the queue.
@@ -336,7 +324,6 @@ struct Ahead<M: BlockMaker> {
     most: usize,
 }
 
-#[cfg(feature = "parallel")]
 struct Next<M: BlockMaker> {
     work: Work<M>,
     rows: Range<u64>,
@@ -345,7 +332,6 @@ struct Next<M: BlockMaker> {
     bytes: u64,
 }
 
-#[cfg(feature = "parallel")]
 enum Work<M: BlockMaker> {
     /// Under way, or soon.
     Job(Arc<Job<Decoder<M>>>),
@@ -353,20 +339,18 @@ enum Work<M: BlockMaker> {
     Here(Place),
 }
 
-#[cfg(feature = "parallel")]
 impl<M: BlockMaker> Ahead<M> {
     fn new(threads: usize) -> Self {
         // So many blocks lie in the queue at most; with a number of threads given, no more than that are at work.
         let (threads, most) = match threads {
             1 => (1, 0),
-            0 => (rayon::current_num_threads(), rayon::current_num_threads() * 8),
-            some => (some.min(rayon::current_num_threads()), some.min(rayon::current_num_threads())),
+            0 => (threads::count(), threads::count() * 8),
+            some => (some.min(threads::count()), some.min(threads::count())),
         };
         Self { queue: VecDeque::new(), bytes: 0, threads, most }
     }
 }
 
-#[cfg(feature = "parallel")]
 impl<M: BlockMaker> Walk<M> {
     /// Puts blocks before the pool until enough are under way. With one thread nothing is: the walk decodes itself.
     fn look_ahead(&mut self) {
@@ -397,7 +381,6 @@ impl<M: BlockMaker> Walk<M> {
     }
 }
 
-#[cfg(feature = "parallel")]
 impl<M: BlockMaker> Decoder<M> {
     /// Whether the blocks of a slot are copied as they are: uncompressed, of items of a fixed width.
     fn is_copy(&self, slot: usize) -> bool {
@@ -409,7 +392,6 @@ impl<M: BlockMaker> Decoder<M> {
     }
 }
 
-#[cfg(feature = "parallel")]
 impl<M: BlockMaker> Drop for Ahead<M> {
     fn drop(&mut self) {
         for next in &self.queue {

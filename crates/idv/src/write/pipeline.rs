@@ -8,9 +8,8 @@ use container_core::{Bytes, Error, Result};
 
 use crate::codec::{self, Values};
 use crate::deflate::Deflater;
-#[cfg(feature = "parallel")]
 use crate::job::{Job, Worker};
-#[cfg(feature = "parallel")]
+use crate::threads;
 use crate::wire::ItemType;
 use crate::wire::{Compression, LookupEntry, Type};
 
@@ -18,11 +17,9 @@ use crate::wire::{Compression, LookupEntry, Type};
 const AHEAD_BYTES: u64 = 64 << 20;
 
 /// Uncompressed blocks below so many bytes are encoded at once, which is a mere copy: that takes less time than handing them over.
-#[cfg(feature = "parallel")]
 const SMALL: u64 = 1 << 20;
 
 /// Those of texts, whose units are counted.
-#[cfg(feature = "parallel")]
 const SMALL_TEXTS: u64 = 16 << 10;
 
 /// What every thread needs to know of the columns.
@@ -86,7 +83,6 @@ impl Encoder {
     }
 }
 
-#[cfg(feature = "parallel")]
 impl Worker for Encoder {
     type Task = Task;
     type Outcome = Result<Packed>;
@@ -126,10 +122,8 @@ struct Next {
 }
 
 enum Work {
-    #[cfg(feature = "parallel")]
     Job(Arc<Job<Encoder>>),
     /// Done already.
-    #[cfg(feature = "parallel")]
     Encoded(Packed),
     /// Blocks of another file as they are there, one behind the other.
     Carried(Bytes, Vec<Carried>),
@@ -146,7 +140,7 @@ pub(super) struct Carried {
 impl<W: Write + Seek> Pipeline<W> {
     pub(super) fn new(sink: W, encoder: Encoder, threads: usize) -> Self {
         let columns = encoder.columns.len();
-        let threads = if cfg!(feature = "parallel") { pool(threads) } else { 1 };
+        let threads = if threads == 0 { threads::count() } else { threads.min(threads::count()) };
         Self {
             sink,
             position: 0,
@@ -178,7 +172,6 @@ impl<W: Write + Seek> Pipeline<W> {
     /// Takes the values of the next block of a column. `bytes` is how many its block has before compression.
     pub(super) fn push(&mut self, column: usize, values: Values, bytes: u64) -> Result<()> {
         let task = Task { column, values };
-        #[cfg(feature = "parallel")]
         if self.threads > 1 {
             let at_once = match self.encoder.columns.get(column) {
                 Some((kind, Compression::None)) if kind.item() == ItemType::Text => SMALL_TEXTS,
@@ -195,7 +188,6 @@ impl<W: Write + Seek> Pipeline<W> {
             }
         }
         // Nothing is before it: with one thread all is written at once.
-        let _ = bytes;
         let packed = self.encoder.encode(task)?;
         self.write_block(packed)
     }
@@ -227,12 +219,10 @@ impl<W: Write + Seek> Pipeline<W> {
         let Some(Next { work, bytes }) = self.queue.0.pop_front() else { return Ok(()) };
         self.bytes -= bytes;
         match work {
-            #[cfg(feature = "parallel")]
             Work::Job(job) => {
                 let packed = job.take(&self.encoder)?;
                 self.write_block(packed)
             }
-            #[cfg(feature = "parallel")]
             Work::Encoded(packed) => self.write_block(packed),
             Work::Carried(bytes, blocks) => {
                 self.note_carried(&blocks);
@@ -292,21 +282,12 @@ impl<W: Write + Seek> Pipeline<W> {
 /// Blocks that nobody waits for any more are not begun.
 impl Drop for Queue {
     fn drop(&mut self) {
-        #[cfg(feature = "parallel")]
         for next in &self.0 {
             if let Work::Job(job) = &next.work {
                 job.cancel();
             }
         }
     }
-}
-
-fn pool(threads: usize) -> usize {
-    #[cfg(feature = "parallel")]
-    let most = rayon::current_num_threads();
-    #[cfg(not(feature = "parallel"))]
-    let most = 1;
-    if threads == 0 { most } else { threads.min(most) }
 }
 
 fn failed(cause: std::io::Error) -> Error {
