@@ -44,6 +44,17 @@ impl Format for Idv {
         };
         Ok(Box::new(IdvContainer::new(Reader::from_source(source.clone(), *options)?)))
     }
+
+    #[cfg(feature = "arrow")]
+    fn batch_writer(
+        &self,
+        path: &std::path::Path,
+        schema: arrow_schema::SchemaRef,
+        options: container_core::OutputOptions,
+    ) -> Result<Box<dyn container_arrow::BatchWriter>> {
+        let own = crate::arrow::ArrowOptions::default();
+        Ok(Box::new(crate::arrow::ArrowWriter::create(path, options, &schema, own)?))
+    }
 }
 
 /// A [`Reader`] as a [`Container`] with one table, `rows`.

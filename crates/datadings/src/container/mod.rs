@@ -78,6 +78,23 @@ impl Format for Datadings {
         };
         Ok(Box::new(DatadingsContainer::new(reader)))
     }
+
+    /// The column `key` has the keys; without one they are the numbers of the rows.
+    #[cfg(feature = "arrow")]
+    fn batch_writer(
+        &self,
+        path: &Path,
+        schema: arrow_schema::SchemaRef,
+        options: container_core::OutputOptions,
+    ) -> Result<Box<dyn container_arrow::BatchWriter>> {
+        use crate::arrow::{ArrowWriter, Keys, WriterOptions};
+
+        let has_keys = schema.fields().iter().any(|field| field.name() == "key");
+        let keys = if has_keys { Keys::Key } else { Keys::Number };
+        let own = WriterOptions::default().with_keys(keys);
+        let own = own.with_dataset(crate::WriterOptions::default().with_output(options));
+        Ok(Box::new(ArrowWriter::create(path, schema, own)?))
+    }
 }
 
 fn has_index(set: &FileSet) -> bool {

@@ -9,4 +9,5 @@
     reason = "tests fail by panicking, and make their data with casts"
 )]
 
+mod formats;
 mod routes;

@@ -1,0 +1,45 @@
+//! What formats of the registry offer whoever knows them by their traits alone.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
+use wharf::{ErrorKind, OutputOptions, Registry, Scan};
+
+/// Formats that are written from record batches: each file reads back, and stands in the way of the next.
+#[test]
+fn batches_are_written_by_the_trait() {
+    let folder = tempfile::tempdir().unwrap();
+    let numbers: ArrayRef = Arc::new(Int32Array::from(vec![1, -2]));
+    let keys: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+    let batch = RecordBatch::try_from_iter([("key", keys), ("n", numbers)]).unwrap();
+    let (mut written, mut others) = (Vec::new(), Vec::new());
+    for format in Registry::builtin().formats() {
+        let Some(extension) = format.extensions().first() else { continue };
+        let path = folder.path().join(format!("{}.{extension}", format.name()));
+        let begun = format.batch_writer(&path, batch.schema(), OutputOptions::default());
+        let mut writer = match begun {
+            Ok(writer) => writer,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+                others.push(format.name());
+                continue;
+            }
+        };
+        writer.write(&batch).unwrap();
+        assert_eq!(writer.finish().unwrap(), [], "{}", format.name());
+        let container = Registry::builtin().open(&path).unwrap();
+        assert_eq!(container.format(), format.name());
+        let mut rows = container.tables()[0].rows(&Scan::default()).unwrap();
+        let mut found = Vec::new();
+        while rows.advance().unwrap() {
+            let mut line = Vec::new();
+            rows.json(&mut line).unwrap();
+            found.push(String::from_utf8(line).unwrap());
+        }
+        assert_eq!(found, [r#"{"key":"a","n":1}"#, r#"{"key":"b","n":-2}"#], "{}", format.name());
+        assert!(format.batch_writer(&path, batch.schema(), OutputOptions::default()).is_err(), "{}", format.name());
+        written.push(format.name());
+    }
+    assert_eq!(written, ["idv", "datadings", "parquet", "arrow"]);
+    assert_eq!(others, ["mlnet-model", "ds", "zds", "jsonl", "csv", "tsv"]);
+}
