@@ -138,6 +138,22 @@ impl<'c> Slot<'c> {
         self.column.pad(1);
     }
 
+    /// What a slot of a sparse vector is that has no value: 0, an empty text, false; null where a column has none of these.
+    pub(crate) fn zero(self) -> Result<()> {
+        match &self.column.data {
+            Data::Bool(_) => self.bool(false),
+            Data::Blob(_, Kind::Text) | Data::LargeBlob(_, Kind::Text) | Data::Dictionary(_) => self.str(""),
+            Data::I8(_) | Data::I16(_) | Data::I32(_) | Data::I64(_) | Data::F16(_) | Data::F32(_) | Data::F64(_) => {
+                self.i64(0)
+            }
+            Data::U8(_) | Data::U16(_) | Data::U32(_) | Data::U64(_) => self.i64(0),
+            _ => {
+                self.null();
+                Ok(())
+            }
+        }
+    }
+
     /// A boolean.
     ///
     /// # Errors

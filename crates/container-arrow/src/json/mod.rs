@@ -3,8 +3,9 @@
 //! A text is what RFC 8259 says, and nothing else: everything is checked, also what goes into no column. Of members of the same name the last one
 //! is put (and all are looked at). An integer beyond 64 bits is a float if one holds it exactly; else, and where a number is greater than any float, it
 //! fits no column of numbers. `-0` is a float. The texts `NaN`, `Infinity` and `-Infinity` are floats in a column that has numbers and no other
-//! texts, and in one that is declared to be of floats. An object whose only member is `$bytes`, with base64 in its canonical form, is bytes: rows show
-//! them so. Nothing else has a meaning of its own.
+//! texts, and in one that is declared to be of floats. An object whose only member is `$bytes`, with base64 in its canonical form, is bytes, and one
+//! whose only member is `$sparse`, with the `length`, `indices` and `values` of a sparse vector, is a list of all its slots: rows show them so. Nothing
+//! else has a meaning of its own.
 
 mod parse;
 
@@ -14,7 +15,7 @@ mod tests;
 use container_core::{Limits, Result};
 use serde_json::Value;
 
-use self::parse::{Number, Parser, Quoted};
+use self::parse::{Number, Parser, Quoted, Sparse};
 use crate::build::{ObjectSlot, Slot, Wants};
 use crate::observe::{Class, ObjectObserver, TypeObserver};
 
@@ -169,7 +170,10 @@ fn observe(parser: &mut Parser<'_>, observer: TypeObserver<'_>) -> Result<()> {
         }
         Some(b'{') => match parser.bytes_object() {
             Some(bytes) => observer.bytes(bytes.len()),
-            None => observe_members(parser, &mut observer.object())?,
+            None => match parser.sparse_object() {
+                Some(sparse) => observe_sparse(parser, &sparse, observer)?,
+                None => observe_members(parser, &mut observer.object())?,
+            },
         },
         Some(b'[') => {
             parser.open()?;
@@ -200,6 +204,69 @@ fn observe(parser: &mut Parser<'_>, observer: TypeObserver<'_>) -> Result<()> {
         },
     }
     Ok(())
+}
+
+/// A sparse vector is a list of all its slots.
+#[cold]
+fn observe_sparse(parser: &mut Parser<'_>, sparse: &Sparse, observer: TypeObserver<'_>) -> Result<()> {
+    let end = std::mem::replace(&mut parser.at, sparse.values);
+    let mut list = observer.list();
+    parser.open()?;
+    let (mut is_first, mut zero) = (true, Zero::Number);
+    while parser.element(&mut is_first)? {
+        zero = match parser.token() {
+            Some(b'"') => {
+                let start = parser.at;
+                let text = parser.string()?;
+                let is_float = matches!(text, Quoted::Plain("NaN" | "Infinity" | "-Infinity"));
+                parser.at = start;
+                if is_float { zero } else { Zero::Text }
+            }
+            Some(b't' | b'f') => Zero::Bool,
+            _ => zero,
+        };
+        observe(parser, list.element()?)?;
+    }
+    // Where nothing has a value nobody knows what the others would be.
+    if !sparse.indices.is_empty() && sparse.indices.len() < sparse.length {
+        let other = list.element()?;
+        match zero {
+            Zero::Number => other.i64(0),
+            Zero::Text => other.str(""),
+            Zero::Bool => other.bool(),
+        }
+    }
+    list.end_at(sparse.length as u64);
+    parser.at = end;
+    Ok(())
+}
+
+/// What the slots of a sparse vector are that have no value.
+#[derive(Clone, Copy)]
+enum Zero {
+    Number,
+    Text,
+    Bool,
+}
+
+#[cold]
+fn append_sparse(parser: &mut Parser<'_>, sparse: &Sparse, slot: Slot<'_>) -> Result<()> {
+    let Some(mut list) = slot.list()? else { return Ok(()) };
+    let end = std::mem::replace(&mut parser.at, sparse.values);
+    parser.open()?;
+    let (mut indices, mut is_first) = (sparse.indices.iter().peekable(), true);
+    for place in 0..sparse.length {
+        let element = list.element()?;
+        if indices.next_if(|index| **index == place).is_some() && parser.element(&mut is_first)? {
+            append(parser, element)?;
+        } else {
+            element.zero()?;
+        }
+    }
+    // Behind the last: the bracket that closes.
+    parser.element(&mut is_first)?;
+    parser.at = end;
+    list.end()
 }
 
 fn observe_members(parser: &mut Parser<'_>, object: &mut ObjectObserver<'_>) -> Result<()> {
@@ -260,6 +327,11 @@ fn append(parser: &mut Parser<'_>, slot: Slot<'_>) -> Result<()> {
                 && let Some(bytes) = parser.bytes_object()
             {
                 return slot.bytes(&bytes);
+            }
+            if !slot.is_object()
+                && let Some(sparse) = parser.sparse_object()
+            {
+                return append_sparse(parser, &sparse, slot);
             }
             match slot.object()? {
                 Some(mut object) => {

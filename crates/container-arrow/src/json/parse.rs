@@ -34,6 +34,16 @@ pub(super) enum Quoted<'j> {
     Scratch,
 }
 
+/// A sparse vector.
+#[derive(Debug)]
+pub(super) struct Sparse {
+    pub(super) length: usize,
+    /// Slots that have values, rising.
+    pub(super) indices: Vec<usize>,
+    /// Where the values are.
+    pub(super) values: usize,
+}
+
 /// Powers of ten that floats hold exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
@@ -383,6 +393,70 @@ impl<'j> Parser<'j> {
         let is_end = self.token() == Some(b'}');
         self.at += 1;
         is_end.then_some(bytes)
+    }
+
+    /// The vector that an object stands for whose only member is `"$sparse"`, an object of its `length`, the `indices` of some slots, which rise, and
+    /// the `values` there: this is what rows show of sparse vectors. `None` for any other object, of which nothing is passed.
+    #[inline]
+    pub(super) fn sparse_object(&mut self) -> Option<Sparse> {
+        let (start, depth) = (self.at, self.depth);
+        self.at += 1;
+        self.token();
+        let is_named = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(br#""$sparse""#));
+        self.at = start;
+        let found = if is_named { self.sparse_member() } else { None };
+        if found.is_none() {
+            (self.at, self.depth) = (start, depth);
+        }
+        found
+    }
+
+    #[cold]
+    fn sparse_member(&mut self) -> Option<Sparse> {
+        self.open().ok()?;
+        let mut is_first = true;
+        self.member(&mut is_first).ok()??;
+        (self.token() == Some(b'{')).then(|| self.open().ok()).flatten()?;
+        let (mut length, mut indices, mut values, mut count, mut is_inner_first) = (None, None, None, 0, true);
+        while let Some(name) = self.member(&mut is_inner_first).ok()? {
+            let Quoted::Plain(name) = name else { return None };
+            let byte = self.token();
+            match (name, byte) {
+                ("length", Some(b'0'..=b'9')) => length = Some(self.index()?),
+                ("indices", Some(b'[')) => {
+                    self.open().ok()?;
+                    let (mut all, mut is_first) = (Vec::new(), true);
+                    while self.element(&mut is_first).ok()? {
+                        self.token();
+                        all.push(self.index()?);
+                    }
+                    indices = Some(all);
+                }
+                ("values", Some(b'[')) => {
+                    values = Some(self.at);
+                    self.open().ok()?;
+                    let mut is_first = true;
+                    while self.element(&mut is_first).ok()? {
+                        self.pass_over().ok()?;
+                        count += 1;
+                    }
+                }
+                _ => return None,
+            }
+        }
+        if self.member(&mut is_first).ok()?.is_some() {
+            return None;
+        }
+        let (length, indices, values) = (length?, indices?, values?);
+        let rise = indices.is_sorted_by(|one, other| one < other) && indices.last().is_none_or(|last| *last < length);
+        (rise && indices.len() == count).then_some(Sparse { length, indices, values })
+    }
+
+    fn index(&mut self) -> Option<usize> {
+        match self.number().ok()? {
+            Number::I64(number) => usize::try_from(number).ok(),
+            _ => None,
+        }
     }
 
     /// Goes behind a value, and checks it.

@@ -420,3 +420,45 @@ fn an_object_of_base64_is_bytes() {
     assert!(rows(&[r#"{"a":{"$bytes":"AA==""#]).is_err());
     assert!(rows(&[r#"{"a":{"$bytes":"AA==",}}"#]).is_err());
 }
+
+#[test]
+fn sparse_vectors_are_lists() {
+    let sparse = |length: usize, indices: &str, values: &str| {
+        format!(r#"{{"v":{{"$sparse":{{"length":{length},"indices":[{indices}],"values":[{values}]}}}}}}"#)
+    };
+    let of = |texts: &[String]| {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let (batch, lost) = batch(&texts, OnMismatch::Error).map_err(|error| error.to_string())?;
+        assert_eq!(lost, []);
+        let rows: Vec<Value> = (0..batch.num_rows()).map(|row| value(batch.column(0), row)).collect();
+        Ok::<_, String>((batch.column(0).data_type().to_string(), rows))
+    };
+    let dense = |text: &str| format!(r#"{{"v":{text}}}"#);
+    let (kind, rows) = of(&[sparse(4, "1", "0.5"), dense("[1,2]"), sparse(2, "", "")]).unwrap();
+    assert_eq!(
+        (kind.as_str(), rows),
+        ("List(Float64)", vec![json!([0.0, 0.5, 0.0, 0.0]), json!([1.0, 2.0]), json!([0.0, 0.0])])
+    );
+    let (kind, rows) = of(&[sparse(3, "0, 2", "7,-7")]).unwrap();
+    assert_eq!((kind.as_str(), rows), ("List(Int64)", vec![json!([7, 0, -7])]));
+    let (kind, rows) = of(&[sparse(3, "1", "\"a\"")]).unwrap();
+    assert_eq!((kind.as_str(), rows), ("List(Utf8)", vec![json!(["", "a", ""])]));
+    let (kind, rows) = of(&[sparse(2, "0", "true")]).unwrap();
+    assert_eq!((kind.as_str(), rows), ("List(Boolean)", vec![json!([true, false])]));
+    let (kind, _) = of(&[sparse(3, "1", "\"NaN\"")]).unwrap();
+    assert_eq!(kind, "List(Float64)");
+    // What is none stays an object: too few values, indices that do not rise, a slot beyond, another member.
+    for text in [
+        sparse(3, "0,1", "5"),
+        sparse(3, "1,1", "5,6"),
+        sparse(3, "3", "5"),
+        dense(r#"{"$sparse":{"length":1,"indices":[0],"values":[1]},"b":1}"#),
+        dense(r#"{"$sparse":{"length":-1,"indices":[],"values":[]}}"#),
+        dense(r#"{"$sparse":[1]}"#),
+    ] {
+        assert!(of(std::slice::from_ref(&text)).unwrap().0.starts_with("Struct"), "{text}");
+    }
+    // As many slots as a row may have bytes are not made.
+    let error = of(&[sparse(1 << 40, "0", "1")]).unwrap_err();
+    assert!(error.contains("bytes of a row as columns"), "{error}");
+}

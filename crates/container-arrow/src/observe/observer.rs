@@ -233,6 +233,12 @@ impl ListObserver<'_> {
         Ok(TypeObserver { observed: &mut self.list.element, context: self.context, depth: self.depth })
     }
 
+    /// There are so many, of which not all were told.
+    pub(crate) fn end_at(mut self, len: u64) {
+        self.len = len;
+        self.end();
+    }
+
     /// There are no more.
     pub fn end(self) {
         self.list.shortest = self.list.shortest.min(self.len);
