@@ -51,6 +51,30 @@ impl fmt::Debug for Listener {
     }
 }
 
+/// Gives builders that have a field `progress` the method that sets it.
+macro_rules! with_progress {
+    ($($builder:ty),+) => {
+        $(impl $builder {
+            /// Tells `progress` which input is read, and how far.
+            #[must_use]
+            pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
+                self.progress = Listener(progress);
+                self
+            }
+        })+
+    };
+}
+
+with_progress!(
+    convert::Convert,
+    merge::Merge,
+    recover::Recover,
+    reindex::Reindex,
+    subset::Sample,
+    subset::Shuffle,
+    subset::Split
+);
+
 /// Nobody listens.
 struct Silent;
 

@@ -41,7 +41,7 @@ pub struct Reindex {
     /// How it is done for ZDS.
     pub zds: ZdsReindex,
     /// Who hears how far the work is.
-    progress: Listener,
+    pub(in crate::hub) progress: Listener,
 }
 
 /// How it is done for datadings.
@@ -139,13 +139,6 @@ impl Reindex {
             zds: ZdsReindex::default(),
             progress: Listener::default(),
         }
-    }
-
-    /// Tells `progress` how far it is.
-    #[must_use]
-    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
-        self.progress = Listener(progress);
-        self
     }
 
     /// Makes the index anew.

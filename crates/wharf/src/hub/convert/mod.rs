@@ -23,7 +23,7 @@ use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Progress, Result};
+use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Result};
 use serde_json::Value;
 
 pub use alike::Alike;
@@ -81,7 +81,7 @@ pub struct Convert {
     /// The outputs Parquet and Arrow IPC.
     pub columnar: ColumnarOutput,
     /// Who hears how far the work is.
-    progress: Listener,
+    pub(in crate::hub) progress: Listener,
 }
 
 /// Where a conversion writes.
@@ -143,13 +143,6 @@ impl Convert {
     #[must_use]
     pub fn with_rows(mut self, rows: Range<u64>) -> Self {
         self.selection.rows = Some(select::RowRange { rows, one: false });
-        self
-    }
-
-    /// Tells `progress` which input is read, and how far.
-    #[must_use]
-    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
-        self.progress = Listener(progress);
         self
     }
 

@@ -2,7 +2,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::sync::Mutex;
 
-use container_core::{Access, Unit};
+use container_core::{Access, Progress, Unit};
 use tempfile::TempDir;
 
 use super::*;

@@ -64,7 +64,7 @@ pub struct Merge {
     /// How ZDS is joined.
     pub zds: ZdsMerge,
     /// Who hears how far the work is.
-    progress: Listener,
+    pub(in crate::hub) progress: Listener,
 }
 
 /// What becomes of a sample or document whose key one before has already.
@@ -179,13 +179,6 @@ impl Merge {
     #[must_use]
     pub fn with_columns<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.columns = quoted(names);
-        self
-    }
-
-    /// Tells `progress` which input is read, and how far.
-    #[must_use]
-    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
-        self.progress = Listener(progress);
         self
     }
 

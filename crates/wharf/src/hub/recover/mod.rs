@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Overwrite, Progress, Result};
+use container_core::{Error, Overwrite, Result};
 
 pub use super::convert::IdvOutput;
 use super::env::Opener;
@@ -55,7 +55,7 @@ pub struct Recover {
     /// What is kept of datadings.
     pub datadings: DatadingsRecover,
     /// Who hears how far the work is.
-    progress: Listener,
+    pub(in crate::hub) progress: Listener,
 }
 
 /// What is kept of IDV, and how it is written.
@@ -145,13 +145,6 @@ impl Recover {
     pub fn of(input: Location) -> Self {
         let (idv, datadings) = (IdvRecover::default(), DatadingsRecover::default());
         Self { input, threads: 0, idv, datadings, progress: Listener::default() }
-    }
-
-    /// Tells `progress` how far it is.
-    #[must_use]
-    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
-        self.progress = Listener(progress);
-        self
     }
 
     /// Writes what is whole into a new file.

@@ -5,9 +5,8 @@ mod records;
 mod split;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use container_core::{Error, Overwrite, Progress, Result, Unit};
+use container_core::{Error, Overwrite, Result, Unit};
 use datadings::order::{Order, QuasiShuffle};
 
 pub use parts::{Fractions, Parts};
@@ -85,7 +84,7 @@ pub struct Sample {
     /// How they are copied.
     pub copying: Copying,
     /// Who hears how far the work is.
-    progress: Listener,
+    pub(in crate::hub) progress: Listener,
 }
 
 /// Which records are chosen.
@@ -124,7 +123,7 @@ pub struct Shuffle {
     /// How they are copied.
     pub copying: Copying,
     /// Who hears how far the work is.
-    progress: Listener,
+    pub(in crate::hub) progress: Listener,
 }
 
 /// A shuffle of chunks of neighbors, the records of some of which are mixed with each other: the input is read in long stretches.
@@ -155,13 +154,6 @@ impl Sample {
     #[must_use]
     pub const fn with_seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
-        self
-    }
-
-    /// Tells `progress` how far it is.
-    #[must_use]
-    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
-        self.progress = Listener(progress);
         self
     }
 
@@ -218,13 +210,6 @@ impl Shuffle {
     #[must_use]
     pub const fn with_seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
-        self
-    }
-
-    /// Tells `progress` how far it is.
-    #[must_use]
-    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
-        self.progress = Listener(progress);
         self
     }
 

@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use container_core::{Error, Overwrite, Progress, Result, Unit};
+use container_core::{Error, Overwrite, Result, Unit};
 use datadings::order::Order;
 
 use super::super::env::Opener;
@@ -47,7 +46,7 @@ pub struct Split {
     /// How they are copied.
     pub copying: Copying,
     /// Who hears how far the work is.
-    progress: Listener,
+    pub(in crate::hub) progress: Listener,
 }
 
 impl Split {
@@ -76,13 +75,6 @@ impl Split {
     #[must_use]
     pub const fn with_shuffle(mut self, seed: Option<u64>) -> Self {
         (self.shuffle, self.seed) = (true, seed);
-        self
-    }
-
-    /// Tells `progress` how far it is.
-    #[must_use]
-    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
-        self.progress = Listener(progress);
         self
     }
 
