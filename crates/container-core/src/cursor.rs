@@ -1,4 +1,5 @@
 use crate::error::{Error, Result};
+use crate::heap::trailing;
 use crate::wire::Decode;
 
 /// A walk over bytes that knows where in the file it is.
@@ -156,14 +157,7 @@ impl<'a> Cursor<'a> {
         if self.rest.is_empty() {
             return Ok(());
         }
-        #[cfg(feature = "alloc")]
-        let detail = match self.rest.len() {
-            1 => alloc::format!("{what} is followed by 1 byte that belongs to nothing"),
-            more => alloc::format!("{what} is followed by {more} bytes that belong to nothing"),
-        };
-        #[cfg(not(feature = "alloc"))]
-        let detail = what;
-        Err(Error::invalid(detail).at(self.offset))
+        Err(Error::invalid(trailing(what, self.rest.len())).at(self.offset))
     }
 
     #[cold]

@@ -1,9 +1,8 @@
 use core::fmt;
 
-#[cfg(feature = "alloc")]
-use alloc::boxed::Box;
-
-use crate::position::{Position, Text};
+use crate::Text;
+use crate::heap::{self, Cause, Repr};
+use crate::position::Position;
 
 /// What went wrong, and so who must act. See [`ErrorKind::blame`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -83,22 +82,16 @@ impl ErrorKind {
 /// assert_eq!(error.to_string(), "idv: row count -1 is negative (byte 40)");
 /// assert_eq!(error.kind(), ErrorKind::Invalid);
 /// ```
-pub struct Error(Repr);
+pub struct Error(pub(crate) Repr);
 
-#[cfg(feature = "alloc")]
-type Repr = Box<Inner>;
-#[cfg(not(feature = "alloc"))]
-type Repr = Inner;
-
-struct Inner {
+pub(crate) struct Inner {
     kind: ErrorKind,
     format: Option<&'static str>,
     detail: Text,
     option: Option<&'static str>,
     advice: Option<&'static str>,
     position: Position,
-    #[cfg(feature = "alloc")]
-    cause: Option<Box<dyn core::error::Error + Send + Sync + 'static>>,
+    pub(crate) cause: Option<Cause>,
 }
 
 /// `Result` with this crate's [`Error`].
@@ -116,12 +109,9 @@ impl Error {
             option: None,
             advice: None,
             position: Position::default(),
-            #[cfg(feature = "alloc")]
             cause: None,
         };
-        #[cfg(feature = "alloc")]
-        let inner = Box::new(inner);
-        Self(inner)
+        Self(inner.into())
     }
 
     /// The bytes contradict the format.
@@ -159,22 +149,6 @@ impl Error {
         Self::new(ErrorKind::Limit { asked, limit }, what)
     }
 
-    /// The source or sink failed while `doing`.
-    #[cfg(feature = "std")]
-    #[must_use]
-    #[cold]
-    pub fn io(doing: impl Into<Text>, cause: std::io::Error) -> Self {
-        Self::new(ErrorKind::Io, doing).caused_by(cause)
-    }
-
-    /// Keeps the error behind this one; [`source`](core::error::Error::source) gives it back.
-    #[cfg(feature = "alloc")]
-    #[must_use]
-    pub fn caused_by(mut self, cause: impl Into<Box<dyn core::error::Error + Send + Sync + 'static>>) -> Self {
-        self.0.cause = Some(cause.into());
-        self
-    }
-
     /// Names the option that is at fault; the message begins with it.
     #[must_use]
     pub fn in_option(mut self, name: &'static str) -> Self {
@@ -187,19 +161,6 @@ impl Error {
     pub fn advising(mut self, advice: &'static str) -> Self {
         self.0.advice = Some(advice);
         self
-    }
-
-    /// The message with options called as the reader knows them: a command has flags where a library has fields.
-    ///
-    /// ```
-    /// use container_core::Error;
-    /// let error = Error::usage("the output exists").advising("{force} replaces it");
-    /// assert_eq!(error.to_string(), "the output exists; force replaces it");
-    /// assert_eq!(error.with_options(&|name| format!("--{name}")).to_string(), "the output exists; --force replaces it");
-    /// ```
-    #[cfg(feature = "alloc")]
-    pub fn with_options<'e>(&'e self, call: &'e dyn Fn(&str) -> alloc::string::String) -> impl fmt::Display + 'e {
-        Worded { error: self, call }
     }
 
     /// What went wrong.
@@ -293,25 +254,11 @@ impl Error {
     }
 }
 
-/// An error with its options called in some way.
-#[cfg(feature = "alloc")]
-struct Worded<'e> {
-    error: &'e Error,
-    call: &'e dyn Fn(&str) -> alloc::string::String,
-}
-
-#[cfg(feature = "alloc")]
-impl fmt::Display for Worded<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.write(f, &|f, name| f.write_str(&(self.call)(name)))
-    }
-}
-
 /// Writes the name of an option.
 type WriteName<'w> = &'w dyn Fn(&mut fmt::Formatter<'_>, &str) -> fmt::Result;
 
 impl Error {
-    fn write(&self, f: &mut fmt::Formatter<'_>, name: WriteName<'_>) -> fmt::Result {
+    pub(crate) fn write(&self, f: &mut fmt::Formatter<'_>, name: WriteName<'_>) -> fmt::Result {
         let inner = &self.0;
         if let Some(format) = inner.format {
             write!(f, "{format}: ")?;
@@ -332,7 +279,6 @@ impl Error {
             ErrorKind::Limit { asked, limit } => write!(f, " {asked} exceeds the limit {limit}")?,
             _ => {}
         }
-        #[cfg(feature = "alloc")]
         if let Some(cause) = &inner.cause {
             write!(f, ": {cause}")?;
         }
@@ -370,9 +316,8 @@ impl fmt::Debug for Error {
 }
 
 impl core::error::Error for Error {
-    #[cfg(feature = "alloc")]
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        self.0.cause.as_deref().map(|cause| cause as &(dyn core::error::Error + 'static))
+        self.0.cause.as_ref().map(heap::source)
     }
 }
 
@@ -415,15 +360,6 @@ mod tests {
         let error = Error::limit("block length", 9, 4).in_column("x");
         assert_eq!(error.to_string(), r#"block length 9 exceeds the limit 4 (column "x")"#);
         assert_eq!(error.kind().blame(), Blame::Limit);
-    }
-
-    #[cfg(feature = "std")]
-    #[test]
-    fn the_cause_is_kept_and_said() {
-        let error = Error::io("cannot read", std::io::Error::other("disk on fire")).in_file("a.idv");
-        assert_eq!(error.to_string(), "a.idv: cannot read: disk on fire");
-        assert!(core::error::Error::source(&error).is_some());
-        assert_eq!(error.kind().blame(), Blame::Source);
     }
 
     #[test]

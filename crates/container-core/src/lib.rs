@@ -9,6 +9,7 @@
 //! | bound what a file can make you spend | [`Limits`] |
 //! | write a file or a folder whole or not at all | [`Output`], [`OutputFolder`] |
 //! | treat containers of all formats alike | [`Container`], [`Table`], [`Rows`], [`Format`] |
+//! | work with several threads, or with one | [`parallel`] |
 //! | test a format against damage | `testkit` (feature) |
 //!
 //! # A first program
@@ -28,7 +29,7 @@
 //!
 //! Without features the crate is `no_std` and does not allocate: [`Position`], [`Cursor`], [`Error`], [`Limits`],
 //! [`Decode`], [`Encode`]. `alloc` gives errors texts of their own, `std` (default) adds everything else, `arrow` the traits of tables as
-//! Arrow record batches, `raw_json` JSON whose values stay their text, `testkit` the conformance kit.
+//! Arrow record batches, `parallel` the threads of rayon to the functions of [`parallel`], `raw_json` JSON whose values stay their text, `testkit` the conformance kit.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -41,28 +42,15 @@ extern crate alloc;
 
 mod cursor;
 mod error;
+#[cfg_attr(feature = "alloc", path = "with_alloc.rs")]
+#[cfg_attr(not(feature = "alloc"), path = "without_alloc.rs")]
+mod heap;
 mod limits;
 mod position;
 mod wire;
 
 #[cfg(feature = "std")]
-mod container;
-#[cfg(feature = "std")]
-mod detect;
-#[cfg(feature = "std")]
-mod map;
-#[cfg(feature = "std")]
-mod output;
-#[cfg(feature = "std")]
-mod output_folder;
-#[cfg(feature = "std")]
-mod pages;
-#[cfg(feature = "std")]
-mod progress;
-#[cfg(feature = "std")]
-mod source;
-#[cfg(feature = "std")]
-mod temporary;
+mod with_std;
 
 #[cfg(feature = "arrow")]
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
@@ -75,27 +63,10 @@ pub mod testkit;
 
 pub use cursor::Cursor;
 pub use error::{Blame, Error, ErrorKind, Result};
+pub use heap::Text;
 pub use limits::Limits;
-pub use position::{Position, Text};
+pub use position::Position;
 pub use wire::{Decode, Encode, Put};
 
 #[cfg(feature = "std")]
-pub use bytes::Bytes;
-#[cfg(feature = "std")]
-pub use container::{ColumnInfo, Container, Finding, Loss, Rows, Scan, Severity, Table, VerifyOptions};
-#[cfg(feature = "std")]
-pub use detect::{Format, Input, OpenOptions, Probe, Recognition, RecoverReport, detect};
-#[cfg(feature = "std")]
-pub use map::{keep_freed_memory, mapped_bytes, release_freed_memory, release_mapped_pages};
-#[cfg(feature = "std")]
-pub use output::{Output, OutputOptions, Overwrite, Sync, sync_directory_of};
-#[cfg(feature = "std")]
-pub use output_folder::{OutputFolder, PlacedFolder};
-#[cfg(feature = "std")]
-pub use pages::{Pages, zeroed_vec};
-#[cfg(feature = "std")]
-pub use progress::{Progress, Unit};
-#[cfg(feature = "std")]
-pub use source::{Access, ReadAt, Source};
-#[cfg(feature = "std")]
-pub use temporary::{Ended, TemporaryFolder, Unfinished, remove_stale_temporaries, remove_temporaries, uninterrupted};
+pub use with_std::*;

@@ -1,5 +1,5 @@
+use crate::Text;
 use crate::error::{Error, Result};
-use crate::position::Text;
 
 /// What a reader may spend on what a file merely declares. Part of every reader's options.
 ///

@@ -1,14 +1,6 @@
 use core::fmt;
 
-#[cfg(feature = "alloc")]
-use alloc::borrow::Cow;
-
-/// A text that is usually a literal: `Cow<'static, str>` with feature `alloc`, `&'static str` without.
-#[cfg(feature = "alloc")]
-pub type Text = Cow<'static, str>;
-/// A text that is usually a literal: `Cow<'static, str>` with feature `alloc`, `&'static str` without.
-#[cfg(not(feature = "alloc"))]
-pub type Text = &'static str;
+use crate::Text;
 
 /// Where in a file something is. Every field is optional: a layer fills in what it knows.
 ///

@@ -31,15 +31,6 @@ pub trait Encode {
     fn encode<P: Put + ?Sized>(&self, out: &mut P) -> Result<()>;
 }
 
-#[cfg(feature = "alloc")]
-impl Put for alloc::vec::Vec<u8> {
-    #[inline]
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.extend_from_slice(bytes);
-        Ok(())
-    }
-}
-
 /// Writes into the slice and shortens it from the front, as `std::io::Write` does for slices.
 impl Put for &mut [u8] {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use crate::threads;
+use container_core::parallel;
 
 /// What a job's work is done by, on whichever thread.
 pub(crate) trait Worker: Send + Sync + 'static {
@@ -35,7 +35,7 @@ impl<W: Worker> Job<W> {
     pub(crate) fn spawn(worker: &Arc<W>, task: W::Task) -> Arc<Self> {
         let job = Arc::new(Self { state: Mutex::new(State::Waiting(task)), done: Condvar::new() });
         let (theirs, worker) = (Arc::clone(&job), Arc::clone(worker));
-        threads::spawn(move || theirs.run(&worker));
+        parallel::spawn(move || theirs.run(&worker));
         job
     }
 

@@ -161,9 +161,6 @@ mod recover;
 mod schema;
 mod schema_diff;
 mod schema_json;
-#[cfg_attr(feature = "parallel", path = "threads/rayon.rs")]
-#[cfg_attr(not(feature = "parallel"), path = "threads/alone.rs")]
-mod threads;
 mod time;
 mod value;
 mod wire;

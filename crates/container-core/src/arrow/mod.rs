@@ -21,8 +21,8 @@ pub use options::{BatchScan, Mapping, OnMismatch, Sparse, Times};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 
-use crate::container::{Loss, Table};
 use crate::error::Result;
+use crate::{Loss, Table};
 
 /// A table that can be read as record batches.
 pub trait ArrowTable: Table {

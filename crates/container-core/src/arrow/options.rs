@@ -1,6 +1,6 @@
 use arrow_schema::SchemaRef;
 
-use crate::container::Scan;
+use crate::Scan;
 
 /// Which rows and columns to read as batches, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@ use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::error::Result;
-use crate::output::{Output, OutputOptions, Overwrite, Sync};
+use crate::{Output, OutputOptions, Overwrite, Sync};
 
 /// What a writer may want of the place it writes to.
 pub trait Sink: Write + Seek {}

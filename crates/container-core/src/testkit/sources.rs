@@ -2,7 +2,7 @@ use std::fmt::Debug;
 use std::io::{self, Write};
 
 use crate::error::Result;
-use crate::source::{Access, ReadAt, Source};
+use crate::{Access, ReadAt, Source};
 
 /// `read_all` must give the same result (or the same error text) whichever way the bytes come: in memory, mapped, by
 /// position from a file, and from a medium that counts on every range being asked for exactly.

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use container_core::{Bytes, Cursor, Error, Result};
+use container_core::{Bytes, Cursor, Error, Result, parallel};
 
 use super::Reader;
 use super::budget::Part;
@@ -11,7 +11,6 @@ use super::walk::Place;
 use crate::FORMAT_NAME;
 use crate::codec::{self, Values};
 use crate::inflate::{Inflater, most};
-use crate::threads;
 use crate::wire::{Compression, LOOKUP_ENTRY_LEN, LookupEntry, Type};
 
 /// Working memory for reading blocks: give the same one again and nothing is allocated anew.
@@ -382,9 +381,9 @@ pub(crate) fn each_block<T: Send>(
     if threads != 1 {
         let cost = |block| reader.block_cost(&Place::whole(column, block)).working;
         let most = blocks.clone().map(cost).max().unwrap_or(0);
-        let all = most.saturating_mul(threads::count() as u64);
+        let all = most.saturating_mul(parallel::threads() as u64);
         if all <= reader.0.options.limits.memory_bytes {
-            return threads::map(blocks.collect(), work);
+            return parallel::map_with(blocks.collect(), work);
         }
     }
     let mut state = Default::default();

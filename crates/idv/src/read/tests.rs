@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Barrier};
 
+use container_core::parallel::{self, Pool};
 use container_core::{Result, Scan};
 
 use super::Reader;
@@ -39,11 +40,11 @@ fn threads_change_nothing() {
 
 #[test]
 fn a_walk_goes_on_while_every_thread_of_the_pool_is_busy() {
-    let threads = rayon::current_num_threads();
+    let threads = parallel::threads();
     let (arrived, release) = (Arc::new(Barrier::new(threads + 1)), Arc::new(Barrier::new(threads + 1)));
     for _ in 0..threads {
         let (arrived, release) = (Arc::clone(&arrived), Arc::clone(&release));
-        rayon::spawn(move || {
+        parallel::spawn(move || {
             arrived.wait();
             release.wait();
         });
@@ -57,7 +58,7 @@ fn a_walk_goes_on_while_every_thread_of_the_pool_is_busy() {
 
 #[test]
 fn a_walk_within_a_pool_of_one_thread_ends() {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let pool = Pool::new(1).unwrap();
     let reader = golden("block-rows-7.idv");
     let found = pool.install(|| lines(&reader, &Scan::default()));
     assert_eq!(found.unwrap().len() as u64, reader.row_count());

@@ -6,13 +6,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use container_core::{Error, Result, Scan};
+use container_core::{Error, Result, Scan, parallel};
 
 use super::Reader;
 use super::budget::{Budget, Cost};
 use crate::FORMAT_NAME;
 use crate::job::{Job, Worker};
-use crate::threads;
 use crate::wire::{Compression, ItemType, Type};
 
 /// Decoded bytes that may lie ahead of the reader, beyond one block for each thread.
@@ -344,8 +343,8 @@ impl<M: BlockMaker> Ahead<M> {
         // So many blocks lie in the queue at most; with a number of threads given, no more than that are at work.
         let (threads, most) = match threads {
             1 => (1, 0),
-            0 => (threads::count(), threads::count() * 8),
-            some => (some.min(threads::count()), some.min(threads::count())),
+            0 => (parallel::threads(), parallel::threads() * 8),
+            some => (some.min(parallel::threads()), some.min(parallel::threads())),
         };
         Self { queue: VecDeque::new(), bytes: 0, threads, most }
     }

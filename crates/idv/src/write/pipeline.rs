@@ -4,12 +4,11 @@ use std::collections::VecDeque;
 use std::io::{Seek, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use container_core::{Bytes, Error, Result};
+use container_core::{Bytes, Error, Result, parallel};
 
 use crate::codec::{self, Values};
 use crate::deflate::Deflater;
 use crate::job::{Job, Worker};
-use crate::threads;
 use crate::wire::ItemType;
 use crate::wire::{Compression, LookupEntry, Type};
 
@@ -140,7 +139,7 @@ pub(super) struct Carried {
 impl<W: Write + Seek> Pipeline<W> {
     pub(super) fn new(sink: W, encoder: Encoder, threads: usize) -> Self {
         let columns = encoder.columns.len();
-        let threads = if threads == 0 { threads::count() } else { threads.min(threads::count()) };
+        let threads = if threads == 0 { parallel::threads() } else { threads.min(parallel::threads()) };
         Self {
             sink,
             position: 0,

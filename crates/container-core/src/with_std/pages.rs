@@ -3,6 +3,8 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
 
+use crate::with_std::map::{want_large_pages, want_large_pages_of};
+
 /// Tables below this many bytes are plain vectors.
 const SMALL: usize = 1 << 20;
 
@@ -34,9 +36,7 @@ impl<T: Pod> Pages<T> {
         if bytes >= SMALL
             && let Ok(map) = MmapMut::map_anon(bytes)
         {
-            // Advice: where it is not taken the pages are small.
-            #[cfg(target_os = "linux")]
-            let _ = map.advise(memmap2::Advice::HugePage);
+            want_large_pages_of(&map);
             return Self(Memory::Mapped(map));
         }
         Self(Memory::Held(vec![T::zeroed(); len]))
@@ -66,7 +66,7 @@ pub fn zeroed_vec<T: Zeroable + Clone>(len: usize) -> Option<Vec<T>> {
     let room = room_of(bytes) / size_of::<T>().max(1);
     Vec::<T>::new().try_reserve_exact(room).ok()?;
     let mut zeros = vec![T::zeroed(); room];
-    crate::map::want_large_pages(&mut zeros);
+    want_large_pages(&mut zeros);
     zeros.truncate(len);
     Some(zeros)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::map;
+use crate::with_std::{map, sys};
 
 /// How a local file is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -314,26 +314,8 @@ impl ReadAt for PositionalFile {
         self.len
     }
 
-    #[cfg(unix)]
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, offset)
-    }
-
-    #[cfg(windows)]
-    fn read_exact_at(&self, mut offset: u64, mut buffer: &mut [u8]) -> io::Result<()> {
-        use std::os::windows::fs::FileExt;
-        while !buffer.is_empty() {
-            match self.file.seek_read(buffer, offset) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(n) => {
-                    offset += n as u64;
-                    buffer = buffer.get_mut(n..).unwrap_or_default();
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        sys::read_exact_at(&self.file, offset, buffer)
     }
 }
 

@@ -1,11 +1,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::container::{Container, Loss};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::output::OutputOptions;
-use crate::source::{Access, Source};
+use crate::with_std::container::{Container, Loss};
+use crate::with_std::output::OutputOptions;
+use crate::with_std::source::{Access, Source};
 
 /// How many bytes of a file's beginning a [`Probe`] holds at most.
 const HEAD: u64 = 4096;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::position::Position;
-use crate::progress::Progress;
+use crate::with_std::progress::Progress;
 
 /// A dataset container, opened: a format and version, one or more tables, and the means to check itself.
 pub trait Container: Send + Sync {

@@ -33,6 +33,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
+use crate::with_std::sys;
+
 /// Shared by whoever creates a temporary file or moves one; exclusive for the removal of all.
 static GATE: RwLock<()> = RwLock::new(());
 
@@ -118,14 +120,14 @@ fn remove(path: &Path, kind: Kind) -> io::Result<()> {
     for _ in 0..ATTEMPTS {
         let removed = match kind {
             Kind::File => fs::remove_file(path),
-            Kind::Folder => fs::remove_dir_all(path).or_else(|cause| match is_out_of_files(&cause) {
+            Kind::Folder => fs::remove_dir_all(path).or_else(|cause| match sys::is_out_of_files(&cause) {
                 true => remove_frugally(path),
                 false => Err(cause),
             }),
         };
         match removed {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty || is_out_of_files(&cause) => {
+            Err(cause) if cause.kind() == io::ErrorKind::DirectoryNotEmpty || sys::is_out_of_files(&cause) => {
                 failed = cause;
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -148,17 +150,6 @@ fn remove_frugally(folder: &Path) -> io::Result<()> {
     fs::remove_dir(folder)
 }
 
-#[cfg(unix)]
-fn is_out_of_files(cause: &io::Error) -> bool {
-    use rustix::io::Errno;
-    matches!(Errno::from_io_error(cause), Some(Errno::MFILE | Errno::NFILE))
-}
-
-#[cfg(not(unix))]
-fn is_out_of_files(_cause: &io::Error) -> bool {
-    false
-}
-
 /// A file or a folder under a temporary name, locked. Dropped, it is gone.
 #[derive(Debug)]
 pub(crate) struct Temporary {
@@ -175,10 +166,7 @@ impl Temporary {
     pub(crate) fn file(folder: &Path, mode: u32) -> io::Result<(Self, File)> {
         let mut options = File::options();
         options.read(true).write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-        #[cfg(not(unix))]
-        let _ = mode;
+        sys::set_creation_mode(&mut options, mode);
         let mut temporary = Self::new(folder, Kind::File, |path| options.open(path).map(Some))?;
         let file = temporary.handle.take().ok_or(io::ErrorKind::NotFound)?; // it was opened just now
         Ok((temporary, file))
@@ -187,21 +175,15 @@ impl Temporary {
     /// A new folder, for this user alone.
     pub(crate) fn folder(folder: &Path) -> io::Result<Self> {
         Self::new(folder, Kind::Folder, |path| {
-            let mut builder = fs::DirBuilder::new();
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.create(path)?;
-            if cfg!(unix) {
-                return File::open(path).map(Some).map_err(|cause| match cause.kind() {
-                    // Another process took it for abandoned: there is a next name.
-                    io::ErrorKind::NotFound => io::ErrorKind::AlreadyExists.into(),
-                    _ => {
-                        let _ = fs::remove_dir(path); // the first error says more
-                        cause
-                    }
-                });
-            }
-            Ok(None)
+            sys::private_folders().create(path)?;
+            sys::open_folder(path).map_err(|cause| match cause.kind() {
+                // Another process took it for abandoned: there is a next name.
+                io::ErrorKind::NotFound => io::ErrorKind::AlreadyExists.into(),
+                _ => {
+                    let _ = fs::remove_dir(path); // the first error says more
+                    cause
+                }
+            })
         })
     }
 
@@ -282,7 +264,7 @@ impl TemporaryFolder {
     /// # Errors
     /// That of the system.
     pub fn beside(path: &Path) -> io::Result<Self> {
-        Temporary::folder(crate::output::directory(path)).map(Self)
+        Temporary::folder(crate::with_std::output::directory(path)).map(Self)
     }
 
     /// The folder.
@@ -364,84 +346,42 @@ pub fn remove_stale_temporaries(folder: &Path) {
         }
         clean.insert(folder.clone());
     }
-    #[cfg(unix)]
-    stale::remove_in(&folder);
+    remove_stale_in(&folder);
 }
 
-#[cfg(unix)]
-pub(crate) mod stale {
-    use std::fs::{self, File};
-    use std::io;
-    use std::path::Path;
-
-    use rustix::fs::{Mode, OFlags};
-    use rustix::io::Errno;
-
+fn remove_stale_in(folder: &Path) {
     /// More entries of a folder than anybody waits for.
     const ENTRIES: usize = 10_000;
-
-    pub(crate) fn remove_in(folder: &Path) {
-        for entry in fs::read_dir(folder).into_iter().flatten().take(ENTRIES).flatten() {
-            if let Some(host) = super::host_in(&entry.file_name()) {
-                // One that cannot be removed stays.
-                let _ = remove(folder, &entry.path(), host);
-            }
+    for entry in fs::read_dir(folder).into_iter().flatten().take(ENTRIES).flatten() {
+        if let Some(host) = host_in(&entry.file_name()) {
+            // One that cannot be removed stays.
+            let _ = remove_if_stale(folder, &entry.path(), host);
         }
     }
+}
 
-    /// Removes a temporary file or folder if its owner is dead.
-    fn remove(folder: &Path, path: &Path, host: u32) -> io::Result<()> {
-        let file = open(path)?;
-        if file.try_lock().is_err() || (host != super::host() && !is_local(&file)) {
-            return Ok(());
-        }
-        let metadata = file.metadata()?;
-        if metadata.is_file() {
-            return fs::remove_file(path);
-        }
-        if metadata.is_dir() && crate::output_folder::put_back(path, folder) {
-            // What has replaced a folder must be on the disk before that folder is removed.
-            crate::output::sync_directory(folder);
-            return fs::remove_dir_all(path);
-        }
-        Ok(())
+/// Removes a temporary file or folder if its owner is dead.
+fn remove_if_stale(folder: &Path, path: &Path, host: u32) -> io::Result<()> {
+    let file = sys::open_to_lock(path)?;
+    if file.try_lock().is_err() || (host != self::host() && !sys::is_local(&file)) {
+        return Ok(());
     }
-
-    /// Opens a file as a lock needs it (some network file systems lock only what may be written), or a folder. A link is not followed.
-    fn open(path: &Path) -> io::Result<File> {
-        let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let opened = match rustix::fs::open(path, flags | OFlags::RDWR, Mode::empty()) {
-            Err(Errno::ISDIR) => rustix::fs::open(path, flags | OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()),
-            opened => opened,
-        };
-        Ok(File::from(opened?))
+    let metadata = file.metadata()?;
+    if metadata.is_file() {
+        return fs::remove_file(path);
     }
-
-    /// Is it on a file system of this machine alone, whatever the machine's name is today or in this container?
-    #[cfg(target_os = "linux")]
-    pub(super) fn is_local(file: &File) -> bool {
-        // ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS, bcachefs
-        const LOCAL: [u64; 8] =
-            [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e];
-        let kind = rustix::fs::fstatfs(file).ok().and_then(|found| u64::try_from(found.f_type).ok());
-        kind.is_some_and(|kind| LOCAL.contains(&kind))
+    if metadata.is_dir() && crate::with_std::output_folder::put_back(path, folder) {
+        // What has replaced a folder must be on the disk before that folder is removed.
+        crate::with_std::output::sync_directory(folder);
+        return fs::remove_dir_all(path);
     }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn is_local(_file: &File) -> bool {
-        false
-    }
+    Ok(())
 }
 
 /// Renames a file or folder, and replaces nothing.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            Err(cause) if is_missing(cause) => {}
-            renamed => return Ok(renamed?),
-        }
+    if let Some(renamed) = sys::rename_exclusive(from, to) {
+        return renamed;
     }
     // A second name is not given to a folder, nor on every file system.
     match fs::hard_link(from, to) {
@@ -458,13 +398,5 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Does this system or file system not have this way to rename?
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-pub(crate) fn is_missing(cause: rustix::io::Errno) -> bool {
-    use rustix::io::Errno;
-    cause == Errno::INVAL || cause == Errno::NOSYS || cause == Errno::NOTSUP || cause == Errno::OPNOTSUPP
-}
-
-#[cfg(unix)]
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -22,8 +22,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::output::{Overwrite, Sync, directory, exists, sync_directory};
-use crate::temporary::{Temporary, rename_new, uninterrupted};
+use crate::with_std::output::{Overwrite, Sync, directory, exists, sync_directory};
+use crate::with_std::sys;
+use crate::with_std::temporary::{Temporary, rename_new, uninterrupted};
 
 const NEW: &str = "new";
 const OLD: &str = "old";
@@ -118,18 +119,11 @@ impl OutputFolder {
         }
     }
 
-    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     fn replace(&mut self) -> Result<How> {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        match renameat_with(CWD, &self.new, CWD, &self.target, RenameFlags::EXCHANGE) {
-            Err(cause) if crate::temporary::is_missing(cause) => self.replace_in_two_steps(),
-            exchanged => exchanged.map(|()| How::Exchanged).map_err(|cause| self.failed(cause.into())),
+        match sys::exchange(&self.new, &self.target) {
+            None => self.replace_in_two_steps(),
+            Some(exchanged) => exchanged.map(|()| How::Exchanged).map_err(|cause| self.failed(cause)),
         }
-    }
-
-    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-    fn replace(&mut self) -> Result<How> {
-        self.replace_in_two_steps()
     }
 
     fn replace_in_two_steps(&mut self) -> Result<How> {

@@ -3,8 +3,9 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::source::Access;
-use crate::temporary::{Temporary, rename_new, uninterrupted};
+use crate::with_std::source::Access;
+use crate::with_std::sys;
+use crate::with_std::temporary::{Temporary, rename_new, uninterrupted};
 
 /// What happens when the output already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -118,13 +119,7 @@ impl Output {
             }
             Some(_) => {}
         }
-        #[cfg(not(unix))]
-        let replaced = None;
-        #[cfg(unix)]
-        let replaced = {
-            use std::os::unix::fs::PermissionsExt;
-            there.filter(fs::Metadata::is_file).map(|there| there.permissions().mode() & 0o777)
-        };
+        let replaced = there.filter(fs::Metadata::is_file).as_ref().and_then(sys::mode_of);
         // The program may change its folder before the file is finished.
         target = std::path::absolute(&target).unwrap_or(target);
         // What a plain creation gives: the process's mask takes its part. A replaced file keeps its mode; until then it is ours
@@ -181,17 +176,13 @@ impl Output {
         if failed {
             return Err(Error::usage("the output is not whole: a write to it failed before").in_file(name()));
         }
-        #[cfg(unix)]
         if let Some(mode) = replaced {
-            use std::os::unix::fs::PermissionsExt;
             // The mask of the process may have taken something, and our own right to read may be too much: mostly neither, and asking
             // costs less than setting. Some file systems have no such modes: what is written is whole all the same.
-            if !file.metadata().is_ok_and(|now| now.permissions().mode() & 0o777 == mode) {
-                let _ = file.set_permissions(fs::Permissions::from_mode(mode));
+            if file.metadata().ok().as_ref().and_then(sys::mode_of) != replaced {
+                sys::set_mode(&file, mode);
             }
         }
-        #[cfg(not(unix))]
-        let _: Option<u32> = replaced;
         if options.sync == Sync::Disk {
             file.sync_all().map_err(|cause| Error::io("cannot sync the output", cause).in_file(name()))?;
         }
@@ -317,48 +308,51 @@ mod tests {
     }
 
     #[cfg(unix)]
-    #[test]
-    fn what_is_no_file_is_never_replaced() {
-        use std::os::unix::fs::{FileTypeExt, symlink};
-        let directory = tempfile::tempdir().unwrap();
-        let (path, link) = (directory.path().join("socket"), directory.path().join("link"));
-        let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
-        symlink(&path, &link).unwrap();
-        let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
-        for name in [&path, &link] {
-            let error = Output::create(name, options).unwrap_err();
-            assert!(error.to_string().ends_with("the output exists and is not a regular file"), "{error}");
-        }
-        assert!(fs::metadata(&path).unwrap().file_type().is_socket());
-        assert_eq!(leftovers(directory.path()), 2);
-    }
+    mod unix {
+        use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 
-    #[cfg(unix)]
-    #[test]
-    fn the_mode_is_that_of_a_plain_create_and_a_link_stays_a_link() {
-        use std::os::unix::fs::{PermissionsExt, symlink};
-        let directory = tempfile::tempdir().unwrap();
-        let (plain, ours, link) =
-            (directory.path().join("plain"), directory.path().join("ours"), directory.path().join("link"));
-        fs::write(&plain, "").unwrap();
-        Output::create(&ours, OutputOptions::default()).unwrap().finish().unwrap();
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-        assert_eq!(mode(&plain), mode(&ours));
-        symlink(&ours, &link).unwrap();
-        let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
-        let mut output = Output::create(&link, options).unwrap();
-        output.write_all(b"through").unwrap();
-        output.finish().unwrap();
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(fs::read(&ours).unwrap(), b"through");
-        // Whatever the mask would make of it; and what nobody may write is ours while it is written.
-        for wanted in [0o666, 0o600, 0o444] {
-            fs::set_permissions(&ours, fs::Permissions::from_mode(wanted)).unwrap();
-            let output = Output::create(&ours, options).unwrap();
-            let meanwhile = output.file().metadata().unwrap().permissions().mode();
-            assert_eq!((meanwhile & 0o600, meanwhile & 0o177 & !wanted), (0o600, 0), "{wanted:o}");
+        use super::*;
+
+        #[test]
+        fn what_is_no_file_is_never_replaced() {
+            let directory = tempfile::tempdir().unwrap();
+            let (path, link) = (directory.path().join("socket"), directory.path().join("link"));
+            let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+            symlink(&path, &link).unwrap();
+            let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
+            for name in [&path, &link] {
+                let error = Output::create(name, options).unwrap_err();
+                assert!(error.to_string().ends_with("the output exists and is not a regular file"), "{error}");
+            }
+            assert!(fs::metadata(&path).unwrap().file_type().is_socket());
+            assert_eq!(leftovers(directory.path()), 2);
+        }
+
+        #[test]
+        fn the_mode_is_that_of_a_plain_create_and_a_link_stays_a_link() {
+            let directory = tempfile::tempdir().unwrap();
+            let (plain, ours, link) =
+                (directory.path().join("plain"), directory.path().join("ours"), directory.path().join("link"));
+            fs::write(&plain, "").unwrap();
+            Output::create(&ours, OutputOptions::default()).unwrap().finish().unwrap();
+            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+            assert_eq!(mode(&plain), mode(&ours));
+            symlink(&ours, &link).unwrap();
+            let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
+            let mut output = Output::create(&link, options).unwrap();
+            output.write_all(b"through").unwrap();
             output.finish().unwrap();
-            assert_eq!(mode(&ours) & 0o777, wanted);
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert_eq!(fs::read(&ours).unwrap(), b"through");
+            // Whatever the mask would make of it; and what nobody may write is ours while it is written.
+            for wanted in [0o666, 0o600, 0o444] {
+                fs::set_permissions(&ours, fs::Permissions::from_mode(wanted)).unwrap();
+                let output = Output::create(&ours, options).unwrap();
+                let meanwhile = output.file().metadata().unwrap().permissions().mode();
+                assert_eq!((meanwhile & 0o600, meanwhile & 0o177 & !wanted), (0o600, 0), "{wanted:o}");
+                output.finish().unwrap();
+                assert_eq!(mode(&ours) & 0o777, wanted);
+            }
         }
     }
 }

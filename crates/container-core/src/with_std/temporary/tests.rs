@@ -22,7 +22,7 @@ fn a_creator_gets_its_temporary_whoever_cleans_up_meanwhile() {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
-                    stale::remove_in(folder.path());
+                    remove_stale_in(folder.path());
                 }
             });
         }
@@ -63,7 +63,7 @@ fn only_what_a_dead_process_left_is_removed() {
     fs::write(at("file"), "of somebody").unwrap();
     let link = ".wharf-0123abcd-aaaaaaaaaaaaaaaa.tmp";
     symlink("file", at(link)).unwrap();
-    stale::remove_in(place.path());
+    remove_stale_in(place.path());
     let mut expected: Vec<_> = alike.iter().map(ToString::to_string).collect();
     expected.extend(["file".to_owned(), link.to_owned()]);
     for living in [living.temporary_path(), living_folder.path()] {
@@ -82,10 +82,10 @@ fn of_another_machine_only_what_is_on_our_disk_is_removed() {
     let place = tempfile::tempdir().unwrap();
     let name = place.path().join(format!(".wharf-{:08x}-0123456789abcdef.tmp", !host()));
     fs::write(&name, "half").unwrap();
-    stale::remove_in(place.path());
+    remove_stale_in(place.path());
     assert!(!name.exists(), "a container has another name, and the same disk");
     // Where other machines write, too, only what this one made is removed. /proc is not a disk.
-    assert!(!stale::is_local(&File::open("/proc/self/status").unwrap()));
+    assert!(!sys::is_local(&File::open("/proc/self/status").unwrap()));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_replacement_that_was_broken_off_is_put_right() {
     for (step, text) in [(0, "old"), (1, "old"), (2, "old"), (3, "new")] {
         let place = tempfile::tempdir().unwrap();
         killed_between(step, place.path());
-        stale::remove_in(place.path());
+        remove_stale_in(place.path());
         assert_eq!(fs::read_to_string(place.path().join("a/text")).unwrap(), text, "{step}");
         assert_eq!(names(place.path()), ["a"], "{step}");
     }
@@ -125,14 +125,14 @@ fn a_replacement_that_was_broken_off_is_put_right() {
     let place = tempfile::tempdir().unwrap();
     killed_between(2, place.path());
     fs::write(place.path().join("a"), "another").unwrap();
-    stale::remove_in(place.path());
+    remove_stale_in(place.path());
     assert_eq!(names(place.path()).len(), 2);
     assert_eq!(fs::read_to_string(place.path().join("a")).unwrap(), "another");
     // What was in place and was removed since does not come back.
     let place = tempfile::tempdir().unwrap();
     killed_between(3, place.path());
     fs::remove_dir_all(place.path().join("a")).unwrap();
-    stale::remove_in(place.path());
+    remove_stale_in(place.path());
     assert!(names(place.path()).is_empty());
 }
 
@@ -141,7 +141,7 @@ const ALONE: &str = "CONTAINER_CORE_ALONE";
 /// Runs a test of this module in a process of its own: the end of a process is that of all its outputs.
 fn alone(name: &str) {
     let ran = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", &format!("temporary::tests::{name}"), "--nocapture"])
+        .args(["--exact", &format!("with_std::temporary::tests::{name}"), "--nocapture"])
         .env(ALONE, "1")
         .output()
         .unwrap();

@@ -1,0 +1,30 @@
+//! What needs the standard library: sources, outputs, and the traits of containers. The crate exports all of it at its root.
+
+mod container;
+mod detect;
+mod error;
+mod map;
+mod output;
+mod output_folder;
+mod pages;
+mod progress;
+mod source;
+#[cfg_attr(unix, path = "sys/unix.rs")]
+#[cfg_attr(not(unix), path = "sys/windows.rs")]
+mod sys;
+mod temporary;
+
+#[cfg_attr(feature = "parallel", path = "parallel/rayon.rs")]
+#[cfg_attr(not(feature = "parallel"), path = "parallel/alone.rs")]
+pub mod parallel;
+
+pub use bytes::Bytes;
+pub use container::{ColumnInfo, Container, Finding, Loss, Rows, Scan, Severity, Table, VerifyOptions};
+pub use detect::{Format, Input, OpenOptions, Probe, Recognition, RecoverReport, detect};
+pub use map::{keep_freed_memory, mapped_bytes, release_freed_memory, release_mapped_pages};
+pub use output::{Output, OutputOptions, Overwrite, Sync, sync_directory_of};
+pub use output_folder::{OutputFolder, PlacedFolder};
+pub use pages::{Pages, zeroed_vec};
+pub use progress::{Progress, Unit};
+pub use source::{Access, ReadAt, Source};
+pub use temporary::{Ended, TemporaryFolder, Unfinished, remove_stale_temporaries, remove_temporaries, uninterrupted};
