@@ -111,7 +111,7 @@ impl Error {
             position: Position::default(),
             cause: None,
         };
-        Self(inner.into())
+        Self(heap::repr(inner))
     }
 
     /// The bytes contradict the format.

@@ -16,6 +16,10 @@ pub type Text = Cow<'static, str>;
 /// An error is one word wide.
 pub(crate) type Repr = Box<Inner>;
 
+pub(crate) fn repr(inner: Inner) -> Repr {
+    Box::new(inner)
+}
+
 /// The error behind another one.
 pub(crate) type Cause = Box<dyn core::error::Error + Send + Sync + 'static>;
 

@@ -5,6 +5,10 @@ pub type Text = &'static str;
 
 pub(crate) type Repr = crate::error::Inner;
 
+pub(crate) const fn repr(inner: crate::error::Inner) -> Repr {
+    inner
+}
+
 /// No error is kept behind another one.
 pub(crate) type Cause = core::convert::Infallible;
 
