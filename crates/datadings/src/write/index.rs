@@ -9,6 +9,7 @@ use simplebloom::{BloomFilter, Shape};
 use crate::index::{KeyList, KeyTable, choose_salt, in_parallel, salt_of_attempt};
 use crate::md5::Md5;
 use crate::wire::{FileSet, Part};
+use crate::write::fill::fill;
 use crate::write::spool::Spool;
 use crate::write::sum::sum_of;
 
@@ -20,10 +21,6 @@ const DIGESTS: usize = 1 << 12;
 
 /// Filters of up to so many bytes together are filled one by each thread. (Less in tests, which come to both ways then.)
 const COPIES: u64 = if cfg!(test) { 1 << 20 } else { 16 << 20 };
-
-/// Keys whose texts are held at once, where all threads fill one filter.
-#[cfg(feature = "parallel")]
-const TEXTS: usize = 1 << 18;
 
 /// The index files that are derived.
 pub(crate) struct Derived {
@@ -173,30 +170,8 @@ fn new_filter(shape: Shape) -> Result<BloomFilter> {
     BloomFilter::with_limits(shape, &Limits::default().with_block_bytes(u64::MAX))
 }
 
-/// Puts all keys into a filter.
-fn fill(filter: &mut BloomFilter, keys: &KeyList, threads: usize) -> Result<()> {
-    #[cfg(feature = "parallel")]
-    if threads > 1 {
-        let mut texts: Vec<&str> = Vec::new();
-        let mut rest = keys.starting(0);
-        loop {
-            texts.clear();
-            for key in rest.by_ref().take(TEXTS) {
-                texts.push(key?);
-            }
-            if texts.is_empty() {
-                return Ok(());
-            }
-            filter.par_insert_many(&texts, threads);
-        }
-    }
-    #[cfg(not(feature = "parallel"))]
-    let _ = threads; // one fills it
-    each_digest(keys.starting(0), Salt::NONE, |digests| filter.insert_digests(digests))
-}
-
 /// Hashes keys many at once and hands their digests on, in order.
-fn each_digest<'a>(
+pub(super) fn each_digest<'a>(
     keys: impl Iterator<Item = Result<&'a str>>,
     salt: Salt,
     mut each: impl FnMut(&[Digest]),

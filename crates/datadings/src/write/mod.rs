@@ -3,6 +3,8 @@
 mod append;
 mod commit;
 mod data;
+#[cfg_attr(not(feature = "parallel"), path = "fill_alone.rs")]
+mod fill;
 mod index;
 mod keys;
 mod options;

@@ -5,9 +5,10 @@ use std::ops::Range;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use container_arrow::{BatchReader, BatchScan, from_arrow, to_arrow};
+use container_core::parallel::{self, Pool};
 use container_core::{Error, Loss, Result};
 
-use super::plan::{Column, Plan};
+use super::plan::Plan;
 use crate::FORMAT_NAME;
 use crate::container::DsTable;
 
@@ -20,8 +21,7 @@ pub(super) struct DsBatches<'a> {
     row_bytes: u64,
     /// At least one column has strings.
     texts: bool,
-    #[cfg(feature = "parallel")]
-    pool: Option<rayon::ThreadPool>,
+    pool: Pool,
 }
 
 impl<'a> DsBatches<'a> {
@@ -31,8 +31,7 @@ impl<'a> DsBatches<'a> {
             rows: plan.rows.clone(),
             row_bytes: plan.row_bits().div_ceil(8),
             texts: plan.columns.iter().any(|column| column.kind.is_text()),
-            #[cfg(feature = "parallel")]
-            pool: pool(scan.scan.threads)?,
+            pool: Pool::new(scan.scan.threads).map_err(|error| error.in_format(FORMAT_NAME))?,
             plan,
             scan: scan.clone(),
         })
@@ -71,21 +70,9 @@ impl<'a> DsBatches<'a> {
     }
 
     fn columns(&self, rows: &Range<u64>) -> Result<Vec<ArrayRef>> {
-        let make = |column: &Column<'_>| column.array(rows);
-        #[cfg(feature = "parallel")]
-        if self.scan.scan.threads != 1 {
-            use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-            let all = || self.plan.columns.par_iter().map(make).collect();
-            return match &self.pool {
-                Some(pool) => pool.install(all),
-                None => all(),
-            };
-        }
-        #[cfg(feature = "parallel")]
-        if let Some(pool) = &self.pool {
-            return pool.install(|| self.plan.columns.iter().map(make).collect());
-        }
-        self.plan.columns.iter().map(make).collect()
+        let columns: Vec<_> = self.plan.columns.iter().collect();
+        let arrays = self.pool.install(|| parallel::map(columns, |column| column.array(rows)));
+        arrays.into_iter().collect()
     }
 
     fn batch(&mut self) -> Result<RecordBatch> {
@@ -98,17 +85,6 @@ impl<'a> DsBatches<'a> {
         let batch = RecordBatch::try_new_with_options(self.plan.schema.clone(), columns, &options);
         batch.map_err(|error| from_arrow(error).in_format(FORMAT_NAME))
     }
-}
-
-/// So many threads; `None` for those that all share.
-#[cfg(feature = "parallel")]
-fn pool(threads: usize) -> Result<Option<rayon::ThreadPool>> {
-    if threads == 0 {
-        return Ok(None);
-    }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map(Some)
-        .map_err(|cause| Error::io("cannot start threads", std::io::Error::other(cause)).in_format(FORMAT_NAME))
 }
 
 impl Iterator for DsBatches<'_> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use bytemuck::Zeroable;
-use container_core::{Error, Result};
+use container_core::{Error, Result, parallel};
 
 use crate::array::Mask;
 use crate::kernel;
@@ -29,30 +29,15 @@ pub(crate) fn room<T: Zeroable + Clone>(count: u64) -> Result<Vec<T>> {
 
 /// Fills `out` in pieces of `CHUNK` elements: `each` is given the number of a piece's first element, and memory to use again. With feature
 /// `parallel` many pieces are filled side by side.
-fn pieces<T: Send>(out: &mut [T], each: impl Fn(u64, &mut [T], &mut Vec<u8>) -> Result<()> + Sync) -> Result<()> {
-    #[cfg(feature = "parallel")]
-    {
-        use rayon::iter::{IndexedParallelIterator, ParallelIterator};
-        use rayon::slice::ParallelSliceMut;
-        /// Less is not worth the other threads.
-        const LARGE: usize = 8 * CHUNK;
-        /// Bytes of new memory that are had at once.
-        const LARGE_PAGE: usize = 2 << 20;
-        if out.len() >= LARGE {
-            // Pieces of one large page are one thread's: two that come to it at once would both clear it.
-            let page = (LARGE_PAGE / (CHUNK * size_of::<T>().max(1))).max(1);
-            return out
-                .par_chunks_mut(CHUNK)
-                .enumerate()
-                .with_min_len(page)
-                .try_for_each_init(Vec::new, |buffer, (piece, out)| each((piece * CHUNK) as u64, out, buffer));
-        }
-    }
-    let mut buffer = Vec::new();
-    for (piece, out) in out.chunks_mut(CHUNK).enumerate() {
-        each((piece * CHUNK) as u64, out, &mut buffer)?;
-    }
-    Ok(())
+fn pieces<T: Send>(
+    out: &mut [T],
+    each: impl Fn(u64, &mut [T], &mut Vec<u8>) -> Result<()> + Send + Sync,
+) -> Result<()> {
+    /// Bytes of new memory that are had at once.
+    const LARGE_PAGE: usize = 2 << 20;
+    // Pieces of one large page are one thread's: two that come to it at once would both clear it.
+    let page = (LARGE_PAGE / (CHUNK * size_of::<T>().max(1))).max(1);
+    parallel::for_each_chunk(out, CHUNK, page, |buffer, piece, out| each((piece * CHUNK) as u64, out, buffer))
 }
 
 /// The bits of the piece that begins with element `first`, which is a multiple of 8.

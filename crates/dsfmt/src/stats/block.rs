@@ -1,5 +1,7 @@
 //! Values in blocks, and what one pass finds out.
 
+use container_core::parallel;
+
 use super::Number;
 use super::number::{Numeric, Sum};
 
@@ -22,25 +24,10 @@ pub(super) fn fold<T: Numeric, S: Send>(
     work: impl Fn(&mut S, &Present<'_, T>) + Send + Sync,
     merge: impl Fn(&mut S, S) + Send + Sync,
 ) {
-    #[cfg(feature = "parallel")]
-    if values.len() > 4 * BLOCK {
-        use rayon::iter::{IndexedParallelIterator, ParallelIterator};
-        use rayon::slice::ParallelSlice;
-        let both = |mut one: S, other: S| {
-            merge(&mut one, other);
-            one
-        };
-        let folded = values.par_chunks(BLOCK).enumerate().with_min_len(4).fold(&new, |mut state, (number, values)| {
-            with_present(values, part(mask, number), |present| work(&mut state, present));
-            state
-        });
-        merge(state, folded.reduce(&new, both));
-        return;
-    }
-    let _ = (&new, &merge); // what one thread does needs no joining
-    for (number, values) in values.chunks(BLOCK).enumerate() {
+    let work = |state: &mut S, number, values: &[T]| {
         with_present(values, part(mask, number), |present| work(state, present));
-    }
+    };
+    parallel::fold_chunks(values, [BLOCK, 4], state, new, work, merge);
 }
 
 /// The mask of a block.

@@ -1,5 +1,6 @@
 use std::sync::Mutex;
 
+use container_core::parallel::Pool;
 use container_core::testkit::cases;
 use container_core::{OpenOptions, Source};
 use proptest::prelude::*;
@@ -189,11 +190,8 @@ fn chunks_are_the_same_however_they_are_had() {
         assert_eq!(reader.variable("x").unwrap().stats().unwrap(), found);
     }
     // One thread does what several do.
-    #[cfg(feature = "parallel")]
-    {
-        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert_eq!(alone.install(|| of::<f64>(&feed).unwrap()), found);
-    }
+    let alone = Pool::new(1).unwrap();
+    assert_eq!(alone.install(|| of::<f64>(&feed).unwrap()), found);
     let seen = seen.lock().unwrap();
     assert!(seen.len() <= 12 && seen.iter().all(|range| range.end - range.start <= CHUNK));
 }
