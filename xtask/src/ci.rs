@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 
-use crate::{bench, docs, features, fuzz, golden, interop, shell};
+use crate::{bench, docs, features, fuzz, golden, interop, shell, traced};
 
 /// Which steps.
 #[derive(Args)]
@@ -107,22 +107,10 @@ fn perform(step: Step, status_before: &str) -> Result<(), String> {
             println!("the seed is {seed}: cargo xtask fuzz --seconds {FUZZ_SECONDS} --seed {seed}");
             fuzz::run(&fuzz::Options { seconds: FUZZ_SECONDS, seed: Some(seed), targets: Vec::new() })
         }
-        Step::Faults => faults(),
+        Step::Faults => traced::some_faults(seed()),
         Step::Bench => bench::smoke(),
         Step::Clean => clean(status_before),
     }
-}
-
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn faults() -> Result<(), String> {
-    let wharf = shell::tested_program("wharf")?;
-    crate::faults::run(&crate::faults::Options::brief(seed(), wharf)).map(drop)
-}
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn faults() -> Result<(), String> {
-    eprintln!("SKIPPED: no faults were tried: that takes Linux on x86-64");
-    Ok(())
 }
 
 /// A number that every change has another of, and always the same: what is found can be found again, and is not found in one run of two.

@@ -1,20 +1,19 @@
 //! The golden files: what references wrote, with what the references read in them, and where each comes from.
 
 mod cross;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod routes;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use tempfile::TempDir;
 
 use crate::interop::{ds, zdx};
 use crate::mlnet::MlNet;
 use crate::python::Python;
 use crate::shell;
+use crate::traced::{self, GoldenPart};
 use crate::zippy::Zippy;
 
 /// How far to go.
@@ -22,21 +21,13 @@ use crate::zippy::Zippy;
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Options {
     #[command(subcommand)]
-    part: Option<Part>,
+    part: Option<GoldenPart>,
     /// Install the reference if it is not there, and let it write the files again to compare them
     #[arg(long)]
     reference: bool,
     /// Replace the files by what the reference writes now
     #[arg(long)]
     update: bool,
-}
-
-/// A part of the golden files that is checked by itself.
-#[derive(Subcommand)]
-enum Part {
-    /// Runs every conversion and every verb on small inputs, and compares how they end with what was recorded
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    Routes(routes::Options),
 }
 
 impl Options {
@@ -54,9 +45,8 @@ const TESTS: [&str; 7] =
     ["cross::", "datadings_golden::", "golden::", "idv_golden::", "idv_model::", "netcdf::", "time::"];
 
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    if let Some(Part::Routes(options)) = &options.part {
-        return routes::run(options);
+    if let Some(part) = &options.part {
+        return traced::run_golden(part);
     }
     let golden = shell::root().join("tests/golden");
     let idv = golden.join("idv");
@@ -102,9 +92,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     run_tests()?;
     // Minutes on a busy machine: not for every change.
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     if options.reference {
-        routes::run(&routes::Options::default())?;
+        traced::all_routes()?;
     }
     Ok(())
 }

@@ -3,21 +3,18 @@
 mod bench;
 mod ci;
 mod docs;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod faults;
 mod features;
 mod fuzz;
 mod golden;
 mod interop;
 mod mlnet;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod mutate;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod nightly;
 mod python;
 mod random;
 mod registry;
 mod shell;
+#[cfg_attr(all(target_os = "linux", target_arch = "x86_64"), path = "traced/mod.rs")]
+#[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), path = "traced/elsewhere.rs")]
+mod traced;
 mod zippy;
 
 use std::process::ExitCode;
@@ -40,19 +37,12 @@ enum Chore {
     Golden(golden::Options),
     /// Runs the fuzz targets
     Fuzz(fuzz::Options),
-    /// Runs every command that writes with kills and faults at each of its system calls
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    Faults(faults::Options),
-    /// Runs every verb on damaged golden files
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    Mutate(mutate::Options),
+    #[command(flatten)]
+    Traced(traced::Chore),
     /// Measures beside the references and rivals, and says which targets are met
     Bench(bench::Options),
     /// Builds the documentation, and runs the commands that the pages show
     Docs(docs::Options),
-    /// What takes too long for every change: every fault, every case, many damaged files, long fuzzing
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    Nightly(nightly::Options),
     /// Everything that has to pass before a change is taken
     Ci(ci::Options),
 }
@@ -62,14 +52,9 @@ fn main() -> ExitCode {
         Chore::Interop(options) => interop::run(&options),
         Chore::Golden(options) => golden::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
-        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        Chore::Faults(options) => faults::run(&options).map(drop),
-        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        Chore::Mutate(options) => mutate::run(&options).map(drop),
+        Chore::Traced(chore) => traced::run(&chore),
         Chore::Bench(options) => bench::run(&options),
         Chore::Docs(options) => docs::run(&options),
-        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        Chore::Nightly(options) => nightly::run(&options),
         Chore::Ci(options) => ci::run(&options),
     };
     match outcome {

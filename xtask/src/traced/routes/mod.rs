@@ -19,7 +19,8 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::Value;
 
-use crate::{faults, shell};
+use crate::shell;
+use crate::traced::faults;
 use cases::{ByColumn, Case};
 use outcome::{Known, Outcome};
 use record::{Record, Route, difference, digest};

@@ -6,7 +6,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
 
-use crate::{faults, fuzz, golden, mutate, shell};
+use crate::traced::{faults, mutate};
+use crate::{fuzz, golden, shell};
 
 /// Which steps, and how long.
 #[derive(Args)]

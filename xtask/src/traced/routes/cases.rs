@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::faults::{self, Snapshot};
 use crate::shell;
+use crate::traced::faults::{self, Snapshot};
 
 /// A command with the files it finds.
 pub(super) struct Case {

@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use super::cases::Case;
 use super::record::digest;
-use crate::faults::{Entry, Snapshot};
 use crate::shell;
+use crate::traced::faults::{Entry, Snapshot};
 
 /// What a run left, by what it is.
 pub(super) struct Outcome {

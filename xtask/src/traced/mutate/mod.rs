@@ -6,7 +6,7 @@ mod subjects;
 mod verbs;
 mod zip;
 
-#[path = "../../../fuzz/src/hdf5_mutate.rs"]
+#[path = "../../../../fuzz/src/hdf5_mutate.rs"]
 #[allow(
     dead_code,
     unreachable_pub,
