@@ -9,6 +9,7 @@ use container_core::{Bytes, Error, OpenOptions, Result, Source};
 
 use crate::archive::Archive;
 use crate::layout::{COLLECTIONS, DOCS, DOCUMENT, META};
+use crate::sys;
 use crate::wire::id;
 
 /// The folder of a collection.
@@ -40,11 +41,7 @@ impl Home {
     pub(crate) fn mark(&self, name: &str) -> Option<(u64, u64, Option<SystemTime>)> {
         let Self::Folder(folder) = self else { return None };
         let found = fs::metadata(folder.join(META).join(name)).ok()?;
-        #[cfg(unix)]
-        let number = std::os::unix::fs::MetadataExt::ino(&found);
-        #[cfg(not(unix))]
-        let number = 0;
-        Some((number, found.len(), found.modified().ok()))
+        Some((sys::file_number(&found), found.len(), found.modified().ok()))
     }
 
     /// Are there documents in files of their own?

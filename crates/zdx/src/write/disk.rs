@@ -12,10 +12,10 @@ use crate::write::folder::Folder;
 
 /// Is asked in front of each step, by its name and the number of its bytes, and says how many of the bytes get through: fewer end in an
 /// error behind them.
-type Ask = dyn Fn(&'static str, usize) -> io::Result<usize> + Send + std::marker::Sync;
+pub(super) type Ask = dyn Fn(&'static str, usize) -> io::Result<usize> + Send + std::marker::Sync;
 
 #[derive(Clone, Default)]
-pub(crate) struct Hook(Option<Arc<Ask>>);
+pub(crate) struct Hook(pub(super) Option<Arc<Ask>>);
 
 impl fmt::Debug for Hook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -24,13 +24,6 @@ impl fmt::Debug for Hook {
 }
 
 impl Hook {
-    #[cfg(test)]
-    pub(crate) fn new(
-        ask: impl Fn(&'static str, usize) -> io::Result<usize> + Send + std::marker::Sync + 'static,
-    ) -> Self {
-        Self(Some(Arc::new(ask)))
-    }
-
     fn ask(&self, step: &'static str, bytes: usize) -> io::Result<usize> {
         self.0.as_ref().map_or(Ok(bytes), |ask| ask(step, bytes))
     }

@@ -14,23 +14,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use container_core::{Error, Result, Sync, Unfinished, uninterrupted};
 
-#[cfg(not(unix))]
-use self::other as system;
-#[cfg(unix)]
-use self::unix as system;
+use crate::sys;
 
 /// An open folder.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    handle: system::Handle,
+    handle: sys::Handle,
     path: PathBuf,
 }
 
 /// What has a name in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     /// A regular file, and its mode.
-    File(system::Bits),
+    File(sys::Bits),
     Folder,
     Link,
     Special,
@@ -47,7 +44,7 @@ pub(crate) enum Mode {
     /// Read and overwritten, made where it is missing.
     WriteOrCreate,
     /// Written, and an error where it is there already; with this mode.
-    CreateNew(system::Bits),
+    CreateNew(sys::Bits),
 }
 
 impl Mode {
@@ -63,7 +60,7 @@ impl Folder {
     /// [`Io`](container_core::ErrorKind::Io).
     pub(crate) fn root(path: &Path) -> Result<Self> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        match system::open_root(path) {
+        match sys::open_root(path) {
             Ok(handle) => Ok(Self { handle, path: path.to_owned() }),
             Err(cause) => Err(Error::io("cannot open the folder", cause).in_file(path.display().to_string())),
         }
@@ -80,7 +77,7 @@ impl Folder {
 
     /// What has this name; an error for a link and for what is neither file nor folder.
     fn kind(&self, name: &str) -> Result<Option<Kind>> {
-        let kind = match system::kind(&self.handle, &self.path, name) {
+        let kind = match sys::kind(&self.handle, &self.path, name) {
             Ok(kind) => kind,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(cause) => return Err(self.failed("cannot open", cause, name)),
@@ -114,7 +111,7 @@ impl Folder {
     pub(crate) fn folder(&self, name: &str) -> Result<Option<Self>> {
         match self.kind(name)? {
             None => Ok(None),
-            Some(Kind::Folder) => match system::open_folder(&self.handle, &self.path, name) {
+            Some(Kind::Folder) => match sys::open_folder(&self.handle, &self.path, name) {
                 Ok(handle) => Ok(Some(Self { handle, path: self.path(name) })),
                 Err(cause) => Err(self.failed("cannot open the folder", cause, name)),
             },
@@ -127,7 +124,7 @@ impl Folder {
     /// # Errors
     /// As [`contains`](Self::contains).
     pub(crate) fn make_folder(&self, name: &str) -> Result<Self> {
-        match system::make_folder(&self.handle, &self.path, name) {
+        match sys::make_folder(&self.handle, &self.path, name) {
             Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(self.failed("cannot make the folder", cause, name));
             }
@@ -148,7 +145,7 @@ impl Folder {
             _ => Ok(()),
         };
         is_regular(self.kind(name)?)?;
-        let file = match system::open_file(&self.handle, &self.path, name, mode) {
+        let file = match sys::open_file(&self.handle, &self.path, name, mode) {
             Ok(file) => file,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
             // What took its name meanwhile.
@@ -158,7 +155,7 @@ impl Folder {
         if !metadata.is_file() {
             return Err(self.refused("it is not a regular file", name));
         }
-        if mode.changes_in_place() && names_of(&metadata) > 1 {
+        if mode.changes_in_place() && sys::name_count(&metadata) > 1 {
             let detail = "it has other names (hard links), which would change with it: a copy can be written";
             return Err(self.refused(detail, name));
         }
@@ -183,7 +180,7 @@ impl Folder {
         }
         drop(file);
         let placed = uninterrupted(|| {
-            system::rename(&self.handle, &self.path, &temporary.name, &self.handle, &self.path, name)?;
+            sys::rename(&self.handle, &self.path, &temporary.name, &self.handle, &self.path, name)?;
             temporary.keep();
             Ok(())
         });
@@ -195,21 +192,21 @@ impl Folder {
     }
 
     /// A new file under a name that nothing else has, readable and writable by us, with this mode or that of any new file.
-    fn temporary(&self, mode: Option<system::Bits>) -> Result<(File, Temporary<'_>)> {
+    fn temporary(&self, mode: Option<sys::Bits>) -> Result<(File, Temporary<'_>)> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let name = format!(".wharf-{:x}-{count:x}.tmp", std::process::id());
-            let bits = mode.map_or(system::NEW_FILE, system::with_our_rights);
+            let bits = mode.map_or(sys::NEW_FILE, sys::with_our_rights);
             let created = uninterrupted(|| {
-                let file = system::open_file(&self.handle, &self.path, &name, Mode::CreateNew(bits))?;
+                let file = sys::open_file(&self.handle, &self.path, &name, Mode::CreateNew(bits))?;
                 Ok((file, Unfinished::new(self.path(&name))))
             });
             match created {
                 Ok((file, unfinished)) => {
                     let temporary = Temporary { folder: self, name, _unfinished: unfinished, is_kept: false };
                     if let Some(mode) = mode {
-                        system::set_mode(&file, mode);
+                        sys::set_mode(&file, mode);
                     }
                     return Ok((file, temporary));
                 }
@@ -227,7 +224,7 @@ impl Folder {
     pub(crate) fn rename(&self, name: &str, to: &Self, new_name: &str) -> Result<()> {
         self.kind(name)?;
         to.kind(new_name)?;
-        let renamed = system::rename(&self.handle, &self.path, name, &to.handle, &to.path, new_name);
+        let renamed = sys::rename(&self.handle, &self.path, name, &to.handle, &to.path, new_name);
         renamed.map_err(|cause| to.failed("cannot put it in place", cause, new_name))
     }
 
@@ -241,7 +238,7 @@ impl Folder {
             Some(Kind::Folder) => return Err(self.refused("it is not a regular file", name)),
             Some(_) => {}
         }
-        match system::remove(&self.handle, &self.path, name) {
+        match sys::remove(&self.handle, &self.path, name) {
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(self.failed("cannot remove", cause, name)),
             _ => Ok(()),
         }
@@ -275,17 +272,17 @@ impl Folder {
 
     /// Makes sure that the names in it outlast a power cut. Some file systems cannot: the names are there all the same.
     pub(crate) fn sync(&self) {
-        system::sync(&self.handle);
+        sys::sync(&self.handle);
     }
 
     /// Is it this folder that the path leads to now?
     pub(crate) fn is_at(&self, path: &Path) -> bool {
-        system::is_at(&self.handle, path)
+        sys::is_at(&self.handle, path)
     }
 
     /// Is it this file that has the name now?
     pub(crate) fn is_named(&self, file: &File, name: &str) -> bool {
-        system::is_named(&self.handle, file, name)
+        sys::is_named(&self.handle, file, name)
     }
 }
 
@@ -307,188 +304,7 @@ impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.is_kept {
             // Nothing else could be done about it; the next writer removes it.
-            let _ = system::remove(&self.folder.handle, &self.folder.path, &self.name);
+            let _ = sys::remove(&self.folder.handle, &self.folder.path, &self.name);
         }
-    }
-}
-
-#[cfg(unix)]
-fn names_of(metadata: &std::fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::nlink(metadata)
-}
-
-#[cfg(not(unix))]
-fn names_of(_metadata: &std::fs::Metadata) -> u64 {
-    1
-}
-
-#[cfg(unix)]
-mod unix {
-    use std::fs::File;
-    use std::io;
-    use std::os::fd::OwnedFd;
-    use std::path::Path;
-
-    use rustix::fs::{AtFlags, FileType, OFlags, mkdirat, openat, renameat, statat, unlinkat};
-
-    use super::{Kind, Mode};
-
-    pub(super) type Handle = OwnedFd;
-    pub(super) type Bits = rustix::fs::Mode;
-
-    /// What any new file gets: the mask of the process takes its part.
-    pub(super) const NEW_FILE: Bits =
-        Bits::RUSR.union(Bits::WUSR).union(Bits::RGRP).union(Bits::WGRP).union(Bits::ROTH).union(Bits::WOTH);
-
-    pub(super) fn with_our_rights(mode: Bits) -> Bits {
-        mode.union(Bits::RUSR).union(Bits::WUSR)
-    }
-
-    const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-    /// A pipe that has taken the name of a file is not waited for.
-    const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
-
-    pub(super) fn open_root(path: &Path) -> io::Result<Handle> {
-        Ok(rustix::fs::open(path, FOLDER, Bits::empty())?)
-    }
-
-    pub(super) fn open_folder(folder: &Handle, _: &Path, name: &str) -> io::Result<Handle> {
-        Ok(openat(folder, name, FOLDER.union(OFlags::NOFOLLOW), Bits::empty())?)
-    }
-
-    pub(super) fn make_folder(folder: &Handle, _: &Path, name: &str) -> io::Result<()> {
-        Ok(mkdirat(folder, name, Bits::RWXU.union(Bits::RWXG).union(Bits::RWXO))?)
-    }
-
-    pub(super) fn open_file(folder: &Handle, _: &Path, name: &str, mode: Mode) -> io::Result<File> {
-        let (flags, bits) = match mode {
-            Mode::Read => (OFlags::RDONLY, Bits::empty()),
-            Mode::Append => (OFlags::RDWR.union(OFlags::APPEND), Bits::empty()),
-            Mode::AppendOrCreate => (OFlags::RDWR.union(OFlags::APPEND).union(OFlags::CREATE), NEW_FILE),
-            Mode::WriteOrCreate => (OFlags::RDWR.union(OFlags::CREATE), NEW_FILE),
-            Mode::CreateNew(bits) => (OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL), bits),
-        };
-        Ok(openat(folder, name, flags.union(FILE), bits)?.into())
-    }
-
-    pub(super) fn kind(folder: &Handle, _: &Path, name: &str) -> io::Result<Kind> {
-        let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(match FileType::from_raw_mode(found.st_mode) {
-            FileType::RegularFile => Kind::File(Bits::from_raw_mode(found.st_mode)),
-            FileType::Directory => Kind::Folder,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Special,
-        })
-    }
-
-    pub(super) fn set_mode(file: &File, mode: Bits) {
-        // The mask of the process may have taken something. Some file systems have no modes: the content is whole all the same.
-        if !rustix::fs::fstat(file).is_ok_and(|now| Bits::from_raw_mode(now.st_mode) == mode) {
-            let _ = rustix::fs::fchmod(file, mode);
-        }
-    }
-
-    pub(super) fn rename(from: &Handle, _: &Path, name: &str, to: &Handle, _: &Path, new_name: &str) -> io::Result<()> {
-        Ok(renameat(from, name, to, new_name)?)
-    }
-
-    pub(super) fn remove(folder: &Handle, _: &Path, name: &str) -> io::Result<()> {
-        Ok(unlinkat(folder, name, AtFlags::empty())?)
-    }
-
-    pub(super) fn sync(folder: &Handle) {
-        let _ = rustix::fs::fsync(folder);
-    }
-
-    pub(super) fn is_at(folder: &Handle, path: &Path) -> bool {
-        let (Ok(own), Ok(there)) = (rustix::fs::fstat(folder), rustix::fs::stat(path)) else { return false };
-        (own.st_dev, own.st_ino) == (there.st_dev, there.st_ino)
-    }
-
-    pub(super) fn is_named(folder: &Handle, file: &File, name: &str) -> bool {
-        let (Ok(own), Ok(there)) = (rustix::fs::fstat(file), statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)) else {
-            return false;
-        };
-        (own.st_dev, own.st_ino) == (there.st_dev, there.st_ino)
-    }
-}
-
-/// Where there is no `openat` a name is looked at before it is used. Making links takes a privilege on Windows.
-#[cfg(not(unix))]
-mod other {
-    use std::fs::{self, File};
-    use std::io;
-    use std::path::Path;
-
-    use super::{Kind, Mode};
-
-    pub(super) type Handle = ();
-    pub(super) type Bits = ();
-
-    pub(super) const NEW_FILE: Bits = ();
-
-    pub(super) fn with_our_rights((): Bits) -> Bits {}
-
-    pub(super) fn open_root(path: &Path) -> io::Result<Handle> {
-        match fs::metadata(path)?.is_dir() {
-            true => Ok(()),
-            false => Err(io::ErrorKind::NotADirectory.into()),
-        }
-    }
-
-    pub(super) fn open_folder(_: &Handle, folder: &Path, name: &str) -> io::Result<Handle> {
-        open_root(&folder.join(name))
-    }
-
-    pub(super) fn make_folder(_: &Handle, folder: &Path, name: &str) -> io::Result<()> {
-        fs::create_dir(folder.join(name))
-    }
-
-    pub(super) fn open_file(_: &Handle, folder: &Path, name: &str, mode: Mode) -> io::Result<File> {
-        let mut options = File::options();
-        options.read(true);
-        match mode {
-            Mode::Read => &mut options,
-            Mode::Append => options.append(true),
-            Mode::AppendOrCreate => options.append(true).create(true),
-            Mode::WriteOrCreate => options.write(true).create(true).truncate(false),
-            Mode::CreateNew(_) => options.write(true).create_new(true),
-        }
-        .open(folder.join(name))
-    }
-
-    pub(super) fn kind(_: &Handle, folder: &Path, name: &str) -> io::Result<Kind> {
-        let found = fs::symlink_metadata(folder.join(name))?;
-        Ok(if found.is_symlink() {
-            Kind::Link
-        } else if found.is_dir() {
-            Kind::Folder
-        } else if found.is_file() {
-            Kind::File(())
-        } else {
-            Kind::Special
-        })
-    }
-
-    pub(super) fn set_mode(_: &File, (): Bits) {}
-
-    pub(super) fn rename(_: &Handle, from: &Path, name: &str, _: &Handle, to: &Path, new_name: &str) -> io::Result<()> {
-        fs::rename(from.join(name), to.join(new_name))
-    }
-
-    pub(super) fn remove(_: &Handle, folder: &Path, name: &str) -> io::Result<()> {
-        fs::remove_file(folder.join(name))
-    }
-
-    pub(super) fn sync(_: &Handle) {}
-
-    /// A folder that has an open file in it is not replaced.
-    pub(super) fn is_at(_: &Handle, _: &Path) -> bool {
-        true
-    }
-
-    /// A file that is open is not removed.
-    pub(super) fn is_named(_: &Handle, _: &File, _: &str) -> bool {
-        true
     }
 }

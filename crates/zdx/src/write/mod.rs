@@ -69,7 +69,7 @@ mod collection;
 mod compact;
 mod disk;
 mod flush;
-mod folder;
+pub(crate) mod folder;
 mod ids;
 mod load;
 pub(crate) mod lock;

@@ -5,11 +5,20 @@ mod open;
 mod transaction;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::{fs, io};
 
 use crate::wire::index::Index;
+use crate::write::disk::Hook;
 use crate::{Store, StoreWriter, WriterOptions};
+
+impl Hook {
+    /// Asks this function before each step that changes a file.
+    pub(crate) fn new(ask: impl Fn(&'static str, usize) -> io::Result<usize> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(ask)))
+    }
+}
 
 /// Documents by id: their lines.
 pub(super) type Documents = BTreeMap<String, String>;
