@@ -129,19 +129,14 @@ impl<'a> Shown<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Labels {
     values: Values,
-    item: ItemType,
+    /// The type of a label.
+    pub(crate) item: ItemType,
 }
 
 impl Labels {
     /// From the metadata's value, if it is a vector.
     pub(crate) fn new(values: Values, value_type: &Type) -> Option<Self> {
         matches!(values, Values::Vector(_)).then_some(Self { values, item: value_type.item() })
-    }
-
-    /// The type of a label.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn item(&self) -> ItemType {
-        self.item
     }
 
     fn vector(&self) -> Option<VectorRef<'_>> {

@@ -17,7 +17,9 @@ use container_arrow::{Times, from_arrow, numbers};
 use container_core::{Bytes, Error, Result};
 
 use super::times::{self, Meaning};
-use crate::codec::{Number, SharedItems, Texts, Values};
+use crate::codec::numbers::Number;
+use crate::codec::shared::SharedItems;
+use crate::codec::{Texts, Values};
 use crate::wire::{ItemType, KeyType, KeyWidth};
 
 /// How the items of a column become Arrow's.

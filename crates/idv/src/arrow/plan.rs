@@ -15,7 +15,8 @@ use super::items::{ItemPlan, zoned_fields};
 use super::lists::ListPlan;
 use super::times::{self, Meaning};
 use crate::FORMAT_NAME;
-use crate::read::{Budget, Column, Reader};
+use crate::read::budget::Budget;
+use crate::read::{Column, Reader};
 use crate::schema::{ColumnSchema, MetadataSchema};
 use crate::schema_json::ColumnJson;
 use crate::value::{Labels, Value};
@@ -255,7 +256,7 @@ pub(super) fn label_array(labels: &Labels) -> Result<Option<ArrayRef>> {
     }
     macro_rules! numbers {
         ($($variant:ident $type:ty),*) => {
-            match labels.item() {
+            match labels.item {
                 ItemType::Text => {}
                 $(ItemType::$variant => {
                     return Ok(Some(numbers::<$type>(labels, |value| match value {

@@ -13,9 +13,12 @@ use super::items::{Rows, Tally};
 use super::lists::Made;
 use super::plan::{ColumnPlan, Plan};
 use crate::FORMAT_NAME;
-use crate::codec::SharedBlock;
+use crate::codec::shared::SharedBlock;
 use crate::container::IdvContainer;
-use crate::read::{BlockMaker, Cost, Place, Reader, Scratches, Walk};
+use crate::read::block::Scratches;
+use crate::read::budget::Cost;
+use crate::read::walk::{BlockMaker, Slot, Walk};
+use crate::read::{Place, Reader};
 
 /// Batches of fewer rows than this part of what is asked for are joined, and so are bytes.
 const JOINED: usize = 8;
@@ -170,7 +173,7 @@ impl RecordBatches {
         if !self.walk.advance()? {
             return Ok(false);
         }
-        for (slot, tally) in self.walk.slots_mut().iter_mut().zip(&mut self.tallies) {
+        for (slot, tally) in self.walk.slots.iter_mut().zip(&mut self.tallies) {
             tally.merge(&std::mem::take(&mut slot.block.tally));
         }
         Ok(true)
@@ -178,8 +181,8 @@ impl RecordBatches {
 
     /// The bytes of some rows from the next one on.
     fn bytes(&self, rows: usize) -> u64 {
-        let of = |slot: &crate::read::Slot<Block>| slot.block.made.bytes(self.places(&slot.block, rows));
-        self.walk.slots().iter().map(of).fold(0, u64::saturating_add)
+        let of = |slot: &Slot<Block>| slot.block.made.bytes(self.places(&slot.block, rows));
+        self.walk.slots.iter().map(of).fold(0, u64::saturating_add)
     }
 
     /// Where the next rows lie among those that were made of a block.
@@ -213,7 +216,7 @@ impl RecordBatches {
         if bytes <= most {
             return Ok(());
         }
-        let columns = self.walk.slots().iter().zip(&self.walk.maker().columns);
+        let columns = self.walk.slots.iter().zip(&self.walk.decoder.maker.columns);
         let largest = columns.max_by_key(|(slot, _)| slot.block.made.bytes(self.places(&slot.block, 1)));
         let what = match largest {
             Some((slot, _)) if slot.block.made.is_filled() => {
@@ -230,7 +233,7 @@ impl RecordBatches {
 
     /// The next rows as a batch.
     fn take(&mut self, rows: usize) -> Result<RecordBatch> {
-        let slots = self.walk.slots().iter().zip(&self.walk.maker().columns);
+        let slots = self.walk.slots.iter().zip(&self.walk.decoder.maker.columns);
         let arrays = slots.map(|(slot, plan)| {
             let array = slot.block.made.rows(self.places(&slot.block, rows));
             array.map_err(|error| error.in_row(self.at).in_column(plan.name.to_string()).in_format(FORMAT_NAME))
@@ -306,7 +309,7 @@ impl RecordBatchReader for RecordBatches {
 impl BatchReader for RecordBatches {
     fn losses(&self) -> Vec<Loss> {
         let mut losses = self.left_out.clone();
-        for (tally, plan) in self.tallies.iter().zip(&self.walk.maker().columns) {
+        for (tally, plan) in self.tallies.iter().zip(&self.walk.decoder.maker.columns) {
             for (what, count) in
                 [("key above its count shown as null", tally.bad_keys), ("time cut off at the microsecond", tally.cut)]
             {

@@ -4,19 +4,14 @@ mod bits;
 mod build;
 mod encode;
 mod estimate;
-mod numbers;
+pub(crate) mod numbers;
 #[cfg(feature = "arrow")]
-mod shared;
+pub(crate) mod shared;
 mod text;
 mod vector;
 
 pub(crate) use encode::{encode, encoded_len};
 pub(crate) use estimate::{Units, estimated_len};
-#[cfg(feature = "arrow")]
-pub(crate) use numbers::Number;
-#[cfg(feature = "arrow")]
-pub(crate) use shared::{SharedBlock, SharedItems, decode_shared, is_shared};
-
 pub(crate) use text::{MISSING as MISSING_TEXT, len_of_units};
 
 pub use text::Texts;

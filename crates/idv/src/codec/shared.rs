@@ -3,7 +3,7 @@
 use container_core::{Bytes, Cursor, Result};
 
 use super::vector::{self, Vectors};
-use super::{Values, least_len};
+use super::{Texts, Values, least_len};
 use crate::wire::{ItemType, Type};
 
 /// The values of a block.
@@ -25,6 +25,25 @@ pub(crate) enum SharedItems {
     Bits(Bytes),
     /// What lies otherwise in a file than anybody wants it.
     Values(Values),
+}
+
+impl Texts {
+    /// All texts joined, where each ends in bytes, and which are missing (empty: none is).
+    pub(crate) fn into_parts(self) -> (String, Vec<u32>, Vec<bool>) {
+        (self.joined, self.ends, self.missing)
+    }
+
+    /// Appends texts that are joined already; each ends at a byte of `joined`, the last one at its end.
+    pub(crate) fn extend_joined(&mut self, joined: &str, ends: impl Iterator<Item = u32>) -> Result<()> {
+        let base = self.end_with(0)?;
+        self.end_with(joined.len())?;
+        self.joined.push_str(joined);
+        self.ends.extend(ends.map(|end| base + end));
+        if !self.missing.is_empty() {
+            self.missing.resize(self.ends.len(), false);
+        }
+        Ok(())
+    }
 }
 
 /// Whether items of this type lie in a block as they are wanted.

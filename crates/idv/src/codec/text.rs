@@ -17,10 +17,10 @@ pub(crate) const MISSING: u32 = 1 << 31;
 /// Texts of one block: one string that holds them all, and where each ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Texts {
-    joined: String,
-    ends: Vec<u32>,
+    pub(super) joined: String,
+    pub(super) ends: Vec<u32>,
     /// Which texts are missing; empty when none is.
-    missing: Vec<bool>,
+    pub(super) missing: Vec<bool>,
 }
 
 impl Texts {
@@ -61,12 +61,6 @@ impl Texts {
         (&self.joined, &self.ends)
     }
 
-    /// All texts joined, where each ends in bytes, and which are missing (empty: none is).
-    #[cfg(feature = "arrow")]
-    pub(crate) fn into_parts(self) -> (String, Vec<u32>, Vec<bool>) {
-        (self.joined, self.ends, self.missing)
-    }
-
     /// Appends a text.
     ///
     /// # Errors
@@ -78,19 +72,6 @@ impl Texts {
         self.ends.push(end);
         if !self.missing.is_empty() {
             self.missing.push(false);
-        }
-        Ok(())
-    }
-
-    /// Appends texts that are joined already; each ends at a byte of `joined`, the last one at its end.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn extend_joined(&mut self, joined: &str, ends: impl Iterator<Item = u32>) -> Result<()> {
-        let base = self.end_with(0)?;
-        self.end_with(joined.len())?;
-        self.joined.push_str(joined);
-        self.ends.extend(ends.map(|end| base + end));
-        if !self.missing.is_empty() {
-            self.missing.resize(self.ends.len(), false);
         }
         Ok(())
     }
@@ -155,7 +136,7 @@ impl Texts {
     }
 
     /// Where all texts end when `more` bytes are appended.
-    fn end_with(&self, more: usize) -> Result<u32> {
+    pub(super) fn end_with(&self, more: usize) -> Result<u32> {
         let end = u64::try_from(self.joined.len().saturating_add(more)).unwrap_or(u64::MAX);
         u32::try_from(end).map_err(|_| Error::limit("bytes of texts", end, u32::MAX.into()))
     }

@@ -34,7 +34,7 @@ pub(super) struct Chains {
     earlier: Box<[u32; WINDOW]>,
     /// The number of the first byte of the data, and of the first behind them.
     base: u32,
-    end: u32,
+    pub(super) end: u32,
     /// The first place that is not in the tables, counted from the start of the data.
     next: usize,
 }
@@ -58,12 +58,6 @@ impl Chains {
             }
         }
         self.next = 0;
-    }
-
-    /// As if so many places were left before they start again.
-    #[cfg(test)]
-    pub(super) fn run_out(&mut self, room: u32) {
-        self.end = u32::MAX - room;
     }
 
     fn number(&self, at: usize) -> u32 {

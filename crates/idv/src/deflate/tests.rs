@@ -266,7 +266,7 @@ fn places_start_again() {
     let mut used = Deflater::default();
     used.deflate(Compression::Deflate, 6, &raw, &mut expected);
     for room in [0, 1, 1000, raw.len() as u32, raw.len() as u32 + 1] {
-        used.chains.as_mut().unwrap().run_out(room);
+        used.chains.as_mut().unwrap().end = u32::MAX - room;
         for _ in 0..2 {
             let mut again = Vec::new();
             used.deflate(Compression::Deflate, 6, &raw, &mut again);

@@ -158,6 +158,6 @@ impl Batches {
     /// The batch that [`advance`](Self::advance) went to.
     pub(super) fn current(&self) -> Option<Batch<'_>> {
         let rows = self.walk.rows();
-        (!rows.is_empty()).then(|| Batch { slots: self.walk.slots(), rows })
+        (!rows.is_empty()).then(|| Batch { slots: &self.walk.slots, rows })
     }
 }

@@ -13,6 +13,9 @@ use crate::codec::{self, Values};
 use crate::inflate::{Inflater, most};
 use crate::wire::{Compression, LOOKUP_ENTRY_LEN, LookupEntry, Type};
 
+#[cfg(feature = "arrow")]
+mod shared;
+
 /// Working memory for reading blocks: give the same one again and nothing is allocated anew.
 #[derive(Default)]
 pub struct Scratch {
@@ -240,47 +243,6 @@ impl Reader {
             self.check_packed(entry)?;
         }
         Ok(Part::of(kind, count, end.min(rows.end).saturating_sub(rows.start), entry))
-    }
-
-    /// The values of a block as far as its rows are wanted, in the bytes they lie in: those of an uncompressed block share the source's
-    /// memory.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn shared_block(&self, place: &Place, scratch: &mut Scratch) -> Result<codec::SharedBlock> {
-        let column = self.column_at(place.column)?;
-        let named = |error: Error| {
-            error.in_column(column.unique_name().to_owned()).in_block(place.block).in_format(FORMAT_NAME)
-        };
-        let kind = column.kind().map_err(|unreadable| named(unreadable.to_error()))?;
-        let rows = rows_of(column, place.block, self.row_count())?;
-        if !codec::is_shared(kind.item()) {
-            let mut values = Values::default();
-            self.decode_block(column, kind, place.block, &rows, place.rows.end, &mut values, scratch).map_err(named)?;
-            return Ok(values.into());
-        }
-        self.take_block(column, kind, place, &rows, scratch).map_err(named)
-    }
-
-    #[cfg(feature = "arrow")]
-    fn take_block(
-        &self,
-        column: &Column,
-        kind: &Type,
-        place: &Place,
-        rows: &Range<u64>,
-        scratch: &mut Scratch,
-    ) -> Result<codec::SharedBlock> {
-        let entry = self.lookup(column, place.block, &mut scratch.packed)?;
-        let part = self.part(column, kind, rows, place.rows.end, &entry)?;
-        let n = usize::try_from(part.values).map_err(|_| too_many(rows).at(entry.offset))?;
-        if column.compression() == Some(Compression::None) {
-            let bytes = self.source().read(entry.offset..entry.offset + part.bytes)?;
-            return codec::decode_shared(kind, n, &bytes, Cursor::at(&bytes, entry.offset));
-        }
-        // The memory goes to whoever gets the values.
-        scratch.raw = Vec::new();
-        self.raw_block(column, &entry, &part, scratch)?;
-        let bytes = Bytes::from(std::mem::take(&mut scratch.raw));
-        codec::decode_shared(kind, n, &bytes, Cursor::new(&bytes)).map_err(|error| inside(&error, entry.offset))
     }
 
     /// Inflates a part of a block into the first bytes of `scratch.raw`, and gives them.

@@ -188,12 +188,6 @@ impl Reader {
         &self.0.source
     }
 
-    /// What may be spent on the file.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn limits(&self) -> container_core::Limits {
-        self.0.options.limits
-    }
-
     /// What a single row may take: what it is written as can take a multiple.
     pub(crate) fn row_bytes(&self) -> u64 {
         /// The part of an operation's memory: a writer of Parquet takes eleven times the row.

@@ -64,8 +64,9 @@ impl Place {
 
 /// A walk over blocks of columns: each step reaches to the end of the nearest block of any column.
 pub(crate) struct Walk<M: BlockMaker> {
-    decoder: Arc<Decoder<M>>,
-    slots: Vec<Slot<M::Block>>,
+    pub(crate) decoder: Arc<Decoder<M>>,
+    /// What has come of the columns: their blocks that the current step lies in.
+    pub(crate) slots: Vec<Slot<M::Block>>,
     /// What is to be made next: first row wanted, slot, block.
     plan: BinaryHeap<Reverse<(u64, usize, u64)>>,
     /// What all blocks take that are held, being made or kept for their memory.
@@ -78,11 +79,11 @@ pub(crate) struct Walk<M: BlockMaker> {
 }
 
 /// What a thread needs to make blocks for a walk.
-struct Decoder<M> {
+pub(crate) struct Decoder<M> {
     reader: Reader,
     /// Columns of the slots.
     columns: Vec<usize>,
-    maker: M,
+    pub(crate) maker: M,
 }
 
 /// One of the columns walked over.
@@ -168,17 +169,6 @@ impl<M: BlockMaker> Walk<M> {
         })
     }
 
-    /// What has come of the columns: their blocks that the current step lies in.
-    pub(crate) fn slots(&self) -> &[Slot<M::Block>] {
-        &self.slots
-    }
-
-    /// The same, for changes.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn slots_mut(&mut self) -> &mut [Slot<M::Block>] {
-        &mut self.slots
-    }
-
     /// What all blocks take.
     pub(crate) fn budget(&mut self) -> &mut Budget {
         &mut self.budget
@@ -187,12 +177,6 @@ impl<M: BlockMaker> Walk<M> {
     /// What the blocks of the current step take.
     pub(crate) fn held(&self) -> u64 {
         self.slots.iter().map(|slot| slot.held).fold(0, u64::saturating_add)
-    }
-
-    /// What makes the blocks.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn maker(&self) -> &M {
-        &self.decoder.maker
     }
 
     /// The rows of the step that [`advance`](Self::advance) went to; none where it did not.

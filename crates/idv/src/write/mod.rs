@@ -1,9 +1,11 @@
 //! Writing a file: values are gathered into blocks, blocks encoded and compressed by all threads, tables written last.
 
-mod cell;
+pub(crate) mod cell;
 mod copy;
 mod finish;
 mod fits;
+#[cfg(feature = "arrow")]
+mod keys;
 mod layout;
 mod merge;
 mod options;
@@ -11,8 +13,6 @@ mod pipeline;
 mod row;
 mod writer;
 
-#[cfg(feature = "arrow")]
-pub(crate) use cell::text_of;
 pub use cell::{Cell, KeyLabels};
 pub use copy::Copied;
 pub use merge::merge;

@@ -269,17 +269,6 @@ impl<W: Write + Seek> Writer<W> {
         self.settle(outcome)
     }
 
-    /// Says what the keys of a column are, once all are known: how many values they have, and the labels.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn set_keys(&mut self, index: usize, column: crate::ColumnSchema) -> Result<()> {
-        crate::Schema::new([column.clone()]).check()?;
-        if let (Some(schema), Some(pending)) = (self.schema.columns.get_mut(index), self.columns.get_mut(index)) {
-            pending.kind = column.kind.clone();
-            *schema = column;
-        }
-        Ok(())
-    }
-
     /// Appends rows of a table that has no columns.
     pub(crate) fn append_bare_rows(&mut self, rows: u64) {
         self.bare_rows = self.bare_rows.saturating_add(rows);

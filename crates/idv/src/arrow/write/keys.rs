@@ -14,7 +14,8 @@ use container_core::{Error, Result};
 
 use crate::schema::ColumnSchema;
 use crate::value::Value;
-use crate::write::{KeyLabels, text_of};
+use crate::write::KeyLabels;
+use crate::write::cell::text_of;
 
 /// What the keys of a column are found by.
 pub(super) enum Keys {

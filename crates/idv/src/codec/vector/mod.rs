@@ -1,4 +1,6 @@
 mod build;
+#[cfg(feature = "arrow")]
+mod shared;
 
 use std::ops::Range;
 

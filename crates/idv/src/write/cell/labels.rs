@@ -17,15 +17,15 @@ pub struct KeyLabels {
     item: ItemType,
     /// How many keys have one.
     count: u64,
-    places: HashMap<Box<str>, Place>,
+    pub(in crate::write) places: HashMap<Box<str>, Place>,
 }
 
 /// Which keys a label stands for.
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    first: u64,
+pub(in crate::write) struct Place {
+    pub(in crate::write) first: u64,
     /// Another one, with the same label.
-    second: Option<u64>,
+    pub(in crate::write) second: Option<u64>,
 }
 
 impl KeyLabels {
@@ -88,12 +88,6 @@ impl KeyLabels {
                 Err(Error::invalid(format!("{detail}: give the key's value from 0")))
             }
         }
-    }
-
-    /// The first of the values that a label stands for, and whether it stands for others, too.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn first(&self, label: &str) -> Option<(u64, bool)> {
-        self.places.get(label).map(|place| (place.first, place.second.is_some()))
     }
 
     /// The key's value that a cell means: a label, or else the value from 0.
