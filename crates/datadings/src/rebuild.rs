@@ -11,9 +11,10 @@ use crate::index::{KeyIter, KeyList};
 use crate::md5::Md5;
 use crate::read::set_of;
 use crate::recover::{Recovery, Window};
+use crate::sys::has_name;
 use crate::verify::message::Allowance;
 use crate::wire::{FileSet, Part};
-use crate::write::{IndexFiles, KeysFile, Older, SeenKeys, Spool, Sum, has_name};
+use crate::write::{IndexFiles, KeysFile, Older, SeenKeys, Spool, Sum};
 
 /// Bytes after which the sum is told how far the data are walked over.
 const STEP: u64 = 1 << 20;
@@ -342,8 +343,7 @@ impl<'o> Rebuild<'o> {
     }
 }
 
-#[cfg(test)]
-#[cfg(unix)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

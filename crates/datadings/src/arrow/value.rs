@@ -108,13 +108,13 @@ impl Form {
 
 /// The lengths of the dimensions of an array, which are no more than numpy has.
 pub(super) struct Shape {
-    lengths: [u64; crate::numpy::MAX_DIMENSIONS],
+    lengths: [u64; crate::numpy::array::MAX_DIMENSIONS],
     count: usize,
 }
 
 impl Shape {
     pub(super) fn of(array: &NdArray<'_>) -> Self {
-        let mut shape = Self { lengths: [0; crate::numpy::MAX_DIMENSIONS], count: array.shape().len() };
+        let mut shape = Self { lengths: [0; crate::numpy::array::MAX_DIMENSIONS], count: array.shape().len() };
         for (own, length) in shape.lengths.iter_mut().zip(array.shape()) {
             *own = *length as u64;
         }

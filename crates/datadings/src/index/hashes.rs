@@ -84,12 +84,6 @@ impl KeyHashes {
         self.bytes.get(SALT..).unwrap_or_default()
     }
 
-    /// The hash of a sample's key.
-    #[cfg(test)]
-    pub(crate) fn get(&self, row: u64) -> Option<u64> {
-        hash_at(self.as_bytes(), usize::try_from(row).ok()?)
-    }
-
     /// The first sample from `from` on whose key has this hash, found by looking at one after another.
     pub(crate) fn scan(&self, hash: u64, from: u64) -> Option<u64> {
         /// So many are compared without a branch, many at once.
@@ -147,7 +141,7 @@ mod tests {
         let file = KeyHashes::computed([1; 8], &hashes);
         assert_eq!(file.len(), 300);
         for (row, &hash) in hashes.iter().enumerate() {
-            assert_eq!(file.get(row as u64), Some(hash));
+            assert_eq!(hash_at(file.as_bytes(), row), Some(hash));
             assert_eq!(file.scan(hash, 0), Some(row as u64));
             assert_eq!(file.scan(hash, row as u64), Some(row as u64));
             assert_eq!(file.scan(hash, row as u64 + 1), None);

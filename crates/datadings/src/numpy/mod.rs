@@ -29,7 +29,7 @@
 //! # Ok::<(), datadings::Error>(())
 //! ```
 
-mod array;
+pub(crate) mod array;
 mod complex;
 mod dtype;
 mod element;
@@ -49,8 +49,6 @@ pub use element::{Element, F16};
 pub use item::{Item, Record};
 
 pub(crate) use array::Dims;
-#[cfg(feature = "arrow")]
-pub(crate) use array::MAX_DIMENSIONS;
 pub(crate) use parse::{dtype_of, read, sniff};
 pub(crate) use serial::RAW;
 

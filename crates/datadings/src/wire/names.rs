@@ -57,12 +57,6 @@ impl FileSet {
         Self { data: data.into() }
     }
 
-    /// The set that a file belongs to: its data file, or one of those beside it.
-    #[cfg(test)]
-    pub(crate) fn of(member: &Path) -> Self {
-        Self::beside(member).unwrap_or_else(|| Self::new(member))
-    }
-
     /// The set that a file beside the data belongs to, by its name; the data file need not be there.
     pub(crate) fn beside(member: &Path) -> Option<Self> {
         let name = member.file_name()?.to_str()?;
@@ -98,11 +92,11 @@ mod tests {
 
     #[test]
     fn every_member_leads_to_the_data() {
-        for part in Part::BESIDE.into_iter().chain([Part::Data]) {
-            let set = FileSet::new("some/d.msgpack");
-            assert_eq!(FileSet::of(&set.path(part)), set, "{part:?}");
+        let set = FileSet::new("some/d.msgpack");
+        for part in Part::BESIDE {
+            assert_eq!(FileSet::beside(&set.path(part)).as_ref(), Some(&set), "{part:?}");
         }
-        assert_eq!(FileSet::of(Path::new("x/.keys")), FileSet::new("x/.keys"));
+        assert_eq!(FileSet::beside(Path::new("x/.keys")), None);
         assert_eq!(FileSet::new("x/d.msgpack").name(Part::KeyHashes), "d.msgpack.key_hashes");
         assert_eq!(FileSet::beside(Path::new("d.msgpack")), None);
     }

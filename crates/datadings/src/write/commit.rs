@@ -22,6 +22,7 @@ use crate::write::data::DataFile;
 use crate::write::index::{Derived, derive};
 use crate::write::keys::KeysFile;
 use crate::write::spool::Spool;
+use crate::write::step::step;
 use crate::write::sum::sum_of;
 
 /// All files beside the data, written and not yet in place.
@@ -89,7 +90,6 @@ impl IndexFiles {
     }
 
     fn place(self, set: &FileSet, mut data: Option<DataFile>) -> Result<()> {
-        let mut steps = Steps::new();
         if let Some(data) = &data {
             data.check_name()?;
         }
@@ -104,25 +104,25 @@ impl IndexFiles {
         let older = (self.older == Older::Remove).then_some(Part::LegacyIndex);
         let others = [Part::Keys, Part::KeyHashes, Part::Filter];
         for part in [Part::Md5, Part::Offsets].into_iter().chain(older).chain(others) {
-            steps.step()?;
+            step()?;
             remove(&set.path(part))?;
         }
         if self.offsets.sync() == Sync::Disk {
             // What is gone must be so before other data are there.
             sync_directory_of(&set.path(Part::Offsets));
         }
-        steps.step()?;
+        step()?;
         // A file that grew stays locked to the end.
         let _grown = data.map(DataFile::finish).transpose()?;
         for file in self.others {
-            steps.step()?;
+            step()?;
             file.finish()?;
         }
-        steps.step()?;
+        step()?;
         self.offsets.finish()?;
-        steps.step()?;
+        step()?;
         self.md5.map(Spool::finish).transpose()?;
-        steps.step()
+        step()
     }
 }
 
@@ -133,26 +133,5 @@ fn remove(path: &Path) -> Result<()> {
             Err(Error::io("cannot remove the old file", cause).in_file(path.display().to_string()))
         }
         _ => Ok(()),
-    }
-}
-
-/// Counts the steps of a commit, so that tests can end one in the middle.
-struct Steps;
-
-impl Steps {
-    fn new() -> Self {
-        Self
-    }
-
-    #[cfg(not(test))]
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "tests do more here")]
-    fn step(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    #[cfg(test)]
-    #[expect(clippy::unused_self, reason = "the other form has it")]
-    fn step(&mut self) -> Result<()> {
-        crate::write::tests::step()
     }
 }

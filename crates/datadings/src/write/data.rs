@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use container_core::{Error, Output, OutputOptions, Overwrite, Result, Sync};
 
+use crate::sys::has_name;
 use crate::write::sum::Sum;
 
 /// Bytes that are gathered before they are written and hashed.
@@ -17,7 +18,7 @@ pub(crate) struct DataFile {
     target: Target,
     /// A new file that takes no other's place.
     first: bool,
-    block: Vec<u8>,
+    pub(super) block: Vec<u8>,
     /// Bytes of the whole file, with those in the block.
     position: u64,
     sum: Sum,
@@ -103,12 +104,6 @@ impl DataFile {
         Ok(())
     }
 
-    /// Bytes that are gathered at most before they are written.
-    #[cfg(test)]
-    pub(crate) fn block_bytes(&self) -> usize {
-        self.block.capacity()
-    }
-
     /// Writes the block, and has it hashed.
     fn flush(&mut self) -> Result<()> {
         let full = Arc::new(std::mem::take(&mut self.block));
@@ -187,20 +182,6 @@ impl DataFile {
             Target::Grown(grown) => Ok(Some(grown)),
         }
     }
-}
-
-/// Is this open file the one of that name?
-#[cfg(unix)]
-pub(crate) fn has_name(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    let (ours, there) = (file.metadata()?, std::fs::metadata(path)?);
-    Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
-}
-
-/// Elsewhere no file takes the place of one that is open.
-#[cfg(not(unix))]
-pub(crate) fn has_name(_: &File, path: &Path) -> io::Result<bool> {
-    path.try_exists()
 }
 
 fn named(path: &Path, error: Error) -> Error {

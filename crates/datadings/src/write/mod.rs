@@ -10,13 +10,14 @@ mod keys;
 mod options;
 mod seen;
 mod spool;
+#[cfg_attr(test, path = "step_in_tests.rs")]
+mod step;
 mod sum;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 pub(crate) use commit::{IndexFiles, Older};
-pub(crate) use data::has_name;
 pub(crate) use keys::KeysFile;
 pub use options::WriterOptions;
 pub(crate) use seen::SeenKeys;

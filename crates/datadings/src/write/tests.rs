@@ -260,7 +260,7 @@ fn a_sample_larger_than_a_block_leaves_the_blocks_as_they_are() {
         writer.append_message(&message).unwrap();
         expected.extend(message);
         assert_eq!(writer.bytes(), expected.len() as u64);
-        assert!(writer.data.block_bytes() <= 1 << 20, "{} after {len}", writer.data.block_bytes());
+        assert!(writer.data.block.capacity() <= 1 << 20, "{} after {len}", writer.data.block.capacity());
     }
     writer.finish().unwrap();
     assert!(fs::read(&path).unwrap() == expected);

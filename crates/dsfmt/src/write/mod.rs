@@ -7,6 +7,8 @@ pub(crate) mod field;
 pub(crate) mod layout;
 pub(crate) mod put;
 mod spool;
+#[cfg_attr(test, path = "step_in_tests.rs")]
+mod step;
 mod stream;
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::io::Write;
 
 use container_core::{Error, Result};
 
+use super::step::step;
+
 /// Bytes that are gathered before they are written; as many at once go past.
 const BUFFER: usize = 256 << 10;
 
@@ -41,8 +43,7 @@ impl<W: Write> Buffered<W> {
     /// Lets others write so many bytes behind those that were put.
     pub(crate) fn past(&mut self, bytes: u64, write: impl FnOnce(&mut W) -> std::io::Result<u64>) -> Result<u64> {
         self.flush()?;
-        #[cfg(test)]
-        super::tests::step()?;
+        step()?;
         self.len += bytes;
         write(&mut self.inner).map_err(failed)
     }
@@ -80,8 +81,7 @@ fn write(to: &mut impl Write, bytes: &[u8]) -> Result<()> {
     if bytes.is_empty() {
         return Ok(());
     }
-    #[cfg(test)]
-    super::tests::step()?;
+    step()?;
     to.write_all(bytes).map_err(failed)
 }
 
