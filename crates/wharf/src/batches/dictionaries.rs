@@ -10,8 +10,6 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, UInt64Array, make_array};
 use arrow_buffer::ArrowNativeType;
 use arrow_data::ArrayData;
-#[cfg(feature = "parquet")]
-use arrow_schema::Schema;
 use arrow_schema::{ArrowError, DataType, Field};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
@@ -119,26 +117,6 @@ fn most<K: ArrowDictionaryKeyType>() -> u64 {
     let bits = u32::try_from(8 * size_of::<K::Native>()).unwrap_or(64);
     let signed = matches!(K::DATA_TYPE, DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64);
     1_u64.checked_shl(bits - u32::from(signed)).unwrap_or(u64::MAX)
-}
-
-/// The columns with dictionaries whose indexes have 8 or 16 bits: a file can have more labels than these count.
-#[cfg(feature = "parquet")]
-pub(crate) fn narrow(schema: &Schema) -> Vec<usize> {
-    fn is_narrow(data_type: &DataType) -> bool {
-        match data_type {
-            DataType::Dictionary(index, _) => index.primitive_width().is_some_and(|width| width < 4),
-            DataType::List(item)
-            | DataType::LargeList(item)
-            | DataType::ListView(item)
-            | DataType::LargeListView(item)
-            | DataType::FixedSizeList(item, _)
-            | DataType::Map(item, _) => is_narrow(item.data_type()),
-            DataType::Struct(members) => members.iter().any(|member| is_narrow(member.data_type())),
-            _ => false,
-        }
-    }
-    let fields = schema.fields().iter().enumerate();
-    fields.filter(|(_, field)| is_narrow(field.data_type())).map(|(column, _)| column).collect()
 }
 
 /// Whether a column is a dictionary, or has one within.

@@ -12,7 +12,8 @@ use parquet::schema::types::ColumnDescriptor;
 use serde_json::{Map, Value};
 
 use super::read::Reader;
-use crate::batches::{json_or_text, metadata, sorted};
+use crate::batches::columns::sorted;
+use crate::batches::{json_or_text, metadata};
 
 /// Of the file as a whole.
 pub(super) fn file(reader: &Reader) -> Map<String, Value> {

@@ -16,7 +16,8 @@ use parquet::schema::types::{Type, TypePtr};
 
 use super::source::{from_arrow, library};
 use super::units;
-use crate::batches::{bytes_of, guarded, has_dictionary};
+use crate::batches::size::bytes_of;
+use crate::batches::{guarded, has_dictionary};
 use crate::workers::{Task, Workers};
 
 /// Bytes, in Arrow's form, of all row groups that are being encoded. One is always allowed.

@@ -8,7 +8,7 @@ use parquet::basic::{BrotliLevel, Compression as Codec, GzipLevel, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 
-use crate::batches::sorted;
+use crate::batches::columns::sorted;
 
 /// How pages are compressed.
 ///

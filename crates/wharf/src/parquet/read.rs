@@ -13,7 +13,8 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use super::pages::{self, Gauge, Wanted};
 use super::source::{Chunks, from_arrow, library};
 use super::{FORMAT_NAME, footer, units};
-use crate::batches::{Chosen, array_bytes, guarded, has_dictionary, name, pieces};
+use crate::batches::size::array_bytes;
+use crate::batches::{Chosen, guarded, has_dictionary, name, pieces};
 use crate::workers::{Workers, groups};
 
 /// A Parquet file, its footer read and checked.

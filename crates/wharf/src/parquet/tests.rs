@@ -120,7 +120,7 @@ fn batches_are_bounded_by_bytes() {
     let mut batches = container.batches(&scan).unwrap();
     let mut rows = 0;
     while let Some(batch) = batches.try_next().unwrap() {
-        assert!(crate::batches::bytes_of(&batch) < 12_000);
+        assert!(crate::batches::size::bytes_of(&batch) < 12_000);
         rows += batch.num_rows();
     }
     assert_eq!(rows, 1000);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Field, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use container_arrow::BatchWriter;
 use container_core::{Error, Loss, OpenOptions, Output, OutputOptions, Result};
 use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
@@ -20,7 +20,8 @@ use super::options::WriterOptions;
 use super::read::Reader;
 use super::source::library;
 use super::{FORMAT_NAME, fit, units};
-use crate::batches::{Dictionaries, bytes_of, narrow};
+use crate::batches::Dictionaries;
+use crate::batches::size::bytes_of;
 use crate::workers::Workers;
 
 /// Bytes of a row group where nothing is said: a chunk of a column should not be small, and several groups are encoded at once.
@@ -346,4 +347,23 @@ fn failed(cause: &Cause, error: Error) -> Error {
         Some(cause) => cannot_write(cause),
         None => error.in_format(FORMAT_NAME),
     }
+}
+
+/// The columns with dictionaries whose indexes have 8 or 16 bits: a file can have more labels than these count.
+fn narrow(schema: &Schema) -> Vec<usize> {
+    fn is_narrow(data_type: &DataType) -> bool {
+        match data_type {
+            DataType::Dictionary(index, _) => index.primitive_width().is_some_and(|width| width < 4),
+            DataType::List(item)
+            | DataType::LargeList(item)
+            | DataType::ListView(item)
+            | DataType::LargeListView(item)
+            | DataType::FixedSizeList(item, _)
+            | DataType::Map(item, _) => is_narrow(item.data_type()),
+            DataType::Struct(members) => members.iter().any(|member| is_narrow(member.data_type())),
+            _ => false,
+        }
+    }
+    let fields = schema.fields().iter().enumerate();
+    fields.filter(|(_, field)| is_narrow(field.data_type())).map(|(column, _)| column).collect()
 }
