@@ -13,6 +13,9 @@ use crate::observe::{Class, ClassProfile, ColumnProfile, Element, Members, Obser
 /// The key in a field's metadata that says in what its bytes are encoded: `msgpack`.
 pub const ENCODING: &str = "encoding";
 
+/// The key in a field's metadata that says, with [`Mapping::narrow`], that one of the column's lists was written as a sparse vector.
+pub const SPARSE: &str = "sparse";
+
 /// The name of JSON text among Arrow's canonical extensions.
 pub(super) const JSON: &str = "arrow.json";
 
@@ -34,8 +37,18 @@ pub fn resolve_schema(rows: &Observation, mapping: &Mapping) -> Result<Schema> {
     }
     let none = Members::default();
     let members = root.object.as_deref().unwrap_or(&none).sorted();
-    let fields = members.into_iter().map(|member| resolve(&member.name, &member.observed, mapping));
+    let fields = members.into_iter().map(|member| resolve_member(&member.name, root, mapping));
     Ok(Schema::new(fields.collect::<Result<Vec<Field>>>()?))
+}
+
+/// The field of a member of rows that are objects, as [`resolve`] says; of one that no row has a column of nulls.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_member(name: &str, rows: &ColumnProfile, mapping: &Mapping) -> Result<Field> {
+    let nothing = ColumnProfile::default();
+    let member = rows.member(name).unwrap_or(&nothing);
+    field(name, &mut shown(name).to_owned(), member, rows.count(Class::Object), mapping)
 }
 
 /// The schema that more rows most likely have, inferred from the first of them and some others: what
@@ -77,14 +90,15 @@ pub fn infer_from_sample(first: &Observation, others: Observation, mapping: &Map
 /// | of several numbers of dimensions | `Struct` of `data: List` and `shape: List<Int32>` | |
 /// | tensors of several types, anything else together | | they do not fit |
 ///
-/// All columns are nullable. What does not fit becomes what [`Mapping::on_mismatch`] says: an error; null, but for the values of the class that is
+/// All columns are nullable, but with [`Mapping::narrow`]: then those are that had a missing value, lists of one length are `FixedSizeList`, and
+/// integers beside missing ones are `Float64`, if it holds every one of them exactly. What does not fit becomes what [`Mapping::on_mismatch`] says: an error; null, but for the values of the class that is
 /// most frequent (of two that are as frequent the one that [`Class`] names first); `Utf8`, `arrow.json`, with all values of the column as JSON;
 /// `Binary` with all values as msgpack, marked in the metadata ([`ENCODING`]).
 ///
 /// # Errors
 /// [`Invalid`](container_core::ErrorKind::Invalid) with column and row for values that do not fit, where that is to be an error.
 pub fn resolve(name: &str, observed: &ColumnProfile, mapping: &Mapping) -> Result<Field> {
-    field(name, &mut shown(name).to_owned(), observed, mapping)
+    field(name, &mut shown(name).to_owned(), observed, 0, mapping)
 }
 
 /// A name as paths show it: the beginning of a long one.
@@ -93,14 +107,20 @@ pub(super) fn shown(name: &str) -> &str {
     end.and_then(|end| name.get(..end)).unwrap_or_default()
 }
 
-/// `path` leads to the field: `a.b[]`.
-fn field(name: &str, path: &mut String, observed: &ColumnProfile, mapping: &Mapping) -> Result<Field> {
+/// `path` leads to the field: `a.b[]`. The values could have been so `many`; those that were not there are missing.
+fn field(name: &str, path: &mut String, observed: &ColumnProfile, many: u64, mapping: &Mapping) -> Result<Field> {
     let mut seen: Vec<ClassProfile> = observed.seen.iter().filter(|seen| seen.class != Class::Null).copied().collect();
+    let missing = observed.count(Class::Null) > 0 || observed.values() < many;
     words_as_floats(&mut seen, observed);
     seen.sort_by_key(|seen| (seen.row, seen.class));
-    let clash = match clash(&seen, observed) {
+    let clash = match clash(&seen, observed)
+        .or_else(|| if mapping.narrow && missing { no_float(&seen, observed) } else { None })
+    {
         Some(clash) => clash,
-        None => return one(name, path, &seen, observed, mapping),
+        None => {
+            let field = one(name, path, &seen, observed, mapping)?;
+            return Ok(if mapping.narrow { narrowed(field, missing) } else { field });
+        }
     };
     match mapping.on_mismatch {
         OnMismatch::Json => Ok(json(name, observed.longest)),
@@ -116,6 +136,27 @@ fn field(name: &str, path: &mut String, observed: &ColumnProfile, mapping: &Mapp
         // `Error`, and what this crate does not know.
         _ => Err(clash.error(path)),
     }
+}
+
+/// A field of [narrow](Mapping::narrow) types as it is where values are missing, or where none is: nullable or not, and where they are neither of
+/// integers nor, without an extension type, of lists of a fixed size.
+#[must_use]
+pub fn narrowed(field: Field, missing: bool) -> Field {
+    let data_type = match field.data_type() {
+        DataType::Int64 | DataType::UInt64 if missing => DataType::Float64,
+        DataType::FixedSizeList(element, _) if missing && !field.metadata().contains_key(EXTENSION_TYPE_NAME_KEY) => {
+            DataType::List(Arc::clone(element))
+        }
+        other => other.clone(),
+    };
+    field.with_data_type(data_type).with_nullable(missing)
+}
+
+/// An integer that no float holds, beside missing ones.
+fn no_float(seen: &[ClassProfile], observed: &ColumnProfile) -> Option<Clash> {
+    let integers = seen.iter().all(|seen| seen.class == Class::Integer);
+    let row = observed.inexact.filter(|_| integers)?;
+    Some(Clash::alone("an integer that no float holds, and missing ones", row))
 }
 
 /// Where all texts of a column of numbers are words for floats they count as such.
@@ -222,12 +263,22 @@ fn one(
         Class::Bytes => DataType::Binary,
         Class::List => {
             let nothing = ColumnProfile::default();
-            let element = observed.list.as_deref().map_or(&nothing, |list| &list.element);
+            let list = observed.list.as_deref();
             let length = path.len();
             path.push_str("[]");
-            let element = field(Field::LIST_FIELD_DEFAULT_NAME, path, element, mapping)?;
+            let element = list.map_or(&nothing, |list| &list.element);
+            let element = Arc::new(field(Field::LIST_FIELD_DEFAULT_NAME, path, element, 0, mapping)?);
             path.truncate(length);
-            DataType::List(Arc::new(element))
+            let size = list.filter(|list| mapping.narrow && list.shortest == list.longest && list.longest > 0);
+            let data_type = match size.and_then(|list| i32::try_from(list.longest).ok()) {
+                Some(size) => DataType::FixedSizeList(element, size),
+                None => DataType::List(element),
+            };
+            if list.is_some_and(|list| mapping.narrow && list.sparse) {
+                let sparse = HashMap::from([(SPARSE.to_owned(), true.to_string())]);
+                return plain(data_type).map(|field| field.with_metadata(sparse));
+            }
+            data_type
         }
         Class::Object => {
             let members = observed.object.iter().flat_map(|members| members.sorted());
@@ -236,7 +287,7 @@ fn one(
             for member in members {
                 path.push('.');
                 path.push_str(shown(&member.name));
-                fields.push(field(&member.name, path, &member.observed, mapping)?);
+                fields.push(field(&member.name, path, &member.observed, observed.count(Class::Object), mapping)?);
                 path.truncate(length);
             }
             match (fields.is_empty(), mapping.on_mismatch) {
@@ -246,7 +297,7 @@ fn one(
             }
         }
         Class::Tensor => match observed.tensor.as_deref() {
-            Some(seen) => return Ok(tensor(name, seen)),
+            Some(seen) => return Ok(tensor(name, seen, !mapping.narrow)),
             None => DataType::Null,
         },
     })
@@ -270,11 +321,11 @@ fn extended(field: Field, extension: &str, metadata: String) -> Field {
     ]))
 }
 
-fn tensor(name: &str, seen: &TensorProfile) -> Field {
+fn tensor(name: &str, seen: &TensorProfile, nullable: bool) -> Field {
     // Most frequent, where there are several.
     let most = seen.elements.iter().max_by_key(|(element, count, _)| (*count, std::cmp::Reverse(*element)));
     let element = most.map_or(DataType::Null, |(element, ..)| element.data_type());
-    let element: FieldRef = Arc::new(Field::new(Field::LIST_FIELD_DEFAULT_NAME, element, true));
+    let element: FieldRef = Arc::new(Field::new(Field::LIST_FIELD_DEFAULT_NAME, element, nullable));
     let size = |shape: &Vec<u64>| {
         let size = shape.iter().try_fold(1_u64, |size, length| size.checked_mul(*length))?;
         i32::try_from(size).ok().filter(|size| *size > 0)

@@ -236,7 +236,7 @@ fn observe_sparse(parser: &mut Parser<'_>, sparse: &Sparse, observer: TypeObserv
             Zero::Bool => other.bool(),
         }
     }
-    list.end_at(sparse.length as u64);
+    list.end_sparse(sparse.length as u64);
     parser.at = end;
     Ok(())
 }

@@ -187,7 +187,8 @@ impl<'o> TypeObserver<'o> {
     /// A list, whose elements are told one by one, and [ended](ListObserver::end).
     pub fn list(mut self) -> ListObserver<'o> {
         self.see(Class::List);
-        let first = || Box::new(ListProfile { element: ColumnProfile::default(), shortest: u64::MAX, longest: 0 });
+        let element = ColumnProfile::default;
+        let first = || Box::new(ListProfile { element: element(), shortest: u64::MAX, longest: 0, sparse: false });
         let list = self.observed.list.get_or_insert_with(first);
         ListObserver { list, context: self.context, depth: self.depth + 1, len: 0 }
     }
@@ -233,8 +234,9 @@ impl ListObserver<'_> {
         Ok(TypeObserver { observed: &mut self.list.element, context: self.context, depth: self.depth })
     }
 
-    /// There are so many, of which not all were told.
-    pub(crate) fn end_at(mut self, len: u64) {
+    /// It is a sparse vector of this length, of whose elements not all were told.
+    pub(crate) fn end_sparse(mut self, len: u64) {
+        self.list.sparse = true;
         self.len = len;
         self.end();
     }

@@ -118,6 +118,8 @@ pub(crate) struct ListProfile {
     /// Elements of the shortest and of the longest.
     pub(crate) shortest: u64,
     pub(crate) longest: u64,
+    /// One was sparse.
+    pub(crate) sparse: bool,
 }
 
 /// What tensors had.
@@ -225,6 +227,12 @@ impl ColumnProfile {
         self.seen.iter().find(|seen| seen.class == class).map_or(0, |seen| seen.count)
     }
 
+    /// How many values there were that are not null.
+    #[must_use]
+    pub fn values(&self) -> u64 {
+        self.seen.iter().filter(|seen| seen.class != Class::Null).map(|seen| seen.count).sum()
+    }
+
     /// The names of the members that objects had, in the order of their first appearance.
     #[must_use]
     pub fn members(&self) -> Vec<&str> {
@@ -254,6 +262,7 @@ impl ColumnProfile {
             (Some(own), Some(other)) => {
                 own.shortest = own.shortest.min(other.shortest);
                 own.longest = own.longest.max(other.longest);
+                own.sparse |= other.sparse;
                 own.element.merge(other.element);
             }
             (own @ None, other) => *own = other,

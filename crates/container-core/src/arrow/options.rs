@@ -91,6 +91,9 @@ pub struct Mapping {
     pub sparse: Sparse,
     /// Values that their column's type cannot hold, in formats without a schema.
     pub on_mismatch: OnMismatch,
+    /// Types as narrow as the values that were seen, in formats without a schema: a column without missing values is not nullable, lists of one
+    /// length are of a fixed size, integers beside missing ones are `Float64`, which has to hold them exactly. For formats that keep these apart.
+    pub narrow: bool,
 }
 
 impl Mapping {
@@ -112,6 +115,13 @@ impl Mapping {
     #[must_use]
     pub const fn with_on_mismatch(mut self, on_mismatch: OnMismatch) -> Self {
         self.on_mismatch = on_mismatch;
+        self
+    }
+
+    /// Replaces [`narrow`](Self::narrow).
+    #[must_use]
+    pub const fn with_narrow(mut self, narrow: bool) -> Self {
+        self.narrow = narrow;
         self
     }
 }

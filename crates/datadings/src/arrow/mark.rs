@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use arrow_schema::{DataType, Field, TimeUnit};
-use container_arrow::{Class, ColumnProfile};
+use container_arrow::ColumnProfile;
 use serde_json::{Value as Json, json};
 
 use super::value::{self, Value};
@@ -74,7 +74,13 @@ impl Mark {
         }
     }
 
-    fn put(self, field: Field) -> Field {
+    /// Are they times or durations, one in each place?
+    pub(super) fn is_time(self) -> bool {
+        self.retyped(&DataType::Int64).is_some()
+    }
+
+    /// Adds to a field what its values have in common.
+    pub(super) fn put(self, field: Field) -> Field {
         let field = match self.retyped(field.data_type()) {
             Some(data_type) => field.with_data_type(data_type),
             None => field,
@@ -127,23 +133,10 @@ impl Marks {
         }
     }
 
-    /// Adds to a field what all of its values have in common.
-    pub(super) fn put(&self, field: Field, rows: &ColumnProfile) -> Field {
-        const CLASSES: [Class; 10] = [
-            Class::Bool,
-            Class::Integer,
-            Class::Float,
-            Class::Number,
-            Class::Text,
-            Class::Bytes,
-            Class::List,
-            Class::Object,
-            Class::Tensor,
-            Class::Other,
-        ];
-        let Some((Some(mark), count)) = self.columns.get(field.name().as_str()) else { return field };
-        let values: u64 =
-            rows.member(field.name()).map_or(0, |values| CLASSES.map(|class| values.count(class)).iter().sum());
-        if values == *count { mark.put(field) } else { field }
+    /// What all values of a column have in common.
+    pub(super) fn of(&self, column: &str, rows: &ColumnProfile) -> Option<Mark> {
+        let (mark, count) = self.columns.get(column)?;
+        let values = rows.member(column).map_or(0, ColumnProfile::values);
+        mark.filter(|_| values == *count)
     }
 }

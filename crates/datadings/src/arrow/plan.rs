@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use container_arrow::{BatchScan, Columns, resolve_schema};
+use container_arrow::{BatchScan, Columns, resolve_member};
 use container_core::{Error, Result, Table};
 
 use super::lookup::{Lookup, text};
@@ -135,9 +135,22 @@ fn found(reader: &Reader, fields: &Fields, rows: Range<u64>, scan: &BatchScan, p
             all.merge(piece?)?;
         }
     }
-    let schema = resolve_schema(&all.seen, &scan.mapping).map_err(|error| placed(reader, error))?;
-    let fields = schema.fields().iter().map(|field| all.marks.put((**field).clone(), all.seen.observed()));
-    Ok(Schema::new(fields.collect::<Vec<Field>>()))
+    let (rows, mapping) = (all.seen.observed(), &scan.mapping);
+    let fields = rows.members().into_iter().map(|name| {
+        let mark = all.marks.of(name, rows);
+        // Times are no integers, for which floats stand where some are missing.
+        let is_time = mapping.narrow && mark.is_some_and(|mark| mark.is_time());
+        let mut field = resolve_member(name, rows, &mapping.with_narrow(mapping.narrow && !is_time))?;
+        if is_time {
+            field = field.with_nullable(rows.member(name).is_none_or(|own| own.values() < rows.values()));
+        }
+        Ok(match mark {
+            Some(mark) => mark.put(field),
+            None => field,
+        })
+    });
+    let fields = fields.collect::<Result<Vec<Field>>>().map_err(|error| placed(reader, error))?;
+    Ok(Schema::new(fields))
 }
 
 /// Adds key and byte of the sample that an error names.

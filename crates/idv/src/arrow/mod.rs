@@ -35,7 +35,7 @@
 //! | Arrow | IDV | note |
 //! |---|---|---|
 //! | `Int8` to `UInt64` | the same | a null is an error, or by [`NullIntegers::Double`] nullable ones become `Double` |
-//! | `Float16`, `Float32`; `Float64` | `Single`; `Double` | null becomes NaN, counted as a loss |
+//! | `Float16`, `Float32`; `Float64` | `Single`; `Double` | null becomes NaN, counted as a loss but with [`ArrowOptions::untyped`] |
 //! | `Decimal32` to `Decimal128` | `Double` | more than 15 digits are an error; null as above |
 //! | `Boolean` | `Boolean`, or `DvBool` where nullable | ML.NET reads a missing one as false |
 //! | `Utf8`, `LargeUtf8`, `Utf8View`, `Null` | `Text` | null is missing, which ML.NET reads as empty |

@@ -11,6 +11,7 @@ use container_core::{Error, Result};
 
 pub(super) use json::close_sparse;
 pub use labels::KeyLabels;
+pub(crate) use numbers::NAN;
 pub(super) use shape::{Shape, check_length};
 
 use self::numbers::{double, single, whole, whole_word};

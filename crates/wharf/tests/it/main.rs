@@ -11,3 +11,4 @@
 
 mod formats;
 mod routes;
+mod untyped;

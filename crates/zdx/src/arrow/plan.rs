@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use container_arrow::{BatchScan, Columns, Json, Observation, resolve, resolve_schema};
+use container_arrow::{BatchScan, Columns, Json, resolve_member, resolve_schema};
 use container_core::{Error, Limits, Result};
 
 use super::observe;
@@ -54,11 +54,7 @@ impl Plan {
                         Arc::new(observe::paths(table, &rows, scan.scan.threads, wanted, &names)?)
                     }
                 };
-                let nothing = Observation::new(table.limits);
-                let fields = columns.iter().map(|Column { name, .. }| {
-                    let member = seen.observed().member(name);
-                    resolve(name, member.unwrap_or(nothing.observed()), &scan.mapping)
-                });
+                let fields = columns.iter().map(|column| resolve_member(&column.name, seen.observed(), &scan.mapping));
                 Arc::new(Schema::new(fields.collect::<Result<Vec<Field>>>()?))
             }
         };

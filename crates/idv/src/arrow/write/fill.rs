@@ -18,6 +18,7 @@ use crate::arrow::times::MINUTE;
 use crate::codec::{DateTimeOffsets, Values, Vectors};
 use crate::schema::ColumnSchema;
 use crate::wire::{ItemType, Type};
+use crate::write::cell::NAN;
 
 /// The row that an item is of, counted from the first one of an array.
 pub(super) type RowOf<'a> = &'a dyn Fn(usize) -> u64;
@@ -26,7 +27,7 @@ pub(super) type RowOf<'a> = &'a dyn Fn(usize) -> u64;
 #[derive(Debug, Default)]
 pub(super) struct Lost {
     nulls: Count,
-    null_vectors: Count,
+    pub(super) null_vectors: Count,
     several: Count,
     pub(super) cut: Count,
 }
@@ -75,6 +76,9 @@ impl Intake {
 
     /// Appends the rows of an array, of which the first is row `first` of the file.
     pub(super) fn fill(&mut self, values: &mut Values, array: &ArrayRef, first: u64) -> Result<()> {
+        if let Some(words) = &self.words {
+            return words.fill(values, &self.schema.kind, array, &mut self.lost, first);
+        }
         match (&self.schema.kind, values) {
             (Type::Vector { .. }, Values::Vector(vectors)) => self.vectors(vectors, array, first),
             (_, values) => self.items(values, array, &|place| first + place as u64),
@@ -223,7 +227,7 @@ impl Intake {
             }
             other => return Err(mismatch(other)),
         }
-        self.fill_nulls(out.get_mut(start..).unwrap_or_default(), f32::NAN, array, row_of);
+        self.fill_nulls(out.get_mut(start..).unwrap_or_default(), NAN, array, row_of);
         Ok(())
     }
 
@@ -260,17 +264,24 @@ impl Intake {
             DataType::Decimal128(_, scale) => decimal!(Decimal128Type, *scale)?,
             other => return Err(mismatch(other)),
         }
-        self.fill_nulls(out.get_mut(start..).unwrap_or_default(), f64::NAN, array, row_of);
+        self.fill_nulls(out.get_mut(start..).unwrap_or_default(), NAN.into(), array, row_of);
         Ok(())
     }
 
-    fn fill_nulls<T: Copy>(&mut self, out: &mut [T], nan: T, array: &ArrayRef, row_of: RowOf<'_>) {
+    /// Floats that are missing, and where types are not told all that are no numbers, are NaN as .NET has it.
+    fn fill_nulls<T: Copy + PartialEq>(&mut self, out: &mut [T], nan: T, array: &ArrayRef, row_of: RowOf<'_>) {
+        if self.untyped {
+            #[expect(clippy::eq_op, reason = "so NaN is told for both types")]
+            out.iter_mut().filter(|value| **value != **value).for_each(|value| *value = nan);
+        }
         if array.null_count() == 0 {
             return;
         }
         for (place, value) in out.iter_mut().enumerate().filter(|(place, _)| array.is_null(*place)) {
             *value = nan;
-            self.lost.nulls.add(1, row_of(place));
+            if !self.untyped {
+                self.lost.nulls.add(1, row_of(place));
+            }
         }
     }
 

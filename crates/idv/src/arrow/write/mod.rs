@@ -5,6 +5,7 @@ mod keys;
 mod plan;
 mod ticks;
 mod values;
+mod words;
 
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -70,6 +71,10 @@ pub struct ArrowOptions {
     /// What becomes of times that are finer than 100 ns: by [`Times::Floor`] they become the tick before, counted as a
     /// loss, else one is an error.
     pub times: Times,
+    /// The rows are of a format without types. Texts in columns whose metadata say another type than `Text` are read as values of that type, as
+    /// [`Values::push_cell`] reads a word, and those of `arrow.json` columns as [`Values::push_json`] does; one that is no such value is an
+    /// error. A null among floats is a missing one, and no loss.
+    pub untyped: bool,
 }
 
 /// What becomes of nulls among integers, which cannot be missing in a file.
@@ -108,6 +113,13 @@ impl ArrowOptions {
     #[must_use]
     pub const fn with_times(mut self, times: Times) -> Self {
         self.times = times;
+        self
+    }
+
+    /// Replaces [`untyped`](Self::untyped).
+    #[must_use]
+    pub const fn with_untyped(mut self, untyped: bool) -> Self {
+        self.untyped = untyped;
         self
     }
 }

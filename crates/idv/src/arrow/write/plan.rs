@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::fill::Lost;
 use super::keys::Keys;
+use super::words::Words;
 use super::{ArrowOptions, NullIntegers};
 use crate::FORMAT_NAME;
 use crate::arrow::plan::{label_array, place_type};
@@ -22,8 +23,12 @@ pub(super) struct Intake {
     pub(super) schema: ColumnSchema,
     pub(super) item: ItemType,
     pub(super) keys: Keys,
+    /// How texts are read, where they stand for values of another type.
+    pub(super) words: Option<Words>,
     /// Times that are too fine are cut off.
     pub(super) cut: bool,
+    /// As [`ArrowOptions::untyped`].
+    pub(super) untyped: bool,
     /// Minutes that a zone of a fixed offset is ahead of UTC.
     pub(super) zone: i16,
     /// Bytes that the labels may take.
@@ -44,10 +49,10 @@ fn intake(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>) -> Resu
         first.column = Some(field.name().clone().into());
         losses.push(Loss::new(what, 1, first));
     };
-    let mut column = None;
+    let (mut column, mut words) = (None, None);
     if let Some(json) = field.metadata().get(FORMAT_NAME) {
         match said(field, json, options) {
-            Some(found) => column = Some(found),
+            Some((found, read)) => (column, words) = (Some(found), read),
             None => lose("metadata \"idv\" left out: they are not of a column of this type"),
         }
     }
@@ -75,7 +80,8 @@ fn intake(field: &Field, options: &ArrowOptions, losses: &mut Vec<Loss>) -> Resu
     };
     let most_bytes = options.writer.limits.metadata_bytes;
     let cut = options.times == container_arrow::Times::Floor;
-    Ok(Intake { name: field.name().clone(), schema: column, item, keys, cut, zone, most_bytes, lost: Lost::default() })
+    let (name, lost) = (field.name().clone(), Lost::default());
+    Ok(Intake { name, schema: column, item, keys, words, cut, untyped: options.untyped, zone, most_bytes, lost })
 }
 
 /// The labels of a key column: those that are known, or those of the dictionaries to come.
@@ -106,8 +112,8 @@ fn same_labels(one: &DataType, other: &DataType) -> bool {
     one == other || one.is_string() && other.is_string()
 }
 
-/// The column that the field's metadata tell of, if it is one of the field's type.
-fn said(field: &Field, json: &str, options: &ArrowOptions) -> Option<ColumnSchema> {
+/// The column that the field's metadata tell of, if it is one of the field's type, and how texts are read for it.
+fn said(field: &Field, json: &str, options: &ArrowOptions) -> Option<(ColumnSchema, Option<Words>)> {
     let json: Json = serde_json::from_str(json).ok()?;
     let (schema, _) = Schema::from_json(&Json::Array(vec![json])).ok()?;
     let mut column = schema.columns.into_iter().next()?;
@@ -120,13 +126,18 @@ fn said(field: &Field, json: &str, options: &ArrowOptions) -> Option<ColumnSchem
     if renamed {
         column.name.clone_from(field.name());
     }
+    if options.untyped
+        && let Some(words) = Words::of(field, &column)
+    {
+        return Some((column, Some(words)));
+    }
     // Who asks for another type where integers are missing gets it.
     let nullable = options.null_integers == NullIntegers::Double && items_of(field).is_nullable();
     let most_bytes = options.writer.limits.metadata_bytes;
     if nullable && is_integer(column.kind.item()) || !fits(&column, field.data_type(), most_bytes) {
         return None;
     }
-    Some(column)
+    Some((column, None))
 }
 
 fn is_integer(item: ItemType) -> bool {

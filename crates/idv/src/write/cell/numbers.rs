@@ -38,7 +38,7 @@ pub(super) fn whole_word(word: &str) -> Option<i128> {
 }
 
 /// NaN as .NET has it, with the sign: so that files of ML.NET come back from their text bit for bit.
-const NAN: f32 = f32::from_bits(0xFFC0_0000);
+pub(crate) const NAN: f32 = f32::from_bits(0xFFC0_0000);
 
 pub(super) fn single(cell: &Cell<'_>) -> Result<f32> {
     const ITEM: ItemType = ItemType::Single;

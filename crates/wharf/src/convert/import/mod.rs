@@ -74,17 +74,7 @@
 //! ```
 
 mod files;
-mod fill;
-mod infer;
-mod inferred;
-mod place;
 mod samples;
-mod survey;
-#[cfg(test)]
-mod tests;
-mod time;
-mod typed;
-mod walk;
 
 use container_core::{Error, Loss, Progress, Result, Source, Unit};
 
@@ -93,9 +83,7 @@ use crate::text::records::{Form, Options};
 use crate::workers::Workers;
 
 pub use files::{FileOptions, FileTable, LinkOutside};
-pub use inferred::{Inferred, InferredColumn};
 pub use samples::{Keys, SampleOptions, Sampled, copy_samples, write_rows};
-pub use typed::{Take, column_names};
 
 /// Records that are taken together at most.
 const RECORDS: u64 = 8192;

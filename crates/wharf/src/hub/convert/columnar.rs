@@ -30,6 +30,7 @@ impl Job<'_> {
         mapping.times = self.columnar.times.unwrap_or(mapping.times);
         mapping.sparse = self.columnar.sparse.unwrap_or(mapping.sparse);
         mapping.on_mismatch = self.columnar.on_mismatch.unwrap_or(mapping.on_mismatch);
+        mapping.narrow = self.form == super::OutputForm::Idv;
         let scan = BatchScan::from(self.selection.reading.scan()).with_mapping(mapping);
         match self.columnar.batch_rows {
             Some(rows) => scan.with_batch_rows(usize::try_from(rows).unwrap_or(usize::MAX)),

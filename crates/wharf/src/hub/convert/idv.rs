@@ -1,27 +1,24 @@
-//! IDV files written: from IDV files, from ds, and from text.
+//! IDV files written: from IDV files as they are, from all others as columns.
 
-use std::collections::HashMap;
 use std::io::{self, Seek, Write};
-use std::path::Path;
 use std::sync::Arc;
 
-use container_core::{ColumnInfo, Error, ErrorKind, Position, Result, Scan, Unit};
-use idv::{ColumnSchema, ItemType, Schema, Type, Writer, WriterOptions};
+use container_core::{Error, ErrorKind, Position, Result, Scan, Unit};
+use idv::{Schema, Writer, WriterOptions};
 
-use super::super::{DS, Lost, output, pour, schema_file, select};
+use super::super::{DS, Lost, output, pour, select, zds};
 use super::options::IdvOutput;
 use super::source::{self, Kind, Opened};
-use super::text::{does_not_go, together};
+use super::text::does_not_go;
 use super::{Bar, Env, Job, Report, finish, of_output};
-use crate::convert::import::{InferredColumn, Take, column_names};
 
 impl Job<'_> {
     /// Fails when an option does not go with what the inputs are.
-    fn check_idv(&self, kind: Kind, is_store: bool) -> Result<()> {
+    fn check_idv(&self, kind: Kind) -> Result<()> {
         match kind {
             Kind::Folder => return Err(Error::unsupported("a directory cannot be written as IDV so far")),
             Kind::Zip => return Err(Error::unsupported("the files of a ZIP archive cannot be written as IDV so far")),
-            Kind::Container(DS) | Kind::Columns(_) => {}
+            Kind::Container(DS | zds::NAME) | Kind::Columns(_) => {}
             Kind::Container(name) => {
                 return Err(Error::unsupported(format!("a file of the format {name} cannot be written as IDV so far")));
             }
@@ -29,7 +26,7 @@ impl Job<'_> {
         }
         self.text.check(kind)?;
         let reading = &self.selection.reading;
-        let table = reading.table.is_some() && kind.is_text() && !is_store;
+        let table = reading.table.is_some() && kind.is_text();
         let columns = kind.is_columns();
         let wrong = [
             ("schema", self.text.schema.is_some() && is_typed(kind)),
@@ -70,7 +67,7 @@ impl Writing<'_> {
 
 /// True for inputs whose columns have types.
 fn is_typed(kind: Kind) -> bool {
-    matches!(kind, Kind::Idv | Kind::Container(_) | Kind::Columns(_))
+    matches!(kind, Kind::Idv | Kind::Container(DS) | Kind::Columns(_))
 }
 
 pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
@@ -91,124 +88,18 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
 
 fn write<W: Write + Seek + Send>(job: &Job<'_>, sink: W, env: &mut Env<'_, '_>, report: &mut Report) -> Result<W> {
     let (kind, inputs) = source::open(&job.inputs, job.text.from, env.opener)?;
-    let (kind, inputs, is_store) = super::lines::documents((kind, inputs), job, &mut report.losses, env)?;
-    job.check_idv(kind, is_store).map_err(|error| match inputs.first().filter(|_| !kind.is_text()) {
+    job.check_idv(kind).map_err(|error| match inputs.first().filter(|_| !kind.is_text()) {
         Some(input) if error.kind() == ErrorKind::Unsupported => error.in_file(input.name.clone()),
         _ => error,
     })?;
     let bar = env.bar;
     match kind {
         Kind::Idv => idvs(job, &inputs, sink, bar, report),
-        // Of times the numbers that are stored are of no use: they come as columns with types.
-        Kind::Container(_) if job.selection.reading.time.is_some() => {
-            super::columnar::idv::write(job, env.opener, sink, bar, report)
+        Kind::Container(DS) if job.selection.reading.time.is_none() => {
+            super::ds_idv::write(job, &inputs, sink, bar, report)
         }
-        Kind::Columns(_) => super::columnar::idv::write(job, env.opener, sink, bar, report),
-        Kind::Container(_) => super::ds_idv::write(job, &inputs, sink, bar, report),
-        Kind::Datadings => {
-            let columns = job.columns()?;
-            let (lines, types) = super::unpack::lines(inputs, columns.as_deref(), env.opener.access, bar.as_ref())?;
-            texts(job, (Kind::Jsonl, lines), &types, sink, bar, report)
-        }
-        text => texts(job, (text, inputs), &HashMap::new(), sink, bar, report),
+        _ => super::columnar::idv::write(job, env.opener, sink, bar, report),
     }
-}
-
-/// Rows of text; `types` are those that the numbers of some columns had before they were text.
-fn texts<W: Write + Seek>(
-    job: &Job<'_>,
-    (kind, inputs): (Kind, Vec<Opened>),
-    types: &HashMap<String, ItemType>,
-    sink: W,
-    bar: &Arc<Bar>,
-    done: &mut Report,
-) -> Result<W> {
-    let selection = &job.selection;
-    let name = together(&inputs);
-    let table = job.text.table(kind, inputs, selection.reading.threads)?;
-    let (mut schema, leave_out) = match &job.text.schema {
-        Some(path) => given(path, selection, done)?,
-        None => {
-            bar.name(&format!("{name}: finding types"));
-            let inferred = table.infer(Some(bar.as_ref()))?;
-            let chosen = choose(inferred.names(), selection)?;
-            let mut columns = inferred.columns(chosen.as_deref())?;
-            for column in &mut columns {
-                if let Some(item) = types.get(column.name) {
-                    retype(&mut column.kind, *item, column.note.is_some());
-                }
-            }
-            done.inferred = columns.iter().map(described).collect();
-            let schema = Schema::new(columns.into_iter().map(|column| ColumnSchema::new(column.name, column.kind)));
-            done.schema = Some(schema.to_json()?);
-            (schema, left_out(inferred.names(), chosen.as_deref()))
-        }
-    };
-    let writing = Writing(&job.idv);
-    writing.apply(&mut schema);
-    done.columns = schema.columns.len();
-    let mut writer_options = writing.options(selection.reading.threads, Arc::clone(bar));
-    // The bar counts bytes of the text.
-    writer_options.progress = None;
-    let mut writer = Writer::new(sink, schema, writer_options)?;
-    let take = Take::default().with_rows(job.rows()).with_leave_out(leave_out);
-    bar.name(&name);
-    let imported = table.write_to(&mut writer, &take, Some(bar.as_ref()))?;
-    done.rows = imported.rows;
-    done.losses.extend(imported.losses.into_iter().map(|mut loss| {
-        let file = loss.first.file.take().map(String::from);
-        Lost { file, loss }
-    }));
-    job.check_rows(imported.passed)?;
-    writer.finish()
-}
-
-/// Takes the type of numbers or times that all values had, instead of the inferred one: a wider one, or text.
-fn retype(kind: &mut Type, own: ItemType, may_miss: bool) {
-    let (Type::Item(item) | Type::Vector { item, .. }) = kind else { return };
-    let are_floats = matches!(own, ItemType::Single | ItemType::Double);
-    match *item {
-        ItemType::Int64 | ItemType::UInt64 if !are_floats => *item = own,
-        ItemType::Double | ItemType::Text if are_floats => *item = own,
-        ItemType::Text if own == ItemType::TimeSpan && may_miss => *item = ItemType::DvTimeSpan,
-        ItemType::Text if matches!(own, ItemType::TimeSpan | ItemType::DateTime) => *item = own,
-        _ => {}
-    }
-}
-
-/// The columns that a schema file gives, as far as they are wanted, and the names of the others.
-fn given(path: &Path, selection: &select::Selection, report: &mut Report) -> Result<(Schema, Vec<String>)> {
-    let (schema, lost) = schema_file::read(path)?;
-    let file = path.display().to_string();
-    report.losses.extend(lost.into_iter().map(|loss| Lost { file: Some(file.clone()), loss }));
-    let names = column_names(&schema);
-    let chosen = choose(&names, selection)?;
-    let leave_out = left_out(&names, chosen.as_deref());
-    let schema = match chosen {
-        None => schema,
-        Some(chosen) => Schema::new(chosen.iter().filter_map(|&index| schema.columns.get(index).cloned())),
-    };
-    Ok((schema, leave_out))
-}
-
-fn choose(names: &[String], selection: &select::Selection) -> Result<Option<Vec<usize>>> {
-    let columns: Vec<ColumnInfo> = names.iter().map(|name| ColumnInfo::new(name.clone(), String::new())).collect();
-    select::columns_of(&columns, &selection.columns)
-}
-
-fn left_out(names: &[String], chosen: Option<&[usize]>) -> Vec<String> {
-    let Some(chosen) = chosen else { return Vec::new() };
-    let others = names.iter().enumerate().filter(|(index, _)| !chosen.contains(index));
-    others.map(|(_, name)| name.clone()).collect()
-}
-
-/// An inferred type for people.
-fn described(column: &InferredColumn<'_>) -> (String, String) {
-    let kind = match column.note {
-        Some(note) => format!("{} ({note})", column.kind),
-        None => column.kind.to_string(),
-    };
-    (column.name.to_owned(), kind)
 }
 
 fn idvs<W: Write + Seek>(job: &Job<'_>, inputs: &[Opened], sink: W, bar: &Arc<Bar>, done: &mut Report) -> Result<W> {

@@ -15,7 +15,6 @@ mod spec;
 #[cfg(test)]
 mod tests;
 mod text;
-mod unpack;
 mod zds;
 
 use std::io::Write;
@@ -216,6 +215,7 @@ fn opener_is_told(job: &Job<'_>, env: &mut Env<'_, '_>) -> Result<()> {
         OutputForm::Jsonl
             | OutputForm::Csv
             | OutputForm::Tsv
+            | OutputForm::Idv
             | OutputForm::Ds
             | OutputForm::Parquet
             | OutputForm::Arrow

@@ -1,5 +1,6 @@
 //! Cells of CSV put into columns.
 
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field};
 use container_arrow::{Class, Json, Slot, Wants};
 use container_core::Result;
@@ -25,11 +26,12 @@ pub(super) enum Put {
 impl Put {
     /// How they get into this one, which was declared, or is made for what is there.
     pub(super) fn into(field: &Field, is_declared: bool) -> Self {
+        let is_extended = field.metadata().contains_key(EXTENSION_TYPE_NAME_KEY);
         match field.data_type() {
             DataType::Int64 | DataType::Int32 | DataType::UInt64 => Self::Integer,
             DataType::Float64 => Self::Float,
             // Text may be JSON.
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if !field.metadata().is_empty() => Self::Other,
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View if is_extended => Self::Other,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => Self::Text,
             DataType::List(_)
             | DataType::LargeList(_)

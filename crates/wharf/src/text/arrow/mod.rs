@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use container_arrow::{
-    ArrowTable, BatchReader, BatchScan, Columns, Json, Mapping, Observation, OnMismatch, resolve, resolve_schema,
+    ArrowTable, BatchReader, BatchScan, Columns, Json, Mapping, Observation, OnMismatch, narrowed, resolve,
+    resolve_member, resolve_schema,
 };
 use container_core::{ErrorKind, Result};
 
@@ -37,7 +38,8 @@ pub(super) enum Held {
 
 /// The column of cells that are so. Arrays and objects that no column of their own holds are text.
 fn field(name: String, seen: &Seen, mapping: &Mapping) -> Field {
-    if let (Kind::Nested, Some(shape)) = (seen.kind(), &seen.shape) {
+    let (kind, nullable) = if mapping.narrow { seen.narrow_kind() } else { (seen.kind(), true) };
+    if let (Kind::Nested, Some(shape)) = (kind, &seen.shape) {
         // Nothing is null that can be text.
         let mapping = if mapping.on_mismatch == OnMismatch::Null {
             mapping.with_on_mismatch(OnMismatch::Error)
@@ -45,10 +47,11 @@ fn field(name: String, seen: &Seen, mapping: &Mapping) -> Field {
             *mapping
         };
         if let Ok(field) = resolve(&name, shape.observed(), &mapping) {
-            return field;
+            let missing = nullable || field.is_nullable();
+            return if mapping.narrow { narrowed(field, missing) } else { field };
         }
     }
-    Field::new(name, data_type(seen.kind(), seen.longest), true)
+    Field::new(name, data_type(kind, seen.longest), nullable || kind == Kind::Null)
 }
 
 /// The type of cells of a kind, the longest of which has so many bytes.
@@ -150,10 +153,7 @@ impl TextTable {
             Held::Json(seen) => {
                 let mapping = &scan.mapping;
                 let named = |names: Vec<String>| {
-                    let fields = names.into_iter().map(|name| match seen.observed().member(&name) {
-                        Some(member) => resolve(&name, member, mapping),
-                        None => Ok(Field::new(name, DataType::Null, true)),
-                    });
+                    let fields = names.iter().map(|name| resolve_member(name, seen.observed(), mapping));
                     fields.collect::<Result<Vec<_>>>().map(Schema::new)
                 };
                 let schema = names.map_or_else(|| resolve_schema(&seen, mapping), named);

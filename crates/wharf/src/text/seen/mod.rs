@@ -168,8 +168,25 @@ impl Seen {
         }
     }
 
+    /// What they are for a format that has integers only where none is missing, and times in ticks of 100 ns; and whether any is missing.
+    pub(super) fn narrow_kind(&self) -> (Kind, bool) {
+        match self.kind_of(Times::kind_in_ticks) {
+            Kind::Text => (Kind::Text, self.nulls > 0),
+            // In quotes, nothing is an empty text alone among texts.
+            kind => match (kind, self.nulls + self.empties > 0) {
+                (Kind::Integer | Kind::Unsigned, true) if self.inexact => (Kind::Text, self.nulls > 0),
+                (Kind::Integer | Kind::Unsigned, true) => (Kind::Float, true),
+                other => other,
+            },
+        }
+    }
+
     /// What they are, all of them.
     pub(super) fn kind(&self) -> Kind {
+        self.kind_of(Times::kind)
+    }
+
+    fn kind_of(&self, of_times: impl Fn(Times) -> Kind) -> Kind {
         let numbers = self.integers + self.floats;
         match (self.bools, numbers, self.no_numbers, self.texts) {
             (0, 0, 0, 0) if self.nested > 0 => Kind::Nested,
@@ -186,7 +203,7 @@ impl Seen {
             (0, 1.., _, 0) if !self.large && i64::try_from(self.most).is_ok() => Kind::Integer,
             (0, 1.., _, 0) if !self.large && self.least == 0 => Kind::Unsigned,
             (0, 1.., _, 0) if !self.inexact => Kind::Float,
-            (0, 0, 0, 1..) => self.times.kind(),
+            (0, 0, 0, 1..) => of_times(self.times),
             _ => Kind::Text,
         }
     }

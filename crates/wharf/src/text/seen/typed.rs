@@ -1,5 +1,7 @@
 //! What Arrow has types for: dates, times, arrays and objects.
 
+mod ticks;
+
 use std::sync::LazyLock;
 
 use arrow_schema::DataType;
@@ -7,6 +9,7 @@ use container_arrow::{ColumnProfile, Json, Mapping, Observation, parse_time, res
 use container_core::Limits;
 
 use super::Kind;
+use ticks::Ticks;
 
 /// Reads cells of JSON.
 pub(in crate::text) type Reader = Json;
@@ -40,13 +43,13 @@ impl Shape {
     }
 }
 
-/// Types of dates and times, a bit each.
+/// Types of dates and times, a bit each; and which they are in ticks of 100 ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::text) struct Times(u8);
+pub(in crate::text) struct Times(u8, Ticks);
 
 impl Default for Times {
     fn default() -> Self {
-        Self(Self::ALL)
+        Self(Self::ALL, Ticks::default())
     }
 }
 
@@ -66,14 +69,20 @@ impl Times {
         Self::KINDS.iter().find(|(bit, _)| self.0 & bit != 0).map_or(Kind::Text, |(_, kind)| *kind)
     }
 
+    /// What they are for a format that counts in ticks of 100 ns from the year 1 to the year 9999.
+    pub(super) const fn kind_in_ticks(self) -> Kind {
+        self.1.kind()
+    }
+
     /// No type has all texts.
     pub(super) const fn are_none(self) -> bool {
-        self.0 == 0
+        self.0 == 0 && self.1.are_none()
     }
 
     /// Those that other texts have, too.
     pub(super) const fn merge(&mut self, other: Self) {
         self.0 &= other.0;
+        self.1.merge(other.1);
     }
 
     /// The types of these kinds.
@@ -84,6 +93,7 @@ impl Times {
     }
 
     pub(super) fn see(&mut self, text: &str) {
+        self.1.see(text);
         if self.0 == 0 {
             return;
         }

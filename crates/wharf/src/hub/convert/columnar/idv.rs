@@ -1,19 +1,25 @@
-//! Parquet and Arrow IPC as IDV: columns keep the types they have.
+//! Rows as IDV: columns keep the types they have, and get those that their values show where they have none.
 
 use std::collections::HashMap;
 use std::io::{Seek, Write};
+use std::path::Path;
 use std::sync::Arc;
 
-use container_core::{Error, Loss, Position, Result};
+use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use container_arrow::SPARSE;
+use container_core::{ColumnInfo, Error, Loss, Position, Result};
 use idv::arrow::{ArrowOptions, ArrowWriter, NullIntegers};
+use idv::{ColumnSchema, ItemType, Type};
 use serde_json::Value;
 
 use super::super::super::env::Opener;
-use super::super::super::{Bar, DS, Lost};
+use super::super::super::{Bar, DS, Lost, schema_file, select};
 use super::super::idv::Writing;
 use super::super::{Job, Report};
-use super::copy;
-use super::inputs::Joined;
+use super::inputs::{How, Joined};
+use super::{copy, widen};
+use crate::text::records::make_unique;
 
 /// What is said of ds files and their variables beside values and types: IDV gets it only where times come as the numbers that are stored.
 fn attributes(joined: &Joined) -> Option<Lost> {
@@ -41,25 +47,187 @@ pub(in super::super) fn write<W: Write + Seek>(
     bar: &Arc<Bar>,
     done: &mut Report,
 ) -> Result<W> {
-    let joined = Joined::open(job, opener)?;
+    let given = match &job.text.schema {
+        Some(path) => Some(given(path, job, done)?),
+        None => None,
+    };
+    let mut joined = Joined::open_with(job, opener, &How { declared: given.clone(), ..How::default() })?;
     done.columns = joined.schema.fields().len();
     if job.selection.reading.time.is_some() {
         done.losses.extend(attributes(&joined));
+    }
+    let untyped = joined.is_schemaless();
+    if untyped {
+        let cells = joined.is_cells();
+        let fields = joined.schema.fields().iter();
+        let fields = match given {
+            Some(_) => fields.map(|field| if cells { Ok(Arc::clone(field)) } else { Ok(as_json(field)) }).collect(),
+            None => fields.map(|field| untold(field, cells)).collect::<Result<Vec<_>>>(),
+        };
+        joined.declare(Arc::new(Schema::new(fields?)));
     }
     let writing = Writing(&job.idv);
     let mut options = writing.options(job.selection.reading.threads, Arc::clone(bar));
     // The bar counts rows that are read.
     options.progress = None;
     let integers = if job.idv.missing_as_double { NullIntegers::Double } else { NullIntegers::Error };
-    let options =
-        ArrowOptions::from(options).with_null_integers(integers).with_times(job.columnar.times.unwrap_or_default());
+    let options = ArrowOptions::from(options)
+        .with_null_integers(integers)
+        .with_times(job.columnar.times.unwrap_or_default())
+        .with_untyped(untyped);
     let named = |error: Error| match joined.inputs.as_slice() {
         [input] => error.in_file(input.name.clone()),
         _ => error,
     };
     let mut writer = ArrowWriter::new(sink, &joined.schema, options).map_err(named)?;
+    if untyped && job.text.schema.is_none() {
+        done.schema = Some(writer.schema().to_json()?);
+        let columns = writer.schema().columns.iter().zip(joined.schema.fields());
+        done.inferred = columns.map(|(column, field)| described(column, field)).collect();
+    }
     copy(job, &joined, bar.as_ref(), done, &mut |batch| writer.write(batch))?;
     let (sink, losses) = writer.finish_sink()?;
     done.losses.extend(losses.into_iter().map(|loss| Lost { file: None, loss }));
     Ok(sink)
+}
+
+/// The columns that a schema file gives, as far as they are wanted: words that are read as values of their types.
+fn given(path: &Path, job: &Job<'_>, report: &mut Report) -> Result<SchemaRef> {
+    let (schema, lost) = schema_file::read(path)?;
+    let file = path.display().to_string();
+    report.losses.extend(lost.into_iter().map(|loss| Lost { file: Some(file.clone()), loss }));
+    let mut names = schema.columns.iter().map(|column| column.name.clone()).collect();
+    make_unique(&mut names);
+    let infos: Vec<ColumnInfo> = names.iter().map(|name| ColumnInfo::new(name.clone(), String::new())).collect();
+    let chosen = select::columns_of(&infos, &job.selection.columns)?;
+    let chosen = chosen.unwrap_or_else(|| (0..names.len()).collect());
+    let columns = chosen.into_iter().filter_map(|index| names.get(index).zip(schema.columns.get(index)));
+    let fields = columns.map(|(name, column)| word(name, column.clone())).collect::<Result<Vec<_>>>()?;
+    Ok(Arc::new(Schema::new(fields)))
+}
+
+/// Text that is read as values of a column.
+fn word(name: &str, column: ColumnSchema) -> Result<Field> {
+    let json = idv::Schema::new([column]).to_json()?;
+    let said = json.get(0).map(ToString::to_string).unwrap_or_default();
+    let metadata = HashMap::from([(idv::FORMAT.name().to_owned(), said)]);
+    Ok(Field::new(name, DataType::Utf8, true).with_metadata(metadata))
+}
+
+/// The same, as the JSON of each value.
+fn as_json(field: &Field) -> FieldRef {
+    let json = widen::json(field.name(), false);
+    let mut metadata = field.metadata().clone();
+    metadata.extend(json.metadata().clone());
+    Arc::new(Field::clone(&json).with_metadata(metadata).with_nullable(field.is_nullable()))
+}
+
+/// How a column is read whose type was inferred: times, and vectors that are sparse or have dimensions, in the words in which they are written,
+/// which IDV reads with all that they say; of cells, what IDV has no type for, as text.
+fn untold(field: &FieldRef, cells: bool) -> Result<FieldRef> {
+    let said = |kind| {
+        let field = word(field.name(), ColumnSchema::new(field.name(), kind))?.with_nullable(field.is_nullable());
+        Ok(if cells { Arc::new(field) } else { as_json(&field) })
+    };
+    let missing = field.is_nullable();
+    let text = || Ok(Arc::new(Field::new(field.name(), DataType::Utf8, missing)));
+    match field.data_type() {
+        DataType::Timestamp(_, zone) if cells => {
+            said(Type::Item(if zone.is_none() { ItemType::DateTime } else { ItemType::DateTimeOffset }))
+        }
+        DataType::Time64(_) if cells => {
+            said(Type::Item(if missing { ItemType::DvTimeSpan } else { ItemType::TimeSpan }))
+        }
+        DataType::Struct(_) | DataType::Binary | DataType::LargeBinary if cells => text(),
+        // Vectors of a known size cannot be missing.
+        DataType::FixedSizeList(item, _) if field.metadata().contains_key(EXTENSION_TYPE_NAME_KEY) => {
+            match item_of(item).zip(shape(field)).filter(|_| missing) {
+                Some((item, shape)) => {
+                    let kind = Type::Vector { item, dimensions: [0].into_iter().chain(shape).collect() };
+                    let column = word(field.name(), ColumnSchema::new(field.name(), kind))?;
+                    let metadata = field.metadata().iter().chain(column.metadata());
+                    let metadata = metadata.map(|(key, value)| (key.clone(), value.clone())).collect();
+                    Ok(Arc::new(Field::clone(field).with_metadata(metadata)))
+                }
+                None => Ok(Arc::clone(field)),
+            }
+        }
+        DataType::List(item) | DataType::FixedSizeList(item, _) => {
+            let is_nested = matches!(item.data_type(), DataType::List(_) | DataType::FixedSizeList(..));
+            let is_sparse = field.metadata().contains_key(SPARSE);
+            match vector(field) {
+                Some(kind) if is_nested || is_sparse => said(kind),
+                None if cells => text(),
+                _ => Ok(Arc::clone(field)),
+            }
+        }
+        _ => Ok(Arc::clone(field)),
+    }
+}
+
+/// The vectors that lists in lists are, of which those inside have one size.
+fn vector(field: &Field) -> Option<Type> {
+    let (mut inner, mut dimensions) = (field, Vec::new());
+    let item = loop {
+        inner = match inner.data_type() {
+            DataType::List(item) if dimensions.is_empty() => {
+                dimensions.push(0);
+                item
+            }
+            DataType::FixedSizeList(item, size) => {
+                dimensions.push(u32::try_from(*size).ok()?);
+                item
+            }
+            _ => break item_of(inner)?,
+        };
+    };
+    Some(Type::Vector { item, dimensions })
+}
+
+/// The type of the items of a vector.
+fn item_of(field: &Field) -> Option<ItemType> {
+    Some(match field.data_type() {
+        DataType::Boolean if field.is_nullable() => ItemType::DvBool,
+        DataType::Boolean => ItemType::Boolean,
+        DataType::Int8 => ItemType::SByte,
+        DataType::UInt8 => ItemType::Byte,
+        DataType::Int16 => ItemType::Int16,
+        DataType::UInt16 => ItemType::UInt16,
+        DataType::Int32 => ItemType::Int32,
+        DataType::UInt32 => ItemType::UInt32,
+        DataType::Int64 => ItemType::Int64,
+        DataType::UInt64 => ItemType::UInt64,
+        DataType::Float16 | DataType::Float32 => ItemType::Single,
+        DataType::Float64 => ItemType::Double,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Null => ItemType::Text,
+        _ => return None,
+    })
+}
+
+/// The sizes of tensors of one shape, but for the first.
+fn shape(field: &Field) -> Option<Vec<u32>> {
+    let said: Value = serde_json::from_str(field.metadata().get(EXTENSION_TYPE_METADATA_KEY)?).ok()?;
+    let sizes = said.get("shape")?.as_array()?.iter().skip(1);
+    sizes.map(|size| u32::try_from(size.as_u64()?).ok()).collect()
+}
+
+/// An inferred type for people, and what ML.NET makes of the values that are missing.
+fn described(column: &ColumnSchema, field: &Field) -> (String, String) {
+    let item = match field.data_type() {
+        DataType::List(item) | DataType::FixedSizeList(item, _) => item,
+        _ => field,
+    };
+    let read = match column.kind.item() {
+        _ if !item.is_nullable() => None,
+        ItemType::Text => Some("empty"),
+        ItemType::DvBool => Some("false"),
+        ItemType::DvTimeSpan => Some("00:00:00"),
+        ItemType::DateTime | ItemType::DateTimeOffset => Some("0001-01-01T00:00:00"),
+        _ => None,
+    };
+    let kind = match read {
+        Some(read) => format!("{} (some missing, which ML.NET reads as {read})", column.kind),
+        None => column.kind.to_string(),
+    };
+    (field.name().clone(), kind)
 }

@@ -15,7 +15,7 @@ use super::super::super::select;
 use super::super::{Alike, Job};
 use super::declared::{self, is_schemaless};
 use super::unify::{self, Unified};
-use super::widen::Widen;
+use super::widen::{self, Widen};
 
 /// All inputs, and the columns that they have together.
 pub(super) struct Joined {
@@ -40,6 +40,8 @@ pub(super) struct How<'a> {
     pub(super) beside: Option<&'a Beside>,
     /// Labels that the indexes of every dictionary have to count.
     pub(super) labels: u64,
+    /// The columns that are declared, where no file has to be read for them.
+    pub(super) declared: Option<SchemaRef>,
 }
 
 /// A column that is read beside those that were chosen.
@@ -96,7 +98,7 @@ impl Joined {
 
     /// The same in another way.
     pub(super) fn open_with(job: &Job<'_>, opener: &mut Opener<'_>, how: &How<'_>) -> Result<Self> {
-        let How { may_guess, apart, beside, labels } = *how;
+        let How { may_guess, apart, beside, labels, ref declared } = *how;
         let selection = &job.selection;
         // Only a walk over all rows shows whether a guess was right.
         let are_all = selection.rows.is_none() && selection.limit.is_none();
@@ -105,12 +107,13 @@ impl Joined {
         let scan = job.scan();
         let mut inputs: Vec<Input> = Vec::new();
         let mut joined: Option<(SchemaRef, String)> = None;
-        let mut has_beside = false;
+        let (mut has_beside, mut had_rows) = (false, false);
         let mut alike = Alike::of_samples();
         let (mut before_all, mut own_schemas) = (Vec::new(), Vec::new());
-        let declared = job.text.schema.as_ref();
-        let declared =
-            declared.map(|path| declared::read(path, &selection.columns, opener, &mut before_all)).transpose()?;
+        let declared = match (declared, &job.text.schema) {
+            (None, Some(path)) => Some(declared::read(path, &selection.columns, opener, &mut before_all)?),
+            (declared, _) => declared.clone(),
+        };
         let mut sought = Sought::new(&selection.columns, job.inputs.len());
         for place in &job.inputs {
             let name = place.name();
@@ -162,6 +165,8 @@ impl Joined {
                 None => table.schema(&own).map_err(named)?,
             };
             own_schemas.push(Arc::clone(&schema));
+            // Without rows nothing is missing.
+            let has_rows = !scan.mapping.narrow || table.len() != Some(0);
             let there: HashSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
             let is_there =
                 |lost: &Lost| lost.loss.first.column.as_ref().is_some_and(|name| there.contains(name.as_ref()));
@@ -182,7 +187,11 @@ impl Joined {
                 Some((before, first)) if schemaless && inputs.iter().all(Input::is_schemaless) => {
                     let cells = inputs.iter().all(Input::is_cells) && matches!(format, "csv" | "tsv");
                     let widen = Widen { mapping: &scan.mapping, cells, first: &first };
-                    let both = widen.schemas(&before, &schema).map_err(named)?;
+                    let both = match (had_rows, has_rows) {
+                        (true, true) => widen.schemas(&before, &schema).map_err(named)?,
+                        (_, false) => widen::beside(&before, &schema, &before),
+                        (false, true) => widen::beside(&before, &schema, &schema),
+                    };
                     (both, first)
                 }
                 Some((before, first)) => {
@@ -190,6 +199,7 @@ impl Joined {
                     (both, first)
                 }
             });
+            had_rows |= has_rows;
             left_out.extend(differ.into_iter().map(|loss| Lost { file: Some(name.clone()), loss }));
             (input.columns, input.left_out) = (chosen, left_out);
             inputs.push(input);
@@ -202,6 +212,22 @@ impl Joined {
             others.for_each(|(input, _)| input.declared = Some(Arc::clone(&schema)));
         }
         Ok(Self { inputs, schema, is_sampled, apart, has_beside })
+    }
+
+    /// Has no input types of its own?
+    pub(super) fn is_schemaless(&self) -> bool {
+        self.inputs.iter().all(Input::is_schemaless)
+    }
+
+    /// Are all inputs rows of cells?
+    pub(super) fn is_cells(&self) -> bool {
+        self.inputs.iter().all(Input::is_cells)
+    }
+
+    /// Reads the columns as these, of the same names.
+    pub(super) fn declare(&mut self, schema: SchemaRef) {
+        self.inputs.iter_mut().for_each(|input| input.declared = Some(Arc::clone(&schema)));
+        self.schema = schema;
     }
 
     /// A batch of one input with the columns of all.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
-use container_arrow::{ENCODING, Mapping, OnMismatch};
+use container_arrow::{ENCODING, Mapping, OnMismatch, SPARSE, narrowed};
 use container_core::{Error, Result};
 
 /// The name of JSON text among Arrow's extensions.
@@ -56,7 +56,7 @@ impl Widen<'_> {
         let mut fields = Vec::with_capacity(before.len());
         for field in before {
             fields.push(match others.get(field.name().as_str()) {
-                None => nullable(field),
+                None => self.missing(field, true),
                 Some(other) => {
                     if length > 0 {
                         path.push('.');
@@ -68,17 +68,23 @@ impl Widen<'_> {
                 }
             });
         }
-        fields.extend(found.iter().filter(|field| !own.contains_key(field.name().as_str())).map(nullable));
+        fields.extend(
+            found
+                .iter()
+                .filter(|field| !own.contains_key(field.name().as_str()))
+                .map(|field| self.missing(field, true)),
+        );
         Ok(fields)
     }
 
     fn field(&self, one: &FieldRef, other: &FieldRef, path: &mut String) -> Result<FieldRef, Apart> {
+        let missing = one.is_nullable() || other.is_nullable();
         if one.data_type() == other.data_type() && one.metadata() == other.metadata() {
-            return Ok(nullable(one));
+            return Ok(self.missing(one, missing));
         }
         match (one.data_type(), other.data_type()) {
-            (_, DataType::Null) => return Ok(nullable(one)),
-            (DataType::Null, _) => return Ok(nullable(other)),
+            (_, DataType::Null) => return Ok(self.missing(one, missing)),
+            (DataType::Null, _) => return Ok(self.missing(other, missing)),
             _ => {}
         }
         if let Some(joined) = self.text(one, other) {
@@ -86,12 +92,23 @@ impl Widen<'_> {
         }
         let length = path.len();
         let joined = match self.types(one, other, path) {
+            // Of arrays and objects in cells that do not go together the cells do.
+            Err(_) if self.cells => DataType::Utf8,
             Err(Apart::Never) => return self.on_mismatch(one, other, path),
             joined => joined?,
         };
         path.truncate(length);
-        // What was said of one alone does not hold of both.
-        Ok(Arc::new(Field::new(one.name(), joined, true)))
+        // What was said of one alone does not hold of both, but that one of them has sparse vectors.
+        let mut metadata = HashMap::new();
+        for field in [one, other] {
+            metadata.extend(field.metadata().get(SPARSE).map(|sparse| (SPARSE.to_owned(), sparse.clone())));
+        }
+        Ok(self.missing(&Arc::new(Field::new(one.name(), joined, true).with_metadata(metadata)), missing))
+    }
+
+    /// The field as it is where values may be missing.
+    fn missing(&self, field: &FieldRef, missing: bool) -> FieldRef {
+        if self.mapping.narrow { Arc::new(narrowed(Field::clone(field), missing)) } else { nullable(field) }
     }
 
     /// Columns one of which is JSON or msgpack.
@@ -110,13 +127,16 @@ impl Widen<'_> {
 
     fn types(&self, one: &FieldRef, other: &FieldRef, path: &mut String) -> Result<DataType, Apart> {
         use DataType::{
-            Binary, Date32, Float16, Float32, Float64, Int64, LargeBinary, LargeUtf8, List, Struct, Time64, Timestamp,
-            UInt64, Utf8,
+            Binary, Date32, FixedSizeList, Float16, Float32, Float64, Int64, LargeBinary, LargeUtf8, List, Struct,
+            Time64, Timestamp, UInt64, Utf8,
         };
 
         if is_json(one) || is_json(other) {
             return Err(Apart::Never);
         }
+        let inner = Self { cells: false, ..*self };
+        let plain = |field: &Field| !field.metadata().contains_key(EXTENSION_TYPE_NAME_KEY);
+        let lists = self.mapping.narrow && plain(one) && plain(other);
         let float = |data_type: &DataType| matches!(data_type, Float16 | Float32 | Float64);
         let number = |data_type: &DataType| float(data_type) || matches!(data_type, Int64 | UInt64);
         let finer = |one: &TimeUnit, other: &TimeUnit| if *one == TimeUnit::Nanosecond { *one } else { *other };
@@ -129,9 +149,17 @@ impl Widen<'_> {
             (Binary | LargeBinary, Binary | LargeBinary) => LargeBinary,
             (List(one), List(other)) => {
                 path.push_str("[]");
-                List(self.field(one, other, path)?)
+                List(inner.field(one, other, path)?)
             }
-            (Struct(one), Struct(other)) => Struct(self.members(one, other, path)?.into()),
+            (FixedSizeList(one, size), FixedSizeList(other, same)) if lists && size == same => {
+                path.push_str("[]");
+                FixedSizeList(inner.field(one, other, path)?, *size)
+            }
+            (List(one) | FixedSizeList(one, _), List(other) | FixedSizeList(other, _)) if lists => {
+                path.push_str("[]");
+                List(inner.field(one, other, path)?)
+            }
+            (Struct(one), Struct(other)) => Struct(inner.members(one, other, path)?.into()),
             (Date32, Timestamp(unit, None)) | (Timestamp(unit, None), Date32) if self.cells => Timestamp(*unit, None),
             (Timestamp(one, zone), Timestamp(other, same)) if self.cells && zone == same => {
                 Timestamp(finer(one, other), zone.clone())
@@ -156,6 +184,17 @@ impl Widen<'_> {
             _ => Err(Apart::At(path.to_owned(), one.data_type().clone(), other.data_type().clone())),
         }
     }
+}
+
+/// The columns of two inputs, of which those of `known` are as that one says: the other has no rows.
+pub(super) fn beside(before: &Schema, found: &Schema, known: &Schema) -> SchemaRef {
+    let all =
+        before.fields().iter().chain(found.fields().iter().filter(|field| before.index_of(field.name()).is_err()));
+    let field = |field: &FieldRef| match known.fields().find(field.name()) {
+        Some((_, known)) => Arc::clone(known),
+        None => Arc::clone(field),
+    };
+    Arc::new(Schema::new(all.map(field).collect::<Vec<_>>()))
 }
 
 fn nullable(field: &FieldRef) -> FieldRef {

@@ -1,0 +1,387 @@
+//! Rows of formats without types into IDV, which has exact ones: what is inferred, and how values are read where a schema says their types.
+
+use std::fs;
+
+use container_core::testkit::cases;
+use proptest::prelude::*;
+use proptest::sample::select;
+use tempfile::TempDir;
+use wharf::convert::{Convert, InputForm, JsonLines, copy};
+use wharf::{Overwrite, Registry, Scan};
+
+/// What a conversion gave: the inferred types, the rows as JSON, and what was lost.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Given {
+    types: Vec<String>,
+    rows: Vec<String>,
+    losses: Vec<String>,
+}
+
+/// The inputs of a conversion to IDV.
+struct Inputs {
+    folder: TempDir,
+    convert: Convert,
+}
+
+impl Inputs {
+    fn new(form: InputForm, texts: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |number: usize| folder.path().join(format!("{number}.txt"));
+        texts.iter().enumerate().for_each(|(number, text)| fs::write(path(number), text).unwrap());
+        let mut convert = Convert::new((0..texts.len()).map(path));
+        convert.text.from = Some(form);
+        Self { folder, convert }
+    }
+
+    /// With types: `{"age": "Single"}`, or the JSON that a program prints.
+    fn typed(mut self, schema: &str) -> Self {
+        let path = self.folder.path().join("types.json");
+        fs::write(&path, schema).unwrap();
+        self.convert.text.schema = Some(path);
+        self
+    }
+
+    fn given(&self) -> Result<Given, String> {
+        let path = self.folder.path().join("out.idv");
+        let folder = format!("{}/", self.folder.path().display());
+        let written = self.convert.write(&path, Overwrite::Replace, &Registry::builtin());
+        let report = written.map_err(|error| error.to_string().replace(&folder, ""))?;
+        let idv = wharf::open(&path).unwrap();
+        let mut sink = JsonLines::new(Vec::new());
+        copy(idv.tables()[0], &Scan::default(), &mut sink).unwrap();
+        let rows = String::from_utf8(sink.finish().unwrap()).unwrap();
+        Ok(Given {
+            types: report.inferred.iter().map(|(name, kind)| format!("{name}: {kind}")).collect(),
+            rows: rows.lines().map(str::to_owned).collect(),
+            losses: report.losses.iter().map(|lost| lost.loss.to_string()).collect(),
+        })
+    }
+}
+
+fn lines(text: &str) -> Inputs {
+    Inputs::new(InputForm::Jsonl, &[text])
+}
+
+fn csv(text: &str) -> Inputs {
+    Inputs::new(InputForm::Csv, &[text])
+}
+
+/// The type of a JSON column `x` of these values; an empty text is a record without it.
+fn kind(values: &[&str]) -> String {
+    let record = |value: &&str| if value.is_empty() { "{}\n".to_owned() } else { format!("{{\"x\":{value}}}\n") };
+    match lines(&values.iter().map(record).collect::<String>()).given() {
+        Ok(given) => given.types[0].strip_prefix("x: ").unwrap().to_owned(),
+        Err(error) => error,
+    }
+}
+
+/// The type of a CSV column of these cells.
+fn word(cells: &[&str]) -> String {
+    let cell = |cell: &&str| format!("\"{}\",\n", cell.replace('"', "\"\""));
+    let given = csv(&std::iter::once("x,y\n".to_owned()).chain(cells.iter().map(cell)).collect::<String>()).given();
+    given.unwrap().types[0].strip_prefix("x: ").unwrap().to_owned()
+}
+
+#[test]
+fn types_of_json() {
+    let text = "Text (some missing, which ML.NET reads as empty)";
+    for (values, expected) in [
+        (&["1", "-2", "9223372036854775807", "-9223372036854775808"][..], "Int64"),
+        (&["0", "9223372036854775808"], "UInt64"),
+        (&["1", "2.5"], "Double"),
+        (&["9007199254740992", "0.5"], "Double"),
+        (&["1", "\"NaN\""], "Double"),
+        (&["1.5", "\"Infinity\"", "null"], "Double"),
+        (&["1", "null"], "Double"),
+        (&["1", ""], "Double"),
+        (&["0", "9223372036854775808", "null"], "Double"),
+        (&["true", "false"], "Boolean"),
+        (&["true", "null"], "Boolean (some missing, which ML.NET reads as false)"),
+        (&["\"a\"", "\"\""], "Text"),
+        (&["\"a\"", "null"], text),
+        (&["\"NaN\"", "\"a\""], "Text"),
+        (&["null", "null"], text),
+        // A string of JSON is a string.
+        (&["\"2020-02-29T00:00:00\""], "Text"),
+        (&["[1,2]", "[3,4]"], "Vector<Int64, 2>"),
+        (&["[1,2]", "[3]"], "Vector<Int64>"),
+        (&["[1,2]", "[0.5,\"NaN\"]"], "Vector<Double, 2>"),
+        (&["[1,null]"], "Vector<Double, 2>"),
+        (&["[1,2]", "null"], "Vector<Int64>"),
+        (&["[1,2]", ""], "Vector<Int64>"),
+        (&["[true]"], "Vector<Boolean, 1>"),
+        (&["[\"a\",null]"], "Vector<Text, 2> (some missing, which ML.NET reads as empty)"),
+        (&["[[1,2],[3,4],[5,6]]"], "Vector<Int64, 3, 2>"),
+        (&["[[1,2]]", "[[3,4],[5,6]]"], "Vector<Int64, *, 2>"),
+        (&["[[1,2]]", "[]"], "Vector<Int64, *, 2>"),
+        (&["[[[1],[2]]]"], "Vector<Int64, 1, 2, 1>"),
+    ] {
+        assert_eq!(kind(values), expected, "{values:?}");
+    }
+    for (values, expected) in [
+        (&["1", "\"a\""][..], "the column has text, but an integer in row 0"),
+        (&["[1]", "1"], "the column has an integer, but a list in row 0"),
+        (&["9007199254740993", "1", "null"], "the column has an integer that no float holds, and missing ones"),
+        (&["{\"a\":1}"], "the format has no type for Struct"),
+        (&["[[1],[2,3]]"], "the format has no type for FixedSizeList"),
+    ] {
+        let told = kind(values);
+        assert!(told.contains(expected) && told.contains("column \"x"), "{values:?}: {told}");
+    }
+}
+
+#[test]
+fn types_of_cells() {
+    let missing = "(some missing, which ML.NET reads as 0001-01-01T00:00:00)";
+    for (cells, expected) in [
+        (&["1", "-2"][..], "Int64"),
+        (&["1", "18446744073709551615"], "UInt64"),
+        (&["1", ""], "Double"),
+        (&["1", ".5", "1e5"], "Double"),
+        (&["1", "NaN"], "Double"),
+        (&["1", "007"], "Text"),
+        (&["1", "a"], "Text"),
+        (&["-1", "18446744073709551615"], "Text"),
+        (&["", "9007199254740993"], "Text"),
+        (&["true", "FALSE", "False"], "Boolean"),
+        (&["true", ""], "Boolean (some missing, which ML.NET reads as false)"),
+        (&["a", ""], "Text"),
+        (&["2020-02-29T00:00:00", "0001-01-01T00:00:00.0000001"], "DateTime"),
+        (&["2020-02-29", "2020-02-29 00:00", "2020-02-29T00:00:00.10"], "DateTime"),
+        (&["2020-02-29T00:00:00", ""], &format!("DateTime {missing}")),
+        (&["2020-02-29T00:00:00Z", "2020-02-29T00:00:00-10:30"], "DateTimeOffset"),
+        (&["2020-02-29T00:00:00+01:00", ""], &format!("DateTimeOffset {missing}")),
+        (&["12:30", "12:30:59.5"], "TimeSpan"),
+        (&["12:30", ""], "TimeSpan (some missing, which ML.NET reads as 00:00:00)"),
+        (&["2020-02-29T00:00:00", "2020-02-29T00:00:00+01:00"], "Text"),
+        (&["2020-02-29T00:00:00.00000001"], "Text"),
+        (&["0001-01-01T00:00:00+01:00"], "Text"),
+        (&["[1,2]", "[3,4]"], "Vector<Int64, 2>"),
+        (&["[1,2]", "", "[3]"], "Vector<Int64>"),
+        (&["[[1,2]]", "[]"], "Vector<Int64, *, 2>"),
+        (&["[1,2]", "[\"a\"]"], "Text"),
+        (&["[1,2]", "[[1],2]"], "Text"),
+        (&["[[1],[2,3]]"], "Text"),
+        (&["{\"a\":1}"], "Text"),
+        (&["[{\"a\":1}]"], "Text"),
+    ] {
+        assert_eq!(word(cells), expected, "{cells:?}");
+    }
+}
+
+#[test]
+fn sparse_vectors_stay_sparse() {
+    let sparse = |length: u32, values: &str| {
+        format!("{{\"$sparse\":{{\"length\":{length},\"indices\":[3],\"values\":[{values}]}}}}")
+    };
+    for (values, expected) in [
+        (&[sparse(22, "0.5")][..], "Vector<Double, 22>"),
+        (&[sparse(1 << 20, "0.5"), sparse(1 << 20, "2")], "Vector<Double, 1048576>"),
+        (&[sparse(4, "5"), "[1,2,3,4]".to_owned()], "Vector<Int64, 4>"),
+        (&[sparse(4, "5"), "[1,2]".to_owned()], "Vector<Int64>"),
+        (&[sparse(4, "\"a\"")], "Vector<Text, 4>"),
+    ] {
+        let text: String = values.iter().map(|value| format!("{{\"x\":{value}}}\n")).collect();
+        let given = lines(&text).given().unwrap();
+        assert_eq!(given.types, [format!("x: {expected}")]);
+        let rows = given.rows.iter().map(|row| row.replace(".0", "") + "\n").collect::<String>();
+        assert_eq!(rows, text);
+    }
+}
+
+#[test]
+fn values_are_read_as_what_a_schema_says() {
+    for (value, kind) in [
+        ("1", "Byte"),
+        ("-9223372036854775808", "Int64"),
+        ("18446744073709551615", "UInt64"),
+        ("0.1", "Single"),
+        ("\"-Infinity\"", "Double"),
+        ("\"NaN\"", "Single"),
+        ("true", "Boolean"),
+        ("null", "DvBool"),
+        ("null", "Text"),
+        ("\"a\\\"\\n\"", "Text"),
+        ("\"2020-02-29T00:00:00.5\"", "DateTime"),
+        ("\"2020-02-29T00:00:00-10:00\"", "DateTimeOffset"),
+        ("\"PT12.5S\"", "TimeSpan"),
+        ("\"0123456789abcdef0123456789abcdef\"", "RowId"),
+        ("2", "Key<Byte, 3>"),
+        ("null", "Key<Byte, 3>"),
+        ("[1,2]", "Vector<Byte>"),
+        ("[]", "Vector<Byte>"),
+        ("[0.1,\"NaN\"]", "Vector<Single, 2>"),
+        ("{\"$sparse\":{\"length\":9,\"indices\":[3],\"values\":[0.5]}}", "Vector<Single, 9>"),
+    ] {
+        let schema = format!("{{\"x\":\"{kind}\"}}");
+        let expected = Ok(Given { rows: vec![format!("{{\"x\":{value}}}")], ..Given::default() });
+        assert_eq!(lines(&format!("{{\"x\":{value}}}")).typed(&schema).given(), expected, "{kind}");
+        if value != "null" {
+            let cell = value.trim_matches('"').replace("\\\"\\n", "\"\n").replace('"', "\"\"");
+            assert_eq!(csv(&format!("x\n\"{cell}\"\n")).typed(&schema).given(), expected, "{kind}");
+        }
+    }
+    // Whoever wants texts gets those of all values.
+    for (value, text) in [("17", "17"), ("1e400", "1e400"), ("[1, 2]", "[1, 2]"), ("{\"a\":1}", "{\\\"a\\\":1}")] {
+        let given = lines(&format!("{{\"x\":{value}}}")).typed("{\"x\":\"Text\"}").given().unwrap();
+        assert_eq!(given.rows, [format!("{{\"x\":\"{text}\"}}")]);
+    }
+    for (value, kind, expected) in [
+        ("300", "Byte", "300 does not fit Byte (0 to 255)"),
+        ("null", "Int64", "Int64 cannot be missing"),
+        ("3", "Key<Byte, 3>", "key value 3 is not one of Key<Byte, 3> (0 to 2)"),
+        ("\"x\"", "Single", "text \"x\" where Single"),
+        ("[1,256]", "Vector<Byte>", "256 does not fit Byte (0 to 255)"),
+        ("[1]", "Vector<Byte, 2>", "a vector of 1 items where Vector<Byte, 2> has 2"),
+        ("null", "Vector<Byte, 2>", "Vector<Byte, 2> cannot be missing"),
+    ] {
+        let told = lines(&format!("{{}}\n{{\"x\":{value}}}")).typed(&format!("{{\"x\":\"{kind}\"}}"));
+        let told = if kind.starts_with("Key") || kind == "Single" {
+            told
+        } else {
+            lines(&format!("{{\"x\":{value}}}")).typed(&format!("{{\"x\":\"{kind}\"}}"))
+        };
+        let told = told.given().unwrap_err();
+        assert!(told.contains(expected) && told.ends_with("column \"x\")"), "{told}");
+    }
+}
+
+#[test]
+fn columns_of_a_schema_that_an_input_does_not_have() {
+    let given = lines("{\"a\":1}\n").typed("{\"b\":\"Vector<Byte>\",\"a\":\"Byte\",\"c\":\"Single\"}").given().unwrap();
+    assert_eq!(given.rows, ["{\"b\":[],\"a\":1,\"c\":\"NaN\"}"]);
+    assert_eq!(given.losses, ["null written as an empty vector (row 0, column \"b\")"]);
+    let told = lines("{\"a\":1}\n").typed("{\"b\":\"Byte\",\"a\":\"Byte\"}").given().unwrap_err();
+    assert!(told.contains("Byte cannot be missing (row 0, column \"b\")"), "{told}");
+    let given = csv("a,b\n1,2\n").typed("{\"a\":\"Byte\"}").given().unwrap();
+    assert_eq!(given.losses, ["column left out: the schema does not have it (column \"b\")"]);
+}
+
+#[test]
+fn labels_are_keys() {
+    let schema = |labels: &str| {
+        format!("[{{\"name\":\"c\",\"type\":\"Key<Byte, 2>\",\"metadata\":{{\"KeyValues\":{labels}}}}}]")
+    };
+    let colors = schema("[\"red\",\"green\"]");
+    let given = lines("{\"c\":\"green\"}\n{\"c\":0}\n{}").typed(&colors).given().unwrap();
+    assert_eq!(given.rows, ["{\"c\":\"green\"}", "{\"c\":\"red\"}", "{\"c\":null}"]);
+    let told = lines("{\"c\":\"blue\"}").typed(&colors).given().unwrap_err();
+    assert!(told.contains("\"blue\" is none of the 2 labels"), "{told}");
+    let given = csv("c,x\ngreen,\n0,\n,\n\"\",\n").typed(&colors).given().unwrap();
+    assert_eq!(given.rows, ["{\"c\":\"green\"}", "{\"c\":\"red\"}", "{\"c\":null}", "{\"c\":null}"]);
+    // In quotes it is the empty label, where there is one.
+    let given = csv("c,x\n,\n\"\",\n").typed(&schema("[\"red\",\"\"]")).given().unwrap();
+    assert_eq!(given.rows, ["{\"c\":null}", "{\"c\":\"\"}"]);
+}
+
+#[test]
+fn the_first_and_the_last_row_decide() {
+    let mut text = String::from("{\"a\":1,\"first\":true}\n");
+    (0..50_000).for_each(|row| text.push_str(&format!("{{\"a\":{row},\"b\":\"text of some length {row}\"}}\n")));
+    text.push_str("{\"a\":0.5,\"last\":[1]}\n");
+    let mut inputs = lines(&text);
+    for threads in [0, 1, 3] {
+        inputs.convert.selection.reading.threads = threads;
+        let given = inputs.given().unwrap();
+        let expected = [
+            "a: Double",
+            "first: Boolean (some missing, which ML.NET reads as false)",
+            "b: Text (some missing, which ML.NET reads as empty)",
+            "last: Vector<Int64>",
+        ];
+        assert_eq!(given.types, expected);
+        assert_eq!(given.rows.len(), 50_002);
+        assert_eq!(given.rows[25_000], r#"{"a":24999.0,"first":null,"b":"text of some length 24999","last":[]}"#);
+        let told = "null written as an empty vector (50001 times, first row 0, column \"last\")";
+        assert_eq!(given.losses, [told]);
+    }
+}
+
+const VALUES: &[&str] = &[
+    "null",
+    "true",
+    "1",
+    "-1",
+    "9223372036854775808",
+    "18446744073709551616",
+    "9007199254740993",
+    "1e400",
+    "0.5",
+    "\"NaN\"",
+    "\"a\"",
+    "\"2020-02-29T00:00:00\"",
+    "\"2020-02-29T00:00:00+01:00\"",
+    "\"0001-01-01T00:00:00+01:00\"",
+    "\"12:30\"",
+    "[]",
+    "[1]",
+    "[1,2]",
+    "[0.5,null]",
+    "[\"a\"]",
+    "[[1,2]]",
+    "[[1,2],[3,4]]",
+    "[[1]]",
+    "[[1],2]",
+    "{\"$sparse\":{\"length\":2,\"indices\":[1],\"values\":[7]}}",
+    "{}",
+];
+
+type Row = Vec<Option<&'static str>>;
+
+/// Rows of three columns, and the same in another order. A few values only, so that columns have a type now and then.
+fn rows() -> impl Strategy<Value = (Vec<Row>, Vec<Row>)> {
+    let few = proptest::collection::vec(select(VALUES), 1..4);
+    few.prop_flat_map(|few| {
+        let value = proptest::option::weighted(0.8, select(few));
+        let rows = proptest::collection::vec(proptest::collection::vec(value, 3), 1..8);
+        rows.prop_flat_map(|rows| (Just(rows.clone()), Just(rows).prop_shuffle()))
+    })
+}
+
+fn text_of(form: InputForm, rows: &[Row]) -> String {
+    if form == InputForm::Jsonl {
+        let member = |(name, value): (char, &Option<&str>)| value.map(|value| format!("\"{name}\":{value}"));
+        let row = |row: &Row| ('p'..).zip(row).filter_map(member).collect::<Vec<_>>().join(",");
+        return rows.iter().map(|all| format!("{{{}}}\n", row(all))).collect();
+    }
+    let cell = |cell: &Option<&str>| match cell {
+        Some(cell) => format!("\"{}\"", cell.trim_matches('"').replace('"', "\"\"")),
+        None => String::new(),
+    };
+    let row = |row: &Row| row.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
+    "p,q,r\n".to_owned() + &rows.iter().map(row).collect::<String>()
+}
+
+/// The types by name, sorted, as columns come in the order of their first appearance; nothing where values do not fit together.
+fn types(form: InputForm, texts: &[&str]) -> Option<Vec<String>> {
+    let mut types = Inputs::new(form, texts).given().ok()?.types;
+    types.sort();
+    Some(types)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(60, 2000)))]
+
+    #[test]
+    fn the_order_of_rows_does_not_matter((rows, shuffled) in rows(), cut in 0..8_usize) {
+        for form in [InputForm::Jsonl, InputForm::Csv] {
+            let whole = text_of(form, &rows);
+            let known = types(form, &[&whole]);
+            prop_assert_eq!(&known, &types(form, &[&text_of(form, &shuffled)]));
+            // Several inputs are one table, or refused: of each the types are known then, not the values. Words for floats are text in an
+            // input that has nothing else.
+            let (one, two) = rows.split_at(cut.min(rows.len()));
+            let parts = types(form, &[&text_of(form, one), &text_of(form, two)]);
+            if !whole.contains("NaN") && parts.is_some() {
+                prop_assert_eq!(known, parts, "{:?}", whole);
+            }
+        }
+    }
+
+    /// Cells always have a type, and all rows come.
+    #[test]
+    fn all_cells_are_written((rows, _) in rows()) {
+        let given = csv(&text_of(InputForm::Csv, &rows)).given();
+        prop_assert_eq!(given.map(|given| given.rows.len()), Ok(rows.len()));
+    }
+}
