@@ -126,8 +126,7 @@ fn an_error_of_a_row_leaves_no_dataset() {
 
 #[test]
 fn idv_is_not_for_terminals() {
-    let place = Place::new().on_terminal(80);
-    fs::write(place.path("in.csv"), "a\n1\n").unwrap();
+    let place = Place::new().with_text("in.csv", "a\n1\n").on_terminal(80);
     let error = place.wharf(&["convert", "@in.csv", "-", "--to", "idv"]).failed(2);
     assert_eq!(error, "error: IDV is not for a terminal: give a file, or a pipe");
     let ran = place.wharf(&["convert", "@in.csv", "@out.idv"]);
