@@ -91,9 +91,10 @@ pub fn infer_from_sample(first: &Observation, others: Observation, mapping: &Map
 /// | tensors of several types, anything else together | | they do not fit |
 ///
 /// All columns are nullable, but with [`Mapping::narrow`]: then those are that had a missing value, lists of one length are `FixedSizeList`, and
-/// integers beside missing ones are `Float64`, if it holds every one of them exactly. What does not fit becomes what [`Mapping::on_mismatch`] says: an error; null, but for the values of the class that is
-/// most frequent (of two that are as frequent the one that [`Class`] names first); `Utf8`, `arrow.json`, with all values of the column as JSON;
-/// `Binary` with all values as msgpack, marked in the metadata ([`ENCODING`]).
+/// integers beside missing ones are `Float64`, if it holds every one of them exactly. What does not fit becomes what [`Mapping::on_mismatch`]
+/// says: an error; null, but for the values of the class that is most frequent (of two that are as frequent the one that [`Class`] names
+/// first); `Utf8`, `arrow.json`, with all values of the column as JSON; `Binary` with all values as msgpack, marked in the metadata
+/// ([`ENCODING`]).
 ///
 /// # Errors
 /// [`Invalid`](container_core::ErrorKind::Invalid) with column and row for values that do not fit, where that is to be an error.
@@ -113,25 +114,23 @@ fn field(name: &str, path: &mut String, observed: &ColumnProfile, many: u64, map
     let missing = observed.count(Class::Null) > 0 || observed.values() < many;
     words_as_floats(&mut seen, observed);
     seen.sort_by_key(|seen| (seen.row, seen.class));
+    let narrow = |field, missing| if mapping.narrow { narrowed(field, missing) } else { field };
     let clash = match clash(&seen, observed)
         .or_else(|| if mapping.narrow && missing { no_float(&seen, observed) } else { None })
     {
         Some(clash) => clash,
-        None => {
-            let field = one(name, path, &seen, observed, mapping)?;
-            return Ok(if mapping.narrow { narrowed(field, missing) } else { field });
-        }
+        None => return Ok(narrow(one(name, path, &seen, observed, mapping)?, missing)),
     };
     match mapping.on_mismatch {
-        OnMismatch::Json => Ok(json(name, observed.longest)),
-        OnMismatch::Msgpack => Ok(msgpack(name, observed.longest)),
+        OnMismatch::Json => Ok(narrow(json(name, observed.longest), missing)),
+        OnMismatch::Msgpack => Ok(narrow(msgpack(name, observed.longest), missing)),
         OnMismatch::Null => {
             // The least class of the highest count.
             let most = seen
                 .iter()
                 .filter(|seen| seen.class != Class::Other)
                 .max_by_key(|seen| (seen.count, std::cmp::Reverse(seen.class)));
-            one(name, path, most.map(std::slice::from_ref).unwrap_or_default(), observed, mapping)
+            Ok(narrow(one(name, path, most.map(std::slice::from_ref).unwrap_or_default(), observed, mapping)?, true))
         }
         // `Error`, and what this crate does not know.
         _ => Err(clash.error(path)),

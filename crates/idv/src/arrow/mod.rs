@@ -51,6 +51,9 @@
 //! | struct of `length`, `indices` and `values` as above | vector of unknown size, sparse | |
 //! | all others, lists of lists | | refused, with column and type |
 //!
+//! With [`ArrowOptions::untyped`] a `Utf8` column may have metadata of another type: its texts are read as values of that type, so that rows of CSV
+//! or JSON fill columns of any type.
+//!
 //! # Without copies
 //!
 //! Numbers, row ids and bools of an uncompressed block are the same memory as a mapped file where they lie aligned; of a compressed one they

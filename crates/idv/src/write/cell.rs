@@ -2,7 +2,7 @@
 
 mod json;
 mod labels;
-mod numbers;
+pub(crate) mod numbers;
 mod shape;
 
 use std::borrow::Cow;
@@ -11,7 +11,6 @@ use container_core::{Error, Result};
 
 pub(super) use json::close_sparse;
 pub use labels::KeyLabels;
-pub(crate) use numbers::NAN;
 pub(super) use shape::{Shape, check_length};
 
 use self::numbers::{double, single, whole, whole_word};

@@ -420,7 +420,10 @@ fn samples_become_rows_of_idv() {
     place.run(&["convert", "@a.jsonl", "@a.msgpack"]).ok();
     let (code, said) = place.said(&["convert", "@a.msgpack", "@a.idv"]);
     assert_eq!(code, 1);
-    assert_eq!(said, "error: idv: @a.msgpack: the format has no type for Binary (column \"image\")\n");
+    assert_eq!(
+        said,
+        "error: idv: @a.msgpack: the format has no type for Binary; --schema can say Text, which keeps its JSON (column \"image\")\n"
+    );
     place.run(&["convert", "@a.msgpack", "@a.idv", "--columns", "n", "--json"]);
     assert_eq!(types("a.idv"), ["n: Int64"]);
     let (code, said) = place.said(&["convert", "@a.msgpack", "@b.idv", "--columns", "no"]);

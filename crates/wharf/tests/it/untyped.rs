@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use container_arrow::OnMismatch;
 use container_core::testkit::cases;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -384,4 +385,32 @@ proptest! {
         let given = csv(&text_of(InputForm::Csv, &rows)).given();
         prop_assert_eq!(given.map(|given| given.rows.len()), Ok(rows.len()));
     }
+}
+
+#[test]
+fn what_does_not_fit_becomes_what_is_asked_for() {
+    let given = |text: &str, on_mismatch| {
+        let mut inputs = Inputs::new(InputForm::Jsonl, &[text]);
+        inputs.convert.columnar.on_mismatch = Some(on_mismatch);
+        inputs.given()
+    };
+    let text = r#"{"a":1}
+{"a":"x"}
+{"a":2}
+"#;
+    let error = given(text, OnMismatch::Error).unwrap_err();
+    assert!(error.contains("the column has text, but an integer in row 0"), "{error}");
+    let nulls = given(text, OnMismatch::Null).unwrap();
+    assert_eq!(nulls.types, ["a: Double"]);
+    assert_eq!(nulls.rows, [r#"{"a":1.0}"#, r#"{"a":"NaN"}"#, r#"{"a":2.0}"#]);
+    assert_eq!(nulls.losses.len(), 1, "{nulls:?}");
+    let json = given(text, OnMismatch::Json).unwrap();
+    assert_eq!(json.types, ["a: Text"]);
+    assert_eq!(json.rows, [r#"{"a":"1"}"#, r#"{"a":"\"x\""}"#, r#"{"a":"2"}"#]);
+    assert!(json.losses.is_empty(), "{json:?}");
+    let error = given(text, OnMismatch::Msgpack).unwrap_err();
+    assert!(error.contains("no type for Binary"), "{error}");
+    let mut inputs = Inputs::new(InputForm::Jsonl, &[text]).typed(r#"{"a": "Int32"}"#);
+    inputs.convert.columnar.on_mismatch = Some(OnMismatch::Null);
+    assert!(inputs.given().unwrap_err().contains("is an error in IDV"));
 }

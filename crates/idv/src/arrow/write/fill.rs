@@ -18,7 +18,7 @@ use crate::arrow::times::MINUTE;
 use crate::codec::{DateTimeOffsets, Values, Vectors};
 use crate::schema::ColumnSchema;
 use crate::wire::{ItemType, Type};
-use crate::write::cell::NAN;
+use crate::write::cell::numbers::NAN;
 
 /// The row that an item is of, counted from the first one of an array.
 pub(super) type RowOf<'a> = &'a dyn Fn(usize) -> u64;

@@ -1,57 +1,13 @@
-//! Text tables, JSON lines and CSV, into IDV files and datadings datasets;
-//! what other containers and files hold into datadings datasets.
+//! Records of text files, rows of any container and files of folders and ZIP archives as samples of a datadings dataset.
 //!
-//! | you have | you want | take |
-//! |---|---|---|
-//! | JSON lines, CSV | IDV | [`TextTable`], `TextTable::infer`, `TextTable::write_to` |
-//! | JSON lines, CSV | datadings | [`TextTable`], `TextTable::write_samples` |
-//! | rows of any container | datadings | `write_rows` |
-//! | a dataset | some of its fields and samples in another | `copy_samples` |
-//! | a folder, a ZIP archive | datadings | `FileTable` |
-//!
-//! Memory grows with a record, and with the columns there are (for files, with their names), not with the input.
-//!
-//! # IDV
-//!
-//! A text table has no types. Either a schema gives them, or they are inferred from all records of all inputs, never from the first
-//! lines alone: the input is read twice then.
-//!
-//! | seen in a column | becomes |
+//! | you have | take |
 //! |---|---|
-//! | integers | `Int64`; `UInt64` when one is above and none below 0; else `Double` if that has all of them exactly |
-//! | integers and floats, also `"NaN"`, `"Infinity"`, `"-Infinity"` beside numbers | `Double` if it has all integers exactly |
-//! | integers and nulls | `Double`, where null is NaN, if it has all integers exactly |
-//! | bools | `Boolean`; with nulls `DvBool` |
-//! | texts | `Text` |
-//! | CSV cells that are dates, with times of day or without; with differences to UTC; times of day | `DateTime`; `DateTimeOffset`; `TimeSpan`, with empty cells `DvTimeSpan` |
-//! | only nulls | `Text` |
-//! | arrays, also `{"$sparse": ...}` | a vector of what the items become; of one length, if all have it |
-//! | arrays of arrays of one shape | a vector with dimensions; the first may vary |
-//! | JSON values of several of these kinds; objects | an error that names the lines |
-//! | CSV cells of several kinds, integers that no number type has exactly | `Text` |
+//! | JSON lines, CSV | [`TextTable`], `TextTable::write_samples` |
+//! | rows of any container | `write_rows` |
+//! | a dataset, of which some fields and samples are wanted | `copy_samples` |
+//! | a folder, a ZIP archive | `FileTable` |
 //!
-//! In CSV `true` and `false` are bools in any case, what has a needless zero or plus in front is text (`007`), an empty cell is
-//! missing; in quotes, and among texts, it is an empty text.
-//!
-//! ```no_run
-//! # fn main() -> wharf::Result<()> {
-//! use wharf::convert::import::{Take, TextTable};
-//! use wharf::{Output, OutputOptions, Source};
-//!
-//! let mut table = TextTable::json_lines();
-//! table.push("people.jsonl", Source::open("people.jsonl")?);
-//! let inferred = table.infer(None)?;
-//! let schema = inferred.schema(None)?;
-//! let output = Output::create("people.idv", OutputOptions::default())?;
-//! let mut writer = idv::Writer::new(output, schema, idv::WriterOptions::default())?;
-//! let imported = table.write_to(&mut writer, &Take::default(), None)?;
-//! writer.finish()?.finish()?;
-//! println!("{} rows", imported.rows);
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! # datadings
+//! Numbers and texts keep their digits and characters. Memory grows with a record, and with the number of columns (for files, with their names), not with the input.
 //!
 //! A sample has a key. It is the column `key`, or another one, or the row's number: see `SampleOptions`.
 //!
@@ -76,7 +32,7 @@
 mod files;
 mod samples;
 
-use container_core::{Error, Loss, Progress, Result, Source, Unit};
+use container_core::{Error, Progress, Result, Source, Unit};
 
 use crate::text::records::chunk::{self, Chunk, Cutter, Input};
 use crate::text::records::{Form, Options};
@@ -93,18 +49,6 @@ const RECORDS: u64 = 8192;
 pub struct TextTable {
     inputs: Vec<Input>,
     options: Options,
-}
-
-/// What [`TextTable::write_to`] did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Imported {
-    /// Rows written.
-    pub rows: u64,
-    /// Rows that were passed: all there are, unless the wanted ones end before.
-    pub passed: u64,
-    /// What could not be kept, with file, line and column where it was first.
-    pub losses: Vec<Loss>,
 }
 
 impl TextTable {

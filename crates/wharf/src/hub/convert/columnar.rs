@@ -24,6 +24,22 @@ use inputs::{How, Joined};
 use target::Target;
 
 impl Job<'_> {
+    /// Refuses to say two things of values that do not fit.
+    fn check_mismatch(&self) -> Result<()> {
+        let detail = match self.columnar.on_mismatch {
+            _ if self.text.schema.is_none() => return Ok(()),
+            None | Some(OnMismatch::Error) => return Ok(()),
+            _ if self.form == super::OutputForm::Idv => {
+                "says the types of columns, and what does not fit into them is an error in IDV"
+            }
+            Some(OnMismatch::Json | OnMismatch::Msgpack) => {
+                "says the types of columns, and what does not fit may be an error or null: the type JSON takes anything"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::usage(detail).in_option("schema"))
+    }
+
     /// How batches are read.
     fn scan(&self) -> BatchScan {
         let mut mapping = Mapping::default();
@@ -41,11 +57,6 @@ impl Job<'_> {
 
 pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
     let target = Target::new(job)?;
-    if job.text.schema.is_some() && matches!(job.columnar.on_mismatch, Some(OnMismatch::Json | OnMismatch::Msgpack)) {
-        let detail =
-            "says the types of columns, and what does not fit may be an error or null: the type JSON takes anything";
-        return Err(Error::usage(detail).in_option("schema"));
-    }
     let bar = env.bar.as_ref();
     let Some(path) = job.path else {
         let joined = Joined::open(job, env.opener)?;

@@ -516,7 +516,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "on_mismatch",
-        outputs: &["ds", "parquet", "arrow", "arrows"],
+        outputs: &["idv", "ds", "parquet", "arrow", "arrows"],
         value: OptionValue::Choice(&[
             ("error", "An error"),
             ("null", "Null, counted as a loss"),

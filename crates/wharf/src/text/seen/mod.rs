@@ -168,19 +168,6 @@ impl Seen {
         }
     }
 
-    /// What they are for a format that has integers only where none is missing, and times in ticks of 100 ns; and whether any is missing.
-    pub(super) fn narrow_kind(&self) -> (Kind, bool) {
-        match self.kind_of(Times::kind_in_ticks) {
-            Kind::Text => (Kind::Text, self.nulls > 0),
-            // In quotes, nothing is an empty text alone among texts.
-            kind => match (kind, self.nulls + self.empties > 0) {
-                (Kind::Integer | Kind::Unsigned, true) if self.inexact => (Kind::Text, self.nulls > 0),
-                (Kind::Integer | Kind::Unsigned, true) => (Kind::Float, true),
-                other => other,
-            },
-        }
-    }
-
     /// What they are, all of them.
     pub(super) fn kind(&self) -> Kind {
         self.kind_of(Times::kind)

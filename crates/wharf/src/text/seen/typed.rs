@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 use container_arrow::{ColumnProfile, Json, Mapping, Observation, parse_time, resolve};
 use container_core::Limits;
 
-use super::Kind;
+use super::{Kind, Seen};
 use ticks::Ticks;
 
 /// Reads cells of JSON.
@@ -121,6 +121,21 @@ impl Times {
             self.0 &= 32 | fits(64, stamp, 1000);
         } else {
             self.0 = [4, 16, 64].into_iter().filter(|bit| value(*bit).is_some()).sum();
+        }
+    }
+}
+
+impl Seen {
+    /// What they are for a format that has integers only where none is missing, and times in ticks of 100 ns; and whether any is missing.
+    pub(in crate::text) fn narrow_kind(&self) -> (Kind, bool) {
+        match self.kind_of(Times::kind_in_ticks) {
+            Kind::Text => (Kind::Text, self.nulls > 0),
+            // In quotes, nothing is an empty text alone among texts.
+            kind => match (kind, self.nulls + self.empties > 0) {
+                (Kind::Integer | Kind::Unsigned, true) if self.inexact => (Kind::Text, self.nulls > 0),
+                (Kind::Integer | Kind::Unsigned, true) => (Kind::Float, true),
+                other => other,
+            },
         }
     }
 }

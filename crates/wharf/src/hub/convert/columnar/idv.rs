@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use container_arrow::SPARSE;
-use container_core::{ColumnInfo, Error, Loss, Position, Result};
+use container_core::{ColumnInfo, Error, ErrorKind, Loss, Position, Result};
 use idv::arrow::{ArrowOptions, ArrowWriter, NullIntegers};
 use idv::{ColumnSchema, ItemType, Type};
 use serde_json::Value;
@@ -75,9 +75,17 @@ pub(in super::super) fn write<W: Write + Seek>(
         .with_null_integers(integers)
         .with_times(job.columnar.times.unwrap_or_default())
         .with_untyped(untyped);
-    let named = |error: Error| match joined.inputs.as_slice() {
-        [input] => error.in_file(input.name.clone()),
-        _ => error,
+    let file = match joined.inputs.as_slice() {
+        [input] => Some(input.name.clone()),
+        _ => None,
+    };
+    let named = |error: Error| {
+        let has_no_type = untyped && error.kind() == ErrorKind::Unsupported;
+        let error = if has_no_type { error.advising("{schema} can say Text, which keeps its JSON") } else { error };
+        match &file {
+            Some(file) => error.in_file(file.clone()),
+            None => error,
+        }
     };
     let mut writer = ArrowWriter::new(sink, &joined.schema, options).map_err(named)?;
     if untyped && job.text.schema.is_none() {
@@ -87,7 +95,7 @@ pub(in super::super) fn write<W: Write + Seek>(
     }
     copy(job, &joined, bar.as_ref(), done, &mut |batch| writer.write(batch))?;
     let (sink, losses) = writer.finish_sink()?;
-    done.losses.extend(losses.into_iter().map(|loss| Lost { file: None, loss }));
+    done.losses.extend(Lost::all(losses, file.as_deref()));
     Ok(sink)
 }
 

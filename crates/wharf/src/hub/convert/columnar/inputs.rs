@@ -100,6 +100,7 @@ impl Joined {
     pub(super) fn open_with(job: &Job<'_>, opener: &mut Opener<'_>, how: &How<'_>) -> Result<Self> {
         let How { may_guess, apart, beside, labels, ref declared } = *how;
         let selection = &job.selection;
+        job.check_mismatch()?;
         // Only a walk over all rows shows whether a guess was right.
         let are_all = selection.rows.is_none() && selection.limit.is_none();
         let may_guess = may_guess && are_all && matches!(job.inputs.as_slice(), [place] if place.is_lasting());
