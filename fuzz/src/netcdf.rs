@@ -2,8 +2,8 @@
 
 use std::sync::{LazyLock, Once};
 
-use container_core::{Limits, OpenOptions, Source};
-use dsfmt::netcdf::{ReadOptions, Reader};
+use container_core::{Container, Limits, OpenOptions, Scan, Source};
+use dsfmt::netcdf::{NetcdfContainer, ReadOptions, Reader};
 
 use crate::dice::Dice;
 use crate::hdf5_mutate::Sample;
@@ -41,8 +41,8 @@ fn read(bytes: Vec<u8>) {
             }
         }));
     });
-    let limits = Limits::default().with_block_bytes(4 << 20);
-    let reader = match Reader::from_source(Source::from(bytes), OpenOptions::default().with_limits(limits)) {
+    let opening = OpenOptions::default().with_limits(Limits::default().with_block_bytes(4 << 20));
+    let reader = match Reader::from_source(Source::from(bytes), opening) {
         Ok(reader) => reader,
         Err(error) => return assert_eq!(error.format(), Some("netcdf")),
     };
@@ -51,6 +51,37 @@ fn read(bytes: Vec<u8>) {
         match reader.read(variable, 0..variable.rows(), &options) {
             Ok(array) => assert_eq!(array.shape(), reader.shape(variable, &options)),
             Err(error) => assert_eq!(error.format(), Some("netcdf")),
+        }
+    }
+    match NetcdfContainer::new(reader, opening) {
+        Ok(container) => walk(&container),
+        Err(error) => assert_eq!(error.format(), Some("netcdf")),
+    }
+}
+
+/// Shows some rows of each table, at its beginning and its end, and as batches.
+fn walk(container: &NetcdfContainer) {
+    const ROWS: u64 = 40;
+    for table in container.tables() {
+        let len = table.len().unwrap_or(0);
+        for range in [0..ROWS.min(len), len.saturating_sub(ROWS)..len] {
+            let mut scan = Scan::default();
+            scan.rows = range.clone();
+            let (mut line, mut shown) = (Vec::new(), range.start);
+            if let Ok(mut rows) = table.rows(&scan) {
+                while let Ok(true) = rows.advance() {
+                    line.clear();
+                    if rows.json(&mut line).is_err() {
+                        break;
+                    }
+                    shown += 1;
+                }
+            }
+            assert!(shown <= range.end);
+            if let Some(batches) = table.arrow().and_then(|table| table.batches(&scan.into()).ok()) {
+                let rows: usize = batches.map_while(Result::ok).map(|batch| batch.num_rows()).sum();
+                assert!(rows as u64 <= ROWS);
+            }
         }
     }
 }

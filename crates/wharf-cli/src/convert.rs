@@ -51,12 +51,10 @@ Arguments:
 /// Convert rows into a file of another form
 ///
 /// The output appears when it is whole, or not at all. With --json, what was done is one object on standard output.
-/// IDV is written from IDV, from ds, from datadings, and from text: JSON lines, CSV, TSV. datadings is written from any format, from text, and from
-/// files: a folder or a ZIP archive becomes a dataset of them, with their folders as labels. ds is written from text, from rows of other
-/// containers, from ds (--columns says which variables) and from NetCDF; NetCDF from ds. ZDS is written from text and from rows of other
-/// containers: an archive (.zds), or with --to zds a folder. Parquet and Arrow IPC, a file (.arrow) or a stream (.arrows), are written from any
-/// container whose tables have columns with types, and from text. Several inputs have the same columns; of text, datadings and ZDS the types are
-/// those of the rows of all.
+/// Every format is written from every other, but NetCDF from ds alone. Of ds files --columns says which variables; NetCDF becomes ds as a whole,
+/// and a table of it any other format. A folder or a ZIP archive of files becomes a datadings dataset of them, with their folders as labels. ZDS is
+/// an archive (.zds), or with --to zds a folder; Arrow IPC a file (.arrow) or a stream (.arrows). Several inputs have the same columns; of text,
+/// datadings and ZDS the types are those of the rows of all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, help_template = TEMPLATE, override_usage = "wharf convert [OPTIONS] <IN>... <OUT>")]
 pub(crate) struct Arguments {

@@ -43,12 +43,6 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             break;
         }
         let input = location.input(&mut env.opener).map_err(|error| error.in_file(location.name()))?;
-        if let Some(reader) =
-            super::netcdf::reader(&input, &env.opener).map_err(|error| error.in_file(location.name()))?
-        {
-            show_netcdf(location, &reader, number, several, env)?;
-            continue;
-        }
         let errors = RefCell::new(Vec::new());
         if env.json() {
             let opened = location.understand(&input, &env.opener)?;
@@ -57,6 +51,11 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             print_json(&info, env)?;
         } else {
             let gap = if number > 0 { "\n" } else { "" };
+            let netcdf = super::netcdf::reader(&input, &env.opener).map_err(|error| error.in_file(location.name()))?;
+            if let Some(reader) = netcdf {
+                env.stdout.print(&format!("{gap}{}", super::netcdf::describe(location, &reader)))?;
+                continue;
+            }
             if let Some(reader) = super::ds::reader(&input, &env.opener)? {
                 let text = format!("{gap}{}", super::ds::describe(location, &reader));
                 env.stdout.print(&text)?;
@@ -72,22 +71,6 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         }
     }
     Ok(outcome)
-}
-
-fn show_netcdf(
-    location: &Location,
-    reader: &dsfmt::netcdf::Reader,
-    number: usize,
-    several: bool,
-    env: &mut Env<'_>,
-) -> Result<()> {
-    if env.json() {
-        let container = super::netcdf::NetcdfContainer::new(reader);
-        let file = several.then(|| location.name());
-        return print_json(&Info { file, container: &container, errors: &RefCell::default() }, env);
-    }
-    let gap = if number > 0 { "\n" } else { "" };
-    env.stdout.print(&format!("{gap}{}", super::netcdf::describe(location, reader)))
 }
 
 fn print_json(info: &Info<'_>, env: &mut Env<'_>) -> Result<()> {

@@ -63,13 +63,13 @@
 //!
 //! | feature | brings |
 //! |---|---|
-//! | `convert` (default) | `Convert`, `Merge`, `Recover`: any container into any other, joined, saved; with it `convert::import`: text, rows and files into IDV and datadings; needs and brings all formats |
+//! | `convert` (default) | `Convert`, `Merge`, `Recover`: any container into any other, joined, saved; with it `convert::import`: text, rows and files into datadings; needs and brings all formats |
 //! | `parallel` (default) | formats decode with all cores |
 //! | `datadings` (default) | [datadings](mod@datadings), datasets of msgpack samples |
 //! | `ds` (default) | [ds](dsfmt), n-dimensional arrays with metadata |
 //! | `arrow` (default) | tables as Arrow record batches, and the formats of Arrow IPC: files and streams |
 //! | `parquet` (default) | Parquet files; with it `arrow` |
-//! | `netcdf` | ds files from NetCDF, and NetCDF from them |
+//! | `netcdf` | NetCDF files, and NetCDF from ds files |
 //! | `zds` (default) | [ZDS](zdx), collections of JSON documents with an index |
 //! | `idv` (default) | [IDV](::idv), the format of ML.NET |
 #![forbid(unsafe_code)]

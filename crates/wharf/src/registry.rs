@@ -12,6 +12,8 @@ static FORMATS: &[&dyn Format] = &[
     datadings::FORMAT,
     #[cfg(feature = "ds")]
     dsfmt::FORMAT,
+    #[cfg(feature = "netcdf")]
+    dsfmt::netcdf::FORMAT,
     #[cfg(feature = "zds")]
     zdx::FORMAT,
     #[cfg(feature = "parquet")]

@@ -12,7 +12,7 @@ impl Shards {
     /// begins with.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for what is no pattern, and when no file matches; as [`Reader::open`].
+    /// [`Usage`](container_core::ErrorKind::Usage) for what is no pattern, and when no file matches; as [`Reader::open`](crate::Reader::open).
     #[cfg_attr(docsrs, doc(cfg(feature = "glob")))]
     pub fn glob(pattern: &str, options: OpenOptions) -> Result<Self> {
         let usage = |detail: String| Error::usage(detail).in_format(FORMAT_NAME);

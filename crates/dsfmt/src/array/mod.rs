@@ -4,12 +4,14 @@ mod mask;
 mod strings;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use container_core::{Error, Result};
 
 pub use mask::Mask;
 pub use strings::Strings;
 
+use crate::read::by_number;
 use crate::types::{DataType, Element};
 
 /// An n-dimensional array in C order (the last index runs fastest), with a mask where elements may be missing.
@@ -163,6 +165,36 @@ impl Values<'_> {
 /// A slice as one of `T`, where it is one.
 fn same<S: Element, T: Element>(slice: &[S]) -> Option<&[T]> {
     if S::TYPE == T::TYPE { bytemuck::try_cast_slice(slice).ok() } else { None }
+}
+
+impl Values<'static> {
+    /// None yet, with room for so many numbers or truth values.
+    pub(crate) fn with_capacity(data_type: DataType, len: usize) -> Self {
+        by_number!(data_type,
+            Number => Values::from(Vec::<Number>::with_capacity(len)),
+            DataType::Bool => Values::from(Vec::<bool>::with_capacity(len)),
+            DataType::Str => Values::Str(Strings::default()),
+            DataType::Unicode => Values::Unicode(Strings::default())
+        )
+    }
+
+    /// Appends a range of values, which have to be of the same type.
+    pub(crate) fn extend(&mut self, from: &Values<'_>, range: Range<usize>) {
+        macro_rules! each {
+            ($($name:ident)*) => {
+                match (self, from) {
+                    $((Self::$name(to), Values::$name(from)) => {
+                        to.to_mut().extend_from_slice(from.get(range).unwrap_or_default());
+                    })*
+                    (Self::Str(to), Values::Str(from)) | (Self::Unicode(to), Values::Unicode(from)) => {
+                        range.filter_map(|index| from.get(index)).for_each(|string| to.push(string));
+                    }
+                    _ => debug_assert!(false, "types differ"),
+                }
+            };
+        }
+        each!(Float32 Float64 Int8 Int16 Int32 Int64 Uint8 Uint16 Uint32 Uint64 Bool);
+    }
 }
 
 macro_rules! from_numbers {

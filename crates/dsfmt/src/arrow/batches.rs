@@ -60,11 +60,7 @@ impl<'a> DsBatches<'a> {
         let mut bytes = count.saturating_mul(self.row_bytes);
         for column in self.plan.columns.iter().filter(|column| column.kind.is_text()) {
             let (variable, wide) = (&column.part.variable, column.part.wide);
-            bytes = bytes.saturating_add(variable.placed(|layout| {
-                let start = variable.text_start(layout, variable.rank(layout, rows.start * wide)?)?;
-                let end = variable.text_start(layout, variable.rank(layout, rows.end * wide)?)?;
-                Ok(end.saturating_sub(start))
-            })?);
+            bytes = bytes.saturating_add(variable.text_bytes_of(rows.start * wide..rows.end * wide)?);
         }
         Ok(count <= 1 || bytes <= self.scan.batch_bytes as u64)
     }

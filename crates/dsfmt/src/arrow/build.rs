@@ -17,7 +17,7 @@ use container_core::{Error, Result};
 use super::bits;
 use super::plan::{Column, Kind, element_type};
 use super::times::{self, Clock, Instant, Unit};
-use crate::array::{Array, Mask, Values};
+use crate::array::{Array, Mask, Strings, Values, each_kind};
 use crate::read::values::{Layout, by_number};
 use crate::read::{Variable, strings};
 use crate::time::Units;
@@ -86,6 +86,9 @@ impl Column<'_> {
             Kind::Julian(units) => return self.julian_dates(layout, range, row, units),
             Kind::Empty | Kind::Plain(_) | Kind::Large(_) => {}
         }
+        if variable.reader.foreign.is_some() {
+            return self.brought(&self.read(layout, range)?);
+        }
         let mask = variable.mask_bits(layout, range.clone())?;
         let mask = mask.as_ref();
         let large = matches!(self.kind, Kind::Large(_));
@@ -112,6 +115,27 @@ impl Column<'_> {
         } else {
             variable.owned_numbers::<T>(layout, range, mask, T::default())?.into()
         };
+        self.with_nulls::<T>(numbers, mask)
+    }
+
+    /// Values in memory.
+    fn brought(&self, array: &Array<'_>) -> Result<ArrayRef> {
+        let (values, mask) = (array.values(), array.mask());
+        let nulls = || mask.and_then(bits::validity);
+        let large = matches!(self.kind, Kind::Large(_));
+        each_kind!(values,
+            numbers => self.with_nulls(numbers.to_vec().into(), mask),
+            truths => Ok(Arc::new(BooleanArray::new(BooleanBuffer::from(truths.as_ref()), nulls()))),
+            strings => match (values.data_type(), large) {
+                (DataType::Unicode, true) => in_memory::<LargeUtf8Type>(strings, nulls()),
+                (DataType::Unicode, false) => in_memory::<Utf8Type>(strings, nulls()),
+                (_, true) => in_memory::<LargeBinaryType>(strings, nulls()),
+                (_, false) => in_memory::<BinaryType>(strings, nulls()),
+            }
+        )
+    }
+
+    fn with_nulls<T: Arrowed>(&self, numbers: ScalarBuffer<T>, mask: Option<&Mask<'_>>) -> Result<ArrayRef> {
         let mut nulls = mask.and_then(bits::validity);
         // A float that is not itself is no number.
         #[expect(clippy::eq_op, reason = "a NaN is not equal to itself")]
@@ -200,6 +224,19 @@ fn truths(variable: &Variable<'_>, layout: &Layout, range: Range<u64>, mask: Opt
         return Err(Error::invalid("its mask is of another length").at(layout.data.start));
     }
     Ok(Arc::new(BooleanArray::new(truths, nulls)))
+}
+
+/// Strings in memory.
+fn in_memory<T: ByteArrayType>(strings: &Strings<'_>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    let len = strings.as_bytes().len();
+    // Lengths that together are too large would be a panic.
+    if T::Offset::from_usize(len).is_none() {
+        return Err(Error::limit("the bytes of the strings in a batch", len as u64, i32::MAX as u64));
+    }
+    let lengths = strings.iter().map(<[u8]>::len);
+    let offsets = OffsetBuffer::<T::Offset>::from_lengths(lengths);
+    let bytes = Buffer::from(strings.as_bytes());
+    Ok(Arc::new(GenericByteArray::<T>::try_new(offsets, bytes, nulls).map_err(from_arrow)?))
 }
 
 fn texts<T: ByteArrayType>(

@@ -15,6 +15,7 @@ const SCALARS: &str = "scalars";
 const MOST_DIMENSIONS: usize = 128;
 
 /// The variables of a table.
+#[derive(Clone)]
 pub(super) struct Group {
     pub(super) name: String,
     pub(super) rows: u64,

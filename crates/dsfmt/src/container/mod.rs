@@ -92,7 +92,7 @@ impl Format for Ds {
 /// each element that stands beside them; to ask for more is a [`Limit`](container_core::ErrorKind::Limit) error.
 pub struct DsContainer {
     reader: Arc<Reader>,
-    tables: Vec<DsTable>,
+    tables: Vec<Arc<DsTable>>,
 }
 
 /// The variables of one leading dimension.
@@ -107,7 +107,7 @@ impl DsContainer {
     #[must_use]
     pub fn new(reader: Reader) -> Self {
         let reader = Arc::new(reader);
-        let table = |group| DsTable { reader: reader.clone(), group, times: TimeForm::Stored };
+        let table = |group| Arc::new(DsTable { reader: reader.clone(), group, times: TimeForm::Stored });
         let tables = columns::groups(&reader).into_iter().map(table).collect();
         Self { reader, tables }
     }
@@ -115,8 +115,15 @@ impl DsContainer {
     /// The same with times shown so.
     #[must_use]
     pub fn with_times(mut self, form: TimeForm) -> Self {
-        self.tables.iter_mut().for_each(|table| table.times = form);
+        for table in &mut self.tables {
+            let DsTable { reader, group, .. } = table.as_ref();
+            *table = Arc::new(DsTable { reader: Arc::clone(reader), group: group.clone(), times: form });
+        }
         self
+    }
+
+    pub(crate) fn shared_tables(&self) -> &[Arc<DsTable>] {
+        &self.tables
     }
 
     /// The reader.
@@ -151,7 +158,7 @@ impl Container for DsContainer {
     }
 
     fn tables(&self) -> Vec<&dyn Table> {
-        self.tables.iter().map(|table| -> &dyn Table { table }).collect()
+        self.tables.iter().map(|table| -> &dyn Table { table.as_ref() }).collect()
     }
 
     fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
@@ -160,10 +167,14 @@ impl Container for DsContainer {
 }
 
 impl DsTable {
+    /// Where the variable of a column stands in the header.
+    pub(crate) fn place(&self, column: usize) -> Option<usize> {
+        self.group.variables.get(column).copied()
+    }
+
     pub(crate) fn variable(&self, column: usize) -> Result<Variable<'_>> {
-        let place = self.group.variables.get(column);
-        let found = place.and_then(|place| self.reader.variable_at(*place));
-        found.ok_or_else(|| Error::usage(format!("there is no column {column}")).in_format(FORMAT_NAME))
+        let found = self.place(column).and_then(|place| self.reader.variable_at(place));
+        found.ok_or_else(|| Error::usage(format!("there is no column {column}")).in_format(self.reader.format()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use container_core::{Error, Limits, Result};
 
-use crate::array::{Array, Mask, Strings, Values};
+use crate::array::{Array, Mask, Values};
 use crate::edit::converted;
 use crate::merge::plan::{CHUNK, Join, Part, rows_at_once};
 use crate::read::by_number;
@@ -136,19 +136,14 @@ impl Join<'_> {
     /// Runs of all pieces in turn.
     fn joined(&self, rows: u64, pieces: &[(Array<'_>, usize)]) -> Result<Array<'static>> {
         let len: usize = pieces.iter().map(|(piece, _)| piece.len()).sum();
-        let mut values = by_number!(self.data_type,
-            Number => Values::from(Vec::<Number>::with_capacity(len)),
-            DataType::Bool => Values::from(Vec::<bool>::with_capacity(len)),
-            DataType::Str => Values::Str(Strings::default()),
-            DataType::Unicode => Values::Unicode(Strings::default())
-        );
+        let mut values = Values::with_capacity(self.data_type, len);
         let masked = pieces.iter().any(|(piece, _)| piece.missing() > 0);
         let mut missing = Vec::with_capacity(if masked { len } else { 0 });
         let turns = pieces.iter().map(|(piece, run)| piece.len() / (*run).max(1)).max().unwrap_or(0);
         for turn in 0..turns {
             for (piece, run) in pieces {
                 let range = turn * run..(turn + 1) * run;
-                extend(&mut values, piece.values(), range.clone());
+                values.extend(piece.values(), range.clone());
                 if masked {
                     missing.extend(range.map(|index| piece.mask().is_some_and(|mask| mask.is_missing(index))));
                 }
@@ -161,23 +156,4 @@ impl Join<'_> {
         let array = Array::new(shape, values)?;
         if masked { array.with_mask(Mask::from_bools(missing)) } else { Ok(array) }
     }
-}
-
-/// Appends a range of values of the same type.
-fn extend(to: &mut Values<'static>, from: &Values<'_>, range: Range<usize>) {
-    macro_rules! each {
-        ($($name:ident)*) => {
-            match (to, from) {
-                $((Values::$name(to), Values::$name(from)) => {
-                    to.to_mut().extend_from_slice(from.get(range).unwrap_or_default());
-                })*
-                (Values::Str(to), Values::Str(from)) | (Values::Unicode(to), Values::Unicode(from)) => {
-                    range.filter_map(|index| from.get(index)).for_each(|string| to.push(string));
-                }
-                // Both were brought into the common type.
-                _ => debug_assert!(false, "types differ"),
-            }
-        };
-    }
-    each!(Float32 Float64 Int8 Int16 Int32 Int64 Uint8 Uint16 Uint32 Uint64 Bool);
 }

@@ -1,4 +1,5 @@
-//! NetCDF in and out (feature `netcdf`): CDF-1, CDF-2, CDF-5 and NetCDF-4 files are read, converted to ds, and written from ds.
+//! NetCDF in and out (feature `netcdf`): CDF-1, CDF-2, CDF-5 and NetCDF-4 files are read, as [arrays](Reader) and as [tables](NetcdfContainer),
+//! converted to ds, and written from ds.
 //!
 //! ```
 //! # fn main() -> dsfmt::Result<()> {
@@ -71,6 +72,7 @@
 
 mod attributes;
 mod classic;
+mod container;
 mod from_ds;
 mod hdf5;
 mod mask;
@@ -78,8 +80,10 @@ mod model;
 mod number;
 mod reader;
 mod scale;
+mod shown;
 mod to_ds;
 
+pub use container::{FORMAT, NetcdfContainer};
 pub use from_ds::{WriteOptions, from_ds};
 pub use hdf5::is_guarded;
 pub use model::{Attribute, AttributeValue, Dimension, Kind, NcType, Variable};

@@ -126,7 +126,7 @@ fn bytes(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<
 }
 
 /// Refuses what makes far more of a file than it can hold, with all variables together.
-fn check_together(reader: &Reader, options: &ReadOptions) -> Result<()> {
+pub(super) fn check_together(reader: &Reader, options: &ReadOptions) -> Result<()> {
     let sound = reader.variables().iter().filter(|variable| variable.problem.is_none());
     let bytes = sound.map(|variable| held_bytes(variable, variable.rows(), options).unwrap_or(u64::MAX));
     let (together, most) = (bytes.fold(0, u64::saturating_add), most(reader, TOGETHER));
@@ -137,7 +137,7 @@ fn check_together(reader: &Reader, options: &ReadOptions) -> Result<()> {
 }
 
 /// Gives the values piece by piece along the first dimension.
-fn pieces(
+pub(super) fn pieces(
     reader: &Reader,
     variable: &Variable,
     options: &ReadOptions,
@@ -168,7 +168,7 @@ fn has_missing(reader: &Reader, variable: &Variable, options: &ReadOptions) -> R
 }
 
 /// Dimensions, attributes and byte order.
-fn described<'a>(
+pub(super) fn described<'a>(
     reader: &Reader,
     variable: &Variable,
     options: &ReadOptions,

@@ -1,6 +1,7 @@
 //! The reader: the header once, then every variable by itself.
 
 pub(crate) mod fill;
+pub(crate) mod foreign;
 mod index;
 mod mask;
 mod reader;

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use container_core::{Bytes, Error, OpenOptions, Result, Source};
 
 use crate::FORMAT_NAME;
+use crate::read::foreign::Foreign;
 use crate::read::index::Index;
 use crate::read::variable::{Attributes, Variable};
 use crate::wire::{Header, MAGIC, VERSION};
@@ -30,6 +31,8 @@ pub struct Reader {
     indexes: Vec<Index>,
     /// The names of all dimensions, once somebody has asked for one.
     names: OnceLock<HashSet<String>>,
+    /// Where values come from that do not lie in the body.
+    pub(crate) foreign: Option<Box<dyn Foreign>>,
 }
 
 /// A dimension: its name, and the size that the variables along it have.
@@ -94,7 +97,31 @@ impl Reader {
         let body = len.min(start + line.len() as u64 + 1);
         let header = Header::parse(line, start, len - body, &options.limits)?;
         let indexes = header.entries.iter().map(|_| Index::default()).collect();
-        Ok(Self { source, options, header, body, indexes, names: OnceLock::new() })
+        Ok(Self { source, options, header, body, indexes, names: OnceLock::new(), foreign: None })
+    }
+
+    /// A file of another format: this is what it is as a header, what is wrong with each variable, and where values come from.
+    pub(crate) fn of_foreign(
+        header: String,
+        options: OpenOptions,
+        problems: impl Iterator<Item = Option<String>>,
+        foreign: Box<dyn Foreign>,
+    ) -> Result<Self> {
+        let start = (MAGIC.len() + VERSION.len() + 1) as u64;
+        let line = header.get(MAGIC.len() + VERSION.len() + 1..).unwrap_or_default().to_owned();
+        // Whatever the variables take, there is room for them.
+        let mut header = Header::parse(line.into(), start, u64::MAX, &options.limits)?;
+        for (entry, problem) in header.entries.iter_mut().zip(problems) {
+            entry.problem = problem.or(entry.problem.take());
+        }
+        let indexes = header.entries.iter().map(|_| Index::default()).collect();
+        let source = Source::from(Vec::new());
+        Ok(Self { source, options, header, body: 0, indexes, names: OnceLock::new(), foreign: Some(foreign) })
+    }
+
+    /// The name of the format, for errors.
+    pub(crate) fn format(&self) -> &'static str {
+        self.foreign.as_ref().map_or(FORMAT_NAME, |foreign| foreign.format())
     }
 
     /// The version of the format that the file states.
@@ -181,6 +208,9 @@ impl Reader {
     /// # Errors
     /// [`Limit`](container_core::ErrorKind::Limit).
     pub fn check_together<'v>(&self, variables: impl IntoIterator<Item = Variable<'v>>) -> Result<()> {
+        if let Some(foreign) = &self.foreign {
+            return foreign.check_together();
+        }
         let stated = variables.into_iter().fold(0u64, |all, variable| all.saturating_add(variable.stored_bytes()));
         let most = self.source.len().saturating_mul(SHARED);
         match stated > most {

@@ -283,6 +283,9 @@ impl<'r> Variable<'r> {
 
     /// A range of elements, and which of them are missing.
     pub(crate) fn elements(&self, layout: &Layout, range: Range<u64>) -> Result<(Values<'r>, Option<Mask<'r>>)> {
+        if let Some(foreign) = &self.reader.foreign {
+            return self.foreign(foreign.as_ref(), layout, range);
+        }
         let mask = self.mask_bits(layout, range.clone())?;
         let found = mask.as_ref();
         let values = by_number!(layout.data_type,

@@ -2,7 +2,6 @@
 
 use container_core::{Error, Result};
 
-use crate::FORMAT_NAME;
 use crate::json::{Json, Members, name_of};
 use crate::read::index::Index;
 use crate::read::reader::Reader;
@@ -116,7 +115,7 @@ impl<'r> Variable<'r> {
     /// Adds where it is to an error.
     #[cold]
     pub(crate) fn place(&self, error: Error) -> Error {
-        error.in_format(FORMAT_NAME).in_column(self.entry.name.clone())
+        error.in_format(self.reader.format()).in_column(self.entry.name.clone())
     }
 }
 

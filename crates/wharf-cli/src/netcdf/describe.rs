@@ -2,7 +2,6 @@
 
 use dsfmt::netcdf::{Attribute, Kind, NcType, Reader, Variable};
 
-use super::attributes::shown;
 use crate::human::{abbreviated, clean, size};
 use crate::inputs::Location;
 
@@ -74,7 +73,7 @@ fn line(reader: &Reader, variable: &Variable) -> String {
 fn attributes(text: &mut String, of: &str, attributes: &[Attribute]) {
     let of = clean(of);
     for attribute in attributes {
-        let value = shown(&attribute.value, SHOWN);
+        let value = attribute.value.shown(SHOWN);
         text.push_str(&format!("        {of}:{} = {}\n", clean(&attribute.name), clean(&abbreviated(&value, SHOWN))));
     }
 }

@@ -8,7 +8,7 @@ use container_core::{Error, Loss, OpenOptions, OutputOptions, Result, Severity, 
 use dsfmt::{Builder, Reader, Written};
 
 use super::env::Opener;
-use super::inputs::{self, Location};
+use super::inputs::Location;
 use super::{Lost, output};
 
 /// The name of the format.
@@ -37,7 +37,6 @@ pub fn rejected_by_ds(builder: &Builder<'_>, name: &dyn Fn(&Reader) -> Option<St
 pub fn open_ds(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Result<Reader> {
     let named = |error: Error| error.in_file(location.name());
     let input = location.input(opener).map_err(named)?;
-    inputs::not_netcdf(&input).map_err(named)?;
     let format = opener.registry.detect(&input).map_err(named)?;
     match (format.name(), input.source()) {
         (DS, Some(source)) => {

@@ -25,7 +25,7 @@ pub struct Opener<'a> {
     pub overrides: Overrides,
     /// What of documents is shown.
     pub view: super::zds::View,
-    /// How times of ds files are shown.
+    /// How times of ds and NetCDF files are shown.
     time: Option<TimeForm>,
     /// Pipes that were read before their turn: whoever asks for them next gets what they held.
     read_ahead: HashMap<PathBuf, VecDeque<Input>>,
@@ -81,11 +81,11 @@ impl<'a> Opener<'a> {
         self.view.set(selection)
     }
 
-    /// Fails for inputs that are called so when times of ds files are asked for.
+    /// Fails for inputs that are called so when times of ds and NetCDF files are asked for.
     pub(super) fn check_time(&self, inputs: &str) -> Result<()> {
         match self.time {
-            Some(_) if inputs != super::DS => {
-                Err(Error::usage(format!("is for inputs that are ds, not {inputs}")).in_option("time"))
+            Some(_) if ![super::DS, dsfmt::netcdf::FORMAT_NAME].contains(&inputs) => {
+                Err(Error::usage(format!("is for inputs that are ds or NetCDF, not {inputs}")).in_option("time"))
             }
             _ => Ok(()),
         }
@@ -154,7 +154,7 @@ impl<'a> Opener<'a> {
         }
         let registry = match self.time {
             None => Cow::Borrowed(&self.registry),
-            Some(time) => Cow::Owned(self.registry.clone().with(time.format())),
+            Some(time) => Cow::Owned(self.registry.clone().with(time.format()).with(time.netcdf())),
         };
         registry.open_with(input, options).map_err(|error| self.overrides.helped(error))
     }

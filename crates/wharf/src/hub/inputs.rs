@@ -63,9 +63,8 @@ impl Location {
 
     /// Opens what it holds.
     pub fn understand(&self, input: &Input, opener: &Opener<'_>) -> Result<Opened> {
-        let open =
-            |input: &Input| Ok(Opened { container: opener.container(input)?, bytes: input.source().map(Source::len) });
-        not_netcdf(input).and_then(|()| open(input)).map_err(|error| error.in_file(self.name()))
+        let container = opener.container(input).map_err(|error| error.in_file(self.name()))?;
+        Ok(Opened { container, bytes: input.source().map(Source::len) })
     }
 
     /// The files of this input: of a dataset all files of its set, of a folder the folder alone.
@@ -84,25 +83,6 @@ impl Location {
             return path.is_dir() && zdx::FORMAT.recognize(&Probe::directory(path)) == Recognition::Content;
         }
         false
-    }
-}
-
-/// Fails for a NetCDF file, whatever its name ends in: says what it is, and how those get on with it who want more than `info` shows.
-pub fn not_netcdf(input: &Input) -> Result<()> {
-    let Some(kind) = netcdf_kind(input) else { return Ok(()) };
-    Err(Error::unsupported(format!("it is NetCDF ({kind}), whose rows can be read once it is converted to ds")))
-}
-
-/// What kind of NetCDF file it begins as, in words; `None` for all else.
-pub fn netcdf_kind(input: &Input) -> Option<&'static str> {
-    let source = input.source()?;
-    let head = source.read(0..source.len().min(8)).ok()?;
-    match &head[..] {
-        [b'C', b'D', b'F', 1, ..] => Some("CDF-1"),
-        [b'C', b'D', b'F', 2, ..] => Some("CDF-2"),
-        [b'C', b'D', b'F', 5, ..] => Some("CDF-5"),
-        b"\x89HDF\r\n\x1a\n" => Some("HDF5, as NetCDF-4 is"),
-        _ => None,
     }
 }
 

@@ -10,5 +10,6 @@
 )]
 
 mod formats;
+mod netcdf;
 mod routes;
 mod untyped;

@@ -62,7 +62,7 @@ impl Alike {
 fn schema(format: &str, table: &dyn Table, chosen: Option<&[usize]>) -> Result<SchemaRef> {
     if let Some(arrow) = table.arrow() {
         let mut mapping = Mapping::default();
-        mapping.times = if format == DS { Times::Floor } else { Times::Ticks };
+        mapping.times = if [DS, dsfmt::netcdf::FORMAT_NAME].contains(&format) { Times::Floor } else { Times::Ticks };
         let mut scan = Scan::default();
         scan.columns = chosen.map(<[usize]>::to_vec);
         return arrow.schema(&BatchScan::from(scan).with_mapping(mapping));

@@ -33,7 +33,7 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
     if job.selection.reading.missing_as_null {
         return Err(Error::usage("is for outputs of text: ds has its own missing values").in_option("missing_as_null"));
     }
-    if matches!(kind, Kind::Idv | Kind::Netcdf | Kind::Container(DS)) {
+    if matches!(kind, Kind::Idv | Kind::NETCDF | Kind::Container(DS)) {
         let for_columns = [
             ("ragged", job.ds.ragged.is_some()),
             ("structs", job.ds.structs.is_some()),
@@ -45,7 +45,7 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
     match kind {
         Kind::Folder | Kind::Zip => Err(Error::unsupported(format!("{kind} cannot be written as ds so far"))),
         Kind::Container(DS) => copied(job, kind, env, report),
-        Kind::Netcdf => super::netcdf::to_ds(job, env, report),
+        Kind::NETCDF => super::netcdf::to_ds(job, env, report),
         Kind::Idv => super::idv_ds::run(job, &inputs, env, report),
         _ => super::columnar::ds::run(job, env, report),
     }

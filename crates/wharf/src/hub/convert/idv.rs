@@ -18,7 +18,7 @@ impl Job<'_> {
         match kind {
             Kind::Folder => return Err(Error::unsupported("a directory cannot be written as IDV so far")),
             Kind::Zip => return Err(Error::unsupported("the files of a ZIP archive cannot be written as IDV so far")),
-            Kind::Container(DS | zds::NAME) | Kind::Columns(_) => {}
+            Kind::Container(DS | zds::NAME) | Kind::NETCDF | Kind::Columns(_) => {}
             Kind::Container(name) => {
                 return Err(Error::unsupported(format!("a file of the format {name} cannot be written as IDV so far")));
             }
@@ -67,7 +67,7 @@ impl Writing<'_> {
 
 /// True for inputs whose columns have types.
 fn is_typed(kind: Kind) -> bool {
-    matches!(kind, Kind::Idv | Kind::Container(DS) | Kind::Columns(_))
+    matches!(kind, Kind::Idv | Kind::Container(DS) | Kind::NETCDF | Kind::Columns(_))
 }
 
 pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {

@@ -8,11 +8,6 @@ use super::super::{Lost, open_ds, open_netcdf, output};
 use super::text::refuse;
 use super::{Env, Job, Report, ds};
 
-/// Does a file that begins so look like NetCDF?
-pub(super) fn is_netcdf(head: &[u8]) -> bool {
-    [&b"CDF\x01"[..], b"CDF\x02", b"CDF\x05", b"\x89HDF\r\n\x1a\n"].iter().any(|magic| head.starts_with(magic))
-}
-
 /// The one input, of which nothing is chosen.
 fn single<'p>(job: &'p Job<'_>, from: &str) -> Result<&'p Location> {
     let selection = &job.selection;
@@ -21,6 +16,7 @@ fn single<'p>(job: &'p Job<'_>, from: &str) -> Result<&'p Location> {
         ("limit", selection.limit.is_some()),
         ("columns", !selection.columns.is_empty()),
         ("table", selection.reading.table.is_some()),
+        ("time", selection.reading.time.is_some()),
     ];
     refuse(&given, from)?;
     match job.inputs.as_slice() {

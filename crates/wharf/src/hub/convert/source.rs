@@ -26,11 +26,12 @@ pub(super) enum Kind {
     Zip,
     /// A folder of files.
     Folder,
-    /// NetCDF, which is only converted.
-    Netcdf,
 }
 
 impl Kind {
+    /// Of whose variables ds makes more than rows.
+    pub(super) const NETCDF: Self = Self::Container(dsfmt::netcdf::FORMAT_NAME);
+
     pub(super) const fn is_text(self) -> bool {
         matches!(self, Self::Jsonl | Self::Csv | Self::Tsv)
     }
@@ -52,7 +53,6 @@ impl fmt::Display for Kind {
             Self::Container(name) | Self::Columns(name) => name,
             Self::Zip => "a ZIP archive",
             Self::Folder => "a folder",
-            Self::Netcdf => "NetCDF",
         })
     }
 }
@@ -85,7 +85,7 @@ impl Opened {
 }
 
 /// Formats with columns whose values have more to say: their way into IDV, ds and datadings is another one.
-const OTHERS: [&str; 3] = [super::super::zds::NAME, super::super::DS, "mlnet-model"];
+const OTHERS: [&str; 4] = [super::super::zds::NAME, super::super::DS, dsfmt::netcdf::FORMAT_NAME, "mlnet-model"];
 
 /// Opens all inputs, which must be of one kind.
 pub(super) fn open(
@@ -142,9 +142,6 @@ fn kind(input: &Input, from: Option<InputForm>, opener: &Opener<'_>) -> Result<K
                 false => Kind::Container(name),
             },
         });
-    }
-    if super::netcdf::is_netcdf(&head) {
-        return Ok(Kind::Netcdf);
     }
     let kind = input.path().and_then(by_extension).or_else(|| by_content(&head));
     kind.ok_or_else(|| {

@@ -90,7 +90,6 @@ fn check(kind: Kind, job: &Job<'_>) -> Result<()> {
     does_not_go(&wrong, kind)?;
     match kind {
         Kind::Folder | Kind::Zip => Err(Error::usage(format!("{kind} of files becomes a datadings dataset, not zds"))),
-        Kind::Netcdf => Err(Error::usage("of NetCDF a ds file can be made, and zds of that")),
         _ => Ok(()),
     }
 }

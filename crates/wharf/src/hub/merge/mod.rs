@@ -16,7 +16,7 @@ use super::convert::{Convert, OutputForm, quoted};
 pub use super::convert::{IdvOutput, To};
 use super::env::Opener;
 use super::idv_file::{self, IDV};
-use super::inputs::{Location, not_netcdf};
+use super::inputs::Location;
 use super::{Bar, DS, Listener, Lost, dataset, first_given, rows};
 use crate::Registry;
 
@@ -238,7 +238,6 @@ impl Merge {
         let location = first.ok_or_else(|| Error::usage("there is no input"))?;
         let named = |error: Error| error.in_file(location.name());
         let input = location.input(opener).map_err(named)?;
-        not_netcdf(&input).map_err(named)?;
         let format = match opener.registry.detect(&input) {
             Ok(format) => format.name(),
             Err(_) if dataset::is_dataset(&input, opener) => dataset::NAME,

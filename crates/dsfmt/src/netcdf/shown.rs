@@ -1,8 +1,9 @@
 //! Values of attributes, for programs and for people.
 
-use dsfmt::netcdf::{Attribute, AttributeValue};
-use dsfmt::{Strings, Values};
 use serde_json::{Map, Value};
+
+use super::model::{Attribute, AttributeValue};
+use crate::array::{Strings, Values};
 
 /// Attributes for programs: one number as a number, any other count as a list, as in the ds file that a conversion would make; but a
 /// float of 32 bits has its own digits.
@@ -21,24 +22,28 @@ fn value(value: &AttributeValue) -> Value {
     }
 }
 
-/// The beginning of a value, as it stands in a ds file's header, texts without their escapes. Costs what is shown.
-pub(super) fn shown(value: &AttributeValue, most: usize) -> String {
-    let quoted = |text: &str| {
-        // One character more than is shown says that there is more.
-        let begin = text.char_indices().nth(most + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
-        format!("\"{}\"", begin.replace('"', "\\\""))
-    };
-    // Not finite numbers are texts to programs.
-    let plain = |number: &Value| number.as_str().map_or_else(|| number.to_string(), str::to_owned);
-    match value {
-        AttributeValue::Text(text) => quoted(text),
-        AttributeValue::Texts(texts) => {
-            format!("[{}]", texts.iter().take(most).map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
+impl AttributeValue {
+    /// The beginning of the value for people, as it stands in a ds file's header, texts without their escapes: `most` numbers, texts or
+    /// characters, and one more where there are more. Costs what is shown.
+    #[must_use]
+    pub fn shown(&self, most: usize) -> String {
+        let quoted = |text: &str| {
+            // One character more than is shown says that there is more.
+            let begin = text.char_indices().nth(most + 1).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
+            format!("\"{}\"", begin.replace('"', "\\\""))
+        };
+        // Not finite numbers are texts to programs.
+        let plain = |number: &Value| number.as_str().map_or_else(|| number.to_string(), str::to_owned);
+        match self {
+            AttributeValue::Text(text) => quoted(text),
+            AttributeValue::Texts(texts) => {
+                format!("[{}]", texts.iter().take(most).map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
+            }
+            AttributeValue::Numbers(numbers) => match list(numbers, most).as_slice() {
+                [one] => plain(one),
+                all => format!("[{}]", all.iter().map(plain).collect::<Vec<_>>().join(", ")),
+            },
         }
-        AttributeValue::Numbers(numbers) => match list(numbers, most).as_slice() {
-            [one] => plain(one),
-            all => format!("[{}]", all.iter().map(plain).collect::<Vec<_>>().join(", ")),
-        },
     }
 }
 
@@ -98,13 +103,13 @@ mod tests {
             (AttributeValue::Text("a \"b\"".into()), r#""a \"b\"""#, r#""a \"b\"""#),
             (AttributeValue::Texts(vec!["a".into(), "b".into()]), r#"["a","b"]"#, r#"["a", "b"]"#),
         ] {
-            assert_eq!((&*value(&given).to_string(), &*shown(&given, 20)), (program, people));
+            assert_eq!((&*value(&given).to_string(), &*given.shown(20)), (program, people));
         }
     }
 
     #[test]
     fn long_values_cost_what_is_shown() {
-        assert_eq!(shown(&numbers(vec![1i32; 1_000_000]), 3), "[1, 1, 1]");
-        assert_eq!(shown(&AttributeValue::Text("\u{fc}".repeat(1_000_000)), 3), "\"\u{fc}\u{fc}\u{fc}\u{fc}\"");
+        assert_eq!(numbers(vec![1i32; 1_000_000]).shown(3), "[1, 1, 1]");
+        assert_eq!(AttributeValue::Text("\u{fc}".repeat(1_000_000)).shown(3), "\"\u{fc}\u{fc}\u{fc}\u{fc}\"");
     }
 }

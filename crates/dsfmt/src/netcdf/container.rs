@@ -1,0 +1,404 @@
+//! NetCDF as a container: the tables that the ds file would have that a conversion makes, read where they lie.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use container_core::{
+    ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, OpenOptions, Probe, Recognition, Result, Rows,
+    Scan, Table, Unit, VerifyOptions,
+};
+use serde_json::{Map, Value};
+
+use super::attributes::json;
+use super::model::{Kind, NcType, Variable};
+use super::reader::{ReadOptions, Reader};
+use super::to_ds::{check_together, described, pieces};
+use super::{FORMAT_NAME, shown};
+use crate::array::{Array, Mask, Values};
+use crate::container::{DsContainer, DsTable, TimeForm};
+use crate::json::Object;
+use crate::read::foreign::Foreign;
+use crate::types::DataType;
+use crate::wire::bit_bytes;
+use crate::write::field::Field;
+use crate::write::layout::{Place, header};
+
+/// NetCDF, for tools that open anything.
+pub const FORMAT: &dyn Format = &Netcdf(TimeForm::Stored);
+
+/// Bytes of a variable of NetCDF-4 that are read at once, whole pieces of the file.
+const PIECE: u64 = 1 << 20;
+
+/// Pieces that are kept: a walk asks for the next rows of all variables in turn.
+const KEPT: usize = 256;
+const KEPT_BYTES: u64 = 64 << 20;
+
+struct Netcdf(TimeForm);
+
+impl TimeForm {
+    /// The format NetCDF with times shown so.
+    #[must_use]
+    pub fn netcdf(self) -> &'static dyn Format {
+        match self {
+            Self::Stored => FORMAT,
+            Self::Iso => &Netcdf(Self::Iso),
+            Self::Julian => &Netcdf(Self::Julian),
+        }
+    }
+}
+
+impl Format for Netcdf {
+    fn name(&self) -> &'static str {
+        FORMAT_NAME
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        &["nc", "nc4", "cdf"]
+    }
+
+    /// Any HDF5 file is recognized: what is in it decides whether it is NetCDF-4.
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let magic = [&b"CDF\x01"[..], b"CDF\x02", b"CDF\x05", b"\x89HDF\r\n\x1a\n"];
+        if magic.iter().any(|magic| probe.head.starts_with(magic)) {
+            Recognition::Content
+        } else if !probe.directory && probe.has_extension(self.extensions()) {
+            Recognition::Name
+        } else {
+            Recognition::No
+        }
+    }
+
+    fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
+        let Some(source) = input.source() else {
+            return Err(Error::usage("a directory is no NetCDF file").in_format(FORMAT_NAME));
+        };
+        let reader = Reader::from_source(source.clone(), *options)?;
+        Ok(Box::new(NetcdfContainer::new(reader, *options)?.with_times(self.0)))
+    }
+}
+
+/// A [`Reader`] as a [`Container`]: the tables, rows and columns are those of the ds file that [`to_ds`](super::to_ds) makes with default
+/// options, but for one thing: numbers and characters may be missing in every variable, as NetCDF has fill values without saying so.
+///
+/// What ds has no type for is a column that cannot be read. Memory: 64 MiB for pieces of NetCDF-4 files, and what a walk asks for.
+pub struct NetcdfContainer {
+    reader: Arc<Reader>,
+    inner: DsContainer,
+    tables: Vec<NetcdfTable>,
+}
+
+struct NetcdfTable {
+    reader: Arc<Reader>,
+    inner: Arc<DsTable>,
+}
+
+impl NetcdfContainer {
+    /// The container of a reader.
+    ///
+    /// # Errors
+    /// [`Limit`](ErrorKind::Limit) for what the header of a ds file does not hold.
+    pub fn new(reader: Reader, options: OpenOptions) -> Result<Self> {
+        let reader = Arc::new(reader);
+        let header = as_header(&reader)?;
+        let values = NetcdfValues { reader: Arc::clone(&reader), kept: Mutex::default() };
+        let problems = reader.variables().iter().map(problem);
+        let inner = crate::Reader::of_foreign(header, options, problems, Box::new(values))
+            .map_err(|error| error.in_format(FORMAT_NAME))?;
+        Ok(Self { tables: Vec::new(), inner: DsContainer::new(inner), reader }.with_times(TimeForm::Stored))
+    }
+
+    /// The same with times shown so.
+    #[must_use]
+    pub fn with_times(mut self, form: TimeForm) -> Self {
+        self.inner = self.inner.with_times(form);
+        let table = |table| NetcdfTable { reader: Arc::clone(&self.reader), inner: Arc::clone(table) };
+        self.tables = self.inner.shared_tables().iter().map(table).collect();
+        self
+    }
+
+    /// The reader.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+}
+
+/// Why a variable cannot be read.
+fn problem(variable: &Variable) -> Option<String> {
+    let other =
+        || matches!(variable.nc_type, NcType::Other(_)).then(|| format!("its elements are {}", variable.nc_type));
+    variable.problem.clone().or_else(other)
+}
+
+/// The header of the ds file that would be made of it, whose variables stand in the order of this file.
+fn as_header(reader: &Reader) -> Result<String> {
+    let options = ReadOptions::default();
+    let mut attributes = Object::default();
+    for attribute in reader.attributes() {
+        attributes.set(crate::json::quoted(&attribute.name), json(&attribute.value));
+    }
+    let (mut fields, mut places) = (Vec::new(), Vec::new());
+    for (index, variable) in reader.variables().iter().enumerate() {
+        let data_type = reader.data_type(variable, &options).filter(|_| variable.problem.is_none());
+        let shape = reader.shape(variable, &options);
+        // What is there besides is said where it is converted.
+        let mut losses = Vec::new();
+        let field = match data_type {
+            Some(data_type) => Field::stream(data_type, shape),
+            None => Field::empty(),
+        };
+        fields.push((variable.name.clone(), described(reader, variable, &options, field, &mut losses)));
+        let masked = data_type.is_some_and(|data_type| may_miss(variable, data_type));
+        let len = data_type.and_then(|data_type| stated(data_type, shape, masked)).unwrap_or(0);
+        places.push(Place { field: index, masked, len: Some(len) });
+    }
+    header(&attributes, &fields, &places).map(|(text, _)| text).map_err(|error| error.in_format(FORMAT_NAME))
+}
+
+/// Texts alone are never missing.
+fn may_miss(variable: &Variable, data_type: DataType) -> bool {
+    !data_type.is_text() || variable.nc_type == NcType::Char && data_type == DataType::Str
+}
+
+/// Bytes that a variable with all of its elements takes in a ds file, texts without their characters; `None` beyond 2^64.
+fn stated(data_type: DataType, shape: &[u64], masked: bool) -> Option<u64> {
+    let count = super::model::product(shape)?;
+    let mask = if masked { bit_bytes(count) } else { 0 };
+    count.checked_mul(data_type.width().unwrap_or(8) as u64)?.checked_add(mask)
+}
+
+/// The values of a NetCDF file as those of a ds file.
+struct NetcdfValues {
+    reader: Arc<Reader>,
+    /// The latest pieces, the last one first.
+    kept: Mutex<VecDeque<Piece>>,
+}
+
+struct Piece {
+    place: usize,
+    rows: Range<u64>,
+    bytes: u64,
+    array: Arc<Array<'static>>,
+}
+
+impl NetcdfValues {
+    /// The piece in which these rows lie, or as many of them as it has.
+    fn piece(&self, place: usize, variable: &Variable, rows: &Range<u64>) -> Result<(Range<u64>, Arc<Array<'static>>)> {
+        let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let has = |piece: &Piece| piece.place == place && piece.rows.contains(&rows.start);
+        if let Some(piece) = lock().iter().find(|piece| has(piece)) {
+            return Ok((piece.rows.clone(), Arc::clone(&piece.array)));
+        }
+        let step = self.reader.rows_at_once(variable, PIECE);
+        let start = rows.start - rows.start % step;
+        let whole = start..variable.rows().min(start.saturating_add(step));
+        let options = ReadOptions::default();
+        let array = Arc::new(self.reader.read(variable, whole.clone(), &options)?);
+        let bytes = super::reader::held_bytes(variable, whole.end - whole.start, &options).unwrap_or(u64::MAX);
+        let mut kept = lock();
+        kept.push_front(Piece { place, rows: whole.clone(), bytes, array: Arc::clone(&array) });
+        let mut sum = 0u64;
+        let fit = kept.iter().take(KEPT).take_while(|piece| {
+            sum = sum.saturating_add(piece.bytes);
+            sum <= KEPT_BYTES
+        });
+        let fit = fit.count().max(1);
+        kept.truncate(fit);
+        Ok((whole, array))
+    }
+}
+
+impl Foreign for NetcdfValues {
+    fn format(&self) -> &'static str {
+        FORMAT_NAME
+    }
+
+    fn read(&self, place: usize, rows: Range<u64>) -> Result<Array<'static>> {
+        let no_variable = || Error::usage(format!("there is no variable {place}"));
+        let variable = self.reader.variables().get(place).ok_or_else(no_variable)?;
+        // Classic files are read where the rows lie; pieces of the others are inflated once.
+        let is_cheap = self.reader.kind() != Kind::Hdf5 || variable.shape.is_empty() || rows.is_empty();
+        let step = if is_cheap { 0 } else { self.reader.rows_at_once(variable, PIECE) };
+        if is_cheap || rows.start.is_multiple_of(step) && rows.end - rows.start >= step {
+            return self.reader.read(variable, rows, &ReadOptions::default());
+        }
+        let mut shape = self.reader.shape(variable, &ReadOptions::default()).to_vec();
+        let wide: u64 = shape.iter().skip(1).product(); // of what is in memory
+        let mut gathered: Option<Values<'static>> = None;
+        let mut missing: Vec<bool> = Vec::new();
+        let mut rest = rows.clone();
+        while rest.start < rest.end {
+            let (held, array) = self.piece(place, variable, &rest)?;
+            let end = held.end.min(rest.end);
+            let element = |row: u64| usize::try_from((row - held.start).saturating_mul(wide)).unwrap_or(usize::MAX);
+            let range = element(rest.start)..element(end);
+            missing.extend(range.clone().map(|index| array.mask().is_some_and(|mask| mask.is_missing(index))));
+            let values = gathered.get_or_insert_with(|| Values::with_capacity(array.data_type(), range.len()));
+            values.extend(array.values(), range);
+            rest.start = end;
+        }
+        if let Some(first) = shape.first_mut() {
+            *first = rows.end - rows.start;
+        }
+        let array = Array::new(shape, gathered.unwrap_or_else(|| Vec::<u8>::new().into()))?;
+        if missing.contains(&true) { array.with_mask(Mask::from_bools(missing)) } else { Ok(array) }
+    }
+
+    fn check_together(&self) -> Result<()> {
+        check_together(&self.reader, &ReadOptions::default())
+    }
+}
+
+impl Container for NetcdfContainer {
+    fn format(&self) -> &'static str {
+        FORMAT_NAME
+    }
+
+    /// The number in the name of the kind.
+    fn version(&self) -> String {
+        match self.reader.kind() {
+            Kind::Classic => "1",
+            Kind::Offset64 => "2",
+            Kind::Data64 => "5",
+            Kind::Hdf5 => "4",
+        }
+        .to_owned()
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        let dimensions = self.reader.dimensions();
+        let mut details = Map::new();
+        details.insert("kind".to_owned(), self.reader.kind().name().into());
+        details.insert("bytes".to_owned(), self.reader.source().len().into());
+        let sizes = dimensions.iter().map(|dimension| (dimension.name.clone(), dimension.size.into()));
+        details.insert("dimensions".to_owned(), Value::Object(sizes.collect()));
+        let unlimited = dimensions.iter().filter(|dimension| dimension.unlimited);
+        details.insert("unlimited".to_owned(), unlimited.map(|dimension| dimension.name.as_str()).collect());
+        details.insert("attributes".to_owned(), shown::members(self.reader.attributes()).into());
+        if !self.reader.losses().is_empty() {
+            let losses = self.reader.losses().iter().map(|loss| loss.what.as_str());
+            details.insert("not_in_ds".to_owned(), losses.collect());
+        }
+        details
+    }
+
+    fn tables(&self) -> Vec<&dyn Table> {
+        self.tables.iter().map(|table| -> &dyn Table { table }).collect()
+    }
+
+    /// Reads all values; of those that cannot be read each variable is an error, and what ds has no type for a warning.
+    fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
+        let variables = self.reader.variables();
+        let progress = options.progress.as_deref();
+        if let Some(progress) = progress {
+            progress.begin(Unit::Rows, Some(variables.iter().map(Variable::rows).fold(0, u64::saturating_add)));
+        }
+        for loss in self.reader.losses() {
+            report(Finding::warning(Error::unsupported(loss.what.clone()).in_format(FORMAT_NAME)));
+        }
+        let reading = ReadOptions::default();
+        if let Err(error) = check_together(&self.reader, &reading) {
+            report(Finding::error(error));
+            return Ok(());
+        }
+        for variable in variables.iter().filter(|variable| !matches!(variable.nc_type, NcType::Other(_))) {
+            let read = match &variable.problem {
+                Some(problem) => Err(variable.error(Error::invalid(problem.clone()))),
+                None => pieces(&self.reader, variable, &reading, |_| Ok(())),
+            };
+            match read {
+                Err(error) if error.kind() == ErrorKind::Io => return Err(error),
+                Err(error) => report(Finding::error(error)),
+                Ok(()) => {}
+            }
+            if let Some(progress) = progress {
+                progress.advance(variable.rows());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl NetcdfTable {
+    fn variable(&self, column: usize) -> Result<&Variable> {
+        let missing = || Error::usage(format!("there is no column {column}")).in_format(FORMAT_NAME);
+        let place = self.inner.place(column).ok_or_else(missing)?;
+        self.reader.variables().get(place).ok_or_else(missing)
+    }
+}
+
+/// What the header says of a variable besides its name and type.
+fn summary(reader: &Reader, variable: &Variable) -> Map<String, Value> {
+    let names: Vec<&str> = reader.dimension_names(variable).collect();
+    let stored = variable.nc_type.data_type();
+    let mut details = Map::new();
+    details.insert("nc_type".to_owned(), variable.nc_type.to_string().into());
+    details.insert("dimensions".to_owned(), names.into());
+    details.insert("shape".to_owned(), variable.shape.as_slice().into());
+    if stored.and_then(|stored| stored.width()) > Some(1) {
+        details.insert("endian".to_owned(), if variable.big_endian { "b" } else { "l" }.into());
+    }
+    if let Some(chunks) = &variable.chunks {
+        details.insert("chunks".to_owned(), chunks.as_slice().into());
+    }
+    if let NcType::Enum { members, .. } = &variable.nc_type {
+        let number = |number: i128| {
+            let signed = i64::try_from(number).map(Value::from);
+            signed.or_else(|_| u64::try_from(number).map(Value::from)).unwrap_or_default()
+        };
+        let members = members.iter().map(|(name, value)| (name.clone(), number(*value)));
+        details.insert("members".to_owned(), Value::Object(members.collect()));
+    }
+    details
+}
+
+impl Table for NetcdfTable {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn columns(&self) -> &[ColumnInfo] {
+        self.inner.columns()
+    }
+
+    fn survey(&self) -> Result<()> {
+        Ok(()) // the header has them all
+    }
+
+    fn column_summary(&self, index: usize) -> Map<String, Value> {
+        self.variable(index).map(|variable| summary(&self.reader, variable)).unwrap_or_default()
+    }
+
+    fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
+        let variable = self.variable(index)?;
+        let mut details = Map::new();
+        if !variable.attributes.is_empty() {
+            details.insert("attributes".to_owned(), shown::members(&variable.attributes).into());
+        }
+        Ok(details)
+    }
+
+    fn len(&self) -> Option<u64> {
+        self.inner.len()
+    }
+
+    fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
+        self.inner.rows(scan)
+    }
+
+    fn find(&self, _: &str) -> Result<Option<u64>> {
+        Err(Error::usage("rows of a NetCDF file have no keys: ask for a row by its number").in_format(FORMAT_NAME))
+    }
+
+    #[cfg(feature = "arrow")]
+    fn arrow(&self) -> Option<&dyn container_arrow::ArrowTable> {
+        self.inner.arrow()
+    }
+}
+
+impl std::fmt::Debug for NetcdfContainer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NetcdfContainer").field("reader", &self.reader).finish_non_exhaustive()
+    }
+}

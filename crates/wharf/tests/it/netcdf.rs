@@ -1,0 +1,174 @@
+//! NetCDF as a format like the others: read where it lies, it has the rows of the ds file that a conversion makes of it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dsfmt::netcdf::{Kind, ReadOptions, Reader, WriteOptions, from_ds, to_ds};
+use dsfmt::{Array, Builder, Field, Mask, OutputOptions};
+use serde_json::Value;
+use wharf::convert::{Convert, JsonLines, copy};
+use wharf::{Container, Overwrite, Registry, Scan, Severity, Table, VerifyOptions};
+
+fn goldens() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/netcdf");
+    let all = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut all: Vec<_> = all.filter(|path| path.extension().is_some_and(|extension| extension == "nc")).collect();
+    all.sort();
+    assert!(all.len() > 10, "{all:?}");
+    all
+}
+
+/// Rows as JSON, whose members may stand in any order.
+fn rows(table: &dyn Table, scan: &Scan) -> Vec<Value> {
+    let mut sink = JsonLines::new(Vec::new());
+    copy(table, scan, &mut sink).unwrap();
+    let text = String::from_utf8(sink.finish().unwrap()).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn tables(container: &dyn Container) -> BTreeMap<String, Vec<Value>> {
+    container.tables().iter().map(|table| (table.name().to_owned(), rows(*table, &Scan::default()))).collect()
+}
+
+/// A NetCDF file of `len` rows with numbers, some of which are missing, and texts; in pieces of a MiB, compressed, where it is NetCDF-4.
+fn made(folder: &Path, name: &str, units: &str, len: u64, kind: Kind) -> PathBuf {
+    let count = usize::try_from(len).unwrap();
+    let (ds, nc) = (folder.join(format!("{name}.ds")), folder.join(format!("{name}.nc")));
+    let wide: Vec<i32> = (0..count * 3).map(|n| n as i32 * 7 - 1000).collect();
+    let missing = Mask::from_bools((0..count * 3).map(|n| n % 11 == 5));
+    let hours: Vec<f64> = (0..count).map(|n| n as f64 * 0.25).collect();
+    let texts: Vec<String> = (0..count).map(|n| "\u{fc}x".repeat(n % 3)).collect();
+    let lengths: Vec<usize> = texts.iter().map(String::len).collect();
+    let texts = dsfmt::Strings::from_lengths(texts.concat().into_bytes(), lengths).unwrap();
+    let mut builder = Builder::new();
+    let array = Array::new([len, 3], wide).unwrap().with_mask(missing).unwrap();
+    builder.field("wide", Field::new(array).with_dimensions(["t", "x"]).with_attribute("units", "K"));
+    let hours = Field::new(Array::new([len], hours).unwrap()).with_dimensions(["t"]).with_attribute("units", units);
+    builder.field("t", hours);
+    let texts = Array::new([len], dsfmt::Values::Unicode(texts)).unwrap();
+    builder.field("name", Field::new(texts).with_dimensions(["t"]));
+    builder.write(&ds, OutputOptions::default().with_overwrite(Overwrite::Replace)).unwrap();
+    let output = OutputOptions::default().with_overwrite(Overwrite::Replace);
+    let mut options =
+        WriteOptions::default().with_output(output).with_kind(Some(kind)).with_unlimited(Some("t".to_owned()));
+    if kind == Kind::Hdf5 {
+        options = options.with_deflate(Some(1));
+    }
+    from_ds(&dsfmt::Reader::open(&ds).unwrap(), &nc, &options).unwrap();
+    nc
+}
+
+#[test]
+fn rows_are_those_of_the_ds_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in goldens() {
+        let ds = folder.path().join("out.ds");
+        let output = OutputOptions::default().with_overwrite(Overwrite::Replace);
+        to_ds(&Reader::open(&path).unwrap(), &ds, &ReadOptions::default(), output).unwrap();
+        let (netcdf, ds) = (wharf::open(&path).unwrap(), wharf::open(&ds).unwrap());
+        assert_eq!(netcdf.format(), "netcdf");
+        let mut found = tables(netcdf.as_ref());
+        let expected = tables(ds.as_ref());
+        // Of variables that ds has no type for nothing is left there.
+        found.retain(|name, _| expected.contains_key(name));
+        assert_eq!(found, expected, "{}", path.display());
+    }
+}
+
+#[test]
+fn columns_are_those_of_the_ds_file_in_every_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = Registry::builtin();
+    for kind in [Kind::Classic, Kind::Hdf5] {
+        let nc = made(folder.path(), "a", "hours since 2000-01-01", 700, kind);
+        let ds = nc.with_extension("ds");
+        for extension in ["parquet", "arrow", "jsonl", "csv", "msgpack"] {
+            let given = |input: &Path, name: &str| {
+                let path = folder.path().join(format!("{name}.{extension}"));
+                let mut convert = Convert::new([input]);
+                convert.datadings.keys = wharf::convert::import::Keys::Number;
+                convert.write(&path, Overwrite::Replace, &registry).unwrap();
+                rows(wharf::open(&path).unwrap().tables()[0], &Scan::default())
+            };
+            let (found, expected) = (given(&nc, "found"), given(&ds, "expected"));
+            assert_eq!(found.len(), 700, "{extension}");
+            assert!(found == expected, "{extension} {kind:?}: {} instead of {}", found[5], expected[5]);
+        }
+    }
+}
+
+#[test]
+fn rows_lie_in_pieces_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    // Some pieces of each variable.
+    let len = 300_000;
+    for kind in [Kind::Offset64, Kind::Hdf5] {
+        let nc = made(folder.path(), "large", "hours since 2000-01-01", len, kind);
+        let ds = wharf::open(nc.with_extension("ds")).unwrap();
+        let netcdf = wharf::open(&nc).unwrap();
+        for range in [0..5, 87_000..87_900, 262_100..262_200, len - 3..len, 7..7] {
+            let mut scan = Scan::default();
+            scan.rows = range.clone();
+            assert_eq!(rows(netcdf.tables()[0], &scan), rows(ds.tables()[0], &scan), "{kind:?} {range:?}");
+        }
+        let sum = |container: &dyn Container| -> (usize, usize) {
+            let scan = container_arrow::BatchScan::default().with_batch_rows(100_003);
+            let batches = container.tables()[0].arrow().unwrap().batches(&scan).unwrap();
+            let batches = batches.map(Result::unwrap).map(|batch| {
+                let nulls: usize = batch.columns().iter().map(|column| column.logical_null_count()).sum();
+                (batch.num_rows(), nulls)
+            });
+            batches.fold((0, 0), |(rows, nulls), (more, gone)| (rows + more, nulls + gone))
+        };
+        assert_eq!(sum(netcdf.as_ref()), sum(ds.as_ref()), "{kind:?}");
+        assert_eq!(sum(netcdf.as_ref()).0 as u64, len);
+    }
+}
+
+#[test]
+fn numbers_of_other_units_are_not_joined() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = made(folder.path(), "one", "hours since 2000-01-01", 20, Kind::Classic);
+    let other = made(folder.path(), "other", "hours since 1990-01-01", 20, Kind::Classic);
+    for extension in ["parquet", "csv", "jsonl", "msgpack", "idv"] {
+        let path = folder.path().join(format!("both.{extension}"));
+        let mut convert = Convert::new([&one, &other]);
+        convert.datadings.keys = wharf::convert::import::Keys::Number;
+        let error = convert.write(&path, Overwrite::Replace, &Registry::builtin()).unwrap_err().to_string();
+        assert!(error.contains("units") && error.contains("other.nc"), "{extension}: {error}");
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn damage_is_found_where_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let nc = made(folder.path(), "a", "hours since 2000-01-01", 40_000, Kind::Hdf5);
+    let findings = |path: &Path| {
+        let mut findings = Vec::new();
+        let checked = wharf::open(path)
+            .and_then(|container| container.verify(&VerifyOptions::default(), &mut |finding| findings.push(finding)));
+        checked
+            .map(|()| findings.into_iter().map(|found| (found.severity, found.error.to_string())).collect::<Vec<_>>())
+    };
+    assert_eq!(findings(&nc).unwrap(), []);
+    let bytes = fs::read(&nc).unwrap();
+    let mut found = 0;
+    for at in (4096..bytes.len()).step_by(bytes.len() / 40) {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 0xff;
+        bytes[at + 1] ^= 0xff;
+        fs::write(&nc, bytes).unwrap();
+        found += match findings(&nc) {
+            Err(_) => 1,
+            Ok(all) => usize::from(all.iter().any(|(severity, _)| *severity == Severity::Error)),
+        };
+    }
+    // Deflate has no sums of its own: some damage is other numbers.
+    assert!(found > 10, "{found} of 40");
+    let rich = goldens().into_iter().find(|path| path.ends_with("rich.nc")).unwrap();
+    let warnings = findings(&rich).unwrap();
+    assert!(warnings.iter().all(|(severity, _)| *severity == Severity::Warning), "{warnings:?}");
+    assert!(warnings.iter().any(|(_, text)| text.contains("compound")), "{warnings:?}");
+}
