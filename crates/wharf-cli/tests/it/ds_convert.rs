@@ -226,15 +226,8 @@ fn netcdf_and_back() {
     assert_eq!(ran.code(), 2);
     let ran = run(["convert", &one, "-", "--to", "netcdf"]);
     assert_eq!(ran.code(), 2);
-    for verb in ["cat", "verify", "stats"] {
-        let ran = run([verb, &nc]);
-        assert_eq!(ran.code(), 1);
-        let said = format!("{}{}", ran.out(), ran.err());
-        assert!(
-            said.contains("it is NetCDF (HDF5, as NetCDF-4 is), whose rows can be read once it is converted to ds"),
-            "{said}"
-        );
-    }
+    assert_eq!(run(["cat", &nc, "--json"]).ok(), run(["cat", &one, "--json"]).ok());
+    assert_eq!(run(["verify", &nc]).ok(), format!("{nc}: ok\n"));
     fs::write(&nc, b"CDF\x01\0\0").unwrap();
     let ran = run(["convert", &nc, &two, "--force"]);
     assert_eq!(ran.code(), 1);

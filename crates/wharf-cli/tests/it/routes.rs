@@ -382,9 +382,9 @@ fn times_of_ds_leave_as_times() {
     for (from, to, why) in [
         (&ds, "c.ds", "ds and NetCDF keep the numbers and their units"),
         (&ds, "c.nc", "ds and NetCDF keep the numbers and their units"),
-        (&csv, "c.parquet", "--time is for inputs that are ds, not csv"),
-        (&csv, "c.idv", "--time is for inputs that are ds, not CSV"),
-        (&csv, "c.jsonl", "--time is for inputs that are ds, not csv"),
+        (&csv, "c.parquet", "--time is for inputs that are ds or NetCDF, not csv"),
+        (&csv, "c.idv", "--time is for inputs that are ds or NetCDF, not CSV"),
+        (&csv, "c.jsonl", "--time is for inputs that are ds or NetCDF, not csv"),
     ] {
         let ran = run(["convert", from, &folder.path(to), "--time", "iso"]);
         assert_eq!(ran.code(), 2, "{to}: {}", ran.err());

@@ -43,6 +43,9 @@ pub fn open_ds(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Resu
             let options = OpenOptions::default().with_access(opener.access);
             Reader::from_source(source.clone(), options).map_err(named)
         }
+        (dsfmt::netcdf::FORMAT_NAME, _) => {
+            Err(named(Error::usage(format!("{verb} works on ds files, this one is NetCDF, which convert makes ds of"))))
+        }
         (other, _) => Err(named(Error::usage(format!("{verb} works on ds files, this one is {other}")))),
     }
 }
