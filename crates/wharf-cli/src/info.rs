@@ -183,7 +183,8 @@ fn describe(location: &Location, opened: &Opened, errors: &RefCell<Vec<Error>>, 
     let container = opened.container.as_ref();
     let version = container.version();
     let size = opened.bytes.map(|bytes| format!(", {}", human::size(bytes))).unwrap_or_default();
-    let mut text = format!("{}: {} {}{size}\n", clean(&location.name()), container.format(), clean(&version));
+    let format = format!("{} {}", container.format(), clean(&version));
+    let mut text = format!("{}: {}{size}\n", clean(&location.name()), format.trim_end());
     for (key, value) in container.details() {
         // The size is said already, and so is a version that is no other.
         let of_tables = key == COLLECTIONS && value.is_object();

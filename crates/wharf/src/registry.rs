@@ -24,6 +24,11 @@ static FORMATS: &[&dyn Format] = &[
     crate::text::JSON_LINES,
     crate::text::CSV,
     crate::text::TSV,
+    // Of folders and archives that no format knows all files.
+    #[cfg(feature = "convert")]
+    crate::convert::import::FOLDER,
+    #[cfg(feature = "convert")]
+    crate::convert::import::ZIP,
 ];
 
 /// The formats that a program knows, in the order in which they are asked whether an input is theirs.

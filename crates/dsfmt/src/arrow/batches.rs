@@ -11,6 +11,7 @@ use container_core::{Error, Loss, Result};
 use super::plan::Plan;
 use crate::FORMAT_NAME;
 use crate::container::DsTable;
+use crate::read::Variable;
 
 pub(super) struct DsBatches<'a> {
     plan: Plan<'a>,
@@ -60,7 +61,7 @@ impl<'a> DsBatches<'a> {
         let mut bytes = count.saturating_mul(self.row_bytes);
         for column in self.plan.columns.iter().filter(|column| column.kind.is_text()) {
             let (variable, wide) = (&column.part.variable, column.part.wide);
-            bytes = bytes.saturating_add(variable.text_bytes_of(rows.start * wide..rows.end * wide)?);
+            bytes = bytes.saturating_add(text_bytes(variable, rows.start * wide..rows.end * wide)?);
         }
         Ok(count <= 1 || bytes <= self.scan.batch_bytes as u64)
     }
@@ -81,6 +82,19 @@ impl<'a> DsBatches<'a> {
         let batch = RecordBatch::try_new_with_options(self.plan.schema.clone(), columns, &options);
         batch.map_err(|error| from_arrow(error).in_format(FORMAT_NAME))
     }
+}
+
+/// The bytes of the strings of a range of elements.
+fn text_bytes(variable: &Variable<'_>, elements: Range<u64>) -> Result<u64> {
+    variable.placed(|layout| {
+        if variable.reader.foreign.is_some() {
+            let (values, _) = variable.elements(layout, elements.clone())?;
+            return Ok(values.as_strings().map_or(0, |strings| strings.as_bytes().len() as u64));
+        }
+        let start = variable.text_start(layout, variable.rank(layout, elements.start)?)?;
+        let end = variable.text_start(layout, variable.rank(layout, elements.end)?)?;
+        Ok(end.saturating_sub(start))
+    })
 }
 
 impl Iterator for DsBatches<'_> {

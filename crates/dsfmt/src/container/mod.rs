@@ -92,7 +92,7 @@ impl Format for Ds {
 /// each element that stands beside them; to ask for more is a [`Limit`](container_core::ErrorKind::Limit) error.
 pub struct DsContainer {
     reader: Arc<Reader>,
-    tables: Vec<Arc<DsTable>>,
+    pub(crate) tables: Vec<Arc<DsTable>>,
 }
 
 /// The variables of one leading dimension.
@@ -120,10 +120,6 @@ impl DsContainer {
             *table = Arc::new(DsTable { reader: Arc::clone(reader), group: group.clone(), times: form });
         }
         self
-    }
-
-    pub(crate) fn shared_tables(&self) -> &[Arc<DsTable>] {
-        &self.tables
     }
 
     /// The reader.

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use container_core::{
     ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, OpenOptions, Probe, Recognition, Result, Rows,
-    Scan, Table, Unit, VerifyOptions,
+    Scan, Source, Table, Unit, VerifyOptions,
 };
 use serde_json::{Map, Value};
 
@@ -19,8 +19,9 @@ use crate::array::{Array, Mask, Values};
 use crate::container::{DsContainer, DsTable, TimeForm};
 use crate::json::Object;
 use crate::read::foreign::Foreign;
+use crate::read::index::Index;
 use crate::types::DataType;
-use crate::wire::bit_bytes;
+use crate::wire::{Header, MAGIC, VERSION, bit_bytes};
 use crate::write::field::Field;
 use crate::write::layout::{Place, header};
 
@@ -102,9 +103,7 @@ impl NetcdfContainer {
         let reader = Arc::new(reader);
         let header = as_header(&reader)?;
         let values = NetcdfValues { reader: Arc::clone(&reader), kept: Mutex::default() };
-        let problems = reader.variables().iter().map(problem);
-        let inner = crate::Reader::of_foreign(header, options, problems, Box::new(values))
-            .map_err(|error| error.in_format(FORMAT_NAME))?;
+        let inner = as_ds(&header, options, values).map_err(|error| error.in_format(FORMAT_NAME))?;
         Ok(Self { tables: Vec::new(), inner: DsContainer::new(inner), reader }.with_times(TimeForm::Stored))
     }
 
@@ -113,7 +112,7 @@ impl NetcdfContainer {
     pub fn with_times(mut self, form: TimeForm) -> Self {
         self.inner = self.inner.with_times(form);
         let table = |table| NetcdfTable { reader: Arc::clone(&self.reader), inner: Arc::clone(table) };
-        self.tables = self.inner.shared_tables().iter().map(table).collect();
+        self.tables = self.inner.tables.iter().map(table).collect();
         self
     }
 
@@ -129,6 +128,21 @@ fn problem(variable: &Variable) -> Option<String> {
     let other =
         || matches!(variable.nc_type, NcType::Other(_)).then(|| format!("its elements are {}", variable.nc_type));
     variable.problem.clone().or_else(other)
+}
+
+/// A ds file with this header, whose values come from elsewhere.
+fn as_ds(header: &str, options: OpenOptions, values: NetcdfValues) -> Result<crate::Reader> {
+    let start = MAGIC.len() + VERSION.len() + 1;
+    let line = header.get(start..).unwrap_or_default().to_owned();
+    // Whatever the variables take, there is room for them.
+    let mut header = Header::parse(line.into(), start as u64, u64::MAX, &options.limits)?;
+    for (entry, variable) in header.entries.iter_mut().zip(values.reader.variables()) {
+        entry.problem = problem(variable).or(entry.problem.take());
+    }
+    let indexes = header.entries.iter().map(|_| Index::default()).collect();
+    let source = Source::from(Vec::new());
+    let foreign: Option<Box<dyn Foreign>> = Some(Box::new(values));
+    Ok(crate::Reader { source, options, header, body: 0, indexes, names: OnceLock::new(), foreign })
 }
 
 /// The header of the ds file that would be made of it, whose variables stand in the order of this file.

@@ -2,7 +2,7 @@
 
 pub(crate) mod fill;
 pub(crate) mod foreign;
-mod index;
+pub(crate) mod index;
 mod mask;
 mod reader;
 mod select;

@@ -28,9 +28,9 @@ pub struct Reader {
     /// Where the body begins in the file.
     pub(crate) body: u64,
     /// One for each variable.
-    indexes: Vec<Index>,
+    pub(crate) indexes: Vec<Index>,
     /// The names of all dimensions, once somebody has asked for one.
-    names: OnceLock<HashSet<String>>,
+    pub(crate) names: OnceLock<HashSet<String>>,
     /// Where values come from that do not lie in the body.
     pub(crate) foreign: Option<Box<dyn Foreign>>,
 }
@@ -98,25 +98,6 @@ impl Reader {
         let header = Header::parse(line, start, len - body, &options.limits)?;
         let indexes = header.entries.iter().map(|_| Index::default()).collect();
         Ok(Self { source, options, header, body, indexes, names: OnceLock::new(), foreign: None })
-    }
-
-    /// A file of another format: this is what it is as a header, what is wrong with each variable, and where values come from.
-    pub(crate) fn of_foreign(
-        header: String,
-        options: OpenOptions,
-        problems: impl Iterator<Item = Option<String>>,
-        foreign: Box<dyn Foreign>,
-    ) -> Result<Self> {
-        let start = (MAGIC.len() + VERSION.len() + 1) as u64;
-        let line = header.get(MAGIC.len() + VERSION.len() + 1..).unwrap_or_default().to_owned();
-        // Whatever the variables take, there is room for them.
-        let mut header = Header::parse(line.into(), start, u64::MAX, &options.limits)?;
-        for (entry, problem) in header.entries.iter_mut().zip(problems) {
-            entry.problem = problem.or(entry.problem.take());
-        }
-        let indexes = header.entries.iter().map(|_| Index::default()).collect();
-        let source = Source::from(Vec::new());
-        Ok(Self { source, options, header, body: 0, indexes, names: OnceLock::new(), foreign: Some(foreign) })
     }
 
     /// The name of the format, for errors.

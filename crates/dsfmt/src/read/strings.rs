@@ -45,19 +45,6 @@ impl<'r> Variable<'r> {
         Ok(self.entry.mask_len() + self.stored(layout)? * 8 + index.bytes)
     }
 
-    /// The bytes of the strings of a range of elements.
-    pub(crate) fn text_bytes_of(&self, elements: Range<u64>) -> Result<u64> {
-        self.placed(|layout| {
-            if self.reader.foreign.is_some() {
-                let (values, _) = self.elements(layout, elements.clone())?;
-                return Ok(values.as_strings().map_or(0, |strings| strings.as_bytes().len() as u64));
-            }
-            let start = self.text_start(layout, self.rank(layout, elements.start)?)?;
-            let end = self.text_start(layout, self.rank(layout, elements.end)?)?;
-            Ok(end.saturating_sub(start))
-        })
-    }
-
     /// Do so many strings of so many bytes take what the variable is said to take?
     fn check_bytes(&self, layout: &Layout, stored: u64, bytes: u64) -> Result<()> {
         let said = self.entry.stated - self.entry.mask_len();

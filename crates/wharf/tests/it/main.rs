@@ -9,6 +9,7 @@
     reason = "tests fail by panicking, and make their data with casts"
 )]
 
+mod files;
 mod formats;
 mod netcdf;
 mod routes;

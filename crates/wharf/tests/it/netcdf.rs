@@ -35,7 +35,7 @@ fn tables(container: &dyn Container) -> BTreeMap<String, Vec<Value>> {
 fn made(folder: &Path, name: &str, units: &str, len: u64, kind: Kind) -> PathBuf {
     let count = usize::try_from(len).unwrap();
     let (ds, nc) = (folder.join(format!("{name}.ds")), folder.join(format!("{name}.nc")));
-    let wide: Vec<i32> = (0..count * 3).map(|n| n as i32 * 7 - 1000).collect();
+    let wide: Vec<i32> = (0..i32::try_from(len * 3).unwrap()).map(|n| n * 7 - 1000).collect();
     let missing = Mask::from_bools((0..count * 3).map(|n| n % 11 == 5));
     let hours: Vec<f64> = (0..count).map(|n| n as f64 * 0.25).collect();
     let texts: Vec<String> = (0..count).map(|n| "\u{fc}x".repeat(n % 3)).collect();

@@ -38,7 +38,7 @@ use crate::text::records::chunk::{self, Chunk, Cutter, Input};
 use crate::text::records::{Form, Options};
 use crate::workers::Workers;
 
-pub use files::{FileOptions, FileTable, LinkOutside};
+pub use files::{FOLDER, FileOptions, FileTable, LinkOutside, ZIP};
 pub use samples::{Keys, SampleOptions, Sampled, copy_samples, write_rows};
 
 /// Records that are taken together at most.

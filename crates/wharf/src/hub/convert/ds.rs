@@ -43,7 +43,6 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
         does_not_go(&for_columns, kind)?;
     }
     match kind {
-        Kind::Folder | Kind::Zip => Err(Error::unsupported(format!("{kind} cannot be written as ds so far"))),
         Kind::Container(DS) => copied(job, kind, env, report),
         Kind::NETCDF => super::netcdf::to_ds(job, env, report),
         Kind::Idv => super::idv_ds::run(job, &inputs, env, report),

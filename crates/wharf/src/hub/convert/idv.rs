@@ -16,9 +16,7 @@ impl Job<'_> {
     /// Fails when an option does not go with what the inputs are.
     fn check_idv(&self, kind: Kind) -> Result<()> {
         match kind {
-            Kind::Folder => return Err(Error::unsupported("a directory cannot be written as IDV so far")),
-            Kind::Zip => return Err(Error::unsupported("the files of a ZIP archive cannot be written as IDV so far")),
-            Kind::Container(DS | zds::NAME) | Kind::NETCDF | Kind::Columns(_) => {}
+            Kind::Container(DS | zds::NAME) | Kind::NETCDF => {}
             Kind::Container(name) => {
                 return Err(Error::unsupported(format!("a file of the format {name} cannot be written as IDV so far")));
             }

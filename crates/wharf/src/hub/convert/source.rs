@@ -136,6 +136,7 @@ fn kind(input: &Input, from: Option<InputForm>, opener: &Opener<'_>) -> Result<K
     {
         return Ok(match format.name() {
             "datadings" => Kind::Datadings,
+            "zip" => Kind::Zip,
             name if OTHERS.contains(&name) => Kind::Container(name),
             name => match opener.container(input)?.tables().iter().any(|table| table.arrow().is_some()) {
                 true => Kind::Columns(name),
@@ -163,11 +164,8 @@ fn by_extension(path: &Path) -> Option<Kind> {
     }
 }
 
-/// Text that begins as JSON does; an archive, also an empty one.
+/// Text that begins as JSON does.
 fn by_content(head: &[u8]) -> Option<Kind> {
-    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
-        return Some(Kind::Zip);
-    }
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
     matches!(first, Some(b'{' | b'[')).then_some(Kind::Jsonl)

@@ -87,11 +87,7 @@ fn check(kind: Kind, job: &Job<'_>) -> Result<()> {
         ("missing_as_null", selection.reading.missing_as_null && kind.is_text()),
         ("where", !selection.filters.is_empty() && kind != Kind::Container(zds::NAME)),
     ];
-    does_not_go(&wrong, kind)?;
-    match kind {
-        Kind::Folder | Kind::Zip => Err(Error::usage(format!("{kind} of files becomes a datadings dataset, not zds"))),
-        _ => Ok(()),
-    }
+    does_not_go(&wrong, kind)
 }
 
 /// What the collection is called.

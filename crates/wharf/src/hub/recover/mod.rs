@@ -13,12 +13,13 @@ use std::sync::Arc;
 
 use container_core::{Error, Overwrite, Result};
 
-pub use super::convert::IdvOutput;
+use super::convert::IdvOutput;
 use super::env::Opener;
 use super::idv_file::{self, IDV};
 use super::inputs::Location;
 use super::{Bar, Listener, Lost, dataset, first_given};
 use crate::Registry;
+pub use crate::convert::import::FOLDER;
 
 /// Saves what is whole out of a damaged file into a new one of the same format.
 ///
@@ -176,7 +177,7 @@ impl Recover {
         }
         let input = self.input.input(opener).map_err(|error| error.in_file(name()))?;
         let format = opener.registry.detect(&input).ok();
-        if input.source().is_none() && format.is_none() {
+        if input.source().is_none() && format.is_none_or(|format| format.name() == FOLDER.name()) {
             return Err(Error::usage("a directory cannot be recovered").in_file(name()));
         }
         if dataset::is_dataset(&input, opener) {

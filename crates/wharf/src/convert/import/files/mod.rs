@@ -2,6 +2,7 @@
 
 mod ahead;
 mod archive;
+mod container;
 mod content;
 mod directory;
 mod folder;
@@ -18,6 +19,7 @@ use datadings::ser::to_vec;
 
 use super::samples::of_input;
 use archive::{Archive, Entry};
+pub use container::{FOLDER, ZIP};
 use content::Content;
 use directory::{Directory, Member, Target};
 pub use folder::LinkOutside;
@@ -69,6 +71,7 @@ pub struct FileTable {
     /// All labels that items have, in the order in which they came.
     came: Labels,
     left_out: Vec<Loss>,
+    limits: Limits,
 }
 
 #[derive(Debug)]
@@ -444,12 +447,12 @@ impl FileTable {
     }
 
     fn content<'a>(&'a self, item: &'a Item) -> Result<Content<'a>> {
-        let limits = Limits::default();
+        let limits = &self.limits;
         match (self.roots.get(item.root), &item.entry) {
             (Some(Root::Archive(archive)), Some(entry)) => {
-                archive.content(&item.path, entry, &limits).map(Content::Entry)
+                archive.content(&item.path, entry, limits).map(Content::Entry)
             }
-            _ => Content::of_file(self.shown(item), &limits),
+            _ => Content::of_file(self.shown(item), limits),
         }
     }
 }

@@ -1,0 +1,363 @@
+//! Folders and ZIP archives of files as containers: a row of each file.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, StringBuilder, UInt64Builder};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, from_arrow, to_arrow};
+use container_core::{
+    ColumnInfo, Container, Error, Finding, Format, Input, Loss, OpenOptions, Probe, Recognition, Result, Rows, Scan,
+    Table, Unit, VerifyOptions,
+};
+use serde_json::{Map, Value};
+
+use super::{FileOptions, FileTable, Item, key_of};
+use crate::batches;
+use crate::workers::Workers;
+
+/// Folders of files that are no container of another format, for tools that open anything.
+pub const FOLDER: &dyn Format = &Files { name: "folder", extensions: &[] };
+
+/// ZIP archives of files, likewise.
+pub const ZIP: &dyn Format = &Files { name: "zip", extensions: &["zip"] };
+
+/// Files of one batch at most.
+const ITEMS: usize = 512;
+
+/// Files that are checked at once.
+const CHECKED: usize = 64;
+
+struct Files {
+    name: &'static str,
+    extensions: &'static [&'static str],
+}
+
+impl Format for Files {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn extensions(&self) -> &'static [&'static str] {
+        self.extensions
+    }
+
+    /// Formats that know more of a folder or an archive are asked first.
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let is_archive = [b"PK\x03\x04", b"PK\x05\x06"].iter().any(|mark| probe.head.starts_with(*mark));
+        match self.extensions.is_empty() {
+            true if probe.directory => Recognition::Name,
+            false if is_archive => Recognition::Content,
+            _ => Recognition::No,
+        }
+    }
+
+    fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
+        let patterns = vec!["{LABEL}/**".to_owned(), "*".to_owned()];
+        let files = FileOptions { patterns, ..FileOptions::default() };
+        let mut table = FileTable::new(files);
+        table.limits = options.limits;
+        match (input.source(), input.path()) {
+            (Some(source), path) => {
+                let name = path.map_or_else(|| "<stdin>".to_owned(), |path| path.display().to_string());
+                table.push_archive(name, source)?;
+            }
+            (None, Some(path)) => table.push_folder(path)?,
+            (None, None) => return Err(Error::usage("there is neither a folder nor an archive").in_format(self.name)),
+        }
+        if table.is_empty() {
+            return Err(Error::invalid("there are no files in it").in_format(self.name));
+        }
+        Ok(Box::new(FilesContainer::new(table, self.name)))
+    }
+}
+
+/// A column of files, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Key,
+    Label,
+    Path,
+    Size,
+    Data,
+}
+
+impl Column {
+    const ALL: [Self; 5] = [Self::Key, Self::Label, Self::Path, Self::Size, Self::Data];
+
+    fn field(self) -> Field {
+        match self {
+            Self::Key => Field::new("key", DataType::Utf8, false),
+            Self::Label => Field::new("label", DataType::Utf8, true),
+            Self::Path => Field::new("path", DataType::Utf8, false),
+            Self::Size => Field::new("size", DataType::UInt64, false),
+            Self::Data => Field::new("data", DataType::Binary, false),
+        }
+    }
+}
+
+/// The files of a folder or an archive: `key`, the path in it; `label`, the folder at its top in which the file lies, null where it lies in none;
+/// `path`, as it is opened; `size` in bytes; `data`, the content. Files in folders come first, sorted by path.
+struct FilesContainer {
+    table: FileTable,
+    format: &'static str,
+    columns: Vec<ColumnInfo>,
+    fields: Arc<[FieldRef]>,
+}
+
+impl FilesContainer {
+    fn new(table: FileTable, format: &'static str) -> Self {
+        let fields: Vec<FieldRef> = Column::ALL.into_iter().map(|column| Arc::new(column.field())).collect();
+        let infos = fields.iter().map(|field| ColumnInfo::new(field.name().as_str(), field.data_type().to_string()));
+        Self { columns: infos.collect(), fields: fields.into(), table, format }
+    }
+
+    fn choose(&self, scan: &BatchScan) -> Result<batches::Chosen> {
+        batches::choose(&self.fields, &std::collections::HashMap::new(), self.table.len(), scan)
+            .map_err(|error| error.in_format(self.format))
+    }
+}
+
+impl Container for FilesContainer {
+    fn format(&self) -> &'static str {
+        self.format
+    }
+
+    fn version(&self) -> String {
+        String::new()
+    }
+
+    fn details(&self) -> Map<String, Value> {
+        let mut details = Map::new();
+        details.insert("labels".to_owned(), self.table.came.names().len().into());
+        if !self.table.left_out.is_empty() {
+            details.insert("left_out".to_owned(), self.table.left_out.iter().map(ToString::to_string).collect());
+        }
+        details
+    }
+
+    fn tables(&self) -> Vec<&dyn Table> {
+        vec![self]
+    }
+
+    /// Reads all files; in archives their checksums have to be right.
+    fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
+        if let Some(progress) = &options.progress {
+            progress.begin(Unit::Rows, Some(self.table.len()));
+        }
+        for loss in &self.table.left_out {
+            report(Finding::warning(Error::unsupported(loss.to_string()).in_format(self.format)));
+        }
+        let workers = Workers::new(options.threads);
+        for items in self.table.items.chunks(CHECKED) {
+            let read = |item: &Item| {
+                let mut content = self.table.content(item)?;
+                while content.next()?.is_some() {}
+                Ok(())
+            };
+            let outcomes: Vec<Result<()>> = workers.map(items.iter().collect(), read);
+            outcomes.into_iter().filter_map(Result::err).for_each(|error| report(Finding::error(error)));
+            if let Some(progress) = &options.progress {
+                progress.advance(items.len() as u64);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Table for FilesContainer {
+    fn name(&self) -> &'static str {
+        "files"
+    }
+
+    fn columns(&self) -> &[ColumnInfo] {
+        &self.columns
+    }
+
+    fn survey(&self) -> Result<()> {
+        Ok(()) // they are always the same
+    }
+
+    fn column_summary(&self, index: usize) -> Map<String, Value> {
+        batches::summary(self.fields.get(index))
+    }
+
+    fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
+        let missing = || Error::usage(format!("there is no column {index}")).in_format(self.format);
+        self.columns.get(index).map(|_| Map::new()).ok_or_else(missing)
+    }
+
+    fn len(&self) -> Option<u64> {
+        Some(self.table.len())
+    }
+
+    fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
+        batches::rows(self, scan).map_err(|error| error.in_format(self.format))
+    }
+
+    fn find(&self, key: &str) -> Result<Option<u64>> {
+        Ok(self.table.items.iter().position(|item| key_of(item) == key).map(|row| row as u64))
+    }
+
+    fn arrow(&self) -> Option<&dyn ArrowTable> {
+        Some(self)
+    }
+}
+
+impl ArrowTable for FilesContainer {
+    fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
+        Ok(self.choose(scan)?.schema)
+    }
+
+    fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
+        let chosen = self.choose(scan)?;
+        let columns = chosen.columns.iter().filter_map(|index| Column::ALL.get(*index).copied());
+        // No more than there are files, whose number is a usize.
+        let place = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
+        Ok(Box::new(Batches {
+            table: &self.table,
+            columns: columns.collect(),
+            schema: chosen.schema,
+            rows: place(chosen.rows.start)..place(chosen.rows.end),
+            scan: scan.clone(),
+            workers: Workers::new(scan.scan.threads),
+        }))
+    }
+}
+
+struct Batches<'a> {
+    table: &'a FileTable,
+    columns: Vec<Column>,
+    schema: SchemaRef,
+    /// Rows that are left.
+    rows: Range<usize>,
+    scan: BatchScan,
+    workers: Workers,
+}
+
+/// What a row needs beside what is known of a file.
+struct Loaded {
+    size: u64,
+    data: Vec<u8>,
+}
+
+impl Batches<'_> {
+    fn has(&self, column: Column) -> bool {
+        self.columns.contains(&column)
+    }
+
+    /// The rows of the next batch: files of as many bytes as a batch may have, at least one.
+    fn next_rows(&self) -> Result<Range<usize>> {
+        let most = self.scan.rows_of(0).min(if self.has(Column::Data) { ITEMS } else { usize::MAX });
+        let (mut bytes, mut end) = (0u64, self.rows.start);
+        while end < self.rows.end && end - self.rows.start < most {
+            if self.has(Column::Data)
+                && let Some(item) = self.table.items.get(end)
+            {
+                bytes = bytes.saturating_add(self.table.len_of(item)?);
+                if bytes > self.scan.batch_bytes as u64 && end > self.rows.start {
+                    break;
+                }
+            }
+            end += 1;
+        }
+        Ok(self.rows.start..end)
+    }
+
+    fn load(&self, item: &Item) -> Result<Loaded> {
+        if !self.has(Column::Data) {
+            let size = if self.has(Column::Size) { self.table.len_of(item)? } else { 0 };
+            return Ok(Loaded { size, data: Vec::new() });
+        }
+        let mut content = self.table.content(item)?;
+        let mut data = Vec::new();
+        while let Some(piece) = content.next()? {
+            data.extend_from_slice(piece);
+        }
+        // A file may have grown since it was opened.
+        self.table
+            .limits
+            .check_block("the length of the file", data.len() as u64)
+            .map_err(|error| self.table.place(error, item))?;
+        Ok(Loaded { size: data.len() as u64, data })
+    }
+
+    fn batch(&mut self) -> Result<RecordBatch> {
+        let rows = self.next_rows()?;
+        let items: Vec<&Item> = self.table.items.get(rows.clone()).unwrap_or_default().iter().collect();
+        let loaded = self.workers.map(items.clone(), |item| self.load(item));
+        let loaded = loaded.into_iter().collect::<Result<Vec<_>>>()?;
+        let bytes = loaded.iter().map(|loaded| loaded.data.len() as u64).sum::<u64>();
+        if i32::try_from(bytes).is_err() {
+            return Err(Error::limit("the bytes of the files of a batch", bytes, i32::MAX as u64));
+        }
+        let columns = self.columns.iter().map(|column| self.column(*column, &items, &loaded)).collect();
+        self.rows.start = rows.end;
+        let options = RecordBatchOptions::new().with_row_count(Some(items.len()));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(from_arrow)
+    }
+
+    fn column(&self, column: Column, items: &[&Item], loaded: &[Loaded]) -> ArrayRef {
+        let texts = |text: &dyn Fn(&Item) -> Option<String>| -> ArrayRef {
+            let mut builder = StringBuilder::new();
+            items.iter().for_each(|item| builder.append_option(text(item)));
+            Arc::new(builder.finish())
+        };
+        match column {
+            Column::Key => texts(&|item| Some(key_of(item).to_owned())),
+            Column::Label => texts(&|item| item.label.map(|label| self.table.came.name(label).to_owned())),
+            Column::Path => texts(&|item| Some(self.table.shown(item))),
+            Column::Size => {
+                let mut builder = UInt64Builder::with_capacity(items.len());
+                loaded.iter().for_each(|loaded| builder.append_value(loaded.size));
+                Arc::new(builder.finish())
+            }
+            Column::Data => {
+                let mut builder = BinaryBuilder::new();
+                loaded.iter().for_each(|loaded| builder.append_value(&loaded.data));
+                Arc::new(builder.finish())
+            }
+        }
+    }
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rows.is_empty() {
+            return None;
+        }
+        let batch = self.batch();
+        if batch.is_err() {
+            self.rows = 0..0;
+        }
+        Some(batch.map_err(to_arrow))
+    }
+}
+
+impl RecordBatchReader for Batches<'_> {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+impl BatchReader for Batches<'_> {
+    fn losses(&self) -> Vec<Loss> {
+        self.table.left_out.clone()
+    }
+}
+
+impl FileTable {
+    /// Bytes of a file.
+    fn len_of(&self, item: &Item) -> Result<u64> {
+        match &item.entry {
+            Some(entry) => Ok(entry.size),
+            None => match std::fs::metadata(self.shown(item)) {
+                Ok(metadata) => Ok(metadata.len()),
+                Err(cause) => Err(self.place(Error::io("cannot look at the file", cause), item)),
+            },
+        }
+    }
+}
