@@ -41,5 +41,5 @@ fn batches_are_written_by_the_trait() {
         written.push(format.name());
     }
     assert_eq!(written, ["idv", "datadings", "parquet", "arrow"]);
-    assert_eq!(others, ["mlnet-model", "ds", "zds", "jsonl", "csv", "tsv"]);
+    assert_eq!(others, ["mlnet-model", "ds", "netcdf", "zds", "jsonl", "csv", "tsv", "zip"]);
 }
