@@ -370,7 +370,7 @@ fn times_of_ds_leave_as_times() {
     }
     let warned = run(["convert", &ds, &folder.path("b.idv"), "--table", "time", "--time", "iso"]);
     assert!(
-        warned.err().contains("attribute left out: with times, IDV gets values and types alone"),
+        warned.err().contains("attribute left out: IDV gets values and types alone"),
         "{}",
         warned.err()
     );

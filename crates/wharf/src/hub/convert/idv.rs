@@ -25,7 +25,7 @@ impl Job<'_> {
         self.text.check(kind)?;
         let reading = &self.selection.reading;
         let table = reading.table.is_some() && kind.is_text();
-        let columns = kind.is_columns();
+        let columns = kind.is_columns() || kind == Kind::NETCDF;
         let wrong = [
             ("schema", self.text.schema.is_some() && is_typed(kind)),
             ("table", table),

@@ -21,7 +21,7 @@ use super::inputs::{How, Joined};
 use super::{copy, widen};
 use crate::text::records::make_unique;
 
-/// What is said of ds files and their variables beside values and types: IDV gets it only where times come as the numbers that are stored.
+/// What is said of ds and NetCDF files and their variables beside values and types: of ds files IDV gets it on a way of its own.
 fn attributes(joined: &Joined) -> Option<Lost> {
     let counted = |metadata: &HashMap<String, String>| -> usize {
         let said = metadata.get(DS).and_then(|text| serde_json::from_str::<Value>(text).ok());
@@ -31,7 +31,7 @@ fn attributes(joined: &Joined) -> Option<Lost> {
     let count =
         counted(schema.metadata()) + schema.fields().iter().map(|field| counted(field.metadata())).sum::<usize>();
     let loss =
-        Loss::new("attribute left out: with times, IDV gets values and types alone", count as u64, Position::default());
+        Loss::new("attribute left out: IDV gets values and types alone", count as u64, Position::default());
     let file = match joined.inputs.as_slice() {
         [input] => Some(input.name.clone()),
         _ => None,
@@ -53,9 +53,7 @@ pub(in super::super) fn write<W: Write + Seek>(
     };
     let mut joined = Joined::open_with(job, opener, &How { declared: given.clone(), ..How::default() })?;
     done.columns = joined.schema.fields().len();
-    if job.selection.reading.time.is_some() {
-        done.losses.extend(attributes(&joined));
-    }
+    done.losses.extend(attributes(&joined));
     let untyped = joined.is_schemaless();
     if untyped {
         let cells = joined.is_cells();
