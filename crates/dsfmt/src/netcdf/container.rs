@@ -18,6 +18,7 @@ use super::{FORMAT_NAME, shown};
 use crate::array::{Array, Mask, Values};
 use crate::container::{DsContainer, DsTable, TimeForm};
 use crate::json::Object;
+use crate::kernel;
 use crate::read::foreign::Foreign;
 use crate::read::index::Index;
 use crate::types::DataType;
@@ -197,15 +198,27 @@ struct Piece {
 }
 
 impl NetcdfValues {
-    /// The piece in which these rows lie, or as many of them as it has.
-    fn piece(&self, place: usize, variable: &Variable, rows: &Range<u64>) -> Result<(Range<u64>, Arc<Array<'static>>)> {
+    /// Are these rows read where they lie? Those of a classic file are, unless a part of a large row is asked for, as its other parts will be;
+    /// of NetCDF-4 whole pieces are.
+    fn is_direct(&self, variable: &Variable, rows: &Range<u64>) -> bool {
+        let count = rows.end - rows.start;
+        if self.reader.kind() != Kind::Hdf5 {
+            let bytes = super::reader::held_bytes(variable, 1, &ReadOptions::default());
+            return count > 1 || bytes.is_some_and(|bytes| bytes <= PIECE);
+        }
+        let step = self.reader.rows_at_once(variable, PIECE);
+        variable.shape.is_empty() || rows.start.is_multiple_of(step) && count >= step && count > 1
+    }
+
+    /// The rows of the piece in which a row lies, and their values.
+    fn piece(&self, place: usize, variable: &Variable, row: u64) -> Result<(Range<u64>, Arc<Array<'static>>)> {
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let has = |piece: &Piece| piece.place == place && piece.rows.contains(&rows.start);
+        let has = |piece: &Piece| piece.place == place && piece.rows.contains(&row);
         if let Some(piece) = lock().iter().find(|piece| has(piece)) {
             return Ok((piece.rows.clone(), Arc::clone(&piece.array)));
         }
         let step = self.reader.rows_at_once(variable, PIECE);
-        let start = rows.start - rows.start % step;
+        let start = row - row % step;
         let whole = start..variable.rows().min(start.saturating_add(step));
         let options = ReadOptions::default();
         let array = Arc::new(self.reader.read(variable, whole.clone(), &options)?);
@@ -223,40 +236,66 @@ impl NetcdfValues {
     }
 }
 
+/// A range of values, and which of them are missing.
+fn cut(
+    values: Values<'static>,
+    mask: Option<Mask<'static>>,
+    range: Range<usize>,
+) -> Result<(Values<'static>, Option<Mask<'static>>)> {
+    if range == (0..values.len()) {
+        return Ok((values, mask));
+    }
+    if range.end > values.len() {
+        return Err(Error::truncated("the values", range.end as u64, values.len() as u64));
+    }
+    let mut part = Values::with_capacity(values.data_type(), range.len());
+    part.extend(&values, range.clone());
+    let bits = |mask: Mask<'static>| {
+        let bytes = mask.as_bits().get(range.start / 8..).unwrap_or_default();
+        Mask::from_bits(kernel::shifted(bytes, range.start % 8, range.len()), range.len())
+    };
+    Ok((part, mask.map(bits).transpose()?))
+}
+
 impl Foreign for NetcdfValues {
     fn format(&self) -> &'static str {
         FORMAT_NAME
     }
 
-    fn read(&self, place: usize, rows: Range<u64>) -> Result<Array<'static>> {
+    fn read(&self, place: usize, elements: Range<u64>) -> Result<(Values<'static>, Option<Mask<'static>>)> {
         let no_variable = || Error::usage(format!("there is no variable {place}"));
         let variable = self.reader.variables().get(place).ok_or_else(no_variable)?;
-        // Classic files are read where the rows lie; pieces of the others are inflated once.
-        let is_cheap = self.reader.kind() != Kind::Hdf5 || variable.shape.is_empty() || rows.is_empty();
-        let step = if is_cheap { 0 } else { self.reader.rows_at_once(variable, PIECE) };
-        if is_cheap || rows.start.is_multiple_of(step) && rows.end - rows.start >= step {
-            return self.reader.read(variable, rows, &ReadOptions::default());
+        let options = ReadOptions::default();
+        let wide = super::model::product(self.reader.shape(variable, &options).get(1..).unwrap_or_default());
+        let wide = wide.ok_or_else(|| variable.error(Error::limit("elements of a row", u64::MAX, i64::MAX as u64)))?;
+        if elements.is_empty() {
+            let data_type = self.reader.data_type(variable, &options).ok_or_else(no_variable)?;
+            return Ok((Values::with_capacity(data_type, 0), None));
         }
-        let mut shape = self.reader.shape(variable, &ReadOptions::default()).to_vec();
-        let wide: u64 = shape.iter().skip(1).product(); // of what is in memory
+        let rows = elements.start / wide.max(1)..elements.end.div_ceil(wide.max(1));
+        // What lies in memory has fewer elements than memory.
+        let within = |range: Range<u64>, first: u64| {
+            let place = |element: u64| usize::try_from(element.saturating_sub(first)).unwrap_or(usize::MAX);
+            place(range.start)..place(range.end)
+        };
+        if self.is_direct(variable, &rows) {
+            let (_, values, mask) = self.reader.read(variable, rows.clone(), &options)?.into_parts();
+            return cut(values, mask, within(elements, rows.start * wide));
+        }
         let mut gathered: Option<Values<'static>> = None;
         let mut missing: Vec<bool> = Vec::new();
-        let mut rest = rows.clone();
+        let mut rest = elements;
         while rest.start < rest.end {
-            let (held, array) = self.piece(place, variable, &rest)?;
-            let end = held.end.min(rest.end);
-            let element = |row: u64| usize::try_from((row - held.start).saturating_mul(wide)).unwrap_or(usize::MAX);
-            let range = element(rest.start)..element(end);
+            let (held, array) = self.piece(place, variable, rest.start / wide.max(1))?;
+            let end = rest.end.min(held.end.saturating_mul(wide));
+            let range = within(rest.start..end, held.start * wide);
             missing.extend(range.clone().map(|index| array.mask().is_some_and(|mask| mask.is_missing(index))));
             let values = gathered.get_or_insert_with(|| Values::with_capacity(array.data_type(), range.len()));
             values.extend(array.values(), range);
             rest.start = end;
         }
-        if let Some(first) = shape.first_mut() {
-            *first = rows.end - rows.start;
-        }
-        let array = Array::new(shape, gathered.unwrap_or_else(|| Vec::<u8>::new().into()))?;
-        if missing.contains(&true) { array.with_mask(Mask::from_bools(missing)) } else { Ok(array) }
+        let mask = missing.contains(&true).then(|| Mask::from_bools(missing));
+        Ok((gathered.ok_or_else(no_variable)?, mask))
     }
 
     fn check_together(&self) -> Result<()> {
@@ -414,5 +453,28 @@ impl Table for NetcdfTable {
 impl std::fmt::Debug for NetcdfContainer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NetcdfContainer").field("reader", &self.reader).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Strings;
+
+    #[test]
+    fn a_range_of_values_has_their_part_of_the_mask() {
+        let missing: Vec<bool> = (0..29).map(|n| n % 3 == 1 || n == 18).collect();
+        let numbers: Vec<i32> = (0..29).collect();
+        let texts = || Strings::from_lengths((0..29).map(|n| b'a' + n).collect::<Vec<_>>(), vec![1; 29]).unwrap();
+        for (start, end) in [(0, 29), (0, 0), (3, 3), (7, 23), (8, 29), (9, 10)] {
+            let mask = Mask::from_bools(missing.iter().copied());
+            let (values, mask) = cut(numbers.clone().into(), Some(mask), start..end).unwrap();
+            assert_eq!(values.as_slice::<i32>().unwrap(), &numbers[start..end]);
+            assert!(mask.unwrap().iter().eq(missing[start..end].iter().copied()), "{start} {end}");
+            let (values, mask) = cut(Values::Unicode(texts()), None, start..end).unwrap();
+            assert!(values.as_strings().unwrap().iter().eq(texts().iter().skip(start).take(end - start)));
+            assert_eq!((mask, values.data_type()), (None, crate::DataType::Unicode));
+        }
+        assert!(cut(numbers.into(), None, 3..30).is_err());
     }
 }

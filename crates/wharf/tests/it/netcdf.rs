@@ -172,3 +172,22 @@ fn damage_is_found_where_it_is() {
     assert!(warnings.iter().all(|(severity, _)| *severity == Severity::Warning), "{warnings:?}");
     assert!(warnings.iter().any(|(_, text)| text.contains("compound")), "{warnings:?}");
 }
+
+#[test]
+fn rows_may_be_large() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ds, nc) = (folder.path().join("a.ds"), folder.path().join("a.nc"));
+    let wide: Vec<i32> = (0..2 * 3 * 150_000).collect();
+    let missing = Mask::from_bools((0..wide.len()).map(|n| n % 1001 == 5));
+    let array = Array::new([2, 3, 150_000], wide).unwrap().with_mask(missing).unwrap();
+    let mut builder = Builder::new();
+    builder.field("wide", Field::new(array).with_dimensions(["t", "y", "x"]));
+    builder.write(&ds, OutputOptions::default()).unwrap();
+    let expected = tables(wharf::open(&ds).unwrap().as_ref());
+    for kind in [Kind::Classic, Kind::Hdf5] {
+        let output = OutputOptions::default().with_overwrite(Overwrite::Replace);
+        let options = WriteOptions::default().with_output(output).with_kind(Some(kind));
+        from_ds(&dsfmt::Reader::open(&ds).unwrap(), &nc, &options).unwrap();
+        assert!(tables(wharf::open(&nc).unwrap().as_ref()) == expected, "{kind:?}");
+    }
+}

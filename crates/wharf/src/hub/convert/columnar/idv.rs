@@ -30,8 +30,7 @@ fn attributes(joined: &Joined) -> Option<Lost> {
     let schema = &joined.schema;
     let count =
         counted(schema.metadata()) + schema.fields().iter().map(|field| counted(field.metadata())).sum::<usize>();
-    let loss =
-        Loss::new("attribute left out: IDV gets values and types alone", count as u64, Position::default());
+    let loss = Loss::new("attribute left out: IDV gets values and types alone", count as u64, Position::default());
     let file = match joined.inputs.as_slice() {
         [input] => Some(input.name.clone()),
         _ => None,
