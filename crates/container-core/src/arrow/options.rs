@@ -91,8 +91,8 @@ pub struct Mapping {
     pub sparse: Sparse,
     /// Values that their column's type cannot hold, in formats without a schema.
     pub on_mismatch: OnMismatch,
-    /// Types as narrow as the values that were seen, in formats without a schema: a column without missing values is not nullable, lists of one
-    /// length are of a fixed size, integers beside missing ones are `Float64`, which has to hold them exactly. For formats that keep these apart.
+    /// Types as narrow as the values: a column without missing values is not nullable, where that costs no walk over them. In formats without a
+    /// schema lists of one length are of a fixed size, integers beside missing ones are `Float64`, which has to hold them exactly. For formats that keep these apart.
     pub narrow: bool,
 }
 

@@ -29,21 +29,26 @@ pub(super) const CALENDAR: &str = "calendar";
 fn attributes(members: crate::json::Members<'_>, left_out: &[&str]) -> JsonBuf {
     let mut all = Vec::new();
     for (name, value) in members {
-        let text = value.as_text();
-        let plain = serde_json::from_str::<serde_json::Value>(text).is_ok()
-            && value.members().all(|(name, _)| name.as_str().is_none_or(|name| name != RAW));
-        let shown = name.to_text().unwrap_or_default().into_owned();
-        if left_out.contains(&shown.as_str()) {
-            continue;
+        let (shown, value) = encoded(name, value);
+        if !left_out.contains(&shown.as_str()) {
+            all.push((shown, value));
         }
-        let value = match (name.as_str(), plain) {
-            (Some(_), true) => value.into(),
-            (Some(_), false) => JsonBuf::object([(RAW, text.into())]),
-            (None, _) => JsonBuf::object([(RAW, JsonBuf::from(text)), (RAW_NAME, name.as_text().into())]),
-        };
-        all.push((shown, value));
     }
     JsonBuf::object(all)
+}
+
+/// An attribute as plain JSON has it.
+fn encoded(name: Json<'_>, value: Json<'_>) -> (String, JsonBuf) {
+    let text = value.as_text();
+    let plain = serde_json::from_str::<serde_json::Value>(text).is_ok()
+        && value.members().all(|(name, _)| name.as_str().is_none_or(|name| name != RAW));
+    let shown = name.to_text().unwrap_or_default().into_owned();
+    let value = match (name.as_str(), plain) {
+        (Some(_), true) => value.into(),
+        (Some(_), false) => JsonBuf::object([(RAW, text.into())]),
+        (None, _) => JsonBuf::object([(RAW, JsonBuf::from(text)), (RAW_NAME, name.as_text().into())]),
+    };
+    (shown, value)
 }
 
 /// How a variable is shown, as far as that is not how it is stored.
@@ -92,24 +97,30 @@ pub(super) fn of_tensor(shape: &[u64], names: &[String]) -> HashMap<String, Stri
     ])
 }
 
-/// What metadata says of a column.
+/// The metadata `ds` of a field or of a schema: what a variable or a dataset has beside its values.
 #[derive(Debug, Default)]
-pub(super) struct Said {
-    pub(super) data_type: Option<DataType>,
-    pub(super) endian: Option<Endian>,
-    pub(super) dimensions: Option<Vec<String>>,
-    pub(super) time: bool,
-    pub(super) empty: bool,
+#[non_exhaustive]
+pub struct FieldMetadata {
+    /// The type of its elements.
+    pub data_type: Option<DataType>,
+    /// The order of a number's bytes.
+    pub endian: Option<Endian>,
+    /// The names of its dimensions, that of the rows first.
+    pub dimensions: Option<Vec<String>>,
+    /// Its numbers are Julian dates.
+    pub time: bool,
+    /// It has no values.
+    pub empty: bool,
     /// Names in quotes.
     pub(super) attributes: Vec<(String, JsonBuf)>,
 }
 
-impl Said {
+impl FieldMetadata {
     /// What the metadata of a field or of a schema says.
     ///
     /// # Errors
     /// [`Invalid`](container_core::ErrorKind::Invalid) for what is no JSON object.
-    pub(super) fn of(metadata: &HashMap<String, String>) -> Result<Self> {
+    pub fn of(metadata: &HashMap<String, String>) -> Result<Self> {
         let mut said = Self::default();
         let Some(text) = metadata.get(FORMAT_NAME) else { return Ok(said) };
         let wrong = |what: &str| Error::invalid(format!("the metadata {FORMAT_NAME:?} {what}")).in_format(FORMAT_NAME);
@@ -137,6 +148,33 @@ impl Said {
             }
         }
         Ok(said)
+    }
+
+    /// The attributes in order, those whose names are texts.
+    pub fn attributes(&self) -> impl Iterator<Item = (String, Json<'_>)> {
+        self.attributes
+            .iter()
+            .filter_map(|(name, value)| Some((Json::parse(name).ok()?.as_str()?.into_owned(), value.as_json())))
+    }
+
+    /// Adds an attribute.
+    pub fn push_attribute(&mut self, name: &str, value: impl Into<JsonBuf>) {
+        self.attributes.push((quoted(name), value.into()));
+    }
+
+    /// The text under `ds`.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut members: Vec<(&str, JsonBuf)> = Vec::new();
+        members.extend(self.data_type.map(|data_type| ("type", data_type.name().into())));
+        members.extend(self.endian.map(|endian| ("endian", endian.name().into())));
+        let names = self.dimensions.as_ref();
+        members.extend(names.map(|names| ("dimensions", JsonBuf::list(names.iter().map(Into::into)))));
+        let truths = [("time", self.time), ("empty", self.empty)];
+        members.extend(truths.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| (name, true.into())));
+        let all = self.attributes.iter().map(|(name, value)| encoded(Json::checked(name), value.as_json()));
+        members.push(("attributes", JsonBuf::object(all)));
+        JsonBuf::object(members).to_string()
     }
 
     /// The text of an attribute.

@@ -14,6 +14,8 @@
 //! | numbers that are times, [`TimeForm::Iso`](crate::container::TimeForm) | Timestamp(us) without a zone, in UTC | if each time of the rows in question leads back to its number, and the calendar has real days; else numbers, and a note tells why. By [`Times`](container_arrow::Times): cut off to microseconds and counted, nanoseconds, numbers |
 //! | numbers that are times, [`TimeForm::Julian`](crate::container::TimeForm) | Float64, nullable | Julian dates |
 //!
+//! By [`Mapping::narrow`](container_arrow::Mapping) a masked variable is nullable only where an element of the rows in question is missing.
+//!
 //! With [`Scan::missing_as_null`](container_core::Scan) a NaN is null.
 //!
 //! The metadata of a field has under `ds` a JSON object: `type`, `endian` (`b` or `l`), `dimensions` (names, that of the rows first),
@@ -59,6 +61,7 @@ use container_core::Result;
 
 use crate::container::DsTable;
 
+pub use meta::FieldMetadata;
 pub use write::{ArrowWriter, Ragged, Structs, WriterOptions};
 
 impl ArrowTable for DsTable {

@@ -90,7 +90,9 @@ impl<'a> Plan<'a> {
         let mut columns = Vec::with_capacity(parts.len());
         for part in parts {
             let kind = kind(&part, table, scan, &rows, &mut notes)?;
-            let field = field(&part, kind, scan.scan.missing_as_null).map_err(|error| part.variable.place(error))?;
+            let masked = part.variable.is_masked() && (!scan.mapping.narrow || is_any_missing(&part, &rows)?);
+            let field = field(&part, kind, masked, scan.scan.missing_as_null);
+            let field = field.map_err(|error| part.variable.place(error))?;
             let missing_as_null = scan.scan.missing_as_null;
             columns.push(Column { part, kind, field: Arc::new(field), missing_as_null, changed: Count::new() });
         }
@@ -242,10 +244,17 @@ pub(super) fn element_type(kind: Kind, variable: &Variable<'_>) -> ArrowType {
     }
 }
 
-fn field(part: &Part<'_>, kind: Kind, missing_as_null: bool) -> Result<Field> {
+/// Whether an element of these rows is missing.
+fn is_any_missing(part: &Part<'_>, rows: &Range<u64>) -> Result<bool> {
+    let elements = rows.start * part.wide..rows.end * part.wide;
+    let mask = part.variable.placed(|layout| part.variable.mask_bits(layout, elements))?;
+    Ok(mask.is_some_and(|mask| mask.missing() > 0))
+}
+
+fn field(part: &Part<'_>, kind: Kind, masked: bool, missing_as_null: bool) -> Result<Field> {
     let variable = &part.variable;
     let of_float = matches!(variable.data_type(), Some(DataType::Float32 | DataType::Float64));
-    let nullable = matches!(kind, Kind::Empty | Kind::Julian(_)) || variable.is_masked() || missing_as_null && of_float;
+    let nullable = matches!(kind, Kind::Empty | Kind::Julian(_)) || masked || missing_as_null && of_float;
     let shown = if matches!(kind, Kind::Julian(_)) { Shown::Julian } else { Shown::Stored };
     let element = element_type(kind, variable);
     let (arrow_type, nullable, mut metadata) = match part.shape {

@@ -30,7 +30,7 @@ pub(super) struct Column {
     pub(super) name: String,
     /// The place of the column in a batch, and those of members in structs.
     path: Vec<usize>,
-    said: meta::Said,
+    said: meta::FieldMetadata,
     levels: Vec<Level>,
     leaf: Leaf,
     /// What was null among the items of the deepest lists.
@@ -87,7 +87,7 @@ impl Column {
         options: &WriterOptions,
         spool: &mut Spool,
     ) -> Result<Self> {
-        let mut said = meta::Said::of(field.metadata())?;
+        let mut said = meta::FieldMetadata::of(field.metadata())?;
         let (mut levels, mut at): (Vec<Level>, &ArrowField) = (Vec::new(), field);
         loop {
             at = match at.data_type() {

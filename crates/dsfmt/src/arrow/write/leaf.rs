@@ -16,7 +16,7 @@ use arrow_select::take::take;
 use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
-use super::super::meta::{CALENDAR, Said, UNITS};
+use super::super::meta::{CALENDAR, FieldMetadata, UNITS};
 use super::super::times::Counted;
 use super::spool::Spool;
 use crate::array::Values;
@@ -103,7 +103,7 @@ impl Leaf {
     /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a type that is not written.
     pub(super) fn new(
         arrow_type: &ArrowType,
-        said: &mut Said,
+        said: &mut FieldMetadata,
         endian: Option<Endian>,
         spool: &mut Spool,
     ) -> Result<Self> {
@@ -335,7 +335,7 @@ fn numbers_of<T: Counted>(
 }
 
 /// The units of numbers that became times.
-fn before(said: &Said) -> Option<Units> {
+fn before(said: &FieldMetadata) -> Option<Units> {
     if said.time {
         return Some(Units::JULIAN);
     }

@@ -13,7 +13,7 @@ use arrow_schema::SchemaRef;
 use container_arrow::BatchWriter;
 use container_core::{Error, Loss, Output, OutputOptions, Result};
 
-use super::meta::Said;
+use super::meta::FieldMetadata;
 use crate::types::Endian;
 use crate::write::builder::{Builder, in_file};
 use crate::write::layout;
@@ -126,7 +126,7 @@ pub struct ArrowWriter {
     options: WriterOptions,
     output: Output,
     columns: Vec<Column>,
-    said: Said,
+    said: FieldMetadata,
     spool: Spool,
     rows: u64,
     failed: bool,
@@ -147,7 +147,7 @@ impl ArrowWriter {
 
     fn begin(path: &Path, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         let mut spool = Spool::beside(path);
-        let said = Said::of(schema.metadata())?;
+        let said = FieldMetadata::of(schema.metadata())?;
         let mut columns = Vec::with_capacity(schema.fields().len());
         for (index, field) in schema.fields().iter().enumerate() {
             column::columns(field, field.name().clone(), vec![index], &options, &mut spool, &mut columns)?;
@@ -239,7 +239,7 @@ impl ArrowWriter {
 }
 
 /// A dataset with the attributes that metadata says.
-fn builder(said: &Said) -> Builder<'static> {
+fn builder(said: &FieldMetadata) -> Builder<'static> {
     let mut builder = Builder::new();
     for (name, value) in &said.attributes {
         builder.attributes.set(name.clone(), value.clone());

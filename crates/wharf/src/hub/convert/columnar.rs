@@ -5,6 +5,8 @@ mod declared;
 pub(super) mod ds;
 pub(super) mod idv;
 mod inputs;
+mod meaning;
+mod recode;
 mod target;
 mod unify;
 mod widen;
@@ -190,6 +192,7 @@ fn copy(
             None => (0..end, start),
         };
         bar.begin(Unit::Rows, len.map(|_| rows.end - rows.start));
+        let first_row = rows.start;
         let mut own = scan.clone();
         own.scan.columns.clone_from(&input.columns);
         if joined.is_sampled {
@@ -213,7 +216,8 @@ fn copy(
             skip -= skipped;
             let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
             let batch = batch.slice(skipped, batch.num_rows() - skipped);
-            let batch = match joined.fit(&batch) {
+            let first = first_row + walked - batch.num_rows() as u64;
+            let batch = match joined.fit(&batch, first) {
                 Ok(batch) => batch,
                 Err(error) => break Err(named(error)),
             };

@@ -28,14 +28,14 @@ pub(super) fn put(
 }
 
 pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
-    let (kind, inputs) = source::open(&job.inputs, job.text.from, env.opener)?;
+    let (kind, _) = source::open(&job.inputs, job.text.from, env.opener)?;
     job.text.check(kind)?;
     if job.selection.reading.missing_as_null {
         return Err(Error::usage("is for outputs of text: ds has its own missing values").in_option("missing_as_null"));
     }
     if matches!(kind, Kind::Idv | Kind::NETCDF | Kind::Container(DS)) {
         let for_columns = [
-            ("ragged", job.ds.ragged.is_some()),
+            ("ragged", job.ds.ragged.is_some() && kind != Kind::Idv),
             ("structs", job.ds.structs.is_some()),
             ("on_mismatch", job.columnar.on_mismatch.is_some()),
             ("schema", job.text.schema.is_some()),
@@ -45,7 +45,7 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
     match kind {
         Kind::Container(DS) => copied(job, kind, env, report),
         Kind::NETCDF => super::netcdf::to_ds(job, env, report),
-        Kind::Idv => super::idv_ds::run(job, &inputs, env, report),
+        Kind::Idv => super::columnar::ds::run_idv(job, env, report),
         _ => super::columnar::ds::run(job, env, report),
     }
 }

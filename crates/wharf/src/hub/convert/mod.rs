@@ -6,7 +6,6 @@ mod datadings;
 mod ds;
 mod ds_idv;
 mod idv;
-mod idv_ds;
 mod lines;
 mod netcdf;
 mod options;

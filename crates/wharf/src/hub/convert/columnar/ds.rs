@@ -1,9 +1,14 @@
-//! Parquet, Arrow IPC and datadings as ds: columns become variables along the dimension of the rows, of the types they have.
+//! Tables as ds: columns become variables along the dimension of the rows, of the types they have.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use container_arrow::BatchWriter;
-use container_core::{Error, Result};
+use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_schema::{DataType, Field, Schema};
+use container_arrow::{BatchWriter, Times, from_arrow};
+use container_core::{Error, Loss, Position, Result};
 use dsfmt::Written;
 use dsfmt::arrow::{ArrowWriter, WriterOptions};
 
@@ -11,10 +16,41 @@ use super::super::super::Lost;
 use super::super::{Env, Job, Report};
 use super::copy;
 use super::inputs::Joined;
+use super::meaning::{self, Profile, Translated};
+use super::recode::Recoder;
 
 /// Writes the rows of all inputs, which have the same columns, to a ds file.
 pub(in super::super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
     let joined = Joined::open(job, env.opener)?;
+    put(job, &joined, env, report)
+}
+
+/// Writes the rows of IDV files.
+pub(in super::super) fn run_idv(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
+    // Ticks are all that a time is.
+    let mut convert = job.convert.clone();
+    convert.columnar.times = Some(Times::Ticks);
+    let job = &Job { convert: &convert, ..*job };
+    let mut joined = Joined::open(job, env.opener)?;
+    let (profiles, rows) = profiles(job, &joined)?;
+    let file = joined.inputs.first().map(|input| input.name.clone());
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (index, (field, profile)) in joined.schema.fields().iter().zip(&profiles).enumerate() {
+        let Translated { field, recode, losses } = meaning::variable(field, profile)?;
+        report.losses.extend(Lost::all(losses, file.as_deref()));
+        fields.push(field);
+        columns.push((index, recode));
+    }
+    if fields.is_empty() && rows > 0 {
+        let loss = Loss::new("row without columns left out, of which ds has none", rows, Position::default());
+        report.losses.push(Lost { file, loss });
+    }
+    meaning::name_rows(&mut fields, job.ds.dim.as_deref(), rows)?;
+    joined.recoder = Some(Recoder { schema: Arc::new(Schema::new(fields)), columns });
+    put(job, &joined, env, report)
+}
+
+fn put(job: &Job<'_>, joined: &Joined, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
     let bar = env.bar;
     super::super::ds::put(job, env, report, &mut |path, output| {
         let options = WriterOptions::default()
@@ -29,13 +65,76 @@ pub(in super::super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut R
             [input] if error.position().file.is_none() => error.in_file(input.name.clone()),
             _ => error,
         };
-        let mut writer = ArrowWriter::new(path, Arc::clone(&joined.schema), options).map_err(named)?;
+        let mut writer = ArrowWriter::new(path, Arc::clone(joined.written()), options).map_err(named)?;
         let mut copied = Report::default();
-        copy(job, &joined, bar.as_ref(), &mut copied, &mut |batch| writer.write(batch))?;
+        copy(job, joined, bar.as_ref(), &mut copied, &mut |batch| writer.write(batch))?;
         let losses = Box::new(writer).finish()?;
         copied.losses.extend(Lost::all(losses, None));
         let written = dsfmt::Reader::open(path)?;
         let variables = written.variables().count();
         Ok((Written { variables, bytes: written.source().len() }, copied.losses))
     })
+}
+
+/// What the values of each column show that has to be known before any is written, and how many rows there are. Only columns of times and of
+/// vectors of unknown length are read.
+fn profiles(job: &Job<'_>, joined: &Joined) -> Result<(Vec<Profile>, u64)> {
+    let mut profiles = vec![Profile::default(); joined.schema.fields().len()];
+    let needed: Vec<usize> = joined
+        .schema
+        .fields()
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| Profile::is_needed(field))
+        .map(|(index, _)| index)
+        .collect();
+    let wanted = job.rows();
+    let (mut before, mut rows) = (0_u64, 0_u64);
+    for input in &joined.inputs {
+        let named = |error: Error| error.in_file(input.name.clone());
+        let table = input.table().map_err(named)?;
+        let len = table.len().unwrap_or(0);
+        let part: Range<u64> = wanted.start.saturating_sub(before).min(len)..wanted.end.saturating_sub(before).min(len);
+        before = before.saturating_add(len);
+        rows = rows.saturating_add(part.end - part.start);
+        if needed.is_empty() || part.is_empty() {
+            continue;
+        }
+        let mut scan = job.scan();
+        let place = |index: &usize| {
+            let name = joined.schema.fields().get(*index)?.name();
+            match &input.columns {
+                Some(columns) => columns.get(*index).copied(),
+                None => table.columns().iter().position(|column| column.name == name.as_str()),
+            }
+        };
+        (scan.scan.columns, scan.scan.rows) = (needed.iter().map(place).collect(), part);
+        for batch in table.batches(&scan).map_err(named)? {
+            let batch = batch.map_err(|error| named(from_arrow(error)))?;
+            for (index, array) in needed.iter().zip(batch.columns()) {
+                if let (Some(profile), Some(field)) = (profiles.get_mut(*index), joined.schema.fields().get(*index)) {
+                    observe(profile, field, array);
+                }
+            }
+        }
+    }
+    Ok((profiles, rows))
+}
+
+fn observe(profile: &mut Profile, field: &Field, array: &ArrayRef) {
+    let mut items = Arc::clone(array);
+    if let DataType::List(_) = field.data_type() {
+        let lists = array.as_list::<i32>();
+        for pair in lists.value_offsets().windows(2) {
+            let [start, end] = pair else { continue };
+            let length = u32::try_from(end - start).unwrap_or(0);
+            profile.ragged |= *profile.length.get_or_insert(length) != length;
+        }
+        items = Arc::clone(lists.values());
+    } else if let Some(lists) = array.as_fixed_size_list_opt() {
+        items = Arc::clone(lists.values());
+    }
+    if let Some(ticks) = items.as_primitive_opt::<Int64Type>().filter(|_| !profile.finer) {
+        profile.finer = ticks.iter().flatten().any(|ticks| ticks % 10 != 0);
+    }
 }

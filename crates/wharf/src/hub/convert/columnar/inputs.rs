@@ -14,6 +14,7 @@ use super::super::super::pour;
 use super::super::super::select;
 use super::super::{Alike, Job};
 use super::declared::{self, is_schemaless};
+use super::recode::Recoder;
 use super::unify::{self, Unified};
 use super::widen::{self, Widen};
 
@@ -28,6 +29,8 @@ pub(super) struct Joined {
     apart: bool,
     /// A column is read beside those that were chosen.
     pub(super) has_beside: bool,
+    /// What becomes of the values before they are written.
+    pub(super) recoder: Option<Recoder>,
 }
 
 /// How inputs are opened.
@@ -212,7 +215,7 @@ impl Joined {
             let others = inputs.iter_mut().zip(&own_schemas).filter(|(_, own)| !are_all || **own != schema);
             others.for_each(|(input, _)| input.declared = Some(Arc::clone(&schema)));
         }
-        Ok(Self { inputs, schema, is_sampled, apart, has_beside })
+        Ok(Self { inputs, schema, is_sampled, apart, has_beside, recoder: None })
     }
 
     /// Has no input types of its own?
@@ -231,8 +234,19 @@ impl Joined {
         self.schema = schema;
     }
 
+    /// The columns that are written.
+    pub(super) fn written(&self) -> &SchemaRef {
+        self.recoder.as_ref().map_or(&self.schema, |recoder| &recoder.schema)
+    }
+
+    /// A batch of one input with the columns that are written; its first row is row `first` of the input.
+    pub(super) fn fit(&self, batch: &RecordBatch, first: u64) -> Result<RecordBatch> {
+        let batch = self.unified(batch)?;
+        self.recoder.as_ref().map_or(Ok(batch.clone()), |recoder| recoder.batch(&batch, first))
+    }
+
     /// A batch of one input with the columns of all.
-    pub(super) fn fit(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+    fn unified(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         if self.apart {
             return Ok(batch.clone());
         }

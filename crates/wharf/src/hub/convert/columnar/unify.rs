@@ -206,6 +206,7 @@ impl Unified {
             idv::Schema::from_json(&json).ok()?.0.columns.pop()
         };
         let (Some(mut one), Some(mut other)) = (column(one), column(other)) else { return Ok(None) };
+        widest_keys(&mut one.kind, &mut other.kind);
         if has_dictionary(self.field.data_type()) && labels_of(&one) != labels_of(&other) {
             let Some(labels) = self.unify_labels(&mut one, &mut other) else { return Ok(None) };
             let all = widened(self.field.data_type(), labels);
@@ -253,6 +254,25 @@ impl Unified {
             *column = column.clone().with_key_values(&labels).ok()?;
         }
         Some(count)
+    }
+}
+
+/// Gives keys that are stored alike the number of values that holds those of both.
+fn widest_keys(one: &mut idv::Type, other: &mut idv::Type) {
+    fn key(kind: &mut idv::Type) -> Option<&mut idv::KeyType> {
+        match kind {
+            idv::Type::Item(idv::ItemType::Key(key)) | idv::Type::Vector { item: idv::ItemType::Key(key), .. } => {
+                Some(key)
+            }
+            _ => None,
+        }
+    }
+    if let (Some(one), Some(other)) = (key(one), key(other))
+        && (one.width, one.min) == (other.width, other.min)
+    {
+        // 0 stands for any number.
+        let count = if one.count.min(other.count) == 0 { 0 } else { one.count.max(other.count) };
+        (one.count, other.count) = (count, count);
     }
 }
 

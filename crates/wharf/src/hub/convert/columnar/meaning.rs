@@ -1,0 +1,65 @@
+//! What fields of ds say as fields of IDV say it, and the other way round: fields in, fields and losses out. No values are read here.
+
+mod ds;
+// mod idv;
+
+use std::collections::HashMap;
+
+use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
+use arrow_schema::{DataType, Field};
+use container_core::{Loss, Position};
+use serde_json::Value;
+
+use super::recode::Recode;
+pub(super) use ds::{Profile, name_rows, variable};
+
+/// Names of dimensions: the metadata has the name of the header's member, which no attribute can have.
+const DIMS: &str = ".dims";
+
+/// Values are Julian dates.
+const TIME: &str = ".time";
+
+/// NaN stands for what is missing.
+const MISSING: &str = ".missing";
+
+/// The type that integers had before some were missing, and strings of bytes before they were texts.
+const BEFORE: &str = ".type";
+
+/// The attribute that has the type of IDV, where that of the variable does not follow from it.
+const TYPE: &str = "idv_type";
+
+/// What whole microseconds count from: the attributes of times.
+const UNITS: &str = "microseconds since 0001-01-01T00:00:00";
+const CALENDAR: &str = "proleptic_gregorian";
+
+/// A column as another format has it.
+pub(super) struct Translated {
+    pub(super) field: Field,
+    pub(super) recode: Recode,
+    pub(super) losses: Vec<Loss>,
+}
+
+/// The extension type of arrays of one shape.
+const TENSOR: &str = "arrow.fixed_shape_tensor";
+
+/// Metadata with the shape of the lists of a column.
+fn with_shape(mut metadata: HashMap<String, String>, shape: &[u64]) -> HashMap<String, String> {
+    metadata.insert(EXTENSION_TYPE_NAME_KEY.to_owned(), TENSOR.to_owned());
+    metadata.insert(EXTENSION_TYPE_METADATA_KEY.to_owned(), serde_json::json!({ "shape": shape }).to_string());
+    metadata
+}
+
+/// The shape of the lists of a column.
+fn shape_of(field: &Field) -> Vec<u64> {
+    let DataType::FixedSizeList(_, size) = field.data_type() else { return Vec::new() };
+    let text = field.metadata().get(EXTENSION_TYPE_METADATA_KEY);
+    let json: Option<Value> = text.and_then(|text| serde_json::from_str(text).ok());
+    let shape = json.as_ref().and_then(|json| json.get("shape")?.as_array()?.iter().map(Value::as_u64).collect());
+    shape.unwrap_or_else(|| vec![u64::try_from(*size).unwrap_or(0)])
+}
+
+fn loss(what: impl Into<String>, count: usize, column: &str) -> Loss {
+    let mut first = Position::default();
+    first.column = Some(column.to_owned().into());
+    Loss::new(what.into(), count as u64, first)
+}

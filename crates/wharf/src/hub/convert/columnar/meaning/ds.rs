@@ -1,0 +1,398 @@
+//! Columns of IDV as variables of ds.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, StringArray};
+use arrow_schema::{DataType as ArrowType, Field};
+use container_core::{Error, Loss, Result};
+use dsfmt::arrow::FieldMetadata;
+use dsfmt::{DataType, Json, JsonBuf};
+use idv::{ColumnSchema, DateTime, DateTimeOffset, ItemType, KeyWidth, TimeSpan, Type, Values};
+
+use super::super::super::super::DS;
+use super::{BEFORE, CALENDAR, DIMS, MISSING, Recode, TIME, TYPE, Translated, UNITS, loss, with_shape};
+
+/// Items of an attribute, and bytes of the header: what is larger is left out.
+const ITEMS: usize = 1 << 20;
+const BYTES: usize = 16 << 20;
+
+/// What the header keeps for itself: no attribute has such a name.
+const SPECIAL: [&str; 8] = [".dims", ".size", ".type", ".offset", ".len", ".endian", ".missing", ".time"];
+
+/// What only the values of a column show.
+#[derive(Debug, Clone, Default)]
+pub(in super::super) struct Profile {
+    /// A time is finer than a microsecond.
+    pub(in super::super) finer: bool,
+    /// The length of the first vector.
+    pub(in super::super) length: Option<u32>,
+    /// Vectors differ in length.
+    pub(in super::super) ragged: bool,
+}
+
+impl Profile {
+    /// Whether the values of a column are needed to know what it becomes.
+    pub(in super::super) fn is_needed(field: &Field) -> bool {
+        let time = |column: &ColumnSchema| matches!(column.kind.item(), ItemType::DateTime | ItemType::DvDateTime);
+        matches!(field.data_type(), ArrowType::List(_)) || column_of(field).as_ref().is_some_and(time)
+    }
+}
+
+/// The column of IDV that a field is of.
+fn column_of(field: &Field) -> Option<ColumnSchema> {
+    let json = serde_json::from_str(field.metadata().get(idv::FORMAT.name())?).ok()?;
+    idv::Schema::from_json(&serde_json::Value::Array(vec![json])).ok()?.0.columns.pop()
+}
+
+/// The variable that a column becomes.
+///
+/// # Errors
+/// [`Invalid`](container_core::ErrorKind::Invalid) for a column of which the inputs have different types.
+pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Translated> {
+    let column = column_of(field).ok_or_else(|| {
+        Error::invalid("its type in IDV is not the same in all inputs").in_column(field.name().clone())
+    })?;
+    let items = match field.data_type() {
+        ArrowType::FixedSizeList(items, _) | ArrowType::List(items) => items,
+        _ => field,
+    };
+    let item = column.kind.item();
+    let mut told = Attributes::default();
+    let micros = matches!(item, ItemType::DateTime | ItemType::DvDateTime) && !profile.finer;
+    let labels = match item {
+        ItemType::Key(_) => column.metadata.iter().find(|metadata| metadata.kind == "KeyValues"),
+        _ => None,
+    };
+    let labels = labels
+        .and_then(|metadata| Some((list_of(&metadata.value, metadata.value_type.item())?, metadata.value_type.item())));
+    let is_dictionary = matches!(items.data_type(), ArrowType::Dictionary(..));
+    told.collect(field.name(), &column, micros, is_dictionary || labels.is_some());
+    let (recode, data_type) = match (item, labels) {
+        (ItemType::DateTime | ItemType::DvDateTime, _) if micros => (Recode::Micros, ArrowType::Int64),
+        (
+            ItemType::DateTime
+            | ItemType::DvDateTime
+            | ItemType::TimeSpan
+            | ItemType::DvTimeSpan
+            | ItemType::DateTimeOffset
+            | ItemType::DvDateTimeZone
+            | ItemType::RowId,
+            _,
+        ) => (Recode::Texts(item), ArrowType::Utf8),
+        (ItemType::Key(_), Some((labels, of))) if !is_dictionary => {
+            let labels = label_array(&labels, of);
+            let data_type = labels.data_type().clone();
+            (Recode::Labels(labels), data_type)
+        }
+        (ItemType::Text, _) if told.before == Some(DataType::Str) => (Recode::Bytes, ArrowType::Binary),
+        (ItemType::Double, _) if told.nan_is_missing && told.before.is_some_and(is_integer) => {
+            let data_type = integer_type(told.before);
+            (Recode::Integers(data_type.clone()), data_type)
+        }
+        (ItemType::Single | ItemType::Double, _) if told.nan_is_missing => {
+            (Recode::NanAsNull, items.data_type().clone())
+        }
+        _ => (Recode::Keep, items.data_type().clone()),
+    };
+    let nullable = items.is_nullable() || !matches!(recode, Recode::Keep);
+    let Attributes { kept, losses, dimensions, time, .. } = told;
+    let mut said = FieldMetadata::default();
+    (said.dimensions, said.time) = (dimensions, time);
+    for (name, value) in kept {
+        said.push_attribute(&name, value);
+    }
+    let mut metadata = std::collections::HashMap::from([(DS.to_owned(), said.to_json())]);
+    let inner = || Arc::new(Field::new(Field::LIST_FIELD_DEFAULT_NAME, data_type.clone(), nullable));
+    let (data_type, nullable) = match (field.data_type(), &column.kind) {
+        (ArrowType::FixedSizeList(_, size), Type::Vector { dimensions, .. }) => {
+            metadata = with_shape(metadata, &dimensions.iter().map(|size| u64::from(*size)).collect::<Vec<_>>());
+            (ArrowType::FixedSizeList(inner(), *size), false)
+        }
+        (ArrowType::List(_), Type::Vector { dimensions, .. }) if !profile.ragged => {
+            let length = profile.length.unwrap_or(0);
+            metadata = with_shape(metadata, &with_unknown(dimensions, length.into()));
+            let size =
+                i32::try_from(length).map_err(|_| Error::limit("items of a vector", length.into(), i32::MAX as u64))?;
+            (ArrowType::FixedSizeList(inner(), size), false)
+        }
+        (ArrowType::List(_), _) => (ArrowType::List(inner()), false),
+        _ => (data_type, nullable),
+    };
+    let field = Field::new(field.name(), data_type, nullable).with_metadata(metadata);
+    Ok(Translated { field, recode, losses })
+}
+
+/// Gives the dimension of the rows one name in all columns: the one given, else the first that a column has, else `row`. Scalars stay
+/// scalars where there is one row.
+pub(in super::super) fn name_rows(fields: &mut [Field], given: Option<&str>, rows: u64) -> Result<()> {
+    const ROW: &str = "row";
+    let mut all = fields.iter().map(|field| FieldMetadata::of(field.metadata())).collect::<Result<Vec<_>>>()?;
+    let found = all.iter().find_map(|said| said.dimensions.as_ref()?.first().cloned());
+    let along = given.map(str::to_owned).or(found).unwrap_or_else(|| ROW.to_owned());
+    for (said, field) in all.iter_mut().zip(fields) {
+        let is_list = matches!(field.data_type(), ArrowType::FixedSizeList(..) | ArrowType::List(_));
+        let names = said.dimensions.get_or_insert_with(|| vec![along.clone()]);
+        match names.first_mut() {
+            Some(first) => first.clone_from(&along),
+            None if given.is_none() && rows == 1 && !is_list => {}
+            None => names.push(along.clone()),
+        }
+        field.metadata_mut().insert(DS.to_owned(), said.to_json());
+    }
+    Ok(())
+}
+
+/// The sizes of a vector whose length was not known, where the one that is unknown follows from it.
+fn with_unknown(dimensions: &[u32], length: u64) -> Vec<u64> {
+    let sizes = dimensions.iter().map(|size| u64::from(*size));
+    let known: u64 = sizes.clone().filter(|size| *size > 0).fold(1, u64::saturating_mul);
+    match sizes.clone().filter(|size| *size == 0).count() {
+        1 if length.is_multiple_of(known) => sizes.map(|size| if size == 0 { length / known } else { size }).collect(),
+        // Which of them is 0 is not known.
+        _ if length == 0 => sizes.collect(),
+        _ => vec![length],
+    }
+}
+
+/// Attributes, and what else a header has.
+#[derive(Default)]
+struct Attributes {
+    kept: Vec<(String, JsonBuf)>,
+    losses: Vec<Loss>,
+    dimensions: Option<Vec<String>>,
+    time: bool,
+    nan_is_missing: bool,
+    /// The type of integers that are Double only as some are missing, and of texts that were strings of bytes.
+    before: Option<DataType>,
+}
+
+impl Attributes {
+    fn collect(&mut self, name: &str, column: &ColumnSchema, micros: bool, labelled: bool) {
+        let item = column.kind.item();
+        if let Some(text) = exact_text(item) {
+            self.kept.push((TYPE.to_owned(), text.into()));
+        }
+        if micros {
+            self.kept.push(("units".to_owned(), UNITS.into()));
+            self.kept.push(("calendar".to_owned(), CALENDAR.into()));
+        }
+        let floats = matches!(item, ItemType::Single | ItemType::Double);
+        let numbers = !matches!(exact_text(item), Some(_) if !micros)
+            && !matches!(item, ItemType::Text | ItemType::Boolean | ItemType::DvBool);
+        let mut bytes = 0;
+        for metadata in &column.metadata {
+            let (kind, values) = (metadata.kind.as_str(), &metadata.value);
+            let mut lose = |why: &str| self.losses.push(loss(format!("metadata {kind:?} left out ({why})"), 1, name));
+            match values {
+                Values::Vector(vectors) if kind == DIMS && metadata.value_type.item() == ItemType::Text => {
+                    let all = vectors.get(0).filter(|vector| vector.indices.is_none());
+                    self.dimensions = all.and_then(|_| texts(values));
+                }
+                Values::Boolean(truth) if kind == TIME && numbers => self.time = truth.first() == Some(&true),
+                Values::Boolean(truth) if kind == MISSING && floats => {
+                    self.nan_is_missing = truth.first() == Some(&true);
+                }
+                Values::Text(texts) if kind == BEFORE => {
+                    let before = texts.get(0).and_then(DataType::from_name);
+                    self.before = before.filter(|data_type| match item {
+                        ItemType::Double => is_integer(*data_type),
+                        _ => item == ItemType::Text && *data_type == DataType::Str,
+                    });
+                }
+                _ if SPECIAL.contains(&kind) || self.kept.iter().any(|(name, _)| name == kind) => {
+                    lose("no attribute can be called so");
+                }
+                _ => match json(values, &metadata.value_type) {
+                    None => lose(&format!("it has more than {ITEMS} items")),
+                    Some(json) => {
+                        bytes += json.as_json().as_text().len();
+                        match bytes > BYTES {
+                            true => lose("it is too long for a header"),
+                            false => self.kept.push((kind.to_owned(), json)),
+                        }
+                    }
+                },
+            }
+        }
+        // Without missing ones it was no float.
+        self.before = self.before.filter(|data_type| self.nan_is_missing || *data_type == DataType::Str);
+        if labelled {
+            let labels = self.kept.iter().find(|(name, _)| name == "KeyValues").map(|(_, labels)| labels);
+            let unique = labels.is_some_and(are_unique);
+            if labels.is_some() && !unique {
+                let what = "keys that share a label, or have a missing one, are told by it alone";
+                self.losses.push(loss(what, 1, name));
+            }
+            if !unique {
+                // From labels alone it does not follow which key was meant.
+                self.kept.retain(|(name, _)| name != TYPE);
+            }
+        }
+    }
+}
+
+fn is_integer(data_type: DataType) -> bool {
+    data_type.width().is_some() && !matches!(data_type, DataType::Float32 | DataType::Float64)
+}
+
+/// True where each label is there and stands once.
+fn are_unique(labels: &JsonBuf) -> bool {
+    let mut seen = HashSet::new();
+    labels.as_json().items().all(|label| !label.is_null() && seen.insert(label.as_text()))
+}
+
+/// The type that an attribute has to say, as the variable's does not.
+fn exact_text(item: ItemType) -> Option<String> {
+    match item {
+        ItemType::DvTimeSpan => Some("DvTimeSpan".to_owned()),
+        ItemType::DvDateTime => Some("DvDateTime".to_owned()),
+        ItemType::DvDateTimeZone => Some("DvDateTimeZone".to_owned()),
+        ItemType::TimeSpan | ItemType::DateTime | ItemType::DateTimeOffset | ItemType::RowId => Some(item.to_string()),
+        ItemType::Key(key) if key.count > 0 => Some(item.to_string()),
+        _ => None,
+    }
+}
+
+/// The texts of a vector, none of which is missing.
+fn texts(values: &Values) -> Option<Vec<String>> {
+    let Values::Vector(vectors) = values else { return None };
+    let vector = vectors.get(0)?;
+    let Values::Text(texts) = vector.values else { return vector.range.is_empty().then(Vec::new) };
+    if vector.indices.is_some() {
+        return None;
+    }
+    vector.range.map(|place| texts.get(place).map(str::to_owned)).collect()
+}
+
+/// The items of a vector, those of a sparse one, too; `None` where there are too many for an attribute, or it is no vector.
+fn list_of(values: &Values, of: ItemType) -> Option<Vec<JsonBuf>> {
+    let Values::Vector(vectors) = values else { return None };
+    let vector = vectors.get(0)?;
+    if usize::try_from(vector.length).ok()? > ITEMS {
+        return None;
+    }
+    let Some(indices) = vector.indices else {
+        return Some(vector.range.clone().map(|place| item(vector.values, place)).collect());
+    };
+    let mut stored = indices.iter().zip(vector.range.clone()).peekable();
+    let slot = |slot| match stored.next_if(|(index, _)| **index == slot) {
+        Some((_, place)) => item(vector.values, place),
+        None => default_of(of),
+    };
+    Some((0..vector.length).map(slot).collect())
+}
+
+/// A value as JSON: a vector as a list, of several dimensions as lists in lists.
+fn json(values: &Values, value_type: &Type) -> Option<JsonBuf> {
+    let Values::Vector(_) = values else { return Some(item(values, 0)) };
+    let mut items = list_of(values, value_type.item())?;
+    if let Type::Vector { dimensions, .. } = value_type
+        && value_type.size() > 0
+    {
+        // The innermost lists first.
+        for size in dimensions.iter().skip(1).rev() {
+            let size = usize::try_from(*size).unwrap_or(usize::MAX).max(1);
+            items = items.chunks(size).map(|chunk| JsonBuf::list(chunk.iter().cloned())).collect();
+        }
+    }
+    Some(JsonBuf::list(items))
+}
+
+/// Labels as an array: texts, but for those that are numbers or truth values.
+fn label_array(labels: &[JsonBuf], of: ItemType) -> ArrayRef {
+    fn all<T: ArrowPrimitiveType>(labels: &[JsonBuf], of: impl Fn(Json<'_>) -> Option<T::Native>) -> ArrayRef {
+        Arc::new(labels.iter().map(|label| of(label.as_json())).collect::<PrimitiveArray<T>>())
+    }
+    macro_rules! whole {
+        ($arrow:ty) => {
+            all::<$arrow>(labels, |json| json.as_text().parse().ok())
+        };
+    }
+    match of {
+        ItemType::SByte => whole!(Int8Type),
+        ItemType::Byte => whole!(UInt8Type),
+        ItemType::Int16 => whole!(Int16Type),
+        ItemType::UInt16 => whole!(UInt16Type),
+        ItemType::Int32 => whole!(Int32Type),
+        ItemType::UInt32 => whole!(UInt32Type),
+        ItemType::Int64 => whole!(Int64Type),
+        ItemType::UInt64 => whole!(UInt64Type),
+        ItemType::Key(key) => match key.width {
+            KeyWidth::Byte => whole!(UInt8Type),
+            KeyWidth::UInt16 => whole!(UInt16Type),
+            KeyWidth::UInt32 => whole!(UInt32Type),
+            KeyWidth::UInt64 => whole!(UInt64Type),
+        },
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a float of 32 bits is written with the digits of the same of 64"
+        )]
+        ItemType::Single => all::<Float32Type>(labels, |json| json.as_f64().map(|label| label as f32)),
+        ItemType::Double => all::<Float64Type>(labels, |json| json.as_f64()),
+        ItemType::Boolean | ItemType::DvBool => {
+            Arc::new(labels.iter().map(|label| label.as_json().as_bool()).collect::<BooleanArray>())
+        }
+        _ => Arc::new(labels.iter().map(|label| label.as_json().as_str().map(String::from)).collect::<StringArray>()),
+    }
+}
+
+/// The Arrow type of integers.
+fn integer_type(data_type: Option<DataType>) -> ArrowType {
+    match data_type {
+        Some(DataType::Int8) => ArrowType::Int8,
+        Some(DataType::Int16) => ArrowType::Int16,
+        Some(DataType::Int32) => ArrowType::Int32,
+        Some(DataType::Uint8) => ArrowType::UInt8,
+        Some(DataType::Uint16) => ArrowType::UInt16,
+        Some(DataType::Uint32) => ArrowType::UInt32,
+        Some(DataType::Uint64) => ArrowType::UInt64,
+        _ => ArrowType::Int64,
+    }
+}
+
+fn item(values: &Values, at: usize) -> JsonBuf {
+    /// Times that are missing.
+    const MISSING: i64 = i64::MIN;
+    match values {
+        Values::SByte(v) => v.get(at).copied().into(),
+        Values::Byte(v) => v.get(at).copied().into(),
+        Values::Int16(v) => v.get(at).copied().into(),
+        Values::UInt16(v) => v.get(at).copied().into(),
+        Values::Int32(v) => v.get(at).copied().into(),
+        Values::UInt32(v) => v.get(at).copied().into(),
+        Values::Int64(v) => v.get(at).copied().into(),
+        Values::UInt64(v) => v.get(at).copied().into(),
+        Values::Single(v) => v.get(at).copied().into(),
+        Values::Double(v) => v.get(at).copied().into(),
+        Values::Boolean(v) => v.get(at).copied().into(),
+        Values::DvBool(v) => v.get(at).copied().flatten().into(),
+        Values::RowId(v) => v.get(at).map(|id| format!("{id:032x}")).into(),
+        Values::TimeSpan(v) => v.get(at).map(|ticks| TimeSpan(*ticks).to_string()).into(),
+        Values::DateTime(v) => v.get(at).filter(|ticks| **ticks != MISSING).map(|t| DateTime(*t).to_string()).into(),
+        Values::DateTimeOffset(v) => {
+            let time = v.ticks.get(at).zip(v.minutes.get(at)).filter(|(ticks, _)| **ticks != MISSING);
+            time.map(|(ticks, minutes)| DateTimeOffset::new(*ticks, *minutes).to_string()).into()
+        }
+        Values::Text(v) => v.get(at).into(),
+        _ => JsonBuf::null(),
+    }
+}
+
+/// A slot that a sparse vector does not store.
+fn default_of(item: ItemType) -> JsonBuf {
+    match item {
+        ItemType::Text => "".into(),
+        ItemType::Boolean | ItemType::DvBool => false.into(),
+        ItemType::Single | ItemType::Double => 0.0.into(),
+        ItemType::TimeSpan | ItemType::DvTimeSpan => TimeSpan(0).to_string().into(),
+        ItemType::DateTime | ItemType::DvDateTime => DateTime(0).to_string().into(),
+        ItemType::DateTimeOffset | ItemType::DvDateTimeZone => DateTimeOffset::new(0, 0).to_string().into(),
+        ItemType::RowId => format!("{:032x}", 0).into(),
+        _ => 0.into(),
+    }
+}
