@@ -247,6 +247,16 @@ pub(super) fn element_type(kind: Kind, variable: &Variable<'_>) -> ArrowType {
 /// Whether an element of these rows is missing.
 fn is_any_missing(part: &Part<'_>, rows: &Range<u64>) -> Result<bool> {
     let elements = rows.start * part.wide..rows.end * part.wide;
+    if part.variable.reader.foreign.is_some() {
+        // Its mask is made from its values.
+        let (mut at, mut found) = (elements.start, false);
+        while at < elements.end && !found {
+            let next = elements.end.min(at.saturating_add(STEP));
+            found = part.variable.read_elements(at..next)?.missing() > 0;
+            at = next;
+        }
+        return Ok(found);
+    }
     let mask = part.variable.placed(|layout| part.variable.mask_bits(layout, elements))?;
     Ok(mask.is_some_and(|mask| mask.missing() > 0))
 }
