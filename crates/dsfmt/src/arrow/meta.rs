@@ -6,7 +6,7 @@ use arrow_schema::Field;
 use container_core::{Error, Result};
 
 use crate::FORMAT_NAME;
-use crate::json::{Json, JsonBuf, JsonKind, quoted};
+use crate::json::{Json, JsonBuf, JsonKind, name_of, quoted};
 use crate::read::{Reader, Variable};
 use crate::types::{DataType, Endian};
 
@@ -150,11 +150,9 @@ impl FieldMetadata {
         Ok(said)
     }
 
-    /// The attributes in order, those whose names are texts.
+    /// The attributes in order.
     pub fn attributes(&self) -> impl Iterator<Item = (String, Json<'_>)> {
-        self.attributes
-            .iter()
-            .filter_map(|(name, value)| Some((Json::parse(name).ok()?.as_str()?.into_owned(), value.as_json())))
+        self.attributes.iter().map(|(name, value)| (name_of(Json::checked(name)), value.as_json()))
     }
 
     /// Adds an attribute.

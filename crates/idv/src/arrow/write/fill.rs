@@ -76,7 +76,7 @@ impl Intake {
 
     /// Appends the rows of an array, of which the first is row `first` of the file.
     pub(super) fn fill(&mut self, values: &mut Values, array: &ArrayRef, first: u64) -> Result<()> {
-        if let Some(words) = &self.words {
+        if let Some(words) = self.words.as_ref().filter(|words| words.are_rows()) {
             return words.fill(values, &self.schema.kind, array, &mut self.lost, first);
         }
         match (&self.schema.kind, values) {
@@ -173,6 +173,9 @@ impl Intake {
 
     /// Appends an array of items.
     fn items(&mut self, out: &mut Values, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
+        if let Some(words) = &self.words {
+            return words.items(out, self.item, array, row_of);
+        }
         if let (Values::Byte(_) | Values::UInt16(_) | Values::UInt32(_) | Values::UInt64(_), ItemType::Key(_)) =
             (&*out, self.item)
         {

@@ -75,6 +75,9 @@ pub struct ArrowOptions {
     /// [`Values::push_cell`] reads a word, and those of `arrow.json` columns as [`Values::push_json`] does; one that is no such value is an
     /// error. A null among floats is a missing one, and no loss.
     pub untyped: bool,
+    /// Values in columns whose metadata say another type become values of that type, where [`Values::push_cell`] takes them; one that it does
+    /// not take is an error. Else such metadata are left out.
+    pub convert: bool,
 }
 
 /// What becomes of nulls among integers, which cannot be missing in a file.
@@ -113,6 +116,13 @@ impl ArrowOptions {
     #[must_use]
     pub const fn with_times(mut self, times: Times) -> Self {
         self.times = times;
+        self
+    }
+
+    /// Replaces [`convert`](Self::convert).
+    #[must_use]
+    pub const fn with_convert(mut self, convert: bool) -> Self {
+        self.convert = convert;
         self
     }
 

@@ -23,7 +23,7 @@ pub(super) struct Intake {
     pub(super) schema: ColumnSchema,
     pub(super) item: ItemType,
     pub(super) keys: Keys,
-    /// How texts are read, where they stand for values of another type.
+    /// How texts, or values of another type, are read.
     pub(super) words: Option<Words>,
     /// Times that are too fine are cut off.
     pub(super) cut: bool,
@@ -135,7 +135,8 @@ fn said(field: &Field, json: &str, options: &ArrowOptions) -> Option<(ColumnSche
     let nullable = options.null_integers == NullIntegers::Double && items_of(field).is_nullable();
     let most_bytes = options.writer.limits.metadata_bytes;
     if nullable && is_integer(column.kind.item()) || !fits(&column, field.data_type(), most_bytes) {
-        return None;
+        let words = if options.convert { Words::of_values(field, &column) } else { None };
+        return words.map(|words| (column, Some(words)));
     }
     Some((column, None))
 }

@@ -1,29 +1,101 @@
-//! Texts as values of the type that the column's metadata say.
+//! Texts, and values of other types, as values of the type that the column's metadata say.
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 use container_core::{Error, Result};
 
-use super::fill::{Lost, mismatch};
+use super::fill::{Lost, RowOf, mismatch};
 use crate::codec::Values;
 use crate::schema::ColumnSchema;
-use crate::wire::Type;
+use crate::wire::{ItemType, Type};
 use crate::write::{Cell, KeyLabels};
 
 /// How texts are read.
 pub(super) struct Words {
-    /// Each is the JSON of a value; else a word, as cells of CSV are.
-    is_json: bool,
+    form: Form,
     labels: Option<KeyLabels>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Each text is the JSON of a value.
+    Json,
+    /// A word, as cells of CSV are.
+    Word,
+    /// Each item is a value of another type.
+    Value,
+}
+
 impl Words {
+    /// How items of another type are read as those of this column; `None` for items that have no like, and for vectors of another size.
+    pub(super) fn of_values(field: &Field, column: &ColumnSchema) -> Option<Self> {
+        let items = match (field.data_type(), &column.kind) {
+            (DataType::FixedSizeList(items, size), Type::Vector { .. }) => {
+                let known = column.kind.size();
+                (known == 0 || u32::try_from(*size) == Ok(known)).then(|| items.data_type())?
+            }
+            (_, Type::Vector { .. }) => return None,
+            (data_type, _) => data_type,
+        };
+        let is_value = items.is_integer()
+            || matches!(
+                items,
+                DataType::Float32 | DataType::Float64 | DataType::Boolean | DataType::Utf8 | DataType::LargeUtf8
+            );
+        is_value.then(|| Self { form: Form::Value, labels: KeyLabels::of(column) })
+    }
+
+    /// Whether a row is one text, whatever its type.
+    pub(super) fn are_rows(&self) -> bool {
+        self.form != Form::Value
+    }
+
+    /// Appends items of another type.
+    pub(super) fn items(&self, values: &mut Values, item: ItemType, array: &ArrayRef, row_of: RowOf<'_>) -> Result<()> {
+        let kind = Type::Item(item);
+        let mut push = |place: usize, cell: Option<Cell<'_>>| {
+            let pushed = values.push_cell(&kind, self.labels.as_ref(), cell.unwrap_or(Cell::Missing));
+            pushed.map_err(|error| {
+                let detail = format!("{} (its metadata say the type {kind})", error.detail());
+                Error::invalid(detail).in_row(row_of(place))
+            })
+        };
+        macro_rules! all {
+            ($array:expr, $cell:expr) => {
+                $array.iter().enumerate().try_for_each(|(place, value)| push(place, value.map($cell)))
+            };
+        }
+        macro_rules! whole {
+            ($type:ty) => {
+                all!(array.as_primitive::<$type>(), |number| Cell::Int(number.into()))
+            };
+        }
+        match array.data_type() {
+            DataType::Int8 => whole!(Int8Type),
+            DataType::Int16 => whole!(Int16Type),
+            DataType::Int32 => whole!(Int32Type),
+            DataType::Int64 => whole!(Int64Type),
+            DataType::UInt8 => whole!(UInt8Type),
+            DataType::UInt16 => whole!(UInt16Type),
+            DataType::UInt32 => whole!(UInt32Type),
+            DataType::UInt64 => whole!(UInt64Type),
+            DataType::Float32 => all!(array.as_primitive::<Float32Type>(), Cell::Single),
+            DataType::Float64 => all!(array.as_primitive::<Float64Type>(), Cell::Double),
+            DataType::Boolean => all!(array.as_boolean(), Cell::Bool),
+            DataType::Utf8 => all!(array.as_string::<i32>(), Cell::Text),
+            DataType::LargeUtf8 => all!(array.as_string::<i64>(), Cell::Text),
+            other => Err(mismatch(other)),
+        }
+    }
+
     /// How the texts of a field are read as values of this column; `None` where the field has no texts.
     pub(super) fn of(field: &Field, column: &ColumnSchema) -> Option<Self> {
         let is_text = matches!(field.data_type(), DataType::Utf8 | DataType::LargeUtf8);
         let is_json = field.metadata().get("ARROW:extension:name").is_some_and(|name| name == "arrow.json");
-        is_text.then(|| Self { is_json, labels: KeyLabels::of(column) })
+        let form = if is_json { Form::Json } else { Form::Word };
+        is_text.then(|| Self { form, labels: KeyLabels::of(column) })
     }
 
     /// Appends the values of an array, of which the first is row `first` of the file.
@@ -67,7 +139,7 @@ impl Words {
     fn push(&self, values: &mut Values, kind: &Type, text: &str) -> Result<()> {
         let labels = self.labels.as_ref();
         match values {
-            _ if !self.is_json => values.push_cell(kind, labels, Cell::Word(text)),
+            _ if self.form == Form::Word => values.push_cell(kind, labels, Cell::Word(text)),
             // Whoever wants texts gets those of numbers, lists and objects, too.
             Values::Text(_) if !text.starts_with('"') => values.push_cell(kind, labels, Cell::Text(text)),
             Values::Text(_) => {
@@ -81,10 +153,10 @@ impl Words {
 
     /// An empty word is a text where texts are wanted, and a label that is one.
     fn is_missing(&self, kind: &Type, text: &str) -> bool {
-        if self.is_json {
+        if self.form == Form::Json {
             return text == "null";
         }
         let is_label = || self.labels.as_ref().is_some_and(|labels| !matches!(labels.find(""), Ok(None)));
-        text.is_empty() && *kind != Type::Item(crate::wire::ItemType::Text) && !is_label()
+        text.is_empty() && *kind != Type::Item(ItemType::Text) && !is_label()
     }
 }

@@ -23,6 +23,7 @@ use super::{Env, Job, Report, finish};
 pub(super) use declared::is_schemaless;
 pub(super) use inputs::join;
 use inputs::{How, Joined};
+use recode::Recoder;
 use target::Target;
 
 impl Job<'_> {
@@ -229,6 +230,8 @@ fn copy(
             bar.advance(batch.num_rows() as u64);
         };
         report.losses.extend(batches.losses().into_iter().map(|loss| Lost { file: Some(input.name.clone()), loss }));
+        let recoded = joined.recoder.as_ref().map(Recoder::take_losses).unwrap_or_default();
+        report.losses.extend(Lost::all(recoded, Some(&input.name)));
         outcome?;
         report.losses.extend(input.left_out.iter().cloned());
         before = before.saturating_add(table.len().unwrap_or(walked));

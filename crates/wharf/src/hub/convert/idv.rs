@@ -93,9 +93,6 @@ fn write<W: Write + Seek + Send>(job: &Job<'_>, sink: W, env: &mut Env<'_, '_>, 
     let bar = env.bar;
     match kind {
         Kind::Idv => idvs(job, &inputs, sink, bar, report),
-        Kind::Container(DS) if job.selection.reading.time.is_none() => {
-            super::ds_idv::write(job, &inputs, sink, bar, report)
-        }
         _ => super::columnar::idv::write(job, env.opener, sink, bar, report),
     }
 }

@@ -4,7 +4,6 @@ mod alike;
 mod columnar;
 mod datadings;
 mod ds;
-mod ds_idv;
 mod idv;
 mod lines;
 mod netcdf;

@@ -18,6 +18,8 @@ use super::super::super::{Bar, DS, Lost, schema_file, select};
 use super::super::idv::Writing;
 use super::super::{Job, Report};
 use super::inputs::{How, Joined};
+use super::meaning::{self, Translated};
+use super::recode::Recoder;
 use super::{copy, widen};
 use crate::text::records::make_unique;
 
@@ -51,8 +53,13 @@ pub(in super::super) fn write<W: Write + Seek>(
         None => None,
     };
     let mut joined = Joined::open_with(job, opener, &How { declared: given.clone(), ..How::default() })?;
-    done.columns = joined.schema.fields().len();
-    done.losses.extend(attributes(&joined));
+    let is_ds =
+        job.selection.reading.time.is_none() && (joined.are_all(DS) || joined.are_all(dsfmt::netcdf::FORMAT_NAME));
+    match is_ds {
+        true => joined.recoder = Some(of_ds(job, &joined, done)?),
+        false => done.losses.extend(attributes(&joined)),
+    }
+    done.columns = joined.written().fields().len();
     let untyped = joined.is_schemaless();
     if untyped {
         let cells = joined.is_cells();
@@ -71,7 +78,8 @@ pub(in super::super) fn write<W: Write + Seek>(
     let options = ArrowOptions::from(options)
         .with_null_integers(integers)
         .with_times(job.columnar.times.unwrap_or_default())
-        .with_untyped(untyped);
+        .with_untyped(untyped)
+        .with_convert(is_ds);
     let file = match joined.inputs.as_slice() {
         [input] => Some(input.name.clone()),
         _ => None,
@@ -84,7 +92,7 @@ pub(in super::super) fn write<W: Write + Seek>(
             None => error,
         }
     };
-    let mut writer = ArrowWriter::new(sink, &joined.schema, options).map_err(named)?;
+    let mut writer = ArrowWriter::new(sink, joined.written(), options).map_err(named)?;
     if untyped && job.text.schema.is_none() {
         done.schema = Some(writer.schema().to_json()?);
         let columns = writer.schema().columns.iter().zip(joined.schema.fields());
@@ -94,6 +102,47 @@ pub(in super::super) fn write<W: Write + Seek>(
     let (sink, losses) = writer.finish_sink()?;
     done.losses.extend(Lost::all(losses, file.as_deref()));
     Ok(sink)
+}
+
+/// What becomes of variables of ds, their attributes and those of their datasets. Variables without values are left out, unless they were chosen.
+fn of_ds(job: &Job<'_>, joined: &Joined, report: &mut Report) -> Result<Recoder> {
+    let file = joined.inputs.first().map(|input| input.name.as_str());
+    for input in &joined.inputs {
+        let names = meaning::dataset_attributes(&input.metadata)?;
+        if !names.is_empty() {
+            let what = format!("attribute of the dataset left out, of which IDV has none: {}", meaning::listed(&names));
+            let loss = Loss::new(what, names.len() as u64, Position::default());
+            report.losses.push(Lost { file: Some(input.name.clone()), loss });
+        }
+    }
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (index, field) in joined.schema.fields().iter().enumerate() {
+        let in_column = |error: Error| {
+            let error = error.in_column(field.name().clone()).in_format(DS);
+            match file {
+                Some(file) => error.in_file(file.to_owned()),
+                None => error,
+            }
+        };
+        match meaning::column(field).map_err(in_column)? {
+            Some(Translated { field, recode, losses }) => {
+                report.losses.extend(Lost::all(losses, file));
+                fields.push(field);
+                columns.push((index, recode));
+            }
+            None if !job.selection.columns.is_empty() => {
+                let error = Error::usage("the variable is empty: IDV has no columns without values");
+                return Err(in_column(error));
+            }
+            None => {
+                let mut first = Position::default();
+                first.column = Some(field.name().clone().into());
+                let loss = Loss::new("variable left out (it is empty, of which IDV has none)", 1, first);
+                report.losses.push(Lost { file: file.map(str::to_owned), loss });
+            }
+        }
+    }
+    Ok(Recoder { schema: Arc::new(Schema::new(fields)), columns })
 }
 
 /// The columns that a schema file gives, as far as they are wanted: words that are read as values of their types.

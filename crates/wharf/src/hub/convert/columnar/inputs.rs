@@ -8,10 +8,10 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use container_arrow::{ArrowTable, from_arrow};
 use container_core::{ColumnInfo, Container, Error, Loss, Position, Result};
 
-use super::super::super::Lost;
 use super::super::super::env::Opener;
 use super::super::super::pour;
 use super::super::super::select;
+use super::super::super::{DS, Lost};
 use super::super::{Alike, Job};
 use super::declared::{self, is_schemaless};
 use super::recode::Recoder;
@@ -65,6 +65,8 @@ pub(super) struct Input {
     pub(super) declared: Option<SchemaRef>,
     /// Columns that cannot be read.
     pub(super) left_out: Vec<Lost>,
+    /// What the schema of this input has beside its columns.
+    pub(super) metadata: HashMap<String, String>,
 }
 
 impl Input {
@@ -113,6 +115,7 @@ impl Joined {
         let mut joined: Option<(SchemaRef, String)> = None;
         let (mut has_beside, mut had_rows) = (false, false);
         let mut alike = Alike::of_samples();
+        let (wanted, mut rows_before) = (job.rows(), 0_u64);
         let (mut before_all, mut own_schemas) = (Vec::new(), Vec::new());
         let declared = match (declared, &job.text.schema) {
             (None, Some(path)) => Some(declared::read(path, &selection.columns, opener, &mut before_all)?),
@@ -130,6 +133,7 @@ impl Joined {
                 columns: None,
                 declared: declared.clone(),
                 left_out: std::mem::take(&mut before_all),
+                metadata: HashMap::new(),
             };
             let format = input.container.format();
             let schemaless = is_schemaless(format);
@@ -162,6 +166,13 @@ impl Joined {
             }
             let mut own = scan.clone();
             own.scan.columns.clone_from(&chosen);
+            if format == DS {
+                // What times and nulls become follows from the rows that are read.
+                let len = table.len().unwrap_or(0);
+                let place = |row: u64| row.saturating_sub(rows_before).min(len);
+                own.scan.rows = place(wanted.start)..place(wanted.end);
+                rows_before = rows_before.saturating_add(len);
+            }
             let guess = if may_guess { table.infer_from_sample(&own).map_err(named)? } else { None };
             is_sampled |= guess.is_some();
             let schema = match guess {
@@ -206,6 +217,9 @@ impl Joined {
             had_rows |= has_rows;
             left_out.extend(differ.into_iter().map(|loss| Lost { file: Some(name.clone()), loss }));
             (input.columns, input.left_out) = (chosen, left_out);
+            if let Some(own) = own_schemas.last() {
+                input.metadata.clone_from(own.metadata());
+            }
             inputs.push(input);
         }
         let (schema, _) = joined.ok_or_else(|| Error::usage("there is no input"))?;
@@ -221,6 +235,11 @@ impl Joined {
     /// Has no input types of its own?
     pub(super) fn is_schemaless(&self) -> bool {
         self.inputs.iter().all(Input::is_schemaless)
+    }
+
+    /// Are all inputs of this format?
+    pub(super) fn are_all(&self, format: &str) -> bool {
+        self.inputs.iter().all(|input| input.container.format() == format)
     }
 
     /// Are all inputs rows of cells?

@@ -1,7 +1,7 @@
 //! What fields of ds say as fields of IDV say it, and the other way round: fields in, fields and losses out. No values are read here.
 
 mod ds;
-// mod idv;
+mod idv;
 
 use std::collections::HashMap;
 
@@ -10,8 +10,9 @@ use arrow_schema::{DataType, Field};
 use container_core::{Loss, Position};
 use serde_json::Value;
 
-use super::recode::Recode;
+use super::recode::{Recode, Rows};
 pub(super) use ds::{Profile, name_rows, variable};
+pub(super) use idv::{column, dataset_attributes, listed};
 
 /// Names of dimensions: the metadata has the name of the header's member, which no attribute can have.
 const DIMS: &str = ".dims";

@@ -1,5 +1,6 @@
 //! Values that two formats hold in different types: arrays of one become those of the other, in lists, too.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -8,19 +9,23 @@ use arrow_array::types::{
     UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, FixedSizeListArray, ListArray, PrimitiveArray, RecordBatch, RecordBatchOptions,
-    StringArray, UInt64Array,
+    Array, ArrayRef, BinaryArray, FixedSizeListArray, GenericStringArray, ListArray, OffsetSizeTrait, PrimitiveArray,
+    RecordBatch, RecordBatchOptions, StringArray, UInt64Array,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, SchemaRef};
 use arrow_select::take::take;
 use container_arrow::from_arrow;
-use container_core::{Error, Result};
+use container_core::{Error, Loss, Position, Result};
 use idv::{DateTime, DateTimeOffset, ItemType, TimeSpan};
 
 /// Ticks of a microsecond and of a minute.
 const MICRO: i64 = 10;
 const MINUTE: i64 = 600_000_000;
+
+/// NaN as .NET has it.
+const NAN_SINGLE: f32 = f32::from_bits(0xFFC0_0000);
+const NAN_DOUBLE: f64 = f64::from_bits(0xFFF8_0000_0000_0000);
 
 /// What becomes of the items of a column.
 #[derive(Debug)]
@@ -39,6 +44,24 @@ pub(super) enum Recode {
     Integers(DataType),
     /// Texts become their bytes.
     Bytes,
+    /// Bytes become the texts that they are.
+    Utf8,
+    /// Microseconds become ticks.
+    Ticks,
+    /// Integers become floats, null NaN: the nulls are counted.
+    Doubles(Rows),
+    /// Null becomes NaN, where there is no other.
+    NullAsNan(Rows),
+}
+
+/// Items of two kinds, one of which is null.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// The row of the first NaN.
+    nan: Cell<Option<u64>>,
+    /// The row of the first null.
+    null: Cell<Option<u64>>,
+    nulls: Cell<u64>,
 }
 
 /// Batches with columns of other types.
@@ -64,13 +87,29 @@ impl Recoder {
     }
 }
 
+impl Recoder {
+    /// What the values lost since this was asked last.
+    pub(super) fn take_losses(&self) -> Vec<Loss> {
+        let losses = self.columns.iter().zip(self.schema.fields()).filter_map(|((_, recode), field)| {
+            let Recode::Doubles(rows) = recode else { return None };
+            let count = rows.nulls.take();
+            let mut first = Position::default();
+            (first.column, first.row) = (Some(field.name().clone().into()), rows.null.take());
+            let what = "missing integer written as NaN, and its column as Double";
+            (count > 0).then(|| Loss::new(what, count, first))
+        });
+        losses.collect()
+    }
+}
+
 impl Recode {
     fn apply(&self, array: &ArrayRef, wanted: &DataType, first: u64) -> Result<ArrayRef> {
-        let of_rows = |wide: usize| move |(place, error): Fault| error.in_row(first + (place / wide.max(1)) as u64);
+        let row_of = |wide: usize| move |place: usize| first + (place / wide.max(1)) as u64;
+        let of_rows = |wide: usize| move |(place, error): Fault| error.in_row(row_of(wide)(place));
         match (array.data_type(), wanted) {
             (DataType::FixedSizeList(_, size), DataType::FixedSizeList(item, _)) => {
                 let wide = usize::try_from(*size).unwrap_or(0);
-                let items = self.items(array.as_fixed_size_list().values()).map_err(of_rows(wide))?;
+                let items = self.items(array.as_fixed_size_list().values(), &row_of(wide)).map_err(of_rows(wide))?;
                 let list = FixedSizeListArray::try_new_with_length(Arc::clone(item), *size, items, None, array.len());
                 Ok(Arc::new(list.map_err(from_arrow)?))
             }
@@ -80,24 +119,26 @@ impl Recode {
                 let wide = usize::try_from(*size).unwrap_or(0);
                 // All lists have this length: their column was walked over before.
                 let items = lists.values().slice(start, array.len() * wide);
-                let items = self.items(&items).map_err(of_rows(wide))?;
+                let items = self.items(&items, &row_of(wide)).map_err(of_rows(wide))?;
                 let list = FixedSizeListArray::try_new_with_length(Arc::clone(item), *size, items, None, array.len());
                 Ok(Arc::new(list.map_err(from_arrow)?))
             }
             (DataType::List(_), DataType::List(item)) => {
                 let lists = array.as_list::<i32>();
-                let items = self.items(lists.values()).map_err(|(place, error)| {
+                let row_of = |place: usize| {
                     let row = lists.value_offsets().partition_point(|end| usize::try_from(*end).unwrap_or(0) <= place);
-                    error.in_row(first + row.saturating_sub(1) as u64)
-                })?;
+                    first + row.saturating_sub(1) as u64
+                };
+                let items = self.items(lists.values(), &row_of);
+                let items = items.map_err(|(place, error)| error.in_row(row_of(place)))?;
                 let list = ListArray::try_new(Arc::clone(item), lists.offsets().clone(), items, lists.nulls().cloned());
                 Ok(Arc::new(list.map_err(from_arrow)?))
             }
-            _ => self.items(array).map_err(of_rows(1)),
+            _ => self.items(array, &row_of(1)).map_err(of_rows(1)),
         }
     }
 
-    fn items(&self, array: &ArrayRef) -> Result<ArrayRef, Fault> {
+    fn items(&self, array: &ArrayRef, row_of: &dyn Fn(usize) -> u64) -> Result<ArrayRef, Fault> {
         Ok(match self {
             Self::Keep => Arc::clone(array),
             Self::Micros => {
@@ -126,8 +167,117 @@ impl Recode {
                 let texts = array.as_string::<i32>();
                 Arc::new(BinaryArray::from(texts.clone()))
             }
+            Self::Utf8 => match array.data_type() {
+                DataType::LargeBinary => utf8::<i64>(array)?,
+                _ => utf8::<i32>(array)?,
+            },
+            Self::Ticks => {
+                let micros = array.as_primitive::<Int64Type>();
+                let ticks = |(place, micros): (usize, Option<i64>)| {
+                    let ticks = micros.map(|micros| micros.checked_mul(MICRO).ok_or(micros));
+                    ticks.transpose().map_err(|micros| {
+                        (place, Error::invalid(format!("{micros} microseconds are not of the years 1 to 9999")))
+                    })
+                };
+                Arc::new(micros.iter().enumerate().map(ticks).collect::<Result<PrimitiveArray<Int64Type>, Fault>>()?)
+            }
+            Self::Doubles(rows) => {
+                rows.add_nulls(array, row_of);
+                doubles(array)?
+            }
+            Self::NullAsNan(rows) => {
+                rows.add_nulls(array, row_of);
+                match array.data_type() {
+                    DataType::Float32 => rows.null_as_nan::<Float32Type>(array, NAN_SINGLE, |x| x.is_nan(), row_of)?,
+                    _ => rows.null_as_nan::<Float64Type>(array, NAN_DOUBLE, |x| x.is_nan(), row_of)?,
+                }
+            }
         })
     }
+}
+
+impl Rows {
+    fn add_nulls(&self, array: &ArrayRef, row_of: &dyn Fn(usize) -> u64) {
+        let nulls = array.null_count() as u64;
+        if nulls > 0 && self.null.get().is_none() {
+            self.null.set((0..array.len()).find(|place| array.is_null(*place)).map(row_of));
+        }
+        self.nulls.set(self.nulls.get() + nulls);
+    }
+
+    /// Floats of which those that are null become this NaN.
+    fn null_as_nan<T: ArrowPrimitiveType>(
+        &self,
+        array: &ArrayRef,
+        nan: T::Native,
+        is_nan: impl Fn(&T::Native) -> bool,
+        row_of: &dyn Fn(usize) -> u64,
+    ) -> Result<ArrayRef, Fault> {
+        let floats = array.as_primitive::<T>();
+        let first = (0..floats.len()).find(|&place| floats.is_valid(place) && is_nan(&floats.value(place)));
+        self.nan.set(self.nan.get().or(first.map(row_of)));
+        if let (Some(nan), Some(null)) = (self.nan.get(), self.null.get()) {
+            let detail = format!(
+                "NaN in row {nan}, and an element is missing in row {null}: in IDV NaN is what is missing, and they could not be told apart"
+            );
+            let later = (0..floats.len()).find(|place| row_of(*place) >= nan.max(null)).unwrap_or(0);
+            return Err((later, Error::unsupported(detail)));
+        }
+        let values = floats.iter().map(|float| float.unwrap_or(nan));
+        Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(values)))
+    }
+}
+
+/// Integers as floats that have them exactly, NaN where they are null.
+fn doubles(array: &ArrayRef) -> Result<ArrayRef, Fault> {
+    fn all<T: ArrowPrimitiveType<Native: Into<i128>>>(array: &ArrayRef) -> Result<ArrayRef, Fault> {
+        let one = |(place, number): (usize, Option<T::Native>)| {
+            let Some(number) = number.map(Into::into) else { return Ok(NAN_DOUBLE) };
+            exact(number).ok_or_else(|| {
+                let detail = format!(
+                    "the integer {number} is no Double exactly, and an integer of IDV cannot be missing, which others are"
+                );
+                (place, Error::unsupported(detail))
+            })
+        };
+        let numbers = array.as_primitive::<T>().iter().enumerate().map(one).collect::<Result<Vec<f64>, Fault>>()?;
+        Ok(Arc::new(PrimitiveArray::<Float64Type>::from(numbers)))
+    }
+    match array.data_type() {
+        DataType::Int8 => all::<Int8Type>(array),
+        DataType::Int16 => all::<Int16Type>(array),
+        DataType::Int32 => all::<Int32Type>(array),
+        DataType::UInt8 => all::<UInt8Type>(array),
+        DataType::UInt16 => all::<UInt16Type>(array),
+        DataType::UInt32 => all::<UInt32Type>(array),
+        DataType::UInt64 => all::<UInt64Type>(array),
+        _ => all::<Int64Type>(array),
+    }
+}
+
+/// An integer as the float that it is.
+pub(in super::super) fn exact(number: i128) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "what is lost is found in the next line")]
+    let float = number as f64;
+    #[expect(clippy::cast_possible_truncation, reason = "a float that was an integer of 65 bits or fewer")]
+    let back = float as i128;
+    (back == number).then_some(float)
+}
+
+/// Bytes as the texts that they are.
+fn utf8<O: OffsetSizeTrait>(array: &ArrayRef) -> Result<ArrayRef, Fault> {
+    let bytes = array.as_binary::<O>();
+    for (place, bytes) in bytes.iter().enumerate() {
+        if let Some(Err(error)) = bytes.map(std::str::from_utf8) {
+            let detail = format!(
+                "a string of bytes is not UTF-8 at its byte {}, and IDV has texts alone: JSON lines keep the bytes",
+                error.valid_up_to()
+            );
+            return Err((place, Error::unsupported(detail)));
+        }
+    }
+    let texts = GenericStringArray::<O>::try_from_binary(bytes.clone());
+    Ok(Arc::new(texts.map_err(|error| (0, from_arrow(error)))?))
 }
 
 /// What rows show of values that ds has no type for.

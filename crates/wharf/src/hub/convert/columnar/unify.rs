@@ -181,9 +181,11 @@ impl Unified {
                 ("idv", Some(one), Some(other)) => self.idv(one, other)?,
                 ("ds", Some(one), Some(other)) => {
                     // Times are counted from one point already.
-                    if !self.field.data_type().is_temporal() {
+                    let is_time = self.field.data_type().is_temporal();
+                    if !is_time {
                         same_meaning(one, other)?;
                     }
+                    self.left_out.extend(other_attributes(one, other, is_time));
                     Some(one.clone())
                 }
                 // Numbers of fields are those of a file.
@@ -302,6 +304,18 @@ fn has_dictionary(data_type: &DataType) -> bool {
         DataType::Struct(members) => members.iter().any(|member| has_dictionary(member.data_type())),
         _ => false,
     }
+}
+
+/// Attributes of either of two variables that do not hold of both: those of the first are kept.
+fn other_attributes(one: &str, other: &str, is_time: bool) -> Vec<String> {
+    let all = |text: &str| {
+        let json: Option<Value> = serde_json::from_str(text).ok();
+        json.and_then(|json| json.get("attributes")?.as_object().cloned()).unwrap_or_default()
+    };
+    let (one, other) = (all(one), all(other));
+    let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    let differ = names.into_iter().filter(|name| one.get(*name) != other.get(*name));
+    differ.filter(|name| !is_time || !dsfmt::MEANING_ATTRIBUTES.contains(&name.as_str())).cloned().collect()
 }
 
 /// Fails unless the variables of two files mean the same.

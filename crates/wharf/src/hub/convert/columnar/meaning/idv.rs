@@ -1,44 +1,157 @@
-//! What is said of a variable, as metadata of a column: attributes under their names, and what the format says itself.
+//! Variables of ds as columns of IDV.
 
-use dsfmt::{DataType, Json, JsonBuf, JsonKind, Variable};
-use idv::{Cell, ItemType, Type, Values, Vectors};
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::fill::{Filler, exact};
+use arrow_schema::{DataType as ArrowType, Field};
+use container_core::{Error, Result};
+use dsfmt::arrow::FieldMetadata;
+use dsfmt::{DataType, Json, JsonBuf, JsonKind};
+use idv::{Cell, ColumnSchema, ItemType, Schema, Type, Values, Vectors};
 
-/// Names of dimensions: the metadata is called as the member of the header is, which no attribute can be.
-pub(in crate::hub::convert) const DIMS: &str = ".dims";
-
-/// Values are Julian dates.
-pub(in crate::hub::convert) const TIME: &str = ".time";
-
-/// NaN stands for what is missing.
-pub(in crate::hub::convert) const MISSING: &str = ".missing";
-
-/// The type that integers had before some were missing, and strings of bytes before they were texts.
-pub(in crate::hub::convert) const BEFORE: &str = ".type";
-
-/// The attribute that says what type of IDV it was, where that of the variable does not.
-pub(in crate::hub::convert) const TYPE: &str = "idv_type";
-
-/// What whole microseconds count from: the attributes of times.
-pub(in crate::hub::convert) const UNITS: &str = "microseconds since 0001-01-01T00:00:00";
-pub(in crate::hub::convert) const CALENDAR: &str = "proleptic_gregorian";
+use super::{BEFORE, CALENDAR, DIMS, MISSING, Recode, Rows, TIME, TYPE, Translated, UNITS, loss, shape_of, with_shape};
 
 /// Lists in lists that metadata are made of.
 const DEPTH: usize = 8;
 
-/// A type that an attribute says.
-pub(super) struct Said {
-    pub(super) item: ItemType,
-    pub(super) micros: bool,
+/// The column that a variable becomes; `None` for an empty one.
+///
+/// # Errors
+/// [`Unsupported`](container_core::ErrorKind::Unsupported) for rows of more elements than a vector has.
+pub(in super::super) fn column(field: &Field) -> Result<Option<Translated>> {
+    let said = FieldMetadata::of(field.metadata())?;
+    if said.empty {
+        return Ok(None);
+    }
+    let items = match field.data_type() {
+        ArrowType::FixedSizeList(items, _) => items,
+        _ => field,
+    };
+    let missing = items.is_nullable();
+    let typed = typed(&said);
+    let (item, recode, data_type) = become_of(items, typed.as_ref());
+    let kind = match field.data_type() {
+        ArrowType::FixedSizeList(..) => Type::Vector { item, dimensions: dimensions(&shape_of(field))? },
+        _ => Type::Item(item),
+    };
+    let widens = matches!(recode, Recode::Doubles(_));
+    let before = said.data_type.filter(|data_type| widens || typed.is_none() && *data_type == DataType::Str);
+    let nan_is_missing = missing && typed.is_none() && matches!(item, ItemType::Single | ItemType::Double);
+    let names = said.dimensions.as_ref().map(|names| JsonBuf::list(names.iter().map(Into::into)));
+    let own = [
+        (DIMS, names),
+        (TIME, said.time.then(|| true.into())),
+        (MISSING, nan_is_missing.then(|| true.into())),
+        (BEFORE, before.map(|data_type| data_type.name().into())),
+    ];
+    let mut column = ColumnSchema::new(field.name(), kind);
+    for (name, json) in own {
+        if let Some((value_type, value)) = json.and_then(|json: JsonBuf| value(json.as_json(), None)) {
+            column = column.with_metadata(name, value_type, value);
+        }
+    }
+    let (column, left_out) = with_attributes(column, &said, typed.as_ref());
+    let mut losses = Vec::new();
+    if !left_out.is_empty() {
+        let what = format!("attribute left out that is no metadata of IDV: {}", listed(&left_out));
+        losses.push(loss(what, left_out.len(), field.name()));
+    }
+    let json = Schema::new([column]).to_json()?;
+    let json = json.get(0).map(ToString::to_string).unwrap_or_default();
+    let mut metadata = HashMap::from([(idv::FORMAT.name().to_owned(), json)]);
+    let nullable = missing && !matches!(recode, Recode::Doubles(_) | Recode::NullAsNan(_));
+    let (data_type, nullable) = match field.data_type() {
+        ArrowType::FixedSizeList(_, size) => {
+            metadata = with_shape(metadata, &shape_of(field));
+            let items = Field::new(Field::LIST_FIELD_DEFAULT_NAME, data_type, nullable);
+            (ArrowType::FixedSizeList(Arc::new(items), *size), false)
+        }
+        _ => (data_type, nullable),
+    };
+    let field = Field::new(field.name(), data_type, nullable).with_metadata(metadata);
+    Ok(Some(Translated { field, recode, losses }))
 }
 
-/// The type that the attribute says, where values such as those of the variable can have it.
-pub(super) fn said_type(variable: &Variable<'_>) -> Option<Said> {
-    let attributes = variable.attributes();
-    let text = |name: &str| attributes.get(name).and_then(|value| value.as_str());
+/// The attributes of a dataset, for which IDV has no place.
+///
+/// # Errors
+/// [`Invalid`](container_core::ErrorKind::Invalid) for metadata that are not JSON.
+pub(in super::super) fn dataset_attributes(metadata: &HashMap<String, String>) -> Result<Vec<String>> {
+    Ok(FieldMetadata::of(metadata)?.attributes().map(|(name, _)| name).collect())
+}
+
+/// The type of items, how they are made, and as what they come.
+fn become_of(items: &Field, typed: Option<&Typed>) -> (ItemType, Recode, ArrowType) {
+    let missing = items.is_nullable();
+    let same = items.data_type().clone();
+    if let Some(Typed { item, micros }) = typed {
+        return match same {
+            _ if *micros => (*item, Recode::Ticks, same),
+            ArrowType::Binary | ArrowType::LargeBinary => (*item, Recode::Utf8, utf8(&same)),
+            _ => (*item, Recode::Keep, same),
+        };
+    }
+    let item = match same {
+        ArrowType::Float32 if missing => return (ItemType::Single, Recode::NullAsNan(Rows::default()), same),
+        ArrowType::Float64 if missing => return (ItemType::Double, Recode::NullAsNan(Rows::default()), same),
+        ArrowType::Float32 => ItemType::Single,
+        ArrowType::Boolean if missing => ItemType::DvBool,
+        ArrowType::Boolean => ItemType::Boolean,
+        ArrowType::Binary | ArrowType::LargeBinary => return (ItemType::Text, Recode::Utf8, utf8(&same)),
+        ArrowType::Utf8 | ArrowType::LargeUtf8 => ItemType::Text,
+        ArrowType::Float64 => ItemType::Double,
+        _ if missing => return (ItemType::Double, Recode::Doubles(Rows::default()), ArrowType::Float64),
+        ArrowType::Int8 => ItemType::SByte,
+        ArrowType::Int16 => ItemType::Int16,
+        ArrowType::Int32 => ItemType::Int32,
+        ArrowType::UInt8 => ItemType::Byte,
+        ArrowType::UInt16 => ItemType::UInt16,
+        ArrowType::UInt32 => ItemType::UInt32,
+        ArrowType::UInt64 => ItemType::UInt64,
+        _ => ItemType::Int64,
+    };
+    (item, Recode::Keep, same)
+}
+
+/// The type of texts that have the same offsets as these bytes.
+fn utf8(data_type: &ArrowType) -> ArrowType {
+    if *data_type == ArrowType::LargeBinary { ArrowType::LargeUtf8 } else { ArrowType::Utf8 }
+}
+
+/// The sizes of vectors. A size that is unknown is how IDV says 0.
+fn dimensions(shape: &[u64]) -> Result<Vec<u32>> {
+    let sizes = shape.iter().map(|size| u32::try_from(*size).ok()).collect::<Option<Vec<u32>>>();
+    let all = shape.iter().try_fold(1u64, |all, size| all.checked_mul((*size).max(1)));
+    sizes.filter(|_| all.is_some_and(|all| i32::try_from(all).is_ok())).ok_or_else(|| {
+        Error::unsupported(format!("rows of the sizes {shape:?}: a vector of IDV has 2147483647 items at most"))
+    })
+}
+
+/// Some names for people.
+pub(in super::super) fn listed(names: &[String]) -> String {
+    const MOST: usize = 10;
+    let mut shown: Vec<String> = names.iter().take(MOST).map(|name| format!("{name:?}")).collect();
+    if names.len() > MOST {
+        shown.push(format!("{} more", names.len() - MOST));
+    }
+    shown.join(", ")
+}
+
+/// A type that an attribute names.
+struct Typed {
+    item: ItemType,
+    /// The values are times in whole microseconds.
+    micros: bool,
+}
+
+/// The type that the attribute names, where values such as those of the variable can have it.
+fn typed(said: &FieldMetadata) -> Option<Typed> {
+    let text = |wanted: &str| {
+        let found = said.attributes().filter(|(name, _)| name == wanted).last();
+        found.and_then(|(_, value)| value.as_str().map(String::from))
+    };
     let Ok(Type::Item(item)) = text(TYPE)?.parse::<Type>() else { return None };
-    let data_type = variable.data_type()?;
+    let data_type = said.data_type?;
     let texts = data_type == DataType::Unicode;
     let micros = data_type == DataType::Int64
         && text("units").as_deref() == Some(UNITS)
@@ -53,40 +166,20 @@ pub(super) fn said_type(variable: &Variable<'_>) -> Option<Said> {
         | ItemType::RowId => texts,
         _ => false,
     };
-    can.then_some(Said { item, micros: micros && !matches!(item, ItemType::Key(_)) })
+    can.then_some(Typed { item, micros: micros && !matches!(item, ItemType::Key(_)) })
 }
 
-/// Metadata, and the names of attributes that are none.
-pub(super) struct Told {
-    pub(super) kept: Vec<(String, Type, Values)>,
-    pub(super) left_out: Vec<String>,
-}
-
-/// All attributes with their texts: equal where the same is said.
-pub(super) fn attributes(variable: &Variable<'_>) -> Vec<(String, JsonBuf)> {
-    variable.attributes().map(|(name, value)| (name, value.into())).collect()
-}
-
-/// What is said of a variable.
-pub(super) fn metadata(variable: &Variable<'_>, filler: &Filler) -> Told {
-    let mut told = Told { kept: Vec::new(), left_out: Vec::new() };
-    let names = JsonBuf::list(variable.dimensions().iter().map(Into::into));
-    let before = variable.data_type().filter(|data_type| filler.widens() || *data_type == DataType::Str);
-    let own = [
-        (DIMS, Some(names)),
-        (TIME, variable.is_time().then(|| true.into())),
-        (MISSING, filler.nan_is_missing().then(|| true.into())),
-        (BEFORE, before.map(|data_type| data_type.name().into())),
-    ];
-    for (name, json) in own {
-        if let Some((value_type, value)) = json.and_then(|json: JsonBuf| value(json.as_json(), None)) {
-            told.kept.push((name.to_owned(), value_type, value));
-        }
-    }
+/// The column with the attributes of a variable as metadata, and the names of those that cannot be.
+fn with_attributes(
+    mut column: ColumnSchema,
+    said: &FieldMetadata,
+    typed: Option<&Typed>,
+) -> (ColumnSchema, Vec<String>) {
+    let mut left_out = Vec::new();
     // Of a name that comes again the last value counts.
     let mut last: Vec<(String, Json<'_>)> = Vec::new();
-    let mut places = std::collections::HashMap::new();
-    for (name, json) in variable.attributes() {
+    let mut places = HashMap::new();
+    for (name, json) in said.attributes() {
         let place = *places.entry(name.clone()).or_insert(last.len());
         match last.get_mut(place) {
             Some(known) => known.1 = json,
@@ -94,15 +187,15 @@ pub(super) fn metadata(variable: &Variable<'_>, filler: &Filler) -> Told {
         }
     }
     for (name, json) in last {
-        let is_type = filler.is_said() && name == TYPE;
-        let is_count = filler.counts_micros() && (name == "units" || name == "calendar");
+        let is_type = typed.is_some() && name == TYPE;
+        let is_count = typed.is_some_and(|typed| typed.micros) && (name == "units" || name == "calendar");
         if is_type || is_count {
             continue; // it is in the type of the column
         }
         let numbers = match name.as_str() {
             "CategoricalSlotRanges" => Some(ItemType::Int32),
             // Labels are looked up among numbers of their own type.
-            "KeyValues" => variable.data_type().and_then(number_type),
+            "KeyValues" => said.data_type.and_then(number_type),
             _ => None,
         };
         let found = value(json, numbers).filter(|(value_type, _)| match name.as_str() {
@@ -110,16 +203,16 @@ pub(super) fn metadata(variable: &Variable<'_>, filler: &Filler) -> Told {
             // ML.NET takes it for what it is called.
             "SlotNames" => {
                 let names = matches!(value_type, Type::Vector { item: ItemType::Text, .. });
-                names && filler.kind().is_vector() && value_type.size() == filler.kind().size()
+                names && column.kind.is_vector() && value_type.size() == column.kind.size()
             }
             _ => true,
         });
         match found {
-            Some((value_type, value)) => told.kept.push((name, value_type, value)),
-            None => told.left_out.push(name),
+            Some((value_type, value)) => column = column.with_metadata(name, value_type, value),
+            None => left_out.push(name),
         }
     }
-    told
+    (column, left_out)
 }
 
 /// The numbers of a type, in IDV's words.
@@ -241,7 +334,9 @@ fn push(values: &mut Values, item: ItemType, json: Json<'_>) -> Option<()> {
         (JsonKind::Null, _) => Cell::Missing,
         (JsonKind::Bool, _) => Cell::Bool(json.as_bool()?),
         (JsonKind::String, _) => Cell::Text(text.as_deref()?),
-        (JsonKind::Integer, ItemType::Single | ItemType::Double) => Cell::Double(exact(json.as_text().parse().ok()?)?),
+        (JsonKind::Integer, ItemType::Single | ItemType::Double) => {
+            Cell::Double(super::super::recode::exact(json.as_text().parse().ok()?)?)
+        }
         (JsonKind::Integer, _) => Cell::Int(json.as_text().parse().ok()?),
         (JsonKind::Float, _) => Cell::Double(json.as_f64()?),
         _ => return None,
