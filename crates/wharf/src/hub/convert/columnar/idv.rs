@@ -23,7 +23,7 @@ use super::recode::Recoder;
 use super::{copy, widen};
 use crate::text::records::make_unique;
 
-/// What is said of ds and NetCDF files and their variables beside values and types: of ds files IDV gets it on a way of its own.
+/// What is said of ds and NetCDF files and their variables beside values and types, where it comes by way of another format or with times.
 fn attributes(joined: &Joined) -> Option<Lost> {
     let counted = |metadata: &HashMap<String, String>| -> usize {
         let said = metadata.get(DS).and_then(|text| serde_json::from_str::<Value>(text).ok());
