@@ -339,3 +339,78 @@ fn rows_columns_and_several_files() {
     );
     assert_eq!(dsfmt::Reader::open(&back).unwrap().variable("s").unwrap().dimensions(), ["t", "s_2"]);
 }
+
+#[test]
+fn inputs_that_mean_something_else_do_not_mix() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = path(&folder, "x.ds");
+    let numbers = Values::Int64(vec![5]);
+    let number = idv(&folder, "n.idv", ColumnSchema::new("t", Type::Item(ItemType::Int64)), &numbers);
+    let times = Values::DateTime(vec![637_134_336_000_000_000]);
+    let time = idv(&folder, "t.idv", ColumnSchema::new("t", Type::Item(ItemType::DateTime)), &times);
+    for inputs in [[&number, &time], [&time, &number]] {
+        let ran = run(["convert", inputs[0], inputs[1], &out, "--force"]);
+        assert_eq!((ran.code(), ran.err().contains("column \"t\"")), (1, true), "{}", ran.err());
+    }
+    // Keys of one width count as many values as either.
+    let key = |name: &str, count, stored| {
+        let kind = Type::Item(ItemType::Key(KeyType::new(KeyWidth::UInt16, count).unwrap()));
+        idv(&folder, name, ColumnSchema::new("k", kind), &Values::UInt16(vec![stored]))
+    };
+    let (few, many) = (key("few.idv", 5, 5), key("many.idv", 300, 300));
+    assert_eq!(run(["convert", &few, &many, &out, "--force"]).ok(), "");
+    let reader = dsfmt::Reader::open(&out).unwrap();
+    let attributes = reader.variable("k").unwrap();
+    assert_eq!(attributes.attributes().get("idv_type").unwrap().as_text(), "\"Key<UInt16, 300>\"");
+    let back = path(&folder, "back.idv");
+    assert_eq!(run(["convert", &out, &back]).ok(), "");
+    assert_eq!(idv_columns(&back)["k"].0, "Key<UInt16, 300>");
+    // Elements may be missing in one of the inputs.
+    let pairs = |values: Vec<i32>, missing: &[bool]| {
+        let array = Array::new([values.len() as u64 / 2, 2], values).unwrap();
+        let array = array.with_mask(Mask::from_bools(missing.iter().copied())).unwrap();
+        Field::new(array).with_dimensions(["t", "p"])
+    };
+    let whole = ds(&folder, "1.ds", vec![("p", pairs(vec![1, 2], &[false; 2])), ("q", along(vec![1u8]))]);
+    let gaps = vec![("p", pairs(vec![3, 4], &[false, true])), ("q", masked(vec![2u8], &[true]))];
+    let gaps = ds(&folder, "2.ds", gaps);
+    let ran = run(["convert", &whole, &gaps, &back, "--force"]);
+    let told = |column: &str| {
+        format!(
+            "warning: {gaps}: missing integer written as NaN, and its column as Double (row 0, column {column:?})\n"
+        )
+    };
+    assert_eq!((ran.code(), ran.err()), (3, format!("{}{}", told("p"), told("q")).as_str()));
+    let rows = "{\"p\":[1.0,2.0],\"q\":1.0}\n{\"p\":[3.0,\"NaN\"],\"q\":\"NaN\"}\n";
+    assert_eq!(run(["cat", &back, "--json"]).ok(), rows);
+}
+
+#[test]
+fn vectors_of_several_lengths_are_filled_up_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut vectors = Vectors::of(ItemType::Int32);
+    for length in [2, 0, 1] {
+        for item in 0..length {
+            vectors.items_mut().push_cell(&Type::Item(ItemType::Int32), None, Cell::Int(item)).unwrap();
+        }
+        vectors.close_dense().unwrap();
+    }
+    let kind = Type::Vector { item: ItemType::Int32, dimensions: vec![0] };
+    let file = idv(&folder, "v.idv", ColumnSchema::new("v", kind), &Values::Vector(Box::new(vectors)));
+    let out = path(&folder, "v.ds");
+    assert_eq!(run(["convert", &file, &out]).code(), 1);
+    let ran = run(["convert", &file, &out, "--ragged", "pad"]);
+    assert_eq!((ran.code(), ran.err().contains("list filled up with missing elements")), (3, true), "{}", ran.err());
+    let rows = "{\"v\":[0,1]}\n{\"v\":[null,null]}\n{\"v\":[0,null]}\n";
+    assert_eq!(run(["cat", &out, "--json"]).ok(), rows);
+}
+
+#[test]
+fn columns_that_cannot_be_read_are_reported_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/ds/texts-masked-before.ds");
+    for out in ["x.idv", "x.arrow"] {
+        let ran = run(["convert", file, &path(&folder, out), "--table", "scalars"]);
+        assert_eq!((ran.code(), ran.err().matches("column left out").count()), (3, 1), "{out}: {}", ran.err());
+    }
+}

@@ -229,11 +229,14 @@ fn copy(
             report.rows += batch.num_rows() as u64;
             bar.advance(batch.num_rows() as u64);
         };
-        report.losses.extend(batches.losses().into_iter().map(|loss| Lost { file: Some(input.name.clone()), loss }));
+        let lost = batches.losses();
+        // Readers of some formats report the columns that they leave out.
+        let left_out = input.left_out.iter().filter(|one| !lost.contains(&one.loss)).cloned().collect::<Vec<_>>();
+        report.losses.extend(Lost::all(lost, Some(&input.name)));
         let recoded = joined.recoder.as_ref().map(Recoder::take_losses).unwrap_or_default();
         report.losses.extend(Lost::all(recoded, Some(&input.name)));
         outcome?;
-        report.losses.extend(input.left_out.iter().cloned());
+        report.losses.extend(left_out);
         before = before.saturating_add(table.len().unwrap_or(walked));
     }
     if let Some(range) = job.selection.rows.as_ref().filter(|_| complete) {

@@ -19,6 +19,8 @@ use container_arrow::from_arrow;
 use container_core::{Error, Loss, Position, Result};
 use idv::{DateTime, DateTimeOffset, ItemType, TimeSpan};
 
+use super::super::super::DS;
+
 /// Ticks of a microsecond and of a minute.
 const MICRO: i64 = 10;
 const MINUTE: i64 = 600_000_000;
@@ -79,7 +81,9 @@ impl Recoder {
     pub(super) fn batch(&self, batch: &RecordBatch, first: u64) -> Result<RecordBatch> {
         let column = |((index, recode), field): (&(usize, Recode), &Arc<arrow_schema::Field>)| {
             let array = batch.columns().get(*index).ok_or_else(|| Error::usage("the batch lacks a column"))?;
-            recode.apply(array, field.data_type(), first).map_err(|error| error.in_column(field.name().clone()))
+            recode
+                .apply(array, field.data_type(), first)
+                .map_err(|error| error.in_column(field.name().clone()).in_format(DS))
         };
         let columns = self.columns.iter().zip(self.schema.fields()).map(column).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
