@@ -16,7 +16,7 @@ use super::super::super::Lost;
 use super::super::{Env, Job, Report};
 use super::copy;
 use super::inputs::Joined;
-use super::meaning::{self, Profile, Translated};
+use super::meaning::{self, Profile, Translation};
 use super::recode::Recoder;
 
 /// Writes the rows of all inputs, which have the same columns, to a ds file.
@@ -36,7 +36,7 @@ pub(in super::super) fn run_idv(job: &Job<'_>, env: &mut Env<'_, '_>, report: &m
     let file = joined.inputs.first().map(|input| input.name.clone());
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (index, (field, profile)) in joined.schema.fields().iter().zip(&profiles).enumerate() {
-        let Translated { field, recode, losses } = meaning::variable(field, profile)?;
+        let Translation { field, recode, losses } = meaning::variable(field, profile)?;
         report.losses.extend(Lost::all(losses, file.as_deref()));
         fields.push(field);
         columns.push((index, recode));

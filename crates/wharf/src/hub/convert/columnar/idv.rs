@@ -18,7 +18,7 @@ use super::super::super::{Bar, DS, Lost, schema_file, select};
 use super::super::idv::Writing;
 use super::super::{Job, Report};
 use super::inputs::{How, Joined};
-use super::meaning::{self, Translated};
+use super::meaning::{self, Translation};
 use super::recode::Recoder;
 use super::{copy, widen};
 use crate::text::records::make_unique;
@@ -125,7 +125,7 @@ fn of_ds(job: &Job<'_>, joined: &Joined, report: &mut Report) -> Result<Recoder>
             }
         };
         match meaning::column(field).map_err(in_column)? {
-            Some(Translated { field, recode, losses }) => {
+            Some(Translation { field, recode, losses }) => {
                 report.losses.extend(Lost::all(losses, file));
                 fields.push(field);
                 columns.push((index, recode));

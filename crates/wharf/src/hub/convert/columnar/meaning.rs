@@ -1,4 +1,4 @@
-//! What fields of ds say as fields of IDV say it, and the other way round: fields in, fields and losses out. No values are read here.
+//! Translates the metadata of ds fields into those of IDV fields, and back: fields in, fields and losses out. No values are read here.
 
 mod ds;
 mod idv;
@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field};
 use container_core::{Loss, Position};
 use serde_json::Value;
 
-use super::recode::{Recode, Rows};
+use super::recode::{NullCounts, Recode};
 pub(super) use ds::{Profile, name_rows, variable};
 pub(super) use idv::{column, dataset_attributes, listed};
 
@@ -34,7 +34,7 @@ const UNITS: &str = "microseconds since 0001-01-01T00:00:00";
 const CALENDAR: &str = "proleptic_gregorian";
 
 /// A column as another format has it.
-pub(super) struct Translated {
+pub(super) struct Translation {
     pub(super) field: Field,
     pub(super) recode: Recode,
     pub(super) losses: Vec<Loss>,

@@ -1,4 +1,4 @@
-//! Values that two formats hold in different types: arrays of one become those of the other, in lists, too.
+//! Converts arrays where ds and IDV hold the same values in different types, inside lists too. `meaning` chooses the conversion of each column.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -51,14 +51,14 @@ pub(super) enum Recode {
     /// Microseconds become ticks.
     Ticks,
     /// Integers become floats, null NaN: the nulls are counted.
-    Doubles(Rows),
+    Doubles(NullCounts),
     /// Null becomes NaN, where there is no other.
-    NullAsNan(Rows),
+    NullAsNan(NullCounts),
 }
 
-/// Items of two kinds, one of which is null.
+/// The first NaN and the first null of a column, and how many nulls it has.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(super) struct NullCounts {
     /// The row of the first NaN.
     nan: Cell<Option<u64>>,
     /// The row of the first null.
@@ -200,7 +200,7 @@ impl Recode {
     }
 }
 
-impl Rows {
+impl NullCounts {
     fn add_nulls(&self, array: &ArrayRef, row_of: &dyn Fn(usize) -> u64) {
         let nulls = array.null_count() as u64;
         if nulls > 0 && self.null.get().is_none() {

@@ -15,7 +15,7 @@ use dsfmt::{DataType, Json, JsonBuf};
 use idv::{ColumnSchema, DateTime, DateTimeOffset, ItemType, KeyWidth, TimeSpan, Type, Values};
 
 use super::super::super::super::DS;
-use super::{BEFORE, CALENDAR, DIMS, MISSING, Recode, TIME, TYPE, Translated, UNITS, loss, with_shape};
+use super::{BEFORE, CALENDAR, DIMS, MISSING, Recode, TIME, TYPE, Translation, UNITS, loss, with_shape};
 
 /// Items of an attribute, and bytes of the header: what is larger is left out.
 const ITEMS: usize = 1 << 20;
@@ -53,7 +53,7 @@ fn column_of(field: &Field) -> Option<ColumnSchema> {
 ///
 /// # Errors
 /// [`Invalid`](container_core::ErrorKind::Invalid) for a column of which the inputs have different types.
-pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Translated> {
+pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Translation> {
     let column = column_of(field).ok_or_else(|| {
         Error::invalid("its type in IDV is not the same in all inputs").in_column(field.name().clone())
     })?;
@@ -62,7 +62,7 @@ pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Tra
         _ => field,
     };
     let item = column.kind.item();
-    let mut told = Attributes::default();
+    let mut attributes = Attributes::default();
     let micros = matches!(item, ItemType::DateTime | ItemType::DvDateTime) && !profile.finer;
     let labels = match item {
         ItemType::Key(_) => column.metadata.iter().find(|metadata| metadata.kind == "KeyValues"),
@@ -71,7 +71,7 @@ pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Tra
     let labels = labels
         .and_then(|metadata| Some((list_of(&metadata.value, metadata.value_type.item())?, metadata.value_type.item())));
     let is_dictionary = matches!(items.data_type(), ArrowType::Dictionary(..));
-    told.collect(field.name(), &column, micros, is_dictionary || labels.is_some());
+    attributes.collect(field.name(), &column, micros, is_dictionary || labels.is_some());
     let (recode, data_type) = match (item, labels) {
         (ItemType::DateTime | ItemType::DvDateTime, _) if micros => (Recode::Micros, ArrowType::Int64),
         (
@@ -89,24 +89,24 @@ pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Tra
             let data_type = labels.data_type().clone();
             (Recode::Labels(labels), data_type)
         }
-        (ItemType::Text, _) if told.before == Some(DataType::Str) => (Recode::Bytes, ArrowType::Binary),
-        (ItemType::Double, _) if told.nan_is_missing && told.before.is_some_and(is_integer) => {
-            let data_type = integer_type(told.before);
+        (ItemType::Text, _) if attributes.before == Some(DataType::Str) => (Recode::Bytes, ArrowType::Binary),
+        (ItemType::Double, _) if attributes.nan_is_missing && attributes.before.is_some_and(is_integer) => {
+            let data_type = integer_type(attributes.before);
             (Recode::Integers(data_type.clone()), data_type)
         }
-        (ItemType::Single | ItemType::Double, _) if told.nan_is_missing => {
+        (ItemType::Single | ItemType::Double, _) if attributes.nan_is_missing => {
             (Recode::NanAsNull, items.data_type().clone())
         }
         _ => (Recode::Keep, items.data_type().clone()),
     };
     let nullable = items.is_nullable() || !matches!(recode, Recode::Keep);
-    let Attributes { kept, losses, dimensions, time, .. } = told;
-    let mut said = FieldMetadata::default();
-    (said.dimensions, said.time) = (dimensions, time);
+    let Attributes { kept, losses, dimensions, time, .. } = attributes;
+    let mut header = FieldMetadata::default();
+    (header.dimensions, header.time) = (dimensions, time);
     for (name, value) in kept {
-        said.push_attribute(&name, value);
+        header.push_attribute(&name, value);
     }
-    let mut metadata = std::collections::HashMap::from([(DS.to_owned(), said.to_json())]);
+    let mut metadata = std::collections::HashMap::from([(DS.to_owned(), header.to_json())]);
     let inner = || Arc::new(Field::new(Field::LIST_FIELD_DEFAULT_NAME, data_type.clone(), nullable));
     let (data_type, nullable) = match (field.data_type(), &column.kind) {
         (ArrowType::FixedSizeList(_, size), Type::Vector { dimensions, .. }) => {
@@ -124,7 +124,7 @@ pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Tra
         _ => (data_type, nullable),
     };
     let field = Field::new(field.name(), data_type, nullable).with_metadata(metadata);
-    Ok(Translated { field, recode, losses })
+    Ok(Translation { field, recode, losses })
 }
 
 /// Gives the dimension of the rows one name in all columns: the one given, else the first that a column has, else `row`. Scalars stay
@@ -132,17 +132,17 @@ pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Tra
 pub(in super::super) fn name_rows(fields: &mut [Field], given: Option<&str>, rows: u64) -> Result<()> {
     const ROW: &str = "row";
     let mut all = fields.iter().map(|field| FieldMetadata::of(field.metadata())).collect::<Result<Vec<_>>>()?;
-    let found = all.iter().find_map(|said| said.dimensions.as_ref()?.first().cloned());
+    let found = all.iter().find_map(|header| header.dimensions.as_ref()?.first().cloned());
     let along = given.map(str::to_owned).or(found).unwrap_or_else(|| ROW.to_owned());
-    for (said, field) in all.iter_mut().zip(fields) {
+    for (header, field) in all.iter_mut().zip(fields) {
         let is_list = matches!(field.data_type(), ArrowType::FixedSizeList(..) | ArrowType::List(_));
-        let names = said.dimensions.get_or_insert_with(|| vec![along.clone()]);
+        let names = header.dimensions.get_or_insert_with(|| vec![along.clone()]);
         match names.first_mut() {
             Some(first) => first.clone_from(&along),
             None if given.is_none() && rows == 1 && !is_list => {}
             None => names.push(along.clone()),
         }
-        field.metadata_mut().insert(DS.to_owned(), said.to_json());
+        field.metadata_mut().insert(DS.to_owned(), header.to_json());
     }
     Ok(())
 }
@@ -182,7 +182,7 @@ impl Attributes {
             self.kept.push(("calendar".to_owned(), CALENDAR.into()));
         }
         let floats = matches!(item, ItemType::Single | ItemType::Double);
-        let numbers = !matches!(exact_text(item), Some(_) if !micros)
+        let numbers = (micros || exact_text(item).is_none())
             && !matches!(item, ItemType::Text | ItemType::Boolean | ItemType::DvBool);
         let mut bytes = 0;
         for metadata in &column.metadata {

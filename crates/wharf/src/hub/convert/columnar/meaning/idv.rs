@@ -9,7 +9,9 @@ use dsfmt::arrow::FieldMetadata;
 use dsfmt::{DataType, Json, JsonBuf, JsonKind};
 use idv::{Cell, ColumnSchema, ItemType, Schema, Type, Values, Vectors};
 
-use super::{BEFORE, CALENDAR, DIMS, MISSING, Recode, Rows, TIME, TYPE, Translated, UNITS, loss, shape_of, with_shape};
+use super::{
+    BEFORE, CALENDAR, DIMS, MISSING, NullCounts, Recode, TIME, TYPE, Translation, UNITS, loss, shape_of, with_shape,
+};
 
 /// Lists in lists that metadata are made of.
 const DEPTH: usize = 8;
@@ -18,9 +20,9 @@ const DEPTH: usize = 8;
 ///
 /// # Errors
 /// [`Unsupported`](container_core::ErrorKind::Unsupported) for rows of more elements than a vector has.
-pub(in super::super) fn column(field: &Field) -> Result<Option<Translated>> {
-    let said = FieldMetadata::of(field.metadata())?;
-    if said.empty {
+pub(in super::super) fn column(field: &Field) -> Result<Option<Translation>> {
+    let variable = FieldMetadata::of(field.metadata())?;
+    if variable.empty {
         return Ok(None);
     }
     let items = match field.data_type() {
@@ -28,19 +30,19 @@ pub(in super::super) fn column(field: &Field) -> Result<Option<Translated>> {
         _ => field,
     };
     let missing = items.is_nullable();
-    let typed = typed(&said);
-    let (item, recode, data_type) = become_of(items, typed.as_ref());
+    let typed = typed(&variable);
+    let (item, recode, data_type) = item_type(items, typed.as_ref());
     let kind = match field.data_type() {
         ArrowType::FixedSizeList(..) => Type::Vector { item, dimensions: dimensions(&shape_of(field))? },
         _ => Type::Item(item),
     };
     let widens = matches!(recode, Recode::Doubles(_));
-    let before = said.data_type.filter(|data_type| widens || typed.is_none() && *data_type == DataType::Str);
+    let before = variable.data_type.filter(|data_type| widens || typed.is_none() && *data_type == DataType::Str);
     let nan_is_missing = missing && typed.is_none() && matches!(item, ItemType::Single | ItemType::Double);
-    let names = said.dimensions.as_ref().map(|names| JsonBuf::list(names.iter().map(Into::into)));
+    let names = variable.dimensions.as_ref().map(|names| JsonBuf::list(names.iter().map(Into::into)));
     let own = [
         (DIMS, names),
-        (TIME, said.time.then(|| true.into())),
+        (TIME, variable.time.then(|| true.into())),
         (MISSING, nan_is_missing.then(|| true.into())),
         (BEFORE, before.map(|data_type| data_type.name().into())),
     ];
@@ -50,7 +52,7 @@ pub(in super::super) fn column(field: &Field) -> Result<Option<Translated>> {
             column = column.with_metadata(name, value_type, value);
         }
     }
-    let (column, left_out) = with_attributes(column, &said, typed.as_ref());
+    let (column, left_out) = with_attributes(column, &variable, typed.as_ref());
     let mut losses = Vec::new();
     if !left_out.is_empty() {
         let what = format!("attribute left out that is no metadata of IDV: {}", listed(&left_out));
@@ -69,7 +71,7 @@ pub(in super::super) fn column(field: &Field) -> Result<Option<Translated>> {
         _ => (data_type, nullable),
     };
     let field = Field::new(field.name(), data_type, nullable).with_metadata(metadata);
-    Ok(Some(Translated { field, recode, losses }))
+    Ok(Some(Translation { field, recode, losses }))
 }
 
 /// The attributes of a dataset, for which IDV has no place.
@@ -81,7 +83,7 @@ pub(in super::super) fn dataset_attributes(metadata: &HashMap<String, String>) -
 }
 
 /// The type of items, how they are made, and as what they come.
-fn become_of(items: &Field, typed: Option<&Typed>) -> (ItemType, Recode, ArrowType) {
+fn item_type(items: &Field, typed: Option<&Typed>) -> (ItemType, Recode, ArrowType) {
     let missing = items.is_nullable();
     let same = items.data_type().clone();
     if let Some(Typed { item, micros }) = typed {
@@ -92,15 +94,15 @@ fn become_of(items: &Field, typed: Option<&Typed>) -> (ItemType, Recode, ArrowTy
         };
     }
     let item = match same {
-        ArrowType::Float32 if missing => return (ItemType::Single, Recode::NullAsNan(Rows::default()), same),
-        ArrowType::Float64 if missing => return (ItemType::Double, Recode::NullAsNan(Rows::default()), same),
+        ArrowType::Float32 if missing => return (ItemType::Single, Recode::NullAsNan(NullCounts::default()), same),
+        ArrowType::Float64 if missing => return (ItemType::Double, Recode::NullAsNan(NullCounts::default()), same),
         ArrowType::Float32 => ItemType::Single,
         ArrowType::Boolean if missing => ItemType::DvBool,
         ArrowType::Boolean => ItemType::Boolean,
         ArrowType::Binary | ArrowType::LargeBinary => return (ItemType::Text, Recode::Utf8, utf8(&same)),
         ArrowType::Utf8 | ArrowType::LargeUtf8 => ItemType::Text,
         ArrowType::Float64 => ItemType::Double,
-        _ if missing => return (ItemType::Double, Recode::Doubles(Rows::default()), ArrowType::Float64),
+        _ if missing => return (ItemType::Double, Recode::Doubles(NullCounts::default()), ArrowType::Float64),
         ArrowType::Int8 => ItemType::SByte,
         ArrowType::Int16 => ItemType::Int16,
         ArrowType::Int32 => ItemType::Int32,
@@ -145,13 +147,13 @@ struct Typed {
 }
 
 /// The type that the attribute names, where values such as those of the variable can have it.
-fn typed(said: &FieldMetadata) -> Option<Typed> {
+fn typed(variable: &FieldMetadata) -> Option<Typed> {
     let text = |wanted: &str| {
-        let found = said.attributes().filter(|(name, _)| name == wanted).last();
+        let found = variable.attributes().filter(|(name, _)| name == wanted).last();
         found.and_then(|(_, value)| value.as_str().map(String::from))
     };
     let Ok(Type::Item(item)) = text(TYPE)?.parse::<Type>() else { return None };
-    let data_type = said.data_type?;
+    let data_type = variable.data_type?;
     let texts = data_type == DataType::Unicode;
     let micros = data_type == DataType::Int64
         && text("units").as_deref() == Some(UNITS)
@@ -172,14 +174,14 @@ fn typed(said: &FieldMetadata) -> Option<Typed> {
 /// The column with the attributes of a variable as metadata, and the names of those that cannot be.
 fn with_attributes(
     mut column: ColumnSchema,
-    said: &FieldMetadata,
+    variable: &FieldMetadata,
     typed: Option<&Typed>,
 ) -> (ColumnSchema, Vec<String>) {
     let mut left_out = Vec::new();
     // Of a name that comes again the last value counts.
     let mut last: Vec<(String, Json<'_>)> = Vec::new();
     let mut places = HashMap::new();
-    for (name, json) in said.attributes() {
+    for (name, json) in variable.attributes() {
         let place = *places.entry(name.clone()).or_insert(last.len());
         match last.get_mut(place) {
             Some(known) => known.1 = json,
@@ -195,7 +197,7 @@ fn with_attributes(
         let numbers = match name.as_str() {
             "CategoricalSlotRanges" => Some(ItemType::Int32),
             // Labels are looked up among numbers of their own type.
-            "KeyValues" => said.data_type.and_then(number_type),
+            "KeyValues" => variable.data_type.and_then(number_type),
             _ => None,
         };
         let found = value(json, numbers).filter(|(value_type, _)| match name.as_str() {
@@ -233,7 +235,7 @@ fn number_type(data_type: DataType) -> Option<ItemType> {
 }
 
 /// A value as metadata: a text, a number, a truth, or lists of one of these in which all have the same length; numbers of a type where
-/// one is said.
+/// one is variable.
 fn value(json: Json<'_>, numbers: Option<ItemType>) -> Option<(Type, Values)> {
     if json.kind() != JsonKind::Array {
         let item = item_of(&[json], numbers)?;
