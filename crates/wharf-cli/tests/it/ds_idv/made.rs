@@ -352,6 +352,20 @@ fn inputs_that_mean_something_else_do_not_mix() {
         let ran = run(["convert", inputs[0], inputs[1], &out, "--force"]);
         assert_eq!((ran.code(), ran.err().contains("column \"t\"")), (1, true), "{}", ran.err());
     }
+    // Numbers of other units are other numbers.
+    let [meters, feet] = ["m", "ft"].map(|unit| {
+        let variable = along(vec![1i64]).with_attribute("units", unit);
+        let (file, table) = (ds(&folder, &format!("{unit}.ds"), vec![("t", variable)]), path(&folder, unit));
+        assert_eq!(run(["convert", &file, &table, "--to", "idv"]).ok(), "");
+        table
+    });
+    assert_eq!(run(["cat", &meters, &meters, "--json"]).lines().len(), 2);
+    for to in ["jsonl", "csv", "parquet", "ds", "idv"] {
+        let ran = run(["convert", &meters, &feet, &out, "--force", "--to", to]);
+        assert_eq!((ran.code(), ran.err().contains("units")), (1, true), "{to}: {}", ran.err());
+    }
+    let ran = run(["cat", &meters, &feet, "--json"]);
+    assert_eq!((ran.code(), ran.err().contains("units")), (1, true), "{}", ran.err());
     // Keys of one width count as many values as either.
     let key = |name: &str, count, stored| {
         let kind = Type::Item(ItemType::Key(KeyType::new(KeyWidth::UInt16, count).unwrap()));

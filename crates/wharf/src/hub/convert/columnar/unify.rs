@@ -209,6 +209,13 @@ impl Unified {
         };
         let (Some(mut one), Some(mut other)) = (column(one), column(other)) else { return Ok(None) };
         widest_keys(&mut one.kind, &mut other.kind);
+        // As of ds, whose attributes these are. Names of slots are compared below.
+        for name in dsfmt::MEANING_ATTRIBUTES.into_iter().filter(|name| *name != "SlotNames") {
+            let of = |column: &'_ idv::ColumnSchema| column.metadata.iter().find(|said| said.kind == name).cloned();
+            if of(&one) != of(&other) {
+                return Err(format!("its metadata {name:?} is another: the same number means something else"));
+            }
+        }
         if has_dictionary(self.field.data_type()) && labels_of(&one) != labels_of(&other) {
             let Some(labels) = self.unify_labels(&mut one, &mut other) else { return Ok(None) };
             let all = widened(self.field.data_type(), labels);
