@@ -61,13 +61,13 @@ pub(crate) fn run(
     let losses = change(&mut edit).map_err(|error| error.in_file(location.name()))?;
     let builder = edit.into_builder();
     let mut lost: Vec<Lost> = losses.into_iter().map(|loss| Lost { file: Some(location.name()), loss }).collect();
-    let mut write = |path: &Path, options: OutputOptions| {
+    let write = |path: &Path, options: OutputOptions| {
         let written = builder.write(path, options)?;
         lost.extend(rejected(&builder, &|_| Some(location.name()))?);
-        Ok((written, std::mem::take(&mut lost)))
+        Ok((written, lost))
     };
     match (&target.output, &location) {
-        (Some(path), _) => put(path, force, std::slice::from_ref(&location), env, &mut write),
+        (Some(path), _) => put(path, force, std::slice::from_ref(&location), env, write),
         (None, Location::Path(path)) => {
             let options = OutputOptions::default().with_overwrite(Overwrite::Replace);
             let (written, lost) = write(path, options)?;
@@ -90,10 +90,8 @@ pub(crate) fn create(
     let mut edit = Edit::new(&reader);
     let losses = change(&mut edit).map_err(|error| error.in_file(name.clone()))?;
     let builder = edit.into_builder();
-    let mut lost: Vec<Lost> = losses.into_iter().map(|loss| Lost { file: Some(name.clone()), loss }).collect();
-    put(Path::new(file), force, &[], env, &mut |path, options| {
-        Ok((builder.write(path, options)?, std::mem::take(&mut lost)))
-    })
+    let lost: Vec<Lost> = losses.into_iter().map(|loss| Lost { file: Some(name.clone()), loss }).collect();
+    put(Path::new(file), force, &[], env, |path, options| Ok((builder.write(path, options)?, lost)))
 }
 
 /// Writes a file that is no input, or to standard output, and tells of it and of what was lost.
@@ -102,7 +100,7 @@ pub(crate) fn put(
     force: bool,
     locations: &[Location],
     env: &mut Env<'_>,
-    write: &mut dyn FnMut(&Path, OutputOptions) -> Result<Saved>,
+    write: impl FnOnce(&Path, OutputOptions) -> Result<Saved>,
 ) -> Result<Outcome> {
     if path != Path::new("-") {
         let (written, lost) = put_ds(path, force, locations, write)?;

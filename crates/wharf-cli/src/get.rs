@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let file = |error: Error| error.in_file(location.name());
     let input = location.input(&mut env.opener).map_err(file)?;
     if let Some(variable) = &arguments.key
-        && let Some(reader) = super::ds::reader(&input, &env.opener)?
+        && let Some(reader) = super::netcdf::variables(&input, &env.opener).map_err(file)?
     {
         if !arguments.columns.is_empty() || arguments.reading.table.is_some() {
             return Err(file(Error::usage("a variable has no columns and no table: choose a part of it with --sel")));
@@ -88,6 +88,9 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
             return Err(file(Error::usage("a variable has no fields: choose a part of it with --sel")));
         }
         return match arguments.raw {
+            true if reader.format() != dsfmt::FORMAT_NAME => {
+                Err(Error::usage(format!("is for ds, and this one is {}", reader.format())).in_option("raw"))
+            }
             true => super::ds::raw(&reader, variable, &arguments.part, env),
             false => super::ds::get(&reader, variable, &arguments.part, env),
         }

@@ -6,17 +6,18 @@ use container_core::{Error, Result};
 use dsfmt::{Reader, Stats, Variable};
 
 use super::Outcome;
-use super::ds;
 use super::env::Env;
 use super::human::{self, clean, grouped};
 use super::inputs;
+use super::netcdf;
 
 const EXAMPLES: &str = "\
 Examples:
   wharf stats climate.ds temperature
+  wharf stats model.nc temperature pressure
   wharf stats climate.ds --json | jq '{variable, mean}'";
 
-/// Show statistics of variables: counts, extremes, mean, median, standard deviation, intervals (ds)
+/// Show statistics of variables: counts, extremes, mean, median, standard deviation, intervals (ds, NetCDF)
 ///
 /// Missing values and NaN are left out, and counted. The deviation is that of a population. p68, p95 and p99 are the intervals that hold so
 /// many of 100 values, as percentiles. Medians and percentiles are exact. Without names: all variables of numbers.
@@ -40,11 +41,11 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     };
     let file = |error: Error| error.in_file(place.name());
     let input = place.input(&mut env.opener).map_err(file)?;
-    let reader = match ds::reader(&input, &env.opener).map_err(file)? {
+    let reader = match netcdf::variables(&input, &env.opener).map_err(file)? {
         Some(reader) => reader,
         None => {
             let opened = place.understand(&input, &env.opener)?;
-            let detail = format!("stats works on ds files, this one is {}", opened.container.format());
+            let detail = format!("stats works on ds and NetCDF files, this one is {}", opened.container.format());
             return Err(file(Error::usage(detail)));
         }
     };
@@ -80,13 +81,13 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
 
 /// The variables that were asked for: all of numbers where none were, and those that cannot be read, so that it is said.
 fn chosen<'r>(reader: &'r Reader, names: &[String]) -> Result<Vec<Variable<'r>>> {
-    if !names.is_empty() {
-        return names.iter().map(|name| reader.variable(name)).collect();
-    }
     let numbers = |variable: &Variable<'_>| {
         variable.problem().is_some() || variable.data_type().is_some_and(|data_type| !data_type.is_text())
     };
-    let chosen: Vec<Variable<'_>> = reader.variables().filter(numbers).collect();
+    let chosen: Vec<Variable<'_>> = match names {
+        [] => reader.variables().filter(numbers).collect(),
+        names => names.iter().map(|name| reader.variable(name)).collect::<Result<_>>()?,
+    };
     reader.check_together(chosen.iter().copied())?;
     Ok(chosen)
 }

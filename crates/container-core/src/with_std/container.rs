@@ -106,6 +106,11 @@ pub trait Rows {
     /// The current row's number in the table, from 0.
     fn index(&self) -> u64;
 
+    /// Says of an error where the current row is: its number, or in a text the line.
+    fn locate(&self, error: Error) -> Error {
+        error.in_row(self.index())
+    }
+
     /// The current row, a map from column name to value.
     fn row(&self) -> &dyn erased_serde::Serialize;
 

@@ -102,9 +102,7 @@ impl NetcdfContainer {
     /// [`Limit`](ErrorKind::Limit) for what the header of a ds file does not hold.
     pub fn new(reader: Reader, options: OpenOptions) -> Result<Self> {
         let reader = Arc::new(reader);
-        let header = as_header(&reader)?;
-        let values = NetcdfValues { reader: Arc::clone(&reader), kept: Mutex::default() };
-        let inner = as_ds(&header, options, values).map_err(|error| error.in_format(FORMAT_NAME))?;
+        let inner = read_as_ds(&reader, options)?;
         Ok(Self { tables: Vec::new(), inner: DsContainer::new(inner), reader }.with_times(TimeForm::Stored))
     }
 
@@ -131,8 +129,24 @@ fn problem(variable: &Variable) -> Option<String> {
     variable.problem.clone().or_else(other)
 }
 
+/// The ds file that [`to_ds`](super::to_ds) makes with default options, whose values are read where they lie: for what reads variables of ds, such
+/// as [`Variable::stats`](crate::Variable::stats). What copies the bytes of a ds file fails, as there are none. Numbers and characters may be
+/// missing in every variable.
+///
+/// # Errors
+/// [`Limit`](ErrorKind::Limit) for what the header of a ds file does not hold.
+pub fn as_ds(reader: Reader, options: OpenOptions) -> Result<crate::Reader> {
+    read_as_ds(&Arc::new(reader), options)
+}
+
+fn read_as_ds(reader: &Arc<Reader>, options: OpenOptions) -> Result<crate::Reader> {
+    let header = as_header(reader)?;
+    let values = NetcdfValues { reader: Arc::clone(reader), kept: Mutex::default() };
+    with_values(&header, options, values).map_err(|error| error.in_format(FORMAT_NAME))
+}
+
 /// A ds file with this header, whose values come from elsewhere.
-fn as_ds(header: &str, options: OpenOptions, values: NetcdfValues) -> Result<crate::Reader> {
+fn with_values(header: &str, options: OpenOptions, values: NetcdfValues) -> Result<crate::Reader> {
     let start = MAGIC.len() + VERSION.len() + 1;
     let line = header.get(start..).unwrap_or_default().to_owned();
     // Whatever the variables take, there is room for them.

@@ -83,7 +83,7 @@ mod scale;
 mod shown;
 mod to_ds;
 
-pub use container::{FORMAT, NetcdfContainer};
+pub use container::{FORMAT, NetcdfContainer, as_ds};
 pub use from_ds::{WriteOptions, from_ds};
 pub use hdf5::is_guarded;
 pub use model::{Attribute, AttributeValue, Dimension, Kind, NcType, Variable};

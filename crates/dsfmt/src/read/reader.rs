@@ -100,8 +100,9 @@ impl Reader {
         Ok(Self { source, options, header, body, indexes, names: OnceLock::new(), foreign: None })
     }
 
-    /// The name of the format, for errors.
-    pub(crate) fn format(&self) -> &'static str {
+    /// The name of the format whose values these are, which errors name: ds, unless another is read as if it were ds.
+    #[must_use]
+    pub fn format(&self) -> &'static str {
         self.foreign.as_ref().map_or(FORMAT_NAME, |foreign| foreign.format())
     }
 

@@ -1,9 +1,9 @@
-//! What `info` shows of NetCDF files.
+//! NetCDF files as `info`, `get` and `stats` read them.
 
 mod describe;
 
-use container_core::{Input, Probe, Recognition, Result};
-use dsfmt::netcdf::{FORMAT, Reader};
+use container_core::{Input, OpenOptions, Probe, Recognition, Result};
+use dsfmt::netcdf::{FORMAT, Reader, as_ds};
 
 pub(crate) use describe::describe;
 
@@ -20,5 +20,17 @@ pub(crate) fn reader(input: &Input, opener: &Opener<'_>) -> Result<Option<Reader
     match FORMAT.recognize(&Probe::new(input.path(), &head)) {
         Recognition::Content => open_netcdf(source.clone(), opener).map(Some),
         _ => Ok(None),
+    }
+}
+
+/// The variables of a ds or a NetCDF file; `None` for another format.
+///
+/// # Errors
+/// What is wrong with the file; its name is not among what is known here.
+pub(crate) fn variables(input: &Input, opener: &Opener<'_>) -> Result<Option<dsfmt::Reader>> {
+    let options = OpenOptions::default().with_access(opener.access);
+    match reader(input, opener)? {
+        Some(reader) => as_ds(reader, options).map(Some),
+        None => super::ds::reader(input, opener),
     }
 }

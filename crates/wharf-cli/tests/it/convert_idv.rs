@@ -410,7 +410,7 @@ fn options_that_do_not_belong_are_refused() {
         (&["convert", &file, "@x.csv", "--level", "1"][..], "--level is for the output idv, and this one is csv"),
         (
             &["convert", &file, "@x.jsonl", "--schema", "@types.json"],
-            "--schema is for the outputs idv, ds, parquet, arrow and arrows, and this one is jsonl",
+            "--schema is for the outputs idv, ds, netcdf, parquet, arrow and arrows, and this one is jsonl",
         ),
         (&["convert", &file, "@x.idv", "--schema", "@types.json"], "--schema does not go with inputs that are IDV"),
         (&["convert", "@a.jsonl", "@x.idv", "--no-header"], "--no-header does not go with inputs that are JSON lines"),

@@ -370,7 +370,7 @@ fn options_that_do_not_go_together_are_refused() {
         (&["@a.csv", "@x.idv", "--key", "key"][..], "--key is for the output datadings, and this one is idv"),
         (
             &["@a.csv", "@x.msgpack", "--schema", "x"],
-            "--schema is for the outputs idv, ds, parquet, arrow and arrows, and this one is datadings",
+            "--schema is for the outputs idv, ds, netcdf, parquet, arrow and arrows, and this one is datadings",
         ),
     ] {
         let full = [&["convert"], arguments].concat();

@@ -171,10 +171,13 @@ fn other_verbs_say_what_helps() {
         for (arguments, wanted) in [
             (&["cat", file][..], several),
             (&["get", file, "--row", "1"], several),
-            (&["merge", file, file, "-o", &out.replace(".ds", ".nc")], several),
-            (&["merge", file, file, "-o", &out], "`wharf convert` does that"),
-            (&["merge", file, file, "--dim", "time", "-o", &out], "--dim is for ds, and the first input is none"),
-            (&["stats", file], "stats works on ds files, this one is netcdf"),
+            (&["get", file, "time", "--raw"], "--raw is for ds, and this one is netcdf"),
+            (&["merge", file, file, "-o", &out.replace(".ds", ".nc")], "--dim says which"),
+            (&["merge", file, file, "--dim", "time", "-o", &out], "`wharf convert` does that"),
+            (&["merge", file, file, "--dim", "time", "-o", "-"], "a stream is not: give a path"),
+            (&["merge", file, file, "--columns", "time", "-o", &out], "--columns is for IDV"),
+            (&["convert", file, file, &out], "`wharf merge` joins them"),
+            (&["convert", file, &out, "--dim", "time"], "of which all rows are taken"),
             (&["set", file, "@a=1", "-o", &out], "this one is NetCDF, which convert makes ds of"),
             (&["rename", file, "time=t", "--in-place"], "this one is NetCDF, which convert makes ds of"),
             (&["rm", file, "time", "-o", &out], "this one is NetCDF, which convert makes ds of"),
@@ -189,7 +192,62 @@ fn other_verbs_say_what_helps() {
     let mixed = [&nc("../ds/from-netcdf.ds"), &nc("basic-cdf1.nc")];
     let ran = run(["merge", mixed[0], mixed[1], "--dim", "time", "-o", &out]);
     assert!(ran.err().starts_with(&format!("error: {}: merge works on ds files", mixed[1])), "{}", ran.err());
+    let ran = run(["merge", mixed[1], mixed[0], "--dim", "time", "-o", &out.replace(".ds", ".nc")]);
+    let wanted = format!("error: {}: found ds, expected netcdf as the first input is", mixed[0]);
+    assert!(ran.err().starts_with(&wanted), "{}", ran.err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// What is read of variables is what the ds file has.
+#[test]
+fn variables_are_those_of_the_ds_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = 0;
+    for entry in fs::read_dir(Path::new(&nc("rich.nc")).parent().unwrap()).unwrap() {
+        let file = entry.unwrap().path().into_os_string().into_string().unwrap();
+        if !file.ends_with(".nc") {
+            continue;
+        }
+        let ds = folder.path().join("whole.ds").into_os_string().into_string().unwrap();
+        run(["convert", &file, &ds, "--force"]);
+        let same = |arguments: &[&str]| {
+            let [ours, theirs] = [&file, &ds].map(|file| {
+                let arguments: Vec<&str> =
+                    arguments.iter().map(|word| if *word == "@" { file.as_str() } else { *word }).collect();
+                let ran = run(&arguments);
+                // ds has variables in the order of their names, and for a scalar that is missing one without values.
+                let lines = ran.out().lines().filter(|line| !line.contains("\"hole\""));
+                let mut lines: Vec<String> = lines.map(str::to_owned).collect();
+                lines.sort_unstable();
+                (ran.code(), lines)
+            });
+            assert!(ours.1 == theirs.1, "{file} {arguments:?}: {} {}", ours.0, theirs.0);
+            ours
+        };
+        let stats = same(&["stats", "@", "--json"]);
+        let info: Value = serde_json::from_str(run(["info", &ds, "--json"]).out()).unwrap();
+        let columns = info["tables"].as_array().unwrap().iter().flat_map(|table| table["columns"].as_array().unwrap());
+        for column in columns {
+            let name = column["name"].as_str().unwrap();
+            if name == "hole" {
+                continue;
+            }
+            let (code, all) = same(&["get", "@", name, "--json"]);
+            assert!(code == 0 && !all.is_empty(), "{file} {name}");
+            for dimension in column["dimensions"].as_array().into_iter().flatten() {
+                for range in ["::2", "-1"] {
+                    same(&["get", "@", name, "--sel", &format!("{}={range}", dimension.as_str().unwrap()), "--json"]);
+                }
+            }
+            seen += 1;
+        }
+        // Of variables that ds has no type for it is said that they cannot be read.
+        assert_eq!(stats.0, i32::from(file.ends_with("rich.nc")), "{file}");
+    }
+    assert!(seen > 50, "{seen}");
+    let [at, shown] = ["basic-nc4.nc", "basic-cdf1.nc"]
+        .map(|name| run(["get", &nc(name), "packed", "--at", "time=2000-01-01", "--json"]).out().to_owned());
+    assert_eq!(at, shown);
 }
 
 #[test]

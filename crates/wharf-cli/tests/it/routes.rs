@@ -482,24 +482,38 @@ fn bytes_come_back_by_every_route() {
     }
 }
 
-/// Pipes can be read once: what they held is kept for their turn.
+/// Pipes can be read once: who asks again gets what they held.
 #[cfg(unix)]
 #[test]
-fn columns_of_several_pipes_have_one_type() {
+fn pipes_are_read_once() {
     let folder = Folder::new();
-    let (one, other, out) = (folder.path("a.csv"), folder.path("b.csv"), folder.path("o.jsonl"));
+    let (one, other) = (folder.path("a.csv"), folder.path("b.csv"));
     let made = std::process::Command::new("mkfifo").args([&one, &other]).status().unwrap();
     assert!(made.success());
-    for verb in [&["cat", &one, &other, "--json"][..], &["convert", &one, &other, &out]] {
+    let through = |arguments: &[&str]| {
         let write = |path: &str, text: &'static str| {
             let path = path.to_owned();
             std::thread::spawn(move || fs::write(path, text).unwrap())
         };
         let writers = [write(&one, "code\n00712\n"), write(&other, "code\n10001\n")];
-        let ran = run(verb);
-        assert_eq!(ran.code(), 0, "{}", ran.err());
+        let ran = run(arguments);
+        assert_eq!(ran.code(), 0, "{arguments:?}: {}", ran.err());
         writers.into_iter().for_each(|writer| writer.join().unwrap());
-        let lines = if verb[0] == "cat" { ran.ok().to_owned() } else { fs::read_to_string(&out).unwrap() };
-        assert_eq!(lines, "{\"code\":\"00712\"}\n{\"code\":\"10001\"}\n");
+        ran.out().to_owned()
+    };
+    let lines = "{\"code\":\"00712\"}\n{\"code\":\"10001\"}\n";
+    assert_eq!(through(&["cat", &one, &other, "--json"]), lines);
+    for to in ["jsonl", "csv", "tsv", "idv", "ds", "parquet", "arrow", "arrows", "msgpack", "zds", "store", "nc"] {
+        let out = folder.path(&format!("out.{to}"));
+        let mut arguments = vec!["convert", &one, &other, &out];
+        match to {
+            "store" => arguments.extend(["--to", "zds"]),
+            "msgpack" => arguments.push("--number"),
+            _ => {}
+        }
+        through(&arguments);
+        // Some have names or numbers of rows as well.
+        let back = run(["cat", &out, "--json", "--columns", "code"]);
+        assert_eq!(back.ok(), lines, "{to}");
     }
 }

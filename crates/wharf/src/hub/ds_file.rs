@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use container_core::{Error, Loss, OpenOptions, OutputOptions, Result, Severity, Sync};
+use container_core::{Error, Loss, OpenOptions, OutputOptions, Result, Severity, Sync, TemporaryFolder};
 use dsfmt::{Builder, Reader, Written};
 
 use super::env::Opener;
@@ -61,7 +61,7 @@ pub fn put_ds(
     path: &Path,
     force: bool,
     locations: &[Location],
-    write: &mut dyn FnMut(&Path, OutputOptions) -> Result<Saved>,
+    write: impl FnOnce(&Path, OutputOptions) -> Result<Saved>,
 ) -> Result<Saved> {
     write(path, output::options(path, force, locations)?)
 }
@@ -72,14 +72,34 @@ pub fn put_ds(
 /// The stream or the temporary file cannot be written; and what `write` fails for.
 pub fn stream_ds(
     stream: &mut (dyn Write + Send),
-    write: &mut dyn FnMut(&Path, OutputOptions) -> Result<Saved>,
+    write: impl FnOnce(&Path, OutputOptions) -> Result<Saved>,
 ) -> Result<Saved> {
     // Where a variable lies is known when all have come: it cannot be written into a stream as it comes.
-    let temporary = |cause| Error::io("cannot keep the output in a temporary file", cause);
-    let folder = container_core::TemporaryFolder::beside(&std::env::temp_dir().join("out")).map_err(temporary)?;
-    let file = folder.path().join("out.ds");
-    let saved = write(&file, OutputOptions::default().with_sync(Sync::Never))?;
-    let mut file = File::open(&file).map_err(temporary)?;
+    let (file, saved) = Temporary::write(write)?;
+    let mut file = File::open(&file.path).map_err(temporary)?;
     io::copy(&mut file, stream).and_then(|_| stream.flush()).map_err(output::stream_failed)?;
     Ok(saved)
+}
+
+/// A ds file that is gone with this.
+pub(super) struct Temporary {
+    pub(super) path: PathBuf,
+    _folder: TemporaryFolder,
+}
+
+impl Temporary {
+    /// Writes one.
+    ///
+    /// # Errors
+    /// The temporary folder cannot be written, and what `write` fails for.
+    pub(super) fn write(write: impl FnOnce(&Path, OutputOptions) -> Result<Saved>) -> Result<(Self, Saved)> {
+        let folder = TemporaryFolder::beside(&std::env::temp_dir().join("out")).map_err(temporary)?;
+        let path = folder.path().join("out.ds");
+        let saved = write(&path, OutputOptions::default().with_sync(Sync::Never))?;
+        Ok((Self { path, _folder: folder }, saved))
+    }
+}
+
+fn temporary(cause: io::Error) -> Error {
+    Error::io("cannot keep the output in a temporary file", cause)
 }

@@ -1,7 +1,7 @@
 //! What opening inputs and writing outputs takes.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use container_core::{Access, Container, Error, Input, OpenOptions, Result, Source};
 use dsfmt::container::TimeForm;
 
-use super::inputs::Location;
+use super::inputs::{Location, is_lasting};
 use super::overrides::Overrides;
 use super::select::Selection;
 use crate::Registry;
@@ -27,8 +27,8 @@ pub struct Opener<'a> {
     pub view: super::zds::View,
     /// How times of ds and NetCDF files are shown.
     time: Option<TimeForm>,
-    /// Pipes that were read before their turn: whoever asks for them next gets what they held.
-    read_ahead: HashMap<PathBuf, VecDeque<Input>>,
+    /// What pipes held that were read: who asks again gets the same.
+    pipes: HashMap<PathBuf, Input>,
 }
 
 impl<'a> Opener<'a> {
@@ -43,7 +43,7 @@ impl<'a> Opener<'a> {
             overrides: Overrides::default(),
             view: super::zds::View::default(),
             time: None,
-            read_ahead: HashMap::new(),
+            pipes: HashMap::new(),
         }
     }
 
@@ -64,12 +64,16 @@ impl<'a> Opener<'a> {
         Ok(read)
     }
 
-    /// Opens a path, or gives what was read of it before its turn.
+    /// Opens a path. A pipe is read once, whoever asks.
     pub(super) fn path(&mut self, path: &Path) -> Result<Input> {
-        match self.read_ahead.get_mut(path).and_then(VecDeque::pop_front) {
-            Some(input) => Ok(input),
-            None => Input::open(path, self.access),
+        if let Some(input) = self.pipes.get(path) {
+            return Ok(input.clone());
         }
+        let input = Input::open(path, self.access)?;
+        if !is_lasting(path) {
+            self.pipes.insert(path.to_owned(), input.clone());
+        }
+        Ok(input)
     }
 
     /// Takes what is to be shown of inputs.
@@ -123,11 +127,6 @@ impl<'a> Opener<'a> {
                 break;
             }
             let Ok(input) = location.input(self) else { continue };
-            if let Location::Path(path) = location
-                && !location.is_lasting()
-            {
-                self.read_ahead.entry(path.clone()).or_default().push_back(input.clone());
-            }
             let found = self.overrides.add_cells(&input, self.registry.formats(), &options, threads, &mut cells);
             rows = rows.saturating_add(found.unwrap_or(0));
         }

@@ -31,10 +31,7 @@ impl Location {
 
     /// Can it be opened a second time, and have the same bytes? A pipe cannot.
     pub fn is_lasting(&self) -> bool {
-        match self {
-            Self::Path(path) => path.metadata().is_ok_and(|metadata| metadata.is_file() || metadata.is_dir()),
-            Self::Stdin => false,
-        }
+        matches!(self, Self::Path(path) if is_lasting(path))
     }
 
     /// What it holds, not yet understood.
@@ -84,6 +81,11 @@ impl Location {
         }
         false
     }
+}
+
+/// Is a path that of a file or a folder, which have the same bytes whenever they are opened?
+pub(super) fn is_lasting(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file() || metadata.is_dir())
 }
 
 /// An input, opened.

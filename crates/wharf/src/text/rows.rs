@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::columns::{cell_text, json, not_utf8};
 use super::cut::{Feeder, next_json};
+use super::inner::place;
 use super::seen::Kind;
 use super::split::Split;
 use super::table::TextTable;
@@ -245,6 +246,13 @@ impl Rows for TextRows<'_> {
 
     fn index(&self) -> u64 {
         self.current.as_ref().map_or(0, |(_, row)| *row)
+    }
+
+    fn locate(&self, error: Error) -> Error {
+        match self.current() {
+            Ok((chunk, span)) => error.in_line(place(chunk, span.start).line),
+            Err(_) => error,
+        }
     }
 
     fn row(&self) -> &dyn erased_serde::Serialize {

@@ -141,6 +141,136 @@ fn numbers_of_other_units_are_not_joined() {
     }
 }
 
+const KINDS: [Kind; 4] = [Kind::Classic, Kind::Offset64, Kind::Data64, Kind::Hdf5];
+
+fn write(convert: &Convert, path: &Path) -> wharf::convert::Report {
+    convert.write(path, Overwrite::Replace, &Registry::builtin()).unwrap()
+}
+
+fn all(path: &Path) -> BTreeMap<String, Vec<Value>> {
+    tables(wharf::open(path).unwrap().as_ref())
+}
+
+#[test]
+fn anything_becomes_netcdf() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let first = made(folder.path(), "first", "hours since 2000-01-01", 50, Kind::Classic);
+    for extension in ["parquet", "arrow", "arrows", "jsonl", "csv", "tsv", "idv", "msgpack", "zds"] {
+        let between = at(&format!("a.{extension}"));
+        let mut convert = Convert::new([&first]);
+        convert.datadings.keys = wharf::convert::import::Keys::Number;
+        write(&convert, &between);
+        // The smallest kind that holds it, and those that hold anything.
+        for kind in [None, Some(Kind::Data64), Some(Kind::Hdf5)] {
+            let mut convert = Convert::new([&between]);
+            convert.netcdf.kind = kind;
+            convert.ds.ragged = Some(dsfmt::arrow::Ragged::Pad);
+            let made = write(&convert, &at("b.nc"));
+            assert!(made.variables >= 3, "{extension} {kind:?}");
+            let found = Reader::open(at("b.nc")).unwrap();
+            assert_eq!(found.kind(), kind.unwrap_or(found.kind()));
+            // By way of ds it is the same.
+            let mut convert = Convert::new([&between]);
+            convert.ds.ragged = Some(dsfmt::arrow::Ragged::Pad);
+            write(&convert, &at("c.ds"));
+            let mut convert = Convert::new([at("c.ds")]);
+            convert.netcdf.kind = kind;
+            write(&convert, &at("c.nc"));
+            assert!(fs::read(at("b.nc")).unwrap() == fs::read(at("c.nc")).unwrap(), "{extension} {kind:?}");
+        }
+        let rows = all(&at("b.nc"));
+        let rows = rows.get("row").or(rows.get("t")).unwrap_or_else(|| panic!("{extension}: {:?}", rows.keys()));
+        let names: Vec<&Value> = rows.iter().map(|row| &row["name"]).collect();
+        let wanted = &all(&first)["t"];
+        assert_eq!(names, wanted.iter().map(|row| &row["name"]).collect::<Vec<_>>(), "{extension}");
+    }
+    // Several files, one behind the other, and some of their rows and columns.
+    let mut convert = Convert::new([at("a.parquet"), at("a.parquet")]).with_columns(["name"]).with_rows(40..60);
+    convert.ds.dim = Some("n".to_owned());
+    write(&convert, &at("d.nc"));
+    let wanted: Vec<Value> = all(&at("a.parquet"))["rows"].iter().map(|row| row["name"].clone()).collect();
+    let found: Vec<Value> = all(&at("d.nc"))["n"].iter().map(|row| row["name"].clone()).collect();
+    assert_eq!(found, wanted.iter().cycle().skip(40).take(20).cloned().collect::<Vec<_>>());
+}
+
+#[test]
+fn parts_of_netcdf_are_those_of_the_ds_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let mut cut = 0;
+    for path in goldens() {
+        write(&Convert::new([&path]), &at("whole.ds"));
+        let whole = dsfmt::Reader::open(at("whole.ds")).unwrap();
+        let names: Vec<&str> = whole.variables().map(|variable| variable.name()).step_by(2).collect();
+        for dimension in whole.dimensions().iter().map(|found| Some(found.name.clone())).chain([None]) {
+            for out in ["ds", "nc"] {
+                let made = |input: &Path, name: &str| {
+                    let mut convert = Convert::new([input]).with_columns(names.clone());
+                    if let Some(dimension) = &dimension {
+                        convert = convert.with_rows(1..2);
+                        convert.ds.dim = Some(dimension.clone());
+                    }
+                    let path = at(&format!("{name}.{out}"));
+                    let report = convert.write(&path, Overwrite::Replace, &Registry::builtin());
+                    report.map(|_| fs::read(path).unwrap()).map_err(|error| error.detail().to_owned())
+                };
+                let (ours, theirs) = (made(&path, "ours"), made(&at("whole.ds"), "theirs"));
+                assert!(ours == theirs, "{path:?} {dimension:?} {out}");
+                cut += usize::from(ours.is_ok());
+            }
+        }
+    }
+    assert!(cut > 60, "{cut}");
+}
+
+#[test]
+fn netcdf_files_are_joined_along_a_dimension() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for kind in KINDS {
+        let days: Vec<PathBuf> =
+            [("a", "hours since 2000-01-01"), ("b", "hours since 2000-01-02"), ("c", "minutes since 2000-01-03")]
+                .map(|(name, units)| made(folder.path(), name, units, 3000, kind))
+                .into();
+        let sets: Vec<PathBuf> = days.iter().map(|day| day.with_extension("whole.ds")).collect();
+        for (day, set) in days.iter().zip(&sets) {
+            write(&Convert::new([day]), set);
+        }
+        let joined = |files: &[PathBuf], out: &Path| {
+            let mut merge = wharf::Merge::new(files);
+            merge.ds.dim = Some("t".to_owned());
+            merge.write(out, Overwrite::Replace, &Registry::builtin()).unwrap()
+        };
+        let report = joined(&days, &at("all.nc"));
+        joined(&sets, &at("all.ds"));
+        assert_eq!((report.format, report.inputs, report.variables), ("netcdf", 3, 3));
+        let found = all(&at("all.nc"));
+        assert!(found == all(&at("all.ds")), "{kind:?}");
+        // Counted as the first file counts: the second day begins after 24 hours.
+        let times: Vec<f64> = found["t"].iter().map(|row| row["t"].as_f64().unwrap()).collect();
+        assert_eq!((times.len(), times[3000], times[6001]), (9000, 24.0, 48.0 + 0.25 / 60.0), "{kind:?}");
+        let whole = Reader::open(at("all.nc")).unwrap();
+        let smallest = if kind == Kind::Offset64 { Kind::Classic } else { kind };
+        assert_eq!(whole.kind(), smallest);
+        let unlimited: Vec<&str> =
+            whole.dimensions().iter().filter(|found| found.unlimited).map(|found| &*found.name).collect();
+        assert_eq!(unlimited, ["t"], "{kind:?}");
+        if kind != Kind::Hdf5 {
+            continue;
+        }
+        // Compressed as the first file is.
+        for deflate in [None, Some(1)] {
+            let mut convert = Convert::new([&days[0]]).with_columns(["wide", "t"]);
+            (convert.netcdf.kind, convert.netcdf.deflate) = (Some(kind), deflate);
+            write(&convert, &at("numbers.nc"));
+            joined(&[at("numbers.nc"), at("numbers.nc")], &at("twice.nc"));
+            let bytes = fs::metadata(at("twice.nc")).unwrap().len();
+            assert_eq!(bytes < 2 * 3000 * (3 * 4 + 8), deflate.is_some(), "{bytes}");
+        }
+    }
+}
+
 #[test]
 fn damage_is_found_where_it_is() {
     let folder = tempfile::tempdir().unwrap();

@@ -39,6 +39,10 @@ impl Variable<'_> {
     /// The values of a selection, and which of them are missing.
     pub(crate) fn gather(&self, layout: &Layout, plan: &Plan) -> Result<(Values<'static>, Option<Mask<'static>>)> {
         self.check_growth(plan.total, layout)?;
+        if let Some(foreign) = &self.reader.foreign {
+            foreign.check_together()?;
+            return self.gather_foreign(layout, plan);
+        }
         let mut mask = layout.mask.as_ref().map(|_| Vec::new());
         let values = by_number!(layout.data_type,
             Number => self.gather_numbers::<Number>(layout, plan, &mut mask)?.into(),
@@ -49,6 +53,21 @@ impl Variable<'_> {
         let len = usize::try_from(plan.total).map_err(|_| too_many(plan.total))?;
         let mask = mask.map(|bits| Mask::from_bits(bits, len)).transpose()?;
         Ok((values, mask))
+    }
+
+    /// The same of what does not lie in a ds file: run by run.
+    fn gather_foreign(&self, layout: &Layout, plan: &Plan) -> Result<(Values<'static>, Option<Mask<'static>>)> {
+        let mut all = Values::with_capacity(layout.data_type, 0);
+        let mut missing: Option<Vec<bool>> = None;
+        for run in plan.runs() {
+            let (values, mask) = self.elements(layout, run.start..run.start + run.len)?;
+            if mask.is_some() || missing.is_some() {
+                let bits = missing.get_or_insert_with(|| vec![false; all.len()]);
+                bits.extend((0..values.len()).map(|index| mask.as_ref().is_some_and(|mask| mask.is_missing(index))));
+            }
+            all.extend(&values, 0..values.len());
+        }
+        Ok((all, missing.map(Mask::from_bools)))
     }
 
     /// Cuts the plan into batches of `BATCH` elements, the last one less, and finds out what is stored of each.

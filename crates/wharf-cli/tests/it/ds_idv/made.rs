@@ -169,7 +169,7 @@ fn what_idv_cannot_hold_is_refused_or_told() {
     check(two(), &["--table", "t", "--rows", "2"], 2, "there is no row 2: the input has 1 row");
     check(two(), &["--table", "t", "--schema", "x.json"], 2, "--schema does not go with inputs that are ds");
     check(two(), &["--table", "t", "--missing-as-null"], 2, "IDV has its own missing values");
-    check(two(), &["--table", "t", "--dim", "q"], 2, "--dim is for the output ds");
+    check(two(), &["--table", "t", "--dim", "q"], 2, "--dim is for the outputs ds and netcdf");
     let said = |text: &str, kind: &str| {
         vec![("x", along([text].into_iter().collect::<dsfmt::Values<'_>>()).with_attribute("idv_type", kind))]
     };

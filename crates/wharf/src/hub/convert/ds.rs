@@ -6,6 +6,7 @@ use std::path::Path;
 use container_core::{Error, OutputOptions, Result};
 use dsfmt::{Builder, Field, Reader, Select, Selection, Variable, Writer};
 
+use super::super::inputs::Location;
 use super::super::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
 use super::source::{self, Kind};
 use super::text::does_not_go;
@@ -16,7 +17,7 @@ pub(super) fn put(
     job: &Job<'_>,
     env: &mut Env<'_, '_>,
     report: &mut Report,
-    write: &mut dyn FnMut(&Path, OutputOptions) -> Result<Saved>,
+    write: impl FnOnce(&Path, OutputOptions) -> Result<Saved>,
 ) -> Result<()> {
     let (written, lost) = match job.path {
         Some(path) => put_ds(path, job.force, &job.inputs, write)?,
@@ -43,26 +44,34 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
         does_not_go(&for_columns, kind)?;
     }
     match kind {
-        Kind::Container(DS) => copied(job, kind, env, report),
+        Kind::Container(DS) => {
+            let [place] = job.inputs.as_slice() else {
+                return Err(Error::usage("several ds files do not become one by convert: `wharf merge` joins them"));
+            };
+            let reader = open_ds(place, env.opener, "convert")?;
+            copied(job, (kind, &reader), env, report)
+        }
         Kind::NETCDF => super::netcdf::to_ds(job, env, report),
         Kind::Idv => super::columnar::ds::run_idv(job, env, report),
         _ => super::columnar::ds::run(job, env, report),
     }
 }
 
-/// A file with some of its variables, or all.
-fn copied(job: &Job<'_>, kind: Kind, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
+/// The file of the one input with some of its variables, or all.
+pub(super) fn copied(
+    job: &Job<'_>,
+    (kind, reader): (Kind, &Reader),
+    env: &mut Env<'_, '_>,
+    report: &mut Report,
+) -> Result<()> {
     let selection = &job.selection;
     let cut = selection.rows.is_some() || selection.limit.is_some();
     if !cut {
         let rows = [("dim", job.ds.dim.is_some()), ("table", selection.reading.table.is_some())];
         does_not_go(&rows, kind)?;
     }
-    let [place] = job.inputs.as_slice() else {
-        return Err(Error::usage("several ds files do not become one by convert: `wharf merge` joins them"));
-    };
-    let reader = open_ds(place, env.opener, "convert")?;
-    let named = |error: Error| error.in_file(place.name());
+    let name = job.inputs.first().map(Location::name).unwrap_or_default();
+    let named = |error: Error| error.in_file(name.clone());
     let chosen: Vec<Variable<'_>> = match job.columns()? {
         None => reader.variables().collect(),
         Some(names) => names.iter().map(|name| reader.variable(name)).collect::<Result<_>>().map_err(named)?,
@@ -71,7 +80,7 @@ fn copied(job: &Job<'_>, kind: Kind, env: &mut Env<'_, '_>, report: &mut Report)
         false => None,
         true => {
             let asked = job.ds.dim.as_deref().or(selection.reading.table.as_deref());
-            let (dimension, size) = dimension(&reader, asked).map_err(named)?;
+            let (dimension, size) = dimension(reader, asked).map_err(named)?;
             let rows = job.rows();
             if let Some(range) = &selection.rows {
                 range.check(size).map_err(named)?;
@@ -80,7 +89,7 @@ fn copied(job: &Job<'_>, kind: Kind, env: &mut Env<'_, '_>, report: &mut Report)
         }
     };
     let mut builder = Builder::new();
-    builder.attributes_of(&reader);
+    builder.attributes_of(reader);
     for variable in &chosen {
         let shape = rows.as_ref().and_then(|cut| cut.shape(variable));
         builder.field(
@@ -95,8 +104,8 @@ fn copied(job: &Job<'_>, kind: Kind, env: &mut Env<'_, '_>, report: &mut Report)
             },
         );
     }
-    put(job, env, report, &mut |path, options| match &rows {
-        None => Ok((builder.write(path, options)?, rejected_by_ds(&builder, &|_| Some(place.name()))?)),
+    put(job, env, report, |path, options| match &rows {
+        None => Ok((builder.write(path, options)?, rejected_by_ds(&builder, &|_| Some(name.clone()))?)),
         Some(cut) => {
             let mut writer = builder.clone().begin(path, options)?;
             while let Some(variable) = writer.current().map(|name| reader.variable(name)) {

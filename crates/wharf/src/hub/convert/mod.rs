@@ -215,6 +215,8 @@ fn opener_is_told(job: &Job<'_>, env: &mut Env<'_, '_>) -> Result<()> {
             | OutputForm::Tsv
             | OutputForm::Idv
             | OutputForm::Ds
+            | OutputForm::Netcdf
+            | OutputForm::Zds
             | OutputForm::Parquet
             | OutputForm::Arrow
             | OutputForm::Arrows

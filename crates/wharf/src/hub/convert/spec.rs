@@ -78,7 +78,8 @@ const FILES: OptionSpec = OptionSpec {
     outputs: &["datadings"],
     ..PLAIN
 };
-const DS: OptionSpec = OptionSpec { group: "Options for the output ds", outputs: &["ds"], ..PLAIN };
+const DS: OptionSpec =
+    OptionSpec { group: "Options for the outputs ds and NetCDF", outputs: &["ds", "netcdf"], ..PLAIN };
 const NETCDF: OptionSpec = OptionSpec { group: "Options for the output NetCDF", outputs: &["netcdf"], ..PLAIN };
 const ZDS: OptionSpec = OptionSpec { group: "Options for the output zds", outputs: &["zds"], ..PLAIN };
 const ARROW: OptionSpec =
@@ -134,10 +135,6 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
                 "zip" => InputForm::Zip,
                 other => return Err(unknown(other)),
             };
-            let is_text = matches!(from, InputForm::Jsonl | InputForm::Csv | InputForm::Tsv);
-            if form == OutputForm::Netcdf && is_text {
-                return Err(Error::usage("is for outputs other than netcdf, and this one is netcdf"));
-            }
             let takes_files =
                 !is_columnar(form) && !matches!(form, OutputForm::Jsonl | OutputForm::Csv | OutputForm::Tsv);
             if from == InputForm::Zip && !takes_files {
@@ -151,7 +148,6 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "no_header",
-        outputs: NOT_NETCDF,
         help: "CSV and TSV have no line of names: columns are called c0, c1, ...",
         set: |convert, _, _| {
             convert.text.no_header = true;
@@ -161,7 +157,6 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "delimiter",
-        outputs: NOT_NETCDF,
         value: OptionValue::Character,
         word: "CHARACTER",
         help: "What stands between two cells of CSV",
@@ -177,7 +172,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "schema",
-        outputs: &["idv", "ds", "parquet", "arrow", "arrows"],
+        outputs: &["idv", "ds", "netcdf", "parquet", "arrow", "arrows"],
         value: OptionValue::File,
         word: "FILE",
         help: "The types of the columns of a text, and, into ds, Parquet and Arrow IPC, of datadings and ZDS: {\"age\": \"Single\"}, the `wharf info \
@@ -516,7 +511,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "on_mismatch",
-        outputs: &["idv", "ds", "parquet", "arrow", "arrows"],
+        outputs: &["idv", "ds", "netcdf", "parquet", "arrow", "arrows"],
         value: OptionValue::Choice(&[
             ("error", "An error"),
             ("null", "Null, counted as a loss"),
@@ -540,9 +535,6 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
     },
 ];
 
-/// Outputs that are not only of ds files.
-const NOT_NETCDF: &[&str] = &["jsonl", "csv", "tsv", "idv", "datadings", "ds", "zds", "parquet", "arrow", "arrows"];
-
 /// Parquet, Arrow IPC, or a format of somebody else, which gets record batches.
 fn is_columnar(form: OutputForm) -> bool {
     matches!(form, OutputForm::Parquet | OutputForm::Arrow | OutputForm::Arrows | OutputForm::Other(_))
@@ -562,7 +554,6 @@ impl OptionSpec {
         }
         let outputs = match self.outputs {
             [one] => format!("the output {one}"),
-            all if all == NOT_NETCDF => "outputs other than netcdf".to_owned(),
             [all @ .., last] => format!("the outputs {} and {last}", all.join(", ")),
             [] => String::new(),
         };

@@ -1,38 +1,114 @@
-//! ds files joined along a dimension.
+//! ds and NetCDF files joined along a dimension.
+
+use std::path::Path;
 
 use container_core::{Error, Overwrite, Result};
+use dsfmt::netcdf::{self, WriteOptions, from_ds, to_ds};
 use dsfmt::{MergeOptions, Reader, merge};
 
-use super::super::convert::To;
+use super::super::convert::{OutputForm, To};
+use super::super::ds_file::Temporary;
 use super::super::env::Opener;
 use super::super::inputs::Location;
-use super::super::{Lost, open_ds, put_ds, stream_ds};
+use super::super::{Lost, open_ds, open_netcdf, output, put_ds, rows, stream_ds};
 use super::{Merge, Report};
 
+/// Deflate of NetCDF-4, as Python's `netCDF4` compresses.
+const LEVEL: u8 = 4;
+
 pub(super) fn run(job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-    let options = &job.ds;
-    let Some(dimension) = &options.dim else {
-        return Err(Error::usage("ds files are joined along a dimension").advising("{dim} says which"));
-    };
+    check(job)?;
     let readers: Vec<Reader> =
         job.inputs.iter().map(|location| open_ds(location, opener, "merge")).collect::<Result<_>>()?;
+    let joined = join(job, &readers, report)?;
+    let write = |path: &Path, output| Ok((joined.write(path, output)?, Vec::new()));
+    let (written, _) = match to {
+        To::Path(path, overwrite) => put_ds(path, overwrite == Overwrite::Replace, &job.inputs, write)?,
+        To::Stream(stream) => stream_ds(stream, write)?,
+    };
+    (report.variables, report.bytes) = (written.variables, written.bytes);
+    Ok(())
+}
+
+/// NetCDF files, joined as the ds files that they become. CDF-5 and NetCDF-4 stay what the first is; else the smallest kind is taken that holds all.
+pub(super) fn run_netcdf(
+    job: &Merge,
+    path: &Path,
+    force: bool,
+    opener: &mut Opener<'_>,
+    report: &mut Report,
+) -> Result<()> {
+    let dimension = check(job)?;
+    if path == Path::new("-") {
+        return Err(Error::usage("NetCDF is joined into a file, which a stream is not: give a path"));
+    }
+    rows::output_form(path, netcdf::FORMAT_NAME, OutputForm::Netcdf, &opener.registry)?;
+    let output = output::options(path, force, &job.inputs)?;
+    let (mut files, mut readers) = (Vec::new(), Vec::new());
+    let mut options = WriteOptions::default().with_output(output);
+    for location in &job.inputs {
+        let named = |error: Error| error.in_file(location.name());
+        let input = location.input(opener).map_err(named)?;
+        let found = opener.registry.detect(&input).map_err(named)?.name();
+        let source = input.source().filter(|_| found == netcdf::FORMAT_NAME).ok_or_else(|| {
+            named(Error::usage(format!("found {found}, expected {} as the first input is", netcdf::FORMAT_NAME)))
+        })?;
+        let reader = open_netcdf(source.clone(), opener).map_err(named)?;
+        if files.is_empty() {
+            options = like(&reader, dimension, options);
+        }
+        let (file, (_, lost)) = Temporary::write(|file, output| {
+            let done = to_ds(&reader, file, &netcdf::ReadOptions::default(), output).map_err(named)?;
+            Ok((done.written, Lost::all(done.losses, Some(&location.name())).collect()))
+        })?;
+        report.losses.extend(lost);
+        readers.push(Reader::open(&file.path)?);
+        files.push(file);
+    }
+    let joined = join(job, &readers, report)?;
+    let (whole, _) = Temporary::write(|file, output| Ok((joined.write(file, output)?, Vec::new())))?;
+    let done = from_ds(&Reader::open(&whole.path)?, path, &options)?;
+    report.losses.extend(Lost::all(done.losses, None));
+    (report.variables, report.bytes) = (done.written.variables, done.written.bytes);
+    Ok(())
+}
+
+/// How a file is written that is like another.
+fn like(first: &netcdf::Reader, dimension: &str, options: WriteOptions) -> WriteOptions {
+    use netcdf::Kind::{Data64, Hdf5};
+
+    let unlimited = || first.dimensions().iter().filter(|dimension| dimension.unlimited);
+    let grows = unlimited().find(|found| found.name == dimension).or(unlimited().next());
+    let values = first.variables().iter().filter_map(|variable| {
+        let width = variable.nc_type.data_type()?.width()? as u64;
+        variable.shape.iter().try_fold(width, |bytes, size| bytes.checked_mul(*size))
+    });
+    let is_compressed = first.kind() == Hdf5 && values.fold(0, u64::saturating_add) > first.source().len();
+    options
+        // Of the others not all hold what several files hold together.
+        .with_kind(Some(first.kind()).filter(|kind| matches!(kind, Data64 | Hdf5)))
+        .with_unlimited(grows.map(|dimension| dimension.name.clone()))
+        .with_deflate(is_compressed.then_some(LEVEL))
+}
+
+/// The dimension along which files are joined.
+fn check(job: &Merge) -> Result<&str> {
+    job.ds
+        .dim
+        .as_deref()
+        .ok_or_else(|| Error::usage("ds and NetCDF files are joined along a dimension").advising("{dim} says which"))
+}
+
+fn join<'r>(job: &Merge, readers: &'r [Reader], report: &mut Report) -> Result<dsfmt::Merge<'r>> {
+    let options = &job.ds;
     let wanted = MergeOptions::default()
         .with_new(options.new.clone())
         .with_variables(options.variables.clone())
         .with_keep_times(options.keep_times)
         .with_names(job.inputs.iter().map(Location::name).collect());
-    let mut joined = Some(merge(&readers.iter().collect::<Vec<_>>(), dimension, wanted)?);
-    let losses = joined.iter().flat_map(|joined| joined.losses()).cloned();
-    report.losses = losses.map(|loss| Lost { file: None, loss }).collect();
+    let readers: Vec<&Reader> = readers.iter().collect();
+    let joined = merge(&readers, check(job)?, wanted)?;
+    report.losses.extend(Lost::all(joined.losses().to_vec(), None));
     report.inputs = readers.len();
-    let mut write = |path: &std::path::Path, output| match joined.take() {
-        Some(joined) => Ok((joined.write(path, output)?, Vec::new())),
-        None => Err(Error::usage("the files are written already")),
-    };
-    let (written, _) = match to {
-        To::Path(path, overwrite) => put_ds(path, overwrite == Overwrite::Replace, &job.inputs, &mut write)?,
-        To::Stream(stream) => stream_ds(stream, &mut write)?,
-    };
-    (report.variables, report.bytes) = (written.variables, written.bytes);
-    Ok(())
+    Ok(joined)
 }

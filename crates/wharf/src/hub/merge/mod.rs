@@ -26,7 +26,7 @@ use crate::Registry;
 /// |---|---|
 /// | IDV | rows; blocks are carried over as they are, where the new file can have them so |
 /// | datadings | samples, byte for byte, one dataset behind the other or [at random](DatadingsMerge) |
-/// | ds | variables, [along a dimension](DsMerge) |
+/// | ds, NetCDF | variables, [along a dimension](DsMerge) |
 /// | ZDS | documents of collections of the same name, byte for byte |
 /// | all others | rows, as [`Convert`] joins them: text, Parquet, Arrow IPC, and formats of the registry that offer Arrow columns and [`Format::batch_writer`](crate::Format::batch_writer) |
 ///
@@ -59,7 +59,7 @@ pub struct Merge {
     pub idv: IdvOutput,
     /// How datadings is joined.
     pub datadings: DatadingsMerge,
-    /// How ds is joined.
+    /// How ds and NetCDF are joined.
     pub ds: DsMerge,
     /// How ZDS is joined.
     pub zds: ZdsMerge,
@@ -105,7 +105,7 @@ pub enum Strategy {
     Random,
 }
 
-/// How ds is joined.
+/// How ds and NetCDF are joined.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DsMerge {
@@ -163,6 +163,7 @@ enum Kind {
     Idv,
     Datadings,
     Ds,
+    Netcdf,
     Zds,
     /// Rows, as conversions join them.
     Rows(OutputForm),
@@ -219,6 +220,7 @@ impl Merge {
         match kind {
             Kind::Zds => zds::run(self, path, force, opener, report),
             Kind::Ds => ds::run(self, to, opener, report),
+            Kind::Netcdf => ds::run_netcdf(self, path, force, opener, report),
             Kind::Datadings => datadings::run(self, path, force, opener, report),
             Kind::Idv if matches!(to, To::Stream(_)) => {
                 Err(Error::usage("IDV is joined into a file, which a stream is not: give a path"))
@@ -247,6 +249,7 @@ impl Merge {
             IDV => Kind::Idv,
             dataset::NAME => Kind::Datadings,
             DS => Kind::Ds,
+            dsfmt::netcdf::FORMAT_NAME => Kind::Netcdf,
             super::zds::NAME => Kind::Zds,
             other => Kind::Rows(rows::form(other, &input).map_err(named)?),
         };
@@ -259,12 +262,12 @@ impl Merge {
         let idv = if columns { Some("columns") } else { idv_file::given(&self.idv) }.map(|option| (option, "IDV"));
         let datadings = self.datadings.given().map(|option| (option, dataset::NAME));
         let with_key = datadings.or(self.on_duplicate.map(|_| ("on_duplicate", dataset::NAME)));
-        let ds = self.ds.given().map(|option| (option, DS));
+        let ds = self.ds.given().map(|option| (option, "ds and NetCDF"));
         let zds = self.zds.given().map(|option| (option, "ZDS"));
         // Those that the inputs are not, and those that do not go with what they are.
         let (not, beside) = match kind {
             Kind::Zds => (None, idv.or(datadings).or(ds)),
-            Kind::Ds => (zds, idv.or(with_key)),
+            Kind::Ds | Kind::Netcdf => (zds, idv.or(with_key)),
             Kind::Datadings => (zds.or(ds), idv),
             Kind::Idv => (zds.or(ds).or(with_key), None),
             Kind::Rows(_) => (zds.or(ds), idv.or(with_key)),

@@ -52,7 +52,7 @@ pub(in super::super) fn run_idv(job: &Job<'_>, env: &mut Env<'_, '_>, report: &m
 
 fn put(job: &Job<'_>, joined: &Joined, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
     let bar = env.bar;
-    super::super::ds::put(job, env, report, &mut |path, output| {
+    super::super::ds::put(job, env, report, |path, output| {
         let options = WriterOptions::default()
             .with_output(output)
             .with_ragged(job.ds.ragged.unwrap_or_default())
