@@ -188,6 +188,13 @@ impl Error {
         &self.0.position
     }
 
+    /// With another place: of what somebody else was shown in its stead, say.
+    #[must_use]
+    pub fn with_position(mut self, position: Position) -> Self {
+        self.0.position = position;
+        self
+    }
+
     /// Sets the byte offset unless a deeper layer did.
     #[must_use]
     pub fn at(mut self, byte: u64) -> Self {

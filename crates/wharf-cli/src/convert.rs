@@ -51,8 +51,8 @@ Arguments:
 /// Convert rows into a file of another form
 ///
 /// The output appears when it is whole, or not at all. With --json, what was done is one object on standard output.
-/// Every format is written from every other, but NetCDF from ds alone. Of ds files --columns says which variables; NetCDF becomes ds as a whole,
-/// and a table of it any other format. A folder or a ZIP archive of files becomes a datadings dataset of them, with their folders as labels. ZDS is
+/// Every format is written from every other. Between ds and NetCDF variables are carried over, those that --columns names, with --rows cut along
+/// --dim; to other formats a table goes, the variables along one dimension. A folder or a ZIP archive of files becomes a datadings dataset of them, with their folders as labels. ZDS is
 /// an archive (.zds), or with --to zds a folder; Arrow IPC a file (.arrow) or a stream (.arrows). Several inputs have the same columns; of text,
 /// datadings and ZDS the types are those of the rows of all.
 #[derive(Debug, clap::Args)]
@@ -161,8 +161,7 @@ fn tell(form: OutputForm, path: &Path, report: Report, env: &mut Env<'_>) -> Res
             OutputForm::Jsonl | OutputForm::Csv | OutputForm::Tsv => counted(report.rows, "row"),
             OutputForm::Datadings => counted(report.rows, "sample"),
             OutputForm::Zds => counted(report.rows, "document"),
-            OutputForm::Ds => counted(report.variables, "variable"),
-            OutputForm::Netcdf => return Ok(()),
+            OutputForm::Ds | OutputForm::Netcdf => counted(report.variables, "variable"),
             _ => {
                 format!("{}, {}", counted(report.rows, "row"), counted(report.columns, "column"))
             }

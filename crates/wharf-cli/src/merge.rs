@@ -23,6 +23,7 @@ Examples:
   wharf merge 'day-*.idv' -o all.idv --compression none
   wharf merge cats.msgpack dogs.msgpack -o pets.msgpack --strategy random --seed 7
   wharf merge 'day-*.ds' --dim time -o week.ds
+  wharf merge 'era5-*.nc' --dim time -o era5.nc
   wharf merge cats.d dogs.zds -o pets.d --on-duplicate first
   wharf merge run-1.ds run-2.ds --dim run -o runs.ds           a new dimension";
 
@@ -34,7 +35,7 @@ Examples:
 ///
 /// datadings: samples follow one another, or come from all datasets at random. Messages are copied byte for byte.
 ///
-/// ds: variables along --dim follow one another; where no file has the dimension it is new. Others are those of the first file that has
+/// ds, NetCDF: variables along --dim follow one another; where no file has the dimension it is new. Others are those of the first file that has
 /// them. Of attributes of one name the last file's are kept; what differs is told. What a file does not have is missing.
 ///
 /// ZDS: documents of collections of the same name follow one another, byte for byte; --into joins all collections.
@@ -61,7 +62,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
 
-    /// Only these columns, in this order (not ds, datadings, ZDS)
+    /// Only these columns, in this order (not ds, NetCDF, datadings, ZDS)
     #[arg(long, value_name = "NAMES")]
     columns: Vec<String>,
 
@@ -113,7 +114,7 @@ enum Strategy {
 
 /// Options that only ds files have.
 #[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "Options for ds")]
+#[command(next_help_heading = "Options for ds and NetCDF")]
 struct Ds {
     /// The dimension along which the files are joined; one that none of them has is new
     #[arg(long, value_name = "NAME")]

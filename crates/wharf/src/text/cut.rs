@@ -4,7 +4,7 @@ use container_core::{Error, Result};
 use memchr::{memchr, memchr_iter, memrchr};
 
 use super::inner::Text;
-use crate::text::records::chunk::{Chunk, Cutter, array_item};
+use crate::text::records::chunk::{Chunk, Chunks, Cutter, array_item};
 use crate::text::records::json::is_blank;
 use crate::text::records::place::Place;
 use crate::workers::Workers;

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use container_core::{Bytes, Error, Limits, Result, Source};
 
 use super::cut::Index;
-use crate::text::records::chunk::{Chunk, Cutter, Input, line_feeds};
+use crate::text::records::chunk::{Chunk, Chunks, Cutter, Input, line_feeds};
 use crate::text::records::place::Place;
 use crate::text::records::{Form, Options};
 

@@ -29,15 +29,20 @@
 //! # }
 //! ```
 
+mod documents;
 mod files;
 mod samples;
 
+use std::sync::Arc;
+
 use container_core::{Error, Progress, Result, Source, Unit};
 
-use crate::text::records::chunk::{self, Chunk, Cutter, Input};
+use crate::text::records::chunk::{self, Chunk, Chunks, Cutter, Input};
+use crate::text::records::place::Place;
 use crate::text::records::{Form, Options};
 use crate::workers::Workers;
 
+pub(crate) use documents::Documents;
 pub use files::{FOLDER, FileOptions, FileTable, LinkOutside, ZIP};
 pub use samples::{Keys, SampleOptions, Sampled, copy_samples, write_rows};
 
@@ -47,8 +52,15 @@ const RECORDS: u64 = 8192;
 /// A table in text files, one after another.
 #[derive(Debug, Clone)]
 pub struct TextTable {
-    inputs: Vec<Input>,
+    inputs: Inputs,
     options: Options,
+}
+
+#[derive(Debug, Clone)]
+enum Inputs {
+    Texts(Vec<Input>),
+    /// Rows that are as good as lines of JSON.
+    Documents(Arc<[Documents]>),
 }
 
 impl TextTable {
@@ -67,7 +79,7 @@ impl TextTable {
 
     fn new(form: Form) -> Self {
         Self {
-            inputs: Vec::new(),
+            inputs: Inputs::Texts(Vec::new()),
             options: Options {
                 form,
                 delimiter: b',',
@@ -108,42 +120,85 @@ impl TextTable {
 
     /// Adds an input, which continues the table. Errors call it by this name.
     pub fn push(&mut self, name: impl Into<String>, source: Source) {
-        self.inputs.push(Input { name: name.into(), source });
-    }
-
-    fn begin(&self, progress: Option<&dyn Progress>) {
-        if let Some(progress) = progress {
-            progress.begin(Unit::Bytes, Some(self.inputs.iter().map(|input| input.source.len()).sum()));
+        if let Inputs::Texts(texts) = &mut self.inputs {
+            texts.push(Input { name: name.into(), source });
         }
     }
 
-    fn names(&self) -> Vec<String> {
-        self.inputs.iter().map(|input| input.name.clone()).collect()
+    /// Rows that are lines of JSON.
+    pub(crate) fn documents(documents: Vec<Documents>) -> Self {
+        Self { inputs: Inputs::Documents(documents.into()), ..Self::json_lines() }
     }
 
+    /// All records, in chunks of so many at most.
+    fn chunks(&self, most: u64) -> Box<dyn Chunks + '_> {
+        match &self.inputs {
+            Inputs::Texts(texts) => Box::new(Cutter::new(texts, &self.options, most)),
+            Inputs::Documents(documents) => Box::new(documents::Lines::new(documents, most)),
+        }
+    }
+
+    fn begin(&self, progress: Option<&dyn Progress>) {
+        let Some(progress) = progress else { return };
+        match &self.inputs {
+            Inputs::Texts(texts) => {
+                progress.begin(Unit::Bytes, Some(texts.iter().map(|input| input.source.len()).sum()));
+            }
+            Inputs::Documents(documents) => progress.begin(Unit::Rows, documents.iter().map(Documents::len).sum()),
+        }
+    }
+
+    /// Says that a chunk is done.
+    fn told(&self, progress: Option<&dyn Progress>, chunk: &Chunk) {
+        let Some(progress) = progress else { return };
+        progress.advance(match &self.inputs {
+            Inputs::Texts(_) => chunk.bytes.len() as u64,
+            Inputs::Documents(_) => chunk.records,
+        });
+    }
+
+    /// The name of the format, for errors.
+    fn format(&self) -> &'static str {
+        match &self.inputs {
+            Inputs::Texts(_) => self.options.form.name(),
+            Inputs::Documents(documents) => documents.first().map_or("", Documents::format),
+        }
+    }
+
+    /// An error at a place of an input.
+    fn placed(&self, error: Error, place: Place) -> Error {
+        match &self.inputs {
+            Inputs::Texts(texts) => place.mark(error, texts.get(place.input).map(|input| &*input.name)),
+            Inputs::Documents(documents) => {
+                let name = documents.get(place.input).map(Documents::name);
+                documents::of_row(error.in_line(place.line), name)
+            }
+        }
+    }
+
+    /// An error in a chunk, which may know where.
     fn name(&self, error: Error, chunk: &Chunk) -> Error {
-        match self.inputs.get(chunk.start.input) {
-            Some(input) => error.in_file(input.name.clone()),
-            None => error,
+        match &self.inputs {
+            Inputs::Texts(texts) => match texts.get(chunk.start.input) {
+                Some(input) => error.in_file(input.name.clone()),
+                None => error,
+            },
+            Inputs::Documents(documents) => {
+                documents::of_row(error, documents.get(chunk.start.input).map(Documents::name))
+            }
         }
     }
 
     /// Some chunks, and why there are no more if that is an error: what is wrong before it comes first.
-    fn gather(cutter: &mut Cutter<'_>, workers: &Workers) -> (Vec<Chunk>, Result<()>) {
-        let mut chunks = Vec::new();
-        while chunks.len() < workers.width() {
-            match cutter.next() {
-                Ok(Some(chunk)) => chunks.push(chunk),
+    fn gather(chunks: &mut dyn Chunks, workers: &Workers) -> (Vec<Chunk>, Result<()>) {
+        let mut gathered = Vec::new();
+        while gathered.len() < workers.width() {
+            match chunks.next() {
+                Ok(Some(chunk)) => gathered.push(chunk),
                 Ok(None) => break,
-                Err(error) => return (chunks, Err(error)),
+                Err(error) => return (gathered, Err(error)),
             }
         }
-        (chunks, Ok(()))
-    }
-}
-
-fn told(progress: Option<&dyn Progress>, chunk: &Chunk) {
-    if let Some(progress) = progress {
-        progress.advance(chunk.bytes.len() as u64);
+        (gathered, Ok(()))
     }
 }

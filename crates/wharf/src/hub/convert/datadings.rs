@@ -2,22 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, ErrorKind, OpenOptions, Result, Unit};
+use container_core::{Error, ErrorKind, OpenOptions, Result, Scan, Unit};
 use datadings::{Reader, Writer, WriterOptions, Written};
 
 use super::super::inputs::{self, Location};
-use super::super::{Bar, Lost, dataset, pour, select};
+use super::super::{Bar, Lost, dataset, pour, select, zds};
 use super::source::{self, Kind, Opened};
 use super::text::{does_not_go, together};
 use super::{Alike, Env, Job, Report, of_output};
-use crate::convert::import::{FileOptions, FileTable, Keys, SampleOptions, copy_samples, write_rows};
+use crate::convert::import::{
+    Documents, FileOptions, FileTable, Keys, SampleOptions, TextTable, copy_samples, write_rows,
+};
 
 impl Job<'_> {
     /// Fails when an option does not go with what the inputs are.
-    fn check_datadings(&self, kind: Kind, is_store: bool) -> Result<()> {
+    fn check_datadings(&self, kind: Kind) -> Result<()> {
         self.text.check(kind)?;
         let files = matches!(kind, Kind::Folder | Kind::Zip);
-        let table = matches!(kind, Kind::Idv | Kind::Container(_) | Kind::Columns(_)) || is_store;
+        let table = matches!(kind, Kind::Idv | Kind::Container(_) | Kind::Columns(_));
         let has_keys = !files && kind != Kind::Datadings;
         let (selection, of_files) = (&self.selection, &self.datadings.files);
         let default = FileOptions::default();
@@ -79,8 +81,7 @@ fn write(
     report: &mut Report,
 ) -> Result<Written> {
     let (kind, inputs) = source::open(&job.inputs, job.text.from, env.opener)?;
-    let (kind, inputs, is_store) = super::lines::documents((kind, inputs), job, &mut report.losses, env)?;
-    job.check_datadings(kind, is_store)?;
+    job.check_datadings(kind)?;
     let bar = env.bar.as_ref();
     bar.name(&together(&inputs));
     if kind.is_columns() {
@@ -91,31 +92,64 @@ fn write(
     match kind {
         Kind::Folder | Kind::Zip => files(job, (path, kind), &inputs, &mut writer, bar, report),
         Kind::Datadings => datasets(job, &inputs, &mut writer, env, report),
+        Kind::Container(zds::NAME) => documents(job, &inputs, &mut writer, env, report),
         Kind::Idv | Kind::Container(_) | Kind::Columns(_) => tables(job, &inputs, &mut writer, env, report),
-        text => texts(job, (text, is_store), inputs, &mut writer, bar, report),
+        text => {
+            let table = job.text.table(text, inputs, job.selection.reading.threads)?;
+            texts(job, (&table, &job.samples()), &mut writer, bar, report)
+        }
     }?;
     writer.finish()
 }
 
 fn texts(
     job: &Job<'_>,
-    (kind, is_store): (Kind, bool),
-    inputs: Vec<Opened>,
+    (table, options): (&TextTable, &SampleOptions),
     writer: &mut Writer,
     bar: &Bar,
     done: &mut Report,
 ) -> Result<()> {
-    let table = job.text.table(kind, inputs, job.selection.reading.threads)?;
-    let mut options = job.samples().with_columns(job.columns()?);
-    if is_store && options.keys == Keys::Key {
-        // A document's key is its id.
-        options.keys = Keys::Column("_id".to_owned());
-    }
-    let sampled = table.write_samples(writer, &options, Some(bar))?;
+    let sampled = table.write_samples(writer, &options.clone().with_columns(job.columns()?), Some(bar))?;
     job.check_rows(sampled.passed)?;
     done.rows = sampled.rows;
     done.inferred = sampled.kinds.into_iter().map(|(name, kind)| (name, kind.to_owned())).collect();
     Ok(())
+}
+
+/// Documents of stores, as the lines of JSON that they are.
+fn documents(
+    job: &Job<'_>,
+    inputs: &[Opened],
+    writer: &mut Writer,
+    env: &mut Env<'_, '_>,
+    done: &mut Report,
+) -> Result<()> {
+    let selection = &job.selection;
+    let mut all = Vec::new();
+    for input in inputs {
+        let named = |error: Error| error.in_file(input.name.clone());
+        let container = env.opener.container(&input.input).map_err(named)?;
+        let table = select::table(container.as_ref(), selection.reading.table.as_deref()).map_err(named)?;
+        let mut scan = Scan::default().with_threads(selection.reading.threads);
+        scan.columns = select::columns(table, &selection.columns).map_err(named)?;
+        // What a store was found to lack, which is known before the first row.
+        let losses = table.rows(&scan).map_err(named)?.losses();
+        done.losses.extend(Lost::all(losses, Some(&input.name)));
+        let place = container.tables().iter().position(|found| found.name() == table.name()).unwrap_or(0);
+        all.push(Documents::new(input.name.clone(), container, place, scan));
+    }
+    let mut options = job.samples();
+    if options.keys == Keys::Key {
+        // A document's key is its id.
+        options.keys = Keys::Column("_id".to_owned());
+    }
+    texts(
+        job,
+        (&TextTable::documents(all).with_threads(selection.reading.threads), &options),
+        writer,
+        env.bar.as_ref(),
+        done,
+    )
 }
 
 fn tables(

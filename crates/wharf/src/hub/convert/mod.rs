@@ -5,7 +5,6 @@ mod columnar;
 mod datadings;
 mod ds;
 mod idv;
-mod lines;
 mod netcdf;
 mod options;
 mod source;

@@ -32,6 +32,15 @@ pub(crate) struct Chunk {
     pub(crate) array: bool,
 }
 
+/// Who gives chunks, one after another.
+pub(crate) trait Chunks {
+    /// The next chunk; `None` at the end of the last input.
+    fn next(&mut self) -> Result<Option<Chunk>>;
+
+    /// The names of a CSV's cells; `None` before the first chunk.
+    fn names(&self) -> Option<&[String]>;
+}
+
 /// Cuts inputs, one after another.
 #[derive(Debug)]
 pub(crate) struct Cutter<'a> {
@@ -74,33 +83,12 @@ impl<'a> Cutter<'a> {
         Self { inputs, options, most, at, row: 0, state: State::Begin, names: None, window: options.window }
     }
 
-    /// The names of a CSV's cells; `None` before the first chunk.
-    pub(crate) fn names(&self) -> Option<&[String]> {
-        self.names.as_deref()
-    }
-
     /// Where the records of the first input begin, and whether they are items of an array. To be asked before the first chunk.
     pub(crate) fn begun(&mut self) -> Result<(Place, bool)> {
         if let (State::Begin, Some(input)) = (self.state, self.inputs.get(self.at.input)) {
             self.begin(&input.source).map_err(|error| error.at(self.at.byte).in_line(self.at.line))?;
         }
         Ok((self.at, matches!(self.state, State::Array(_))))
-    }
-
-    /// The next chunk; `None` at the end of the last input.
-    pub(crate) fn next(&mut self) -> Result<Option<Chunk>> {
-        while let Some(input) = self.inputs.get(self.at.input) {
-            let chunk = self.next_of(&input.source).map_err(|error| match error.position().byte {
-                Some(_) => error.in_file(input.name.clone()),
-                None => error.at(self.at.byte).in_line(self.at.line).in_file(input.name.clone()),
-            });
-            if let Some(chunk) = chunk? {
-                return Ok(Some(chunk));
-            }
-            self.at = Place { input: self.at.input + 1, line: 1, byte: 0 };
-            self.state = State::Begin;
-        }
-        Ok(None)
     }
 
     fn next_of(&mut self, source: &Source) -> Result<Option<Chunk>> {
@@ -299,6 +287,27 @@ impl<'a> Cutter<'a> {
             State::Array(_) => Err(Error::invalid("the array is not closed: ] is missing")),
             _ => Ok(()),
         }
+    }
+}
+
+impl Chunks for Cutter<'_> {
+    fn next(&mut self) -> Result<Option<Chunk>> {
+        while let Some(input) = self.inputs.get(self.at.input) {
+            let chunk = self.next_of(&input.source).map_err(|error| match error.position().byte {
+                Some(_) => error.in_file(input.name.clone()),
+                None => error.at(self.at.byte).in_line(self.at.line).in_file(input.name.clone()),
+            });
+            if let Some(chunk) = chunk? {
+                return Ok(Some(chunk));
+            }
+            self.at = Place { input: self.at.input + 1, line: 1, byte: 0 };
+            self.state = State::Begin;
+        }
+        Ok(None)
+    }
+
+    fn names(&self) -> Option<&[String]> {
+        self.names.as_deref()
     }
 }
 

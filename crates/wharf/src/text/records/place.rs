@@ -18,10 +18,10 @@ impl Place {
     }
 
     /// Tells an error where it is, as far as it does not know.
-    pub(crate) fn mark(self, error: Error, names: &[String]) -> Error {
+    pub(crate) fn mark(self, error: Error, input: Option<&str>) -> Error {
         let error = error.in_line(self.line).at(self.byte);
-        match names.get(self.input) {
-            Some(name) => error.in_file(name.clone()),
+        match input {
+            Some(name) => error.in_file(name.to_owned()),
             None => error,
         }
     }

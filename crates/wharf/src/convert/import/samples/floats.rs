@@ -6,10 +6,10 @@ use container_core::{Progress, Result};
 use datadings::json::FloatWords;
 use memchr::memmem::Finder;
 
-use super::super::{RECORDS, TextTable, told};
+use super::super::{Inputs, RECORDS, TextTable};
 use crate::text::records::Options;
 use crate::text::records::chunk::Input;
-use crate::text::records::chunk::{Chunk, Cutter, part};
+use crate::text::records::chunk::{Chunk, part};
 use crate::text::records::place::Place;
 use crate::text::records::record::{Look, records};
 use crate::workers::Workers;
@@ -51,25 +51,21 @@ impl Look for Survey {
 impl TextTable {
     /// Reads the wanted rows of JSON and finds where texts stand for floats; `None` where no text can.
     pub(super) fn float_words(&self, rows: &Range<u64>, progress: Option<&dyn Progress>) -> Result<Option<FloatWords>> {
-        let mut has_words = false;
-        for input in &self.inputs {
-            has_words |= may_have_words(input)?;
-        }
-        if !has_words {
+        if !self.may_have_words()? {
             return Ok(None);
         }
         self.begin(progress);
         let workers = Workers::new(self.options.threads);
-        let mut cutter = Cutter::new(&self.inputs, &self.options, RECORDS);
+        let mut cutter = self.chunks(RECORDS);
         let mut all = FloatWords::default();
         let mut passed = 0;
         while passed < rows.end {
-            let (chunks, failure) = Self::gather(&mut cutter, &workers);
+            let (chunks, failure) = Self::gather(cutter.as_mut(), &workers);
             let look = |chunk: &Chunk| Survey::of(chunk, &self.options, &part(rows, chunk));
             for (chunk, words) in chunks.iter().zip(workers.map(chunks.iter().collect(), look)) {
                 all.merge(words.map_err(|error| self.name(error, chunk))?);
                 passed = chunk.row + chunk.records;
-                told(progress, chunk);
+                self.told(progress, chunk);
             }
             if passed < rows.end {
                 failure?;
@@ -80,10 +76,26 @@ impl TextTable {
         }
         Ok(Some(all))
     }
+
+    /// Nearly all inputs have no texts that end as those that stand for floats, and need not be looked at more closely.
+    fn may_have_words(&self) -> Result<bool> {
+        if let Inputs::Texts(texts) = &self.inputs {
+            return Ok(texts.iter().map(has_words).collect::<Result<Vec<_>>>()?.contains(&true));
+        }
+        let finders = ENDS.map(Finder::new);
+        let mut chunks = self.chunks(RECORDS);
+        // What is wrong is told when samples are made.
+        while let Ok(Some(chunk)) = chunks.next() {
+            if finders.iter().any(|finder| finder.find(&chunk.bytes).is_some()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
-/// Looks for the ends of texts that stand for floats: nearly all inputs have none, and need not be read twice.
-fn may_have_words(input: &Input) -> Result<bool> {
+/// Looks for the ends of texts that stand for floats.
+fn has_words(input: &Input) -> Result<bool> {
     let finders = ENDS.map(Finder::new);
     let overlap = ENDS.iter().map(|end| end.len() as u64).max().unwrap_or(0);
     let (mut start, len) = (0, input.source.len());

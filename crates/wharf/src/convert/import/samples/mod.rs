@@ -15,9 +15,9 @@ use std::ops::Range;
 use container_core::{Error, ErrorKind, Loss, Progress, Result};
 use datadings::Writer;
 
-use super::{RECORDS, TextTable, told};
+use super::{RECORDS, TextTable};
 use crate::text::records::Form;
-use crate::text::records::chunk::{Cutter, part};
+use crate::text::records::chunk::part;
 use crate::workers::Workers;
 use cells::Cells;
 use lines::Lines;
@@ -154,7 +154,7 @@ impl TextTable {
             Form::JsonLines => self.sample_lines(writer, options, progress),
             Form::Csv => self.sample_cells(writer, options, progress),
         };
-        written.map_err(|error| error.in_format(self.options.form.name()))
+        written.map_err(|error| error.in_format(self.format()))
     }
 
     fn sample_lines(
@@ -209,7 +209,7 @@ impl TextTable {
             Some(plan) => plan,
             // Without records what was asked for is looked at all the same.
             None => {
-                let mut cutter = Cutter::new(&self.inputs, &self.options, 1);
+                let mut cutter = self.chunks(1);
                 cutter.next()?;
                 match cutter.names() {
                     Some(names) if self.options.header => Cells::new(names, kinds.as_deref(), options)?,
@@ -231,12 +231,11 @@ impl TextTable {
         mut each: impl FnMut(&Messages),
     ) -> Result<Sampled> {
         self.begin(progress);
-        let names = self.names();
         let workers = Workers::new(self.options.threads);
-        let mut cutter = Cutter::new(&self.inputs, &self.options, RECORDS);
+        let mut cutter = self.chunks(RECORDS);
         let mut sampled = Sampled::default();
         while sampled.passed < options.rows.end {
-            let (chunks, failure) = Self::gather(&mut cutter, &workers);
+            let (chunks, failure) = Self::gather(cutter.as_mut(), &workers);
             let columns = cutter.names().unwrap_or_default();
             let made = workers.map(chunks.iter().collect(), |chunk| make(chunk, &part(&options.rows, chunk), columns));
             for (chunk, made) in chunks.iter().zip(made) {
@@ -244,7 +243,7 @@ impl TextTable {
                 for (message, place) in messages.iter() {
                     writer.append_message(message).map_err(|error| match error.kind() {
                         ErrorKind::Io => error,
-                        _ => place.mark(of_input(error), &names),
+                        _ => self.placed(of_input(error), place),
                     })?;
                 }
                 each(&messages);
@@ -254,7 +253,7 @@ impl TextTable {
                     return Err(self.name(error, chunk));
                 }
                 sampled.passed = chunk.row + chunk.records;
-                told(progress, chunk);
+                self.told(progress, chunk);
             }
             if sampled.passed < options.rows.end {
                 failure?;

@@ -6,9 +6,9 @@ use container_core::{Error, ErrorKind, Limits, Progress, Result};
 use datadings::json::to_msgpack;
 use datadings::ser::extend;
 
-use super::super::{RECORDS, TextTable, told};
+use super::super::{RECORDS, TextTable};
 use crate::text::records::Options;
-use crate::text::records::chunk::{Chunk, Cutter, part};
+use crate::text::records::chunk::{Chunk, part};
 use crate::text::records::place::Place;
 use crate::text::records::record::{Look, records};
 use crate::text::seen::{Kind, Rows, Seen};
@@ -143,11 +143,11 @@ impl TextTable {
     fn words_of(&self, rows: &Range<u64>, progress: Option<&dyn Progress>) -> Result<Vec<Word>> {
         self.begin(progress);
         let workers = Workers::new(self.options.threads);
-        let mut cutter = Cutter::new(&self.inputs, &self.options, RECORDS);
+        let mut cutter = self.chunks(RECORDS);
         let mut all: Vec<Column> = Vec::new();
         let mut passed = 0;
         while passed < rows.end {
-            let (chunks, failure) = Self::gather(&mut cutter, &workers);
+            let (chunks, failure) = Self::gather(cutter.as_mut(), &workers);
             let cells = cutter.names().map_or(0, <[String]>::len);
             all.resize(cells.max(all.len()), Column::default());
             let look = |chunk: &Chunk| Survey::of(chunk, &self.options, cells, &part(rows, chunk));
@@ -155,7 +155,7 @@ impl TextTable {
                 let columns = columns.map_err(|error| self.name(error, chunk))?;
                 all.iter_mut().zip(columns).for_each(|(seen, more)| seen.merge(more));
                 passed = chunk.row + chunk.records;
-                told(progress, chunk);
+                self.told(progress, chunk);
             }
             if passed < rows.end {
                 failure?;
