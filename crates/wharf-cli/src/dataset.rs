@@ -62,7 +62,11 @@ pub(crate) fn single(argument: &std::ffi::OsStr, verb: &str) -> Result<Location>
 
 /// What a record of a format is called.
 pub(crate) fn word(format: &str) -> &'static str {
-    if format == NAME { "sample" } else { "document" }
+    match format {
+        NAME => "sample",
+        wharf::hub::zds::NAME => "document",
+        _ => "row",
+    }
 }
 
 /// What was written, for programs.

@@ -1,4 +1,4 @@
-//! `wharf sample`: some samples of a dataset, or documents of a collection.
+//! `wharf sample`: some records of an input.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -18,23 +18,25 @@ Examples:
   wharf sample train.msgpack small.msgpack -n 1000 --seed 7
   wharf sample train.msgpack small.msgpack -n 1000 --keep-order
   wharf sample train.msgpack first.msgpack -n 1000 --sequential
+  wharf sample all.parquet small.parquet -n 1000   rows of Parquet, CSV, JSON lines, IDV, ...
   wharf sample trees.d small.zds -n 1000           documents of a ZDS store";
 
-/// Write some samples of a datadings dataset, or documents of a ZDS collection: chosen at random, each at most once
+/// Write some samples, documents or rows of an input: chosen at random, each at most once
 ///
-/// They are copied byte for byte. The same seed chooses the same samples, on every machine and in every later version; without
+/// Samples of datadings, documents of ZDS and rows of text are copied byte for byte; those of IDV, Parquet and Arrow IPC as columns. The
+/// same seed chooses the same ones of as many, on every machine and in every later version; without
 /// --seed one is chosen and told.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = "wharf sample [OPTIONS] -n <N> <IN> <OUT>")]
 pub(crate) struct Arguments {
-    /// The dataset or store; - is standard input
+    /// The file, dataset or store; - is standard input
     #[arg(value_name = "IN")]
     input: OsString,
 
     #[command(flatten)]
     output: OneOutput,
 
-    /// How many samples
+    /// How many
     #[arg(short = 'n', long, value_name = "N", required = true)]
     number: u64,
 
@@ -42,11 +44,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", conflicts_with = "sequential")]
     seed: Option<u64>,
 
-    /// The first samples, not random ones
+    /// The first, not random ones
     #[arg(long)]
     sequential: bool,
 
-    /// Random samples in the order of the dataset, and not in random order
+    /// Random ones in the order of the input, and not in random order
     #[arg(long, conflicts_with = "sequential")]
     keep_order: bool,
 

@@ -1,4 +1,4 @@
-//! `wharf shuffle`: the samples of a dataset, or the documents of a collection, in another order.
+//! `wharf shuffle`: the records of an input in another order.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -16,17 +16,19 @@ use super::output::OneOutput;
 const EXAMPLES: &str = "\
 Examples:
   wharf shuffle train.msgpack shuffled.msgpack --seed 7
+  wharf shuffle train.csv shuffled.csv --seed 7
   wharf shuffle huge.msgpack shuffled.msgpack --quasi --buffer 0.05    few seeks, for data larger than memory";
 
-/// Write the samples of a datadings dataset, or the documents of a ZDS collection, in random order
+/// Write the samples, documents or rows of an input in random order
 ///
-/// They are copied byte for byte. The same seed gives the same bytes, on every machine and in every later version; without
+/// Samples of datadings, documents of ZDS and rows of text are copied byte for byte; those of IDV, Parquet and Arrow IPC as columns, by way
+/// of temporary files where memory does not hold them. The same seed gives the same bytes, on every machine and in every later version; without
 /// --seed one is chosen and told. --quasi shuffles chunks of neighbours and mixes the samples of some chunks with each other, which
 /// reads the data in long stretches.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, override_usage = "wharf shuffle [OPTIONS] <IN> <OUT>")]
 pub(crate) struct Arguments {
-    /// The dataset or store; - is standard input
+    /// The file, dataset or store; - is standard input
     #[arg(value_name = "IN")]
     input: OsString,
 
@@ -41,11 +43,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     quasi: bool,
 
-    /// Samples that are mixed with each other; below 1 a fraction of the dataset [default: 0.01]
+    /// Records that are mixed with each other; below 1 a fraction of all [default: 0.01]
     #[arg(long, value_name = "N", requires = "quasi")]
     buffer: Option<f64>,
 
-    /// Neighbouring samples that stay near each other [default: 16]
+    /// Neighbouring records that stay near each other [default: 16]
     #[arg(long, value_name = "N", requires = "quasi")]
     chunk: Option<u64>,
 

@@ -1,4 +1,4 @@
-//! `wharf split`: one dataset or collection into several.
+//! `wharf split`: one input into several outputs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,42 +18,44 @@ use super::human::counted;
 const EXAMPLES: &str = "\
 Examples:
   wharf split all.msgpack --fractions 0.8,0.1,0.1 --shuffle --seed 7 -o train.msgpack -o val.msgpack -o test.msgpack
+  wharf split all.csv --fractions 0.9,0.1 --shuffle -o train.csv -o test.csv
   wharf split all.msgpack --at 1000,5000         three datasets: all-0.msgpack, all-1.msgpack, all-2.msgpack
   wharf split all.msgpack --every 100000 -o 'shards/{}.msgpack'";
 
-/// Write one datadings dataset, or one ZDS collection, as several
+/// Write one input as several outputs of its format
 ///
-/// Each gets a stretch of the samples or documents, one behind the other; they are copied byte for byte. All of them appear at the end, and
+/// Each gets a stretch of the samples, documents or rows, one behind the other. Samples of datadings, documents of ZDS and rows of text are
+/// copied byte for byte; those of IDV, Parquet and Arrow IPC as columns. All of them appear at the end, and
 /// none when anything fails before. With --json, what was done is one object on standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, group = clap::ArgGroup::new("how").required(true))]
 pub(crate) struct Arguments {
-    /// The dataset or store; - is standard input
+    /// The file, dataset or store; - is standard input
     #[arg(value_name = "IN")]
     input: OsString,
 
-    /// Begin a new dataset at these samples, counted from 0
+    /// Begin a new output at these records, counted from 0
     #[arg(long, value_name = "N,M,..", value_delimiter = ',', group = "how")]
     at: Vec<u64>,
 
-    /// So many datasets, as large as each other give or take one sample
+    /// So many outputs, as large as each other give or take one record
     #[arg(long, value_name = "N", group = "how", value_parser = clap::value_parser!(u64).range(1..))]
     parts: Option<u64>,
 
-    /// So many samples in each, and the rest in the last
+    /// So many records in each, and the rest in the last
     #[arg(long, value_name = "N", group = "how", value_parser = clap::value_parser!(u64).range(1..))]
     every: Option<u64>,
 
-    /// These shares of the samples, which add up to 1
+    /// These shares of the records, which add up to 1
     #[arg(long, value_name = "X,Y,..", group = "how")]
     fractions: Option<Fractions>,
 
     /// The files to write: one name with {}, which becomes the number (from 0, with as many digits as the last has), or a name for
-    /// each [default: IN-{}.msgpack]
+    /// each [default: that of the input with the number, as in all-0.csv]
     #[arg(short, long, value_name = "OUT")]
     output: Vec<PathBuf>,
 
-    /// Take the samples in random order
+    /// Take the records in random order
     #[arg(long)]
     shuffle: bool,
 

@@ -99,11 +99,11 @@ fn nothing_is_split_when_anything_stands_in_the_way() {
     );
     assert_eq!(
         error(&["split", &iris, "--parts", "3", "-o", &folder.path("a"), "-o", &folder.path("b")]),
-        "error: 2 names for 3 datasets: give a name with {}, or one for each\n"
+        "error: 2 names for 3 outputs: give a name with {}, or one for each\n"
     );
     assert_eq!(
         error(&["split", &iris, "--at", "150"]),
-        "error: @real-iris.msgpack: there is no sample 150: the dataset has 150 samples, counted from 0\n"
+        "error: @real-iris.msgpack: there is no record 150: there are 150, counted from 0\n"
     );
     let ran = run(["split", &iris, "--parts", "2", "-o", &folder.path("nowhere/{}.msgpack")]);
     assert_eq!((ran.code(), ran.out()), (1, ""));

@@ -22,11 +22,13 @@ use std::path::{Path, PathBuf};
 use container_core::{Error, Result, TemporaryFolder, sync_directory_of, uninterrupted};
 use datadings::Part;
 
-use super::dataset;
+use super::{dataset, output};
 
-/// Datasets in temporary folders beside their places, each written whole. Dropped before [`commit`](Self::commit), they are gone.
+/// Datasets, or single files, in temporary folders beside their places, each written whole. Dropped before [`commit`](Self::commit), they are gone.
 pub(super) struct Staged {
     force: bool,
+    /// Each is a set of files.
+    are_sets: bool,
     /// A folder for each one that outputs go to.
     folders: HashMap<PathBuf, TemporaryFolder>,
     moves: Vec<(PathBuf, PathBuf)>,
@@ -34,7 +36,12 @@ pub(super) struct Staged {
 
 impl Staged {
     pub(super) fn new(force: bool) -> Self {
-        Self { force, folders: HashMap::new(), moves: Vec::new() }
+        Self { force, are_sets: true, folders: HashMap::new(), moves: Vec::new() }
+    }
+
+    /// Of single files.
+    pub(super) fn files(force: bool) -> Self {
+        Self { are_sets: false, ..Self::new(force) }
     }
 
     /// Where to write the dataset that will stand at `path`: under the same name, which stands in its sums.
@@ -60,12 +67,15 @@ impl Staged {
     fn place(&self) -> Result<()> {
         if !self.force {
             for (_, to) in &self.moves {
-                dataset::refuse(to, false, &[])?;
+                match self.are_sets {
+                    true => dataset::refuse(to, false, &[])?,
+                    false => drop(output::options(to, false, &[])?),
+                }
             }
         }
         // Nothing is removed for a dataset that somebody has removed from its temporary folder.
         for (from, to) in &self.moves {
-            for part in [Part::Data, Part::Offsets] {
+            for &part in if self.are_sets { &[Part::Data, Part::Offsets][..] } else { &[Part::Data] } {
                 fs::symlink_metadata(dataset::member(from, part)).map_err(|cause| failed(cause, to))?;
             }
         }
@@ -83,9 +93,10 @@ impl Staged {
 
     /// Moves all files, and lists how each move is undone.
     fn replace(&self, undo: &mut Vec<Undo>) -> Result<()> {
-        let index = [Part::Offsets, Part::LegacyIndex, Part::Md5, Part::Keys, Part::KeyHashes, Part::Filter];
+        let all = [Part::Offsets, Part::LegacyIndex, Part::Md5, Part::Keys, Part::KeyHashes, Part::Filter];
+        let index = if self.are_sets { &all[..] } else { &[] };
         for (set, (from, to)) in self.moves.iter().enumerate() {
-            for part in index {
+            for &part in index {
                 let (path, old) = (dataset::member(to, part), aside(from, part));
                 match fs::rename(&path, &old) {
                     Ok(()) => undo.push(Undo { set, path, old: Some(old) }),
@@ -96,9 +107,10 @@ impl Staged {
         // What is gone must be so before other data are there, and those before their index: after a power cut too.
         self.sync();
         let beside = [Part::Data, Part::Keys, Part::KeyHashes, Part::Filter];
-        for parts in [&beside[..], &[Part::Offsets], &[Part::Md5]] {
+        let (one, steps) = ([&[Part::Data][..]], [&beside[..], &[Part::Offsets], &[Part::Md5]]);
+        for parts in if self.are_sets { &steps[..] } else { &one } {
             for (set, (from, to)) in self.moves.iter().enumerate() {
-                for &part in parts {
+                for &part in *parts {
                     let (path, old) = (dataset::member(to, part), aside(from, part));
                     let is_new = fs::symlink_metadata(&path).is_err();
                     let is_kept = !is_new && fs::hard_link(&path, &old).is_ok();

@@ -1,15 +1,18 @@
 //! What `container-core` asks of a container.
 
+use std::ops::Range;
 use std::path::Path;
 
 use container_core::{
-    Container, Error, Finding, Format, Input, Limits, OpenOptions, OutputOptions, Probe, Recognition, RecoverReport,
-    Result, Source, Table, VerifyOptions,
+    Bytes, Container, Error, Finding, Format, Input, Limits, OpenOptions, OutputOptions, Probe, Recognition,
+    RecoverReport, Result, Source, Table, VerifyOptions,
 };
 use serde_json::{Map, Value};
 
 use super::inner::Text;
 use super::records::{Form, Options};
+#[cfg(feature = "convert")]
+use super::rows::TextRows;
 use super::table::TextTable;
 use super::verify::verify;
 
@@ -179,6 +182,36 @@ impl TextContainer {
             }
         }
         Ok(rows)
+    }
+
+    /// Where the records lie in the text, without their line ends; of CSV rows.
+    ///
+    /// # Errors
+    /// What is wrong with the first broken record, with its place.
+    pub(crate) fn spans(&self) -> Result<Vec<Range<u64>>> {
+        use container_core::Rows as _;
+
+        let mut rows = TextRows::bare(&self.table);
+        let mut spans = Vec::new();
+        while rows.advance()? {
+            let span = rows.span()?;
+            spans.push(span);
+        }
+        Ok(spans)
+    }
+
+    /// The bytes in front of the rows of CSV, which are its names.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io).
+    pub(crate) fn head(&self) -> Result<Bytes> {
+        let text = &self.table.text;
+        text.read(0..if text.is_csv() { text.begin.byte } else { 0 })
+    }
+
+    /// Are the records items of one array?
+    pub(crate) const fn is_array(&self) -> bool {
+        self.table.text.array
     }
 
     /// Shows cells of CSV as values of these kinds.

@@ -65,21 +65,27 @@ impl<'a> TextRows<'a> {
             (None, true) => Some(Chosen::new(text.names.iter().map(String::as_str).enumerate().collect())),
             (None, false) => None,
         };
-        Ok(Self {
+        let kinds = table.kinds(scan.threads)?;
+        Ok(Self { kinds, chosen, wanted: scan.rows.clone(), ..Self::bare(table) })
+    }
+
+    /// Records, not taken apart.
+    pub(super) fn bare(table: &'a TextTable) -> Self {
+        Self {
             table,
-            feeder: Feeder::new(text),
+            feeder: Feeder::new(&table.text),
             workers: Workers::new(1),
             chunks: VecDeque::new(),
             pending: None,
             at: 0,
             next: 0,
-            wanted: scan.rows.clone(),
+            wanted: 0..u64::MAX,
             current: None,
-            split: Split::new(text.options.delimiter),
-            kinds: table.kinds(scan.threads)?,
-            chosen,
+            split: Split::new(table.text.options.delimiter),
+            kinds: &[],
+            chosen: None,
             failed: false,
-        })
+        }
     }
 
     fn step(&mut self) -> Result<bool> {
@@ -144,6 +150,16 @@ impl<'a> TextRows<'a> {
     fn cell<'c>(&self, index: usize, cell: &'c [u8], quoted: bool) -> Cell<'c> {
         let kind = self.kinds.get(index).copied().unwrap_or(Kind::Text);
         Cell { text: cell_text(cell), quoted, kind }
+    }
+
+    /// The bytes of the text that the current record takes, without its line end.
+    #[cfg(feature = "convert")]
+    pub(super) fn span(&self) -> Result<Range<u64>> {
+        let (chunk, span) = self.current()?;
+        let bytes = chunk.bytes.get(span.clone()).unwrap_or_default();
+        let ends = bytes.iter().rev().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let at = |place: usize| chunk.start.byte + place as u64;
+        Ok(at(span.start)..at(span.end - ends))
     }
 
     /// The bytes of a chunk, and the record that lies in them.

@@ -13,4 +13,5 @@ mod files;
 mod formats;
 mod netcdf;
 mod routes;
+mod subset;
 mod untyped;

@@ -6,6 +6,7 @@ pub(super) mod ds;
 pub(super) mod idv;
 mod inputs;
 mod meaning;
+mod picked;
 mod recode;
 mod target;
 mod unify;
@@ -23,6 +24,8 @@ use super::{Env, Job, Report, finish};
 pub(super) use declared::is_schemaless;
 pub(super) use inputs::join;
 use inputs::{How, Joined};
+use picked::Gather;
+pub(in crate::hub) use picked::Picked;
 use recode::Recoder;
 use target::Target;
 
@@ -177,6 +180,13 @@ fn copy(
     let wanted = job.rows();
     let scan = job.scan();
     let (mut before, mut complete) = (0_u64, true);
+    let mut gather = job.picked.as_deref().map(Gather::new);
+    let mut put = |batch: &RecordBatch, report: &mut Report| {
+        let written = write(batch);
+        report.sink_failed = written.as_ref().is_err_and(|error| error.kind() == ErrorKind::Io);
+        report.rows += if written.is_ok() { batch.num_rows() as u64 } else { 0 };
+        written
+    };
     for (number, input) in joined.inputs.iter().enumerate() {
         if number > 0 && before >= wanted.end {
             complete = false;
@@ -222,12 +232,17 @@ fn copy(
                 Ok(batch) => batch,
                 Err(error) => break Err(named(error)),
             };
-            if let Err(error) = write(&batch) {
-                report.sink_failed = error.kind() == ErrorKind::Io;
+            let outcome = match &mut gather {
+                Some(gather) => gather.take(&batch, before + first, &mut |batch| put(batch, report)),
+                None => put(&batch, report),
+            };
+            if let Err(error) = outcome {
                 break Err(if report.sink_failed { error } else { named(error) });
             }
-            report.rows += batch.num_rows() as u64;
-            bar.advance(batch.num_rows() as u64);
+            bar.advance(rows);
+            if gather.as_ref().is_some_and(Gather::is_done) {
+                break Ok(());
+            }
         };
         let lost = batches.losses();
         // Readers of some formats report the columns that they leave out.
@@ -238,6 +253,9 @@ fn copy(
         outcome?;
         report.losses.extend(left_out);
         before = before.saturating_add(table.len().unwrap_or(walked));
+    }
+    if let Some(gather) = gather {
+        gather.finish(&mut |batch| put(batch, report))?;
     }
     if let Some(range) = job.selection.rows.as_ref().filter(|_| complete) {
         range.check(before)?;

@@ -92,7 +92,7 @@ fn write<W: Write + Seek + Send>(job: &Job<'_>, sink: W, env: &mut Env<'_, '_>, 
     })?;
     let bar = env.bar;
     match kind {
-        Kind::Idv => idvs(job, &inputs, sink, bar, report),
+        Kind::Idv if job.picked.is_none() => idvs(job, &inputs, sink, bar, report),
         _ => super::columnar::idv::write(job, env.opener, sink, bar, report),
     }
 }

@@ -23,6 +23,7 @@ use container_core::{Error, ErrorKind, Output, OutputOptions, Overwrite, Result}
 use serde_json::Value;
 
 pub use alike::Alike;
+pub(super) use columnar::Picked;
 pub(super) use idv::Writing;
 pub use options::{
     ColumnarOutput, DatadingsOutput, DsOutput, IdvOutput, InputForm, NetcdfOutput, OutputForm, TextInput, ZdsOutput,
@@ -76,6 +77,8 @@ pub struct Convert {
     pub zds: ZdsOutput,
     /// The outputs Parquet and Arrow IPC.
     pub columnar: ColumnarOutput,
+    /// Some of the rows, in another order; of formats that are read in columns.
+    pub(in crate::hub) picked: Option<Arc<Picked>>,
     /// Who hears how far the work is.
     pub(in crate::hub) progress: Listener,
 }

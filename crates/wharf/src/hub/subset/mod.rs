@@ -1,7 +1,18 @@
-//! Records of one dataset or collection in others: all of them in several, some of them, or all in another order.
+//! Records of one input in others of its format: all of them in several, some of them, or all in another order.
+//!
+//! | inputs | records |
+//! |---|---|
+//! | datadings, ZDS | samples and documents, byte for byte |
+//! | JSON lines, CSV, TSV | rows, byte for byte, and the names of CSV in front of each output; an array of objects stays one |
+//! | IDV | rows; a stretch of them is copied as [`Convert`](crate::Convert) copies IDV, rows in another order come as columns |
+//! | Parquet, Arrow IPC, formats of the registry with columns that write batches | rows, as columns |
+//!
+//! Of ds and NetCDF variables are cut, which [`Convert`](crate::Convert) does. The order of rows follows from the seed and from how many there are,
+//! whatever the format. Rows of columns in another order take memory for a few times 64 MiB, and temporary files where they are more.
 
 mod parts;
 mod records;
+mod rows;
 mod split;
 
 use std::path::{Path, PathBuf};
@@ -58,7 +69,7 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// Some samples of a datadings dataset, or documents of a ZDS collection.
+/// Some [records](self) of an input.
 ///
 /// The same seed chooses the same ones, on every machine and in every later version.
 ///
@@ -73,7 +84,7 @@ pub struct Written {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Sample {
-    /// The dataset or store.
+    /// The file, dataset or store.
     pub input: Location,
     /// How many.
     pub number: u64,
@@ -100,7 +111,7 @@ pub enum Chosen {
     First,
 }
 
-/// The samples of a datadings dataset, or the documents of a ZDS collection, in random order.
+/// The [records](self) of an input in random order.
 ///
 /// The same seed gives the same bytes, on every machine and in every later version.
 ///
@@ -114,7 +125,7 @@ pub enum Chosen {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Shuffle {
-    /// The dataset or store.
+    /// The file, dataset or store.
     pub input: Location,
     /// Less random, and far fewer seeks.
     pub quasi: Option<Quasi>,
@@ -137,7 +148,7 @@ pub struct Quasi {
 }
 
 impl Sample {
-    /// So many samples or documents of an input, at random.
+    /// So many records of an input, at random.
     #[must_use]
     pub fn new(input: impl Into<PathBuf>, number: u64) -> Self {
         Self {
@@ -267,13 +278,13 @@ impl One<'_> {
     ) -> Result<()> {
         let force = overwrite == Overwrite::Replace;
         (report.format, report.of) = (records.format(), records.len()?);
-        let mut out = records.create((path, path), force, self.copying, self.input)?;
-        let bar = &*self.progress.0;
+        let bar = &self.progress.0;
+        let mut out = records.create((path, path), force, self.copying, self.input, bar)?;
         bar.name(&self.input.name());
         bar.begin(Unit::Rows, Some(self.number));
-        copy(&mut out, bar)?;
+        copy(&mut out, bar.as_ref())?;
         report.losses.extend(out.take_losses(self.input));
-        let (written, ready) = out.prepare()?;
+        let (written, ready) = out.prepare(records)?;
         zds::place_all(ready.into_iter().collect())?;
         report.outputs.push(written);
         Ok(())

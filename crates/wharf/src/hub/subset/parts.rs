@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use container_core::{Error, Result};
 
-/// So many datasets at most: more are a mistake.
+/// So many outputs at most: more are a mistake.
 const MOST: u64 = 10_000;
 
 /// Where records are cut.
@@ -49,7 +49,7 @@ pub(super) struct Stretches {
 }
 
 impl Stretches {
-    /// A new one begins at each of these samples.
+    /// A new one begins at each of these records.
     fn at(len: u64, positions: &[u64]) -> Result<Self> {
         let mut before = 0;
         for &position in positions {
@@ -58,8 +58,8 @@ impl Stretches {
                 return Err(Error::usage(detail).in_option("at"));
             }
             if position >= len {
-                let s = if len == 1 { "" } else { "s" };
-                let detail = format!("there is no sample {position}: the dataset has {len} sample{s}, counted from 0");
+                let are = if len == 1 { "is" } else { "are" };
+                let detail = format!("there is no record {position}: there {are} {len}, counted from 0");
                 return Err(Error::usage(detail));
             }
             before = position;
@@ -75,7 +75,7 @@ impl Stretches {
         Ok(Self { ends: (1..=count).map(|number| number * share + number.min(more)).collect() })
     }
 
-    /// So many samples in each but the last.
+    /// So many records in each but the last.
     fn every(len: u64, size: u64) -> Result<Self> {
         let count = len.div_ceil(size).max(1);
         most(count)?;
@@ -96,7 +96,7 @@ fn most(count: u64) -> Result<()> {
     if count <= MOST {
         return Ok(());
     }
-    Err(Error::usage(format!("these would be {count} datasets, {MOST} are allowed")))
+    Err(Error::usage(format!("these would be {count} outputs, {MOST} are allowed")))
 }
 
 /// Shares of a whole, in billionths, so that what people write is exact: `"0.8,0.1,0.1".parse()`. They add up to 1.
@@ -186,9 +186,9 @@ mod tests {
         assert_eq!(at(10, &[0]), "at 0 comes behind 0: positions rise, and begin above 0");
         assert_eq!(at(10, &[5, 3]), "at 3 comes behind 5: positions rise, and begin above 0");
         assert_eq!(at(10, &[5, 5]), "at 5 comes behind 5: positions rise, and begin above 0");
-        assert_eq!(at(10, &[10]), "there is no sample 10: the dataset has 10 samples, counted from 0");
+        assert_eq!(at(10, &[10]), "there is no record 10: there are 10, counted from 0");
         let error = Stretches::every(1 << 40, 1).unwrap_err().to_string();
-        assert_eq!(error, "these would be 1099511627776 datasets, 10000 are allowed");
+        assert_eq!(error, "these would be 1099511627776 outputs, 10000 are allowed");
         assert!(Stretches::equal(5, 10_001).is_err());
     }
 

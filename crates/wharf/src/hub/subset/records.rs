@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use container_core::{Error, Result};
 use datadings::Writer;
@@ -11,12 +12,16 @@ use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::zds::{self, NewZds, Ready, Stored};
 use super::super::{Bar, Lost};
+use super::rows::{self, Rows};
 use super::{Copying, Written};
+use crate::Registry;
 
 /// Records that are chosen from.
 pub(super) enum Records {
     Datadings(Dataset),
     Zds(Stored),
+    /// Of formats that the registry knows, and where their names are looked up.
+    Rows(Box<Rows>, Registry),
 }
 
 impl Records {
@@ -33,6 +38,16 @@ impl Records {
         if copying.table.is_some() {
             return Err(named(Error::usage("is for ZDS, and this is none").in_option("table")));
         }
+        if let Ok(format) = opener.registry.detect(&input)
+            && format.name() != dataset::NAME
+            && let Some(rows) = Rows::open(location, &input, format.name(), opener)?
+        {
+            if copying.no_md5 {
+                let detail = format!("is for datadings, this is {}", format.name());
+                return Err(named(Error::usage(detail).in_option("no_md5")));
+            }
+            return Ok(Self::Rows(Box::new(rows), opener.registry.clone()));
+        }
         Dataset::of(location, &input, opener, verb).map(Self::Datadings)
     }
 
@@ -40,6 +55,7 @@ impl Records {
         match self {
             Self::Datadings(dataset) => Ok(dataset.reader.len()),
             Self::Zds(stored) => stored.count(),
+            Self::Rows(rows, _) => Ok(rows.len()),
         }
     }
 
@@ -48,6 +64,7 @@ impl Records {
         match self {
             Self::Datadings(_) => dataset::NAME,
             Self::Zds(_) => zds::NAME,
+            Self::Rows(rows, _) => rows.format(),
         }
     }
 
@@ -56,6 +73,7 @@ impl Records {
         match self {
             Self::Datadings(_) => ("sample", "dataset"),
             Self::Zds(_) => ("document", "collection"),
+            Self::Rows(..) => ("row", "table"),
         }
     }
 
@@ -65,6 +83,7 @@ impl Records {
         match self {
             Self::Datadings(_) => dataset::refuse(path, force, inputs),
             Self::Zds(_) => zds::refuse(path, force, inputs),
+            Self::Rows(rows, registry) => rows.refuse(path, force, inputs, registry),
         }
     }
 
@@ -75,6 +94,7 @@ impl Records {
         force: bool,
         copying: &Copying,
         input: &Location,
+        bar: &Arc<Bar>,
     ) -> Result<Out> {
         self.refuse(path, force, input)?;
         match self {
@@ -87,6 +107,9 @@ impl Records {
                 let writer = new.collection(stored.collection.name())?;
                 Ok(Out::Zds(path.to_owned(), Box::new((new, writer))))
             }
+            Self::Rows(rows, _) => {
+                rows::Out::create(rows, (path, made_at), force, copying, input, bar).map(Box::new).map(Out::Rows)
+            }
         }
     }
 
@@ -95,6 +118,7 @@ impl Records {
         match (self, out) {
             (Self::Datadings(dataset), Out::Datadings(_, writer)) => dataset.copy(rows, writer, bar),
             (Self::Zds(stored), Out::Zds(_, new)) => stored.copy(rows, &mut new.1, bar),
+            (Self::Rows(from, _), Out::Rows(out)) => out.copy(from, rows, bar),
             _ => Err(Error::usage("records of one format into another")),
         }
     }
@@ -104,6 +128,7 @@ impl Records {
         match (self, out) {
             (Self::Datadings(dataset), Out::Datadings(_, writer)) => dataset.copy_rows(rows, writer, bar),
             (Self::Zds(stored), Out::Zds(_, new)) => stored.copy_rows(rows, &mut new.1, bar),
+            (Self::Rows(from, _), Out::Rows(out)) => out.copy_rows(from, rows, bar),
             _ => Err(Error::usage("records of one format into another")),
         }
     }
@@ -113,6 +138,7 @@ impl Records {
 pub(super) enum Out {
     Datadings(PathBuf, Box<Writer>),
     Zds(PathBuf, Box<(NewZds, zdx::CollectionWriter)>),
+    Rows(Box<rows::Out>),
 }
 
 impl Out {
@@ -121,11 +147,12 @@ impl Out {
         match self {
             Self::Datadings(_, writer) => dataset::rejected(writer, Some(from.name())),
             Self::Zds(..) => Vec::new(),
+            Self::Rows(out) => out.take_losses(),
         }
     }
 
     /// Writes what is held back. A dataset is where it was made then; a store is to be put in place.
-    pub(super) fn prepare(self) -> Result<(Written, Option<Ready>)> {
+    pub(super) fn prepare(self, from: &Records) -> Result<(Written, Option<Ready>)> {
         match self {
             Self::Datadings(path, writer) => {
                 let written = writer.finish().map_err(|error| error.in_file(path.display().to_string()))?;
@@ -136,6 +163,10 @@ impl Out {
                 let (store, written) = new.prepare(vec![writer])?;
                 Ok((Written { path, rows: written.documents, bytes: written.bytes }, Some(store)))
             }
+            Self::Rows(out) => match from {
+                Records::Rows(rows, _) => Ok((out.finish(rows)?, None)),
+                _ => Err(Error::usage("records of one format into another")),
+            },
         }
     }
 }

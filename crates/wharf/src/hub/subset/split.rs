@@ -1,4 +1,4 @@
-//! One dataset or collection into several.
+//! Records of one input in several outputs.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::records::Records;
 use super::{Copying, Parts, Report};
 use crate::Registry;
 
-/// A datadings dataset, or a ZDS collection, as several: each gets a stretch of the records, one behind the other.
+/// One input as several: each gets a stretch of the [records](super), one behind the other.
 ///
 /// All of them appear at the end, and none when anything fails before.
 ///
@@ -32,7 +32,7 @@ use crate::Registry;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Split {
-    /// The dataset or store.
+    /// The file, dataset or store.
     pub input: Location,
     /// Where it is cut.
     pub parts: Parts,
@@ -106,19 +106,19 @@ impl Split {
         distinct(&paths)?;
         report.seed = self.shuffle.then(|| dataset::seed(self.seed));
         let order = report.seed.map(|seed| Order::sequential(len).shuffled(seed)).transpose()?;
-        let mut staged = Staged::new(force);
-        let (bar, mut ready, mut outputs) = (&*self.progress.0, Vec::new(), Vec::new());
+        let mut staged = if let Records::Rows(..) = records { Staged::files(force) } else { Staged::new(force) };
+        let (bar, mut ready, mut outputs) = (&self.progress.0, Vec::new(), Vec::new());
         for (number, (path, rows)) in paths.iter().zip(parts.ranges()).enumerate() {
             bar.name(&format!("{} ({} of {})", path.display(), number + 1, paths.len()));
             bar.begin(Unit::Rows, Some(rows.end - rows.start));
-            let made_at = if matches!(records, Records::Datadings(_)) { staged.path(path)? } else { path.clone() };
-            let mut out = records.create((path, &made_at), force, &self.copying, &self.input)?;
+            let made_at = if matches!(records, Records::Zds(_)) { path.clone() } else { staged.path(path)? };
+            let mut out = records.create((path, &made_at), force, &self.copying, &self.input, bar)?;
             match &order {
-                None => records.copy(rows, &mut out, bar)?,
-                Some(order) => records.copy_rows(order.clone().range(rows)?.iter(0), &mut out, bar)?,
+                None => records.copy(rows, &mut out, bar.as_ref())?,
+                Some(order) => records.copy_rows(order.clone().range(rows)?.iter(0), &mut out, bar.as_ref())?,
             }
             report.losses.extend(out.take_losses(&self.input));
-            let (written, store) = out.prepare()?;
+            let (written, store) = out.prepare(&records)?;
             outputs.push(written);
             ready.extend(store);
         }
@@ -155,7 +155,7 @@ impl Split {
             (names, _) if names.len() == count => Ok(names.to_vec()),
             (names, _) => {
                 let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-                let (names, parts) = (counted(names.len(), "name"), counted(count, "dataset"));
+                let (names, parts) = (counted(names.len(), "name"), counted(count, "output"));
                 Err(Error::usage(format!("{names} for {parts}: give a name with {{}}, or one for each")))
             }
         }

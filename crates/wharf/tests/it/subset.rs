@@ -1,0 +1,172 @@
+//! Rows of any format chosen, cut and shuffled.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use wharf::convert::{Convert, JsonLines, copy};
+use wharf::subset::{Chosen, Parts, Quasi};
+use wharf::{Overwrite, Registry, Sample, Scan, Shuffle, Split};
+
+const ROWS: u64 = 3000;
+
+const FORMATS: [&str; 8] = ["jsonl", "json", "csv", "tsv", "parquet", "arrow", "arrows", "idv"];
+
+fn rows(path: &Path) -> Vec<Value> {
+    let container = wharf::open(path).unwrap();
+    let mut sink = JsonLines::new(Vec::new());
+    copy(container.tables()[0], &Scan::default(), &mut sink).unwrap();
+    let text = String::from_utf8(sink.finish().unwrap()).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn ids(rows: &[Value]) -> Vec<u64> {
+    rows.iter().map(|row| row["id"].as_f64().unwrap() as u64).collect()
+}
+
+/// The table in every format, whose column `id` numbers the rows.
+fn made(folder: &Path) -> Vec<PathBuf> {
+    let row = |n: u64| {
+        let text = ["a, \"b\"", "c", "e\u{301}\n\r\nf", "", "07"][n as usize % 5];
+        let x = (n % 4 > 0).then_some(n as f64 / 8.0);
+        json!({"id": n, "text": text, "x": x, "list": [n, n + 1], "even": n % 2 == 0})
+    };
+    let lines = folder.join("all.jsonl");
+    fs::write(&lines, (0..ROWS).map(|n| row(n).to_string() + "\n").collect::<String>()).unwrap();
+    let array = folder.join("all.json");
+    let pretty: Vec<String> = (0..ROWS).map(|n| serde_json::to_string_pretty(&row(n)).unwrap()).collect();
+    fs::write(&array, format!("[\n{}\n]\n", pretty.join(",\n"))).unwrap();
+    let others = FORMATS[2..].iter().map(|extension| {
+        let path = folder.join(format!("all.{extension}"));
+        Convert::new([&lines]).write(&path, Overwrite::Refuse, &Registry::builtin()).unwrap();
+        path
+    });
+    [lines.clone(), array].into_iter().chain(others.collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn a_part_has_its_rows_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    for input in made(folder.path()) {
+        let all = rows(&input);
+        assert_eq!(all.len() as u64, ROWS);
+        for (parts, counts) in [
+            (Parts::Equal(3), vec![1000, 1000, 1000]),
+            (Parts::At(vec![10, 2999]), vec![10, 2989, 1]),
+            (Parts::Every(2999), vec![2999, 1]),
+        ] {
+            let report = Split::new(&input, parts).write(Overwrite::Replace, &Registry::builtin()).unwrap();
+            assert_eq!(report.of, ROWS);
+            assert_eq!(report.outputs.iter().map(|output| output.rows).collect::<Vec<_>>(), counts, "{input:?}");
+            let together: Vec<Value> = report.outputs.iter().flat_map(|output| rows(&output.path)).collect();
+            assert!(together == all, "{input:?}");
+            let sizes = report.outputs.iter().map(|output| fs::metadata(&output.path).unwrap().len());
+            assert!(sizes.eq(report.outputs.iter().map(|output| output.bytes)), "{input:?}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_chooses_the_same_rows_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut sampled, mut shuffled, mut split) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for input in made(folder.path()) {
+        let extension = input.extension().unwrap().to_str().unwrap().to_owned();
+        let all = rows(&input);
+        let out = |name: &str| folder.path().join(format!("{name}.{extension}"));
+        // Each row that is chosen is the one of its number.
+        let checked = |path: &Path| {
+            let found = rows(path);
+            let chosen = ids(&found);
+            assert!(found.iter().zip(&chosen).all(|(row, id)| *row == all[*id as usize]), "{path:?}");
+            assert_eq!(chosen.iter().collect::<BTreeSet<_>>().len(), chosen.len(), "{path:?}");
+            chosen
+        };
+        let sample = |chosen: Chosen, name: &str| {
+            let mut sample = Sample::new(&input, 400).with_seed(7);
+            sample.chosen = chosen;
+            let report = sample.write(out(name), Overwrite::Replace, &Registry::builtin()).unwrap();
+            assert_eq!((report.of, report.outputs[0].rows), (ROWS, 400));
+            checked(&out(name))
+        };
+        let random = sample(Chosen::Random, "random");
+        let mut sorted = random.clone();
+        sorted.sort_unstable();
+        assert!(!random.is_sorted());
+        assert_eq!(sample(Chosen::InOrder, "sorted"), sorted);
+        assert_eq!(sample(Chosen::First, "first"), (0..400).collect::<Vec<_>>());
+        sampled.insert(random);
+        for quasi in [false, true] {
+            let mut shuffle = Shuffle::new(&input).with_seed(3);
+            shuffle.quasi = quasi.then(Quasi::default);
+            shuffle.write(out("shuffled"), Overwrite::Replace, &Registry::builtin()).unwrap();
+            let order = checked(&out("shuffled"));
+            assert_eq!((order.len() as u64, order.is_sorted()), (ROWS, false));
+            shuffled.insert(order);
+            let bytes = fs::read(out("shuffled")).unwrap();
+            shuffle.write(out("again"), Overwrite::Replace, &Registry::builtin()).unwrap();
+            assert!(fs::read(out("again")).unwrap() == bytes, "{extension}");
+        }
+        let parts = Parts::Fractions("0.8,0.2".parse().unwrap());
+        let halves = Split::new(&input, parts).with_outputs([out("train"), out("test")]).with_shuffle(Some(1));
+        halves.write(Overwrite::Replace, &Registry::builtin()).unwrap();
+        let order = [checked(&out("train")), checked(&out("test"))].concat();
+        assert_eq!(order.len() as u64, ROWS);
+        split.insert(order);
+        // The names say which format they are of.
+        let other = folder.path().join("other.zds");
+        let error = Shuffle::new(&input).write(&other, Overwrite::Refuse, &Registry::builtin()).unwrap_err();
+        assert!(error.to_string().contains("`wharf convert` does that"), "{error}");
+        assert!(!other.exists());
+    }
+    assert_eq!((sampled.len(), shuffled.len(), split.len()), (1, 2, 1));
+}
+
+#[test]
+fn records_of_text_keep_their_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, out) = (folder.path().join("a.csv"), folder.path().join("b.csv"));
+    let registry = Registry::builtin();
+    fs::write(&input, "\u{feff}a,\"b\"\r\n1.50,\"x\r\n\"\"y\"\r\n\r\n007, z \r\n-0,").unwrap();
+    let report = Sample::new(&input, 3).with_seed(1).write(&out, Overwrite::Replace, &registry).unwrap();
+    let text = fs::read_to_string(&out).unwrap();
+    assert_eq!(report.outputs[0].bytes, text.len() as u64);
+    let body = text.strip_prefix("\u{feff}a,\"b\"\r\n").unwrap();
+    for record in ["1.50,\"x\r\n\"\"y\"\r\n", "007, z \r\n", "-0,\r\n"] {
+        assert_eq!(body.matches(record).count(), 1, "{body:?}");
+    }
+    assert_eq!(body.len(), 29);
+    let (input, out) = (folder.path().join("a.jsonl"), folder.path().join("b.jsonl"));
+    fs::write(&input, "{ \"a\" : 1.50 }\n\n{\"b\":\"\\u00e9\"}").unwrap();
+    Sample::new(&input, 2).write(&out, Overwrite::Replace, &registry).unwrap();
+    let mut lines: Vec<String> = fs::read_to_string(&out).unwrap().lines().map(str::to_owned).collect();
+    lines.sort();
+    assert_eq!(lines, ["{ \"a\" : 1.50 }", "{\"b\":\"\\u00e9\"}"]);
+}
+
+#[test]
+fn what_cannot_be_is_told_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let registry = Registry::builtin();
+    fs::write(at("a.csv"), "a,b\n1,2\n3\n").unwrap();
+    fs::write(at("a.jsonl"), "{\"a\":1}\n{\"a\":}\n").unwrap();
+    fs::write(at("b.jsonl"), "{\"a\":1}\n").unwrap();
+    Convert::new([at("b.jsonl")]).write(at("b.ds"), Overwrite::Refuse, &registry).unwrap();
+    let before = fs::read_dir(folder.path()).unwrap().count();
+    for (input, number, wanted) in [
+        ("a.csv", 1, "1 cell where there are 2 columns (byte 8, line 3"),
+        ("a.jsonl", 1, "line 2"),
+        ("b.jsonl", 2, "2 rows are asked for: the table has 1"),
+        ("b.ds", 1, "this one is ds"),
+    ] {
+        let out = at("out").with_extension(Path::new(input).extension().unwrap());
+        let error = Sample::new(at(input), number).write(&out, Overwrite::Refuse, &registry).unwrap_err().to_string();
+        assert!(error.contains(wanted) && error.contains(input), "{error}");
+    }
+    let error = Split::new(at("b.jsonl"), Parts::Equal(1)).with_outputs([at("b.jsonl")]);
+    let error = error.write(Overwrite::Replace, &registry).unwrap_err().to_string();
+    assert!(error.contains("the output is the input"), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before);
+}
