@@ -39,6 +39,7 @@ fn it_is_converted_into_every_other() {
         ("b.tsv", &[]),
         ("b.idv", &[]),
         ("b.ds", &[]),
+        ("b.nc", &[]),
         ("b.msgpack", &["--key", "label"]),
         ("b.zds", &["--id", "label"]),
         ("b.parquet", &[]),
@@ -92,6 +93,27 @@ fn files_of_it_are_joined() {
     let error = "error: --on-duplicate is for datadings, and the inputs are points";
     assert_eq!(place.wharf(&["merge", "@a.points", "-o", "@e.points", "--on-duplicate", "first"]).failed(2), error);
     assert_eq!(place.files(), ["a.points", "b.points", "c.points", "d.csv"]);
+}
+
+#[test]
+fn its_rows_are_chosen_cut_and_shuffled() {
+    let place = place();
+    let rows: String = (0..100).map(|n| format!("{n} {} row-{n}\n", n % 7)).collect();
+    std::fs::write(place.path("all.points"), format!("points 1\n{rows}")).unwrap();
+    let body = |name: &str| place.read(name).strip_prefix("points 1\n").unwrap().to_owned();
+    let done = place.wharf(&["split", "@all.points", "--at", "10,90"]).ok();
+    assert_eq!(done, "@all-0.points: 10 rows\n@all-1.points: 80 rows\n@all-2.points: 10 rows\n");
+    assert_eq!(["all-0.points", "all-1.points", "all-2.points"].map(body).concat(), rows);
+    let done = place.wharf(&["sample", "@all.points", "@some.points", "-n", "20", "--seed", "7"]).ok();
+    assert_eq!(done, "@some.points: 20 rows of 100, seed 7\n");
+    let done = place.wharf(&["shuffle", "@all.points", "@mixed.points", "--seed", "7"]).ok();
+    assert_eq!(done, "@mixed.points: 100 rows, seed 7\n");
+    let (some, mixed) = (body("some.points"), body("mixed.points"));
+    // A sample is how the shuffle begins.
+    assert!(mixed.starts_with(&some) && mixed != rows);
+    let mut sorted: Vec<&str> = mixed.lines().collect();
+    sorted.sort_by_key(|line| line.split(' ').next().unwrap().parse::<u32>().unwrap());
+    assert_eq!(sorted, rows.lines().collect::<Vec<_>>());
 }
 
 #[test]

@@ -303,7 +303,13 @@ fn inputs_of_two_formats_and_options_of_the_other_are_refused() {
         assert_eq!((ran.out(), folder.files()), ("", vec!["x.jsonl".to_owned()]));
         ran.err().to_owned()
     };
-    assert!(refused(&["shuffle", &text, &out]).contains("there is no index"));
+    let convert = "its extension stands for datadings, and the input is jsonl: `wharf convert` does that";
+    assert!(refused(&["shuffle", &text, &out]).contains(convert));
+    let no_stream = "records are copied into a file, which standard output is not";
+    assert!(refused(&["shuffle", &text, "-o", "-"]).contains(no_stream));
+    assert!(refused(&["shuffle", &text, &text, "--no-md5"]).contains("--no-md5 is for datadings, this is jsonl"));
+    let ds = common::golden("../ds/from-netcdf.ds");
+    assert!(refused(&["shuffle", &ds, &out]).contains("shuffle takes samples, documents and rows, this one is ds"));
     assert!(refused(&["shuffle", &iris]).contains("<OUT"));
     assert!(refused(&["shuffle", &iris, &out, "-o", &out]).contains("cannot be used with"));
     assert!(refused(&["shuffle", &iris, &out, "--buffer", "3"]).contains("--quasi"));
@@ -319,8 +325,7 @@ fn inputs_of_two_formats_and_options_of_the_other_are_refused() {
     assert!(refused(&["split", &iris, "--fractions", "0.5,0.4"]).contains("add up to 0.9"));
     {
         let idv = common::golden("real-adult.idv");
-        let expected = format!("error: {idv}: shuffle works on datadings datasets, this one is idv\n");
-        assert_eq!(refused(&["shuffle", &idv, &out]), expected);
+        assert!(refused(&["shuffle", &idv, &out]).contains("its extension stands for datadings, and the input is idv"));
         let expected = format!("error: {idv}: merge works on datadings datasets, this one is idv\n");
         assert_eq!(refused(&["merge", &iris, &idv, "-o", &out]), expected);
         let expected = format!("error: {iris}: merge works on IDV files, this one is datadings\n");

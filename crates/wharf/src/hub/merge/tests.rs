@@ -72,14 +72,14 @@ fn errors_name_options_and_no_flags() {
         (error.kind(), error.to_string().replace(&format!("{}/", folder.path().display()), ""))
     };
     let [a, b] = inputs(&folder, "ds");
-    let wanted = "ds files are joined along a dimension; dim says which";
+    let wanted = "ds and NetCDF files are joined along a dimension; dim says which";
     assert_eq!(error(&Merge::new([&a, &b])), (ErrorKind::Usage, wanted.to_owned()));
     let mut merge = Merge::new([&a]);
     merge.datadings.no_md5 = true;
     assert_eq!(error(&merge).1, "no_md5 is for datadings, and the inputs are ds");
     let mut merge = Merge::new([path("a.csv")]);
     merge.ds.keep_times = true;
-    assert_eq!(error(&merge).1, "a.csv: keep_times is for ds, and the first input is none");
+    assert_eq!(error(&merge).1, "a.csv: keep_times is for ds and NetCDF, and the first input is none");
     let [a, b] = inputs(&folder, "msgpack");
     let wanted = "datadings: a.msgpack: a.msgpack has the same key; on_duplicate says what to do (row 0, key \"x\")";
     assert_eq!(error(&Merge::new([&a, &b, &a])).1, wanted);

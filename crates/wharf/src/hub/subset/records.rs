@@ -40,10 +40,13 @@ impl Records {
         }
         if let Ok(format) = opener.registry.detect(&input)
             && format.name() != dataset::NAME
-            && let Some(rows) = Rows::open(location, &input, format.name(), opener)?
         {
+            let format = format.name();
+            let detail = || format!("{verb} takes samples, documents and rows, this one is {format}");
+            let rows = Rows::open(location, &input, format, opener)?;
+            let rows = rows.ok_or_else(|| named(Error::usage(detail())))?;
             if copying.no_md5 {
-                let detail = format!("is for datadings, this is {}", format.name());
+                let detail = format!("is for datadings, this is {format}");
                 return Err(named(Error::usage(detail).in_option("no_md5")));
             }
             return Ok(Self::Rows(Box::new(rows), opener.registry.clone()));

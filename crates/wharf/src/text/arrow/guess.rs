@@ -39,7 +39,11 @@ pub(super) fn guess(table: &TextTable, scan: &BatchScan) -> Result<Option<Schema
     let (chunks, _) = Feeder::new(text).next(&Workers::new(1));
     let Some(first) = chunks.first() else { return Ok(None) };
     let samples = samples(text, first)?;
-    Ok(if text.is_csv() { cells(text, first, &samples, &scan.mapping) } else { members(text, first, &samples, scan) })
+    let workers = Workers::new(scan.scan.threads);
+    Ok(match text.is_csv() {
+        true => cells(text, (beginning(text, first), samples), &scan.mapping, &workers),
+        false => members(text, (first, samples), scan, &workers),
+    })
 }
 
 /// Whole lines from all over the text, behind its first chunk.
@@ -61,14 +65,23 @@ fn samples(text: &Text, first: &Chunk) -> Result<Vec<Chunk>> {
     Ok(samples)
 }
 
+/// The first lines of the first chunk: of CSV the names are known, and these tell no more than others.
+fn beginning(text: &Text, first: &Chunk) -> Chunk {
+    let most = usize::try_from(text.options.window / PART).unwrap_or(usize::MAX);
+    let end = first.bytes.get(..most).and_then(|bytes| memrchr(b'\n', bytes)).map_or(first.bytes.len(), |end| end + 1);
+    Chunk { bytes: first.bytes.slice(..end), ..first.clone() }
+}
+
 /// Of CSV. A sample that begins in the middle of a cell may show what is not so; all cells are looked at in the end.
-fn cells(text: &Text, first: &Chunk, samples: &[Chunk], mapping: &Mapping) -> Option<Schema> {
-    let seen = |chunk: &Chunk| {
-        let (part, result) = Survey::chunk(text, chunk);
+fn cells(text: &Text, (first, samples): (Chunk, Vec<Chunk>), mapping: &Mapping, workers: &Workers) -> Option<Schema> {
+    let chunks = std::iter::once(first).chain(samples).collect();
+    let seen = workers.map(chunks, |chunk: Chunk| {
+        let (part, result) = Survey::chunk(text, &chunk);
         result.is_ok().then_some(part.csv)
-    };
-    let mut all = seen(first)?;
-    for seen in samples.iter().filter_map(seen) {
+    });
+    let mut seen = seen.into_iter();
+    let mut all = seen.next()??;
+    for seen in seen.flatten() {
         all.iter_mut().zip(seen).for_each(|(own, other)| own.merge(other));
     }
     let fields = text.names.iter().zip(&all).map(|(name, seen)| field(name.clone(), seen, mapping));
@@ -76,10 +89,11 @@ fn cells(text: &Text, first: &Chunk, samples: &[Chunk], mapping: &Mapping) -> Op
 }
 
 /// Of lines of JSON.
-fn members(text: &Text, first: &Chunk, samples: &[Chunk], scan: &BatchScan) -> Option<Schema> {
-    let seen = |chunk: &Chunk| observe_json(text, chunk, &ALL);
+fn members(text: &Text, (first, samples): (&Chunk, Vec<Chunk>), scan: &BatchScan, workers: &Workers) -> Option<Schema> {
+    let chunks = std::iter::once(first.clone()).chain(samples).collect();
+    let mut seen = workers.map(chunks, |chunk: Chunk| observe_json(text, &chunk, &ALL)).into_iter();
+    let first = seen.next()?.ok()?;
     let mut others = Observation::new(text.limits);
-    let merged = samples.iter().try_for_each(|sample| others.merge(seen(sample)?));
-    let first = merged.and_then(|()| seen(first)).ok()?;
+    seen.try_for_each(|seen| others.merge(seen?)).ok()?;
     container_arrow::infer_from_sample(&first, others, &scan.mapping)
 }
