@@ -123,6 +123,45 @@ fn the_same_seed_chooses_the_same_rows_in_every_format() {
     assert_eq!((sampled.len(), shuffled.len(), split.len()), (1, 2, 1));
 }
 
+/// Vectors that are sparse come back in full, which is the same as columns.
+#[test]
+fn rows_of_idv_are_the_same_in_another_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let registry = Registry::builtin();
+    let goldens = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/idv");
+    let (mut same, mut refused) = (0, 0);
+    for golden in fs::read_dir(goldens).unwrap().map(|entry| entry.unwrap().path()) {
+        if golden.extension().is_none_or(|extension| extension != "idv") {
+            continue;
+        }
+        if let Err(error) = Shuffle::new(&golden).with_seed(1).write(at("a.idv"), Overwrite::Replace, &registry) {
+            let error = error.to_string();
+            assert!(error.contains("is out of the range of nanoseconds") && !error.contains("floor"), "{error}");
+            refused += 1;
+            continue;
+        }
+        let sorted = |input: &Path| {
+            let mut convert = Convert::new([input]);
+            convert.columnar.times = Some(container_arrow::Times::Nanoseconds);
+            convert.write(at("a.arrow"), Overwrite::Replace, &registry).unwrap();
+            let mut rows: Vec<String> = rows(&at("a.arrow")).iter().map(Value::to_string).collect();
+            rows.sort();
+            rows
+        };
+        let container = |path: &Path| {
+            let container = wharf::open(path).unwrap();
+            let columns =
+                container.tables()[0].columns().iter().map(|column| (column.name.clone(), column.kind.clone()));
+            columns.collect::<Vec<_>>()
+        };
+        assert!(sorted(&golden) == sorted(&at("a.idv")), "{golden:?}");
+        assert_eq!(container(&golden), container(&at("a.idv")), "{golden:?}");
+        same += 1;
+    }
+    assert!(same >= 45 && refused < 12, "{same} {refused}");
+}
+
 #[test]
 fn records_of_text_keep_their_bytes() {
     let folder = tempfile::tempdir().unwrap();

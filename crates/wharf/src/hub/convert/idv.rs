@@ -29,7 +29,7 @@ impl Job<'_> {
         let wrong = [
             ("schema", self.text.schema.is_some() && is_typed(kind)),
             ("table", table),
-            ("times", self.columnar.times.is_some() && !columns),
+            ("times", self.columnar.times.is_some() && !columns && self.picked.is_none()),
             ("null_integers", self.idv.missing_as_double && !columns),
         ];
         does_not_go(&wrong, kind)?;

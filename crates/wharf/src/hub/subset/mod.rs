@@ -4,7 +4,7 @@
 //! |---|---|
 //! | datadings, ZDS | samples and documents, byte for byte |
 //! | JSON lines, CSV, TSV | rows, byte for byte, and the names of CSV in front of each output; an array of objects stays one |
-//! | IDV | rows; a stretch of them is copied as [`Convert`](crate::Convert) copies IDV, rows in another order come as columns |
+//! | IDV | rows; a stretch of them as they are, others as columns: sparse vectors are written in full then, and times before 1677 or behind 2262 are an error |
 //! | Parquet, Arrow IPC, formats of the registry with columns that write batches | rows, as columns |
 //!
 //! Of ds and NetCDF variables are cut, which [`Convert`](crate::Convert) does. The order of rows follows from the seed and from how many there are,

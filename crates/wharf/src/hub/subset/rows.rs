@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Bytes, Error, Input, Output, Overwrite, Progress, Result, Source};
+use container_arrow::Times;
+use container_core::{Bytes, Error, ErrorKind, Input, Output, Overwrite, Progress, Result, Source};
 
 use super::super::convert::{Convert, OutputForm, Picked, Report, To};
 use super::super::env::Opener;
@@ -183,7 +184,11 @@ impl Out {
             }
             (Rows::Columns(columns), Self::Columns(later)) => {
                 let picked = Arc::new(Picked::new(numbers));
-                later.run(columns, |convert| convert.picked = Some(picked))
+                later.run(columns, |convert| {
+                    convert.picked = Some(picked);
+                    // As fine as those of IDV are.
+                    convert.columnar.times = (columns.form == OutputForm::Idv).then_some(Times::Nanoseconds);
+                })
             }
             _ => Err(Error::usage("records of one format into another")),
         }
@@ -243,7 +248,12 @@ impl Later {
             opener.stdin_read = columns.input.source().cloned();
         }
         let overwrite = if self.force { Overwrite::Replace } else { Overwrite::Refuse };
-        convert.run(columns.form, To::Path(&self.made_at, overwrite), &mut opener, &mut self.report)
+        let done = convert.run(columns.form, To::Path(&self.made_at, overwrite), &mut opener, &mut self.report);
+        // Advice names options of conversions.
+        done.map_err(|error| match error.kind() {
+            ErrorKind::Io => error,
+            kind => Error::new(kind, error.detail().to_owned()).with_position(error.position().clone()),
+        })
     }
 }
 

@@ -84,6 +84,9 @@ impl<'a> Gather<'a> {
         if here.is_empty() {
             return Ok(());
         }
+        if batch.num_columns() == 0 {
+            return put(&batch.slice(0, here.len())); // one such row is like another
+        }
         let indices = UInt64Array::from_iter_values(here.iter().map(|(row, _)| row - first));
         let taken = take_record_batch(batch, &indices).map_err(from_arrow)?;
         if self.picked.is_sorted {
