@@ -1,18 +1,15 @@
 //! What `container-core` asks of a container.
 
-use std::ops::Range;
 use std::path::Path;
 
 use container_core::{
-    Bytes, Container, Error, Finding, Format, Input, Limits, OpenOptions, OutputOptions, Probe, Recognition,
-    RecoverReport, Result, Source, Table, VerifyOptions,
+    Container, Error, Finding, Format, Input, Limits, OpenOptions, OutputOptions, Probe, Recognition, RecoverReport,
+    Result, Source, Table, VerifyOptions,
 };
 use serde_json::{Map, Value};
 
 use super::inner::Text;
 use super::records::{Form, Options};
-#[cfg(feature = "convert")]
-use super::rows::TextRows;
 use super::table::TextTable;
 use super::verify::verify;
 
@@ -149,7 +146,7 @@ impl Format for TextForm {
 /// A text as a [`Container`] with one table, `rows`.
 #[derive(Debug)]
 pub struct TextContainer {
-    table: TextTable,
+    pub(super) table: TextTable,
 }
 
 impl TextContainer {
@@ -162,62 +159,6 @@ impl TextContainer {
         let &TextOptions { form, delimiter, header, limits, window } = options;
         let options = Options { form: form.form(), delimiter, header, may_be_empty: true, threads: 1, window };
         Ok(Self { table: TextTable::new(Text::new(source, options, form.name(), limits)?) })
-    }
-}
-
-/// Several texts that are read together.
-#[cfg(feature = "convert")]
-impl TextContainer {
-    /// Adds what the cells of CSV are, by column, and says how many rows were looked at: all that are not broken.
-    pub(crate) fn add_cells(
-        &self,
-        threads: usize,
-        cells: &mut std::collections::HashMap<String, super::seen::Seen>,
-    ) -> Result<u64> {
-        let (columns, rows) = self.table.cells(threads)?;
-        for (name, seen) in self.table.text.names.iter().zip(columns) {
-            match cells.get_mut(name) {
-                Some(known) => known.merge(seen),
-                None => drop(cells.insert(name.clone(), seen)),
-            }
-        }
-        Ok(rows)
-    }
-
-    /// Where the records lie in the text, without their line ends; of CSV rows.
-    ///
-    /// # Errors
-    /// What is wrong with the first broken record, with its place.
-    pub(crate) fn spans(&self) -> Result<Vec<Range<u64>>> {
-        use container_core::Rows as _;
-
-        let mut rows = TextRows::bare(&self.table);
-        let mut spans = Vec::new();
-        while rows.advance()? {
-            let span = rows.span()?;
-            spans.push(span);
-        }
-        Ok(spans)
-    }
-
-    /// The bytes in front of the rows of CSV, which are its names.
-    ///
-    /// # Errors
-    /// [`Io`](crate::ErrorKind::Io).
-    pub(crate) fn head(&self) -> Result<Bytes> {
-        let text = &self.table.text;
-        text.read(0..if text.is_csv() { text.begin.byte } else { 0 })
-    }
-
-    /// Are the records items of one array?
-    pub(crate) const fn is_array(&self) -> bool {
-        self.table.text.array
-    }
-
-    /// Shows cells of CSV as values of these kinds.
-    pub(crate) fn with_kinds(self, kinds: &std::collections::HashMap<String, super::seen::Kind>) -> Self {
-        self.table.set_kinds(kinds);
-        self
     }
 }
 

@@ -58,6 +58,8 @@ mod split;
 mod table;
 pub(crate) mod values;
 mod verify;
+#[cfg(feature = "convert")]
+mod whole;
 mod words;
 
 #[cfg(test)]

@@ -152,18 +152,8 @@ impl<'a> TextRows<'a> {
         Cell { text: cell_text(cell), quoted, kind }
     }
 
-    /// The bytes of the text that the current record takes, without its line end.
-    #[cfg(feature = "convert")]
-    pub(super) fn span(&self) -> Result<Range<u64>> {
-        let (chunk, span) = self.current()?;
-        let bytes = chunk.bytes.get(span.clone()).unwrap_or_default();
-        let ends = bytes.iter().rev().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-        let at = |place: usize| chunk.start.byte + place as u64;
-        Ok(at(span.start)..at(span.end - ends))
-    }
-
     /// The bytes of a chunk, and the record that lies in them.
-    fn current(&self) -> Result<(&Chunk, &Range<usize>)> {
+    pub(super) fn current(&self) -> Result<(&Chunk, &Range<usize>)> {
         match (self.chunks.front(), &self.current) {
             (Some(chunk), Some((span, _))) => Ok((chunk, span)),
             _ => Err(Error::usage("there is no current row").in_format(self.table.text.format)),

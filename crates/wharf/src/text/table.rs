@@ -26,7 +26,7 @@ pub(super) struct TextTable {
     some: OnceLock<Columns>,
     all: OnceLock<Columns>,
     /// What the columns of CSV hold in all rows.
-    kinds: OnceLock<Box<[Kind]>>,
+    pub(super) kinds: OnceLock<Box<[Kind]>>,
     /// What all rows were seen to hold.
     #[cfg(feature = "arrow")]
     pub(super) observed: OnceLock<super::arrow::Held>,
@@ -57,7 +57,7 @@ impl TextTable {
     }
 
     /// Looks at all rows, or the first ones.
-    fn look(&self, workers: &Workers, all: bool) -> (Survey, Result<()>) {
+    pub(super) fn look(&self, workers: &Workers, all: bool) -> (Survey, Result<()>) {
         let (survey, result) = Survey::of(&self.text, workers, all);
         // Of a text with broken rows the others count.
         if all && !result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Io) {
@@ -94,24 +94,6 @@ impl TextTable {
             }
             _ => Ok(()),
         }
-    }
-}
-
-/// Several texts that are read together.
-#[cfg(feature = "convert")]
-impl TextTable {
-    /// What the cells of CSV are, column by column, in all rows that are not broken, and how many rows these are.
-    pub(super) fn cells(&self, threads: usize) -> Result<(Vec<super::seen::Seen>, u64)> {
-        match self.look(&Workers::new(threads), true) {
-            (_, Err(error)) if error.kind() == ErrorKind::Io => Err(error),
-            (survey, _) => Ok((survey.csv, survey.rows)),
-        }
-    }
-
-    /// Shows cells as values of these kinds, whatever those of its own rows are. One that is not among them is text.
-    pub(super) fn set_kinds(&self, kinds: &std::collections::HashMap<String, Kind>) {
-        let kind = |name: &String| kinds.get(name).copied().unwrap_or(Kind::Text);
-        let _ = self.kinds.set(self.text.names.iter().map(kind).collect()); // nobody has looked at a table that was opened just now
     }
 }
 

@@ -22,15 +22,15 @@ fn rows(path: &Path) -> Vec<Value> {
 }
 
 fn ids(rows: &[Value]) -> Vec<u64> {
-    rows.iter().map(|row| row["id"].as_f64().unwrap() as u64).collect()
+    rows.iter().map(|row| row["id"].as_u64().unwrap()).collect()
 }
 
 /// The table in every format, whose column `id` numbers the rows.
 fn made(folder: &Path) -> Vec<PathBuf> {
     let row = |n: u64| {
         let text = ["a, \"b\"", "c", "e\u{301}\n\r\nf", "", "07"][n as usize % 5];
-        let x = (n % 4 > 0).then_some(n as f64 / 8.0);
-        json!({"id": n, "text": text, "x": x, "list": [n, n + 1], "even": n % 2 == 0})
+        let x = (!n.is_multiple_of(4)).then_some(n as f64 / 8.0);
+        json!({"id": n, "text": text, "x": x, "list": [n, n + 1], "even": n.is_multiple_of(2)})
     };
     let lines = folder.join("all.jsonl");
     fs::write(&lines, (0..ROWS).map(|n| row(n).to_string() + "\n").collect::<String>()).unwrap();

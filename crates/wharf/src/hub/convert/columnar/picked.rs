@@ -169,8 +169,8 @@ fn kept(cause: std::io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use arrow_array::cast::AsArray;
-    use arrow_array::types::{Int64Type, UInt16Type};
-    use arrow_array::{DictionaryArray, Int64Array, StringArray};
+    use arrow_array::types::{UInt16Type, UInt64Type};
+    use arrow_array::{DictionaryArray, StringArray};
     use arrow_schema::{DataType, Field, Schema};
     use std::sync::Arc;
 
@@ -181,18 +181,18 @@ mod tests {
         let labels = Arc::new(StringArray::from_iter_values((0..7).map(|n| format!("label {n}"))));
         let dictionary = DataType::Dictionary(Box::new(DataType::UInt16), Box::new(DataType::Utf8));
         let fields = vec![
-            Field::new("n", DataType::Int64, false),
+            Field::new("n", DataType::UInt64, false),
             Field::new("text", DataType::Utf8, true),
             Field::new("label", dictionary, false),
         ];
         let schema = Arc::new(Schema::new(fields));
-        let batches: Vec<RecordBatch> = (0..40_i64)
+        let batches: Vec<RecordBatch> = (0..40_usize)
             .map(|batch| {
                 let numbers = batch * 100..batch * 100 + 100;
-                let texts = numbers.clone().map(|n| (n % 5 > 0).then(|| "x".repeat(n as usize % 90)));
-                let keys = numbers.clone().map(|n| (n % 7) as u16).collect();
+                let texts = numbers.clone().map(|n| (n % 5 > 0).then(|| "x".repeat(n % 90)));
+                let keys = numbers.clone().map(|n| u16::try_from(n % 7).unwrap()).collect();
                 let columns: Vec<arrow_array::ArrayRef> = vec![
-                    Arc::new(Int64Array::from_iter_values(numbers)),
+                    Arc::new(UInt64Array::from_iter_values(numbers.map(|n| n as u64))),
                     Arc::new(StringArray::from_iter(texts)),
                     Arc::new(DictionaryArray::<UInt16Type>::new(keys, Arc::clone(&labels) as _)),
                 ];
@@ -208,15 +208,15 @@ mod tests {
                 gather.together = together;
                 let (mut found, mut spilled) = (Vec::new(), false);
                 let mut put = |batch: &RecordBatch| {
-                    let numbers = batch.column(0).as_primitive::<Int64Type>();
+                    let numbers = batch.column(0).as_primitive::<UInt64Type>();
                     let (texts, labels) =
                         (batch.column(1).as_string::<i32>(), batch.column(2).as_dictionary::<UInt16Type>());
                     let labels = labels.downcast_dict::<StringArray>().unwrap();
                     for (row, number) in numbers.values().iter().enumerate() {
-                        found.push(*number as u64);
+                        found.push(*number);
                         assert_eq!(
                             texts.iter().nth(row).unwrap().map(str::len),
-                            (number % 5 > 0).then_some(*number as usize % 90)
+                            (number % 5 > 0).then_some(usize::try_from(number % 90).unwrap())
                         );
                         assert_eq!(labels.into_iter().nth(row).unwrap().unwrap(), format!("label {}", number % 7));
                     }
