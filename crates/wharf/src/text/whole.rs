@@ -24,18 +24,19 @@ impl TextContainer {
         Ok(rows)
     }
 
-    /// Where the records lie in the text, without their line ends; of CSV rows.
+    /// Where the records begin in the text, and where the last one ends.
     ///
     /// # Errors
     /// What is wrong with the first broken record, with its place.
-    pub(crate) fn spans(&self) -> Result<Vec<Range<u64>>> {
+    pub(crate) fn starts(&self) -> Result<(Vec<u64>, u64)> {
         let mut rows = TextRows::bare(&self.table);
-        let mut spans = Vec::new();
+        let (mut starts, mut end) = (Vec::new(), 0);
         while rows.advance()? {
             let span = rows.span()?;
-            spans.push(span);
+            starts.push(span.start);
+            end = span.end;
         }
-        Ok(spans)
+        Ok((starts, end))
     }
 
     /// The bytes in front of the rows of CSV, which are its names.
@@ -77,12 +78,10 @@ impl TextTable {
 }
 
 impl TextRows<'_> {
-    /// The bytes of the text that the current record takes, without its line end.
+    /// The bytes of the text that the current record takes.
     pub(super) fn span(&self) -> Result<Range<u64>> {
         let (chunk, span) = self.current()?;
-        let bytes = chunk.bytes.get(span.clone()).unwrap_or_default();
-        let ends = bytes.iter().rev().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         let at = |place: usize| chunk.start.byte + place as u64;
-        Ok(at(span.start)..at(span.end - ends))
+        Ok(at(span.start)..at(span.end))
     }
 }

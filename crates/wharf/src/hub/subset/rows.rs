@@ -37,7 +37,9 @@ pub(super) struct Lines {
     source: Source,
     /// What stands in front of all.
     head: Bytes,
-    spans: Vec<Range<u64>>,
+    /// Where each record begins, and where the last one ends.
+    starts: Vec<u64>,
+    end: u64,
     is_array: bool,
 }
 
@@ -69,9 +71,9 @@ impl Rows {
         let form = rows::form(format, input).map_err(named)?;
         if let (Some(text), Some(source)) = (text_form(format), input.source()) {
             let opened = TextContainer::open(source.clone(), &TextOptions::new(text)).map_err(named)?;
-            let (head, spans) = (opened.head().map_err(named)?, opened.spans().map_err(named)?);
+            let (head, (starts, end)) = (opened.head().map_err(named)?, opened.starts().map_err(named)?);
             let (name, source, is_array) = (location.name(), source.clone(), opened.is_array());
-            return Ok(Some(Self::Lines(Lines { format, form, name, source, head, spans, is_array })));
+            return Ok(Some(Self::Lines(Lines { format, form, name, source, head, starts, end, is_array })));
         }
         let form = match form {
             // Of these variables are chosen, not rows.
@@ -91,7 +93,7 @@ impl Rows {
 
     pub(super) fn len(&self) -> u64 {
         match self {
-            Self::Lines(lines) => lines.spans.len() as u64,
+            Self::Lines(lines) => lines.starts.len() as u64,
             Self::Columns(columns) => columns.len,
         }
     }
@@ -226,13 +228,24 @@ impl Lines {
     /// Appends a record with the bytes that it has.
     fn put(&self, number: u64, is_first: bool, out: &mut impl Write) -> Result<()> {
         let missing = || Error::usage(format!("there is no row {number}")).in_file(self.name.clone());
-        let span = usize::try_from(number).ok().and_then(|number| self.spans.get(number)).ok_or_else(missing)?;
-        let bytes = self.source.read(span.clone())?;
+        let place = usize::try_from(number).map_err(|_| missing())?;
+        let start = *self.starts.get(place).ok_or_else(missing)?;
+        let end = place.checked_add(1).and_then(|next| self.starts.get(next)).copied().unwrap_or(self.end);
+        let bytes = self.source.read(start..end)?;
+        // What stands between two records: line ends, blanks, and in an array commas.
+        let between = |byte: &u8| match byte {
+            b'\r' | b'\n' => true,
+            b' ' | b'\t' => self.form == OutputForm::Jsonl,
+            b',' => self.is_array,
+            _ => false,
+        };
+        let len = bytes.iter().rposition(|byte| !between(byte)).map_or(0, |last| last + 1);
+        let bytes = bytes.get(..len).unwrap_or_default();
         if self.is_array {
             out.write_all(if is_first { b"" } else { b",\n" }).map_err(failed)?;
-            return out.write_all(&bytes).map_err(failed);
+            return out.write_all(bytes).map_err(failed);
         }
-        out.write_all(&bytes).map_err(failed)?;
+        out.write_all(bytes).map_err(failed)?;
         out.write_all(if self.head.ends_with(b"\r\n") { b"\r\n" } else { b"\n" }).map_err(failed)
     }
 }
