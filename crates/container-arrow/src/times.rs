@@ -3,18 +3,9 @@
 use std::fmt::Write as _;
 
 use arrow_schema::{DataType, TimeUnit};
+use container_core::calendar::{civil_from_days, days_from_civil};
 
-/// Days from 1970-01-01 to a day of the Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years that begin in March: the leap day is the last one.
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// The same, where there is such a day.
+/// Days from 1970-01-01 to a day, where there is such a one.
 fn day(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let length = match month {
@@ -23,20 +14,7 @@ fn day(year: i64, month: i64, day: i64) -> Option<i64> {
         1..=12 => 31,
         _ => return None,
     };
-    (1..=length).contains(&day).then(|| days(year, month, day))
-}
-
-/// The day that lies so many days behind 1970-01-01.
-fn civil(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year + era * 400 + i64::from(month <= 2), month, day)
+    (1..=length).contains(&day).then(|| days_from_civil(year, month, day))
 }
 
 /// Units in a second.
@@ -243,7 +221,7 @@ pub fn write(data_type: &DataType, value: i64, out: &mut String) -> bool {
 }
 
 fn date(days: i64, out: &mut String) -> Option<()> {
-    let (year, month, day) = civil(days);
+    let (year, month, day) = civil_from_days(days);
     match year {
         0..=9999 => write!(out, "{year:04}-{month:02}-{day:02}").ok(),
         _ => write!(out, "{year:+05}-{month:02}-{day:02}").ok(),
@@ -362,11 +340,11 @@ mod tests {
     #[test]
     fn every_day_of_some_centuries() {
         for day in -1_000_000..1_000_000_i64 {
-            let (year, month, day_of_month) = civil(day);
-            assert_eq!(days(year, month, day_of_month), day);
+            let (year, month, day_of_month) = civil_from_days(day);
+            assert_eq!(days_from_civil(year, month, day_of_month), day);
             assert_eq!(super::day(year, month, day_of_month), Some(day));
             // Where the next day is none of the month there is none.
-            let is_last = civil(day + 1).2 == 1;
+            let is_last = civil_from_days(day + 1).2 == 1;
             assert_eq!(super::day(year, month, day_of_month + 1).is_none(), is_last, "{year}-{month}-{day_of_month}");
         }
     }

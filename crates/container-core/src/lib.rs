@@ -40,6 +40,7 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+pub mod calendar;
 mod cursor;
 mod error;
 #[cfg_attr(feature = "alloc", path = "with_alloc.rs")]

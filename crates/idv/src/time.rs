@@ -2,6 +2,8 @@ mod parse;
 
 use std::fmt;
 
+use container_core::calendar::{civil_from_days, days_from_civil};
+
 /// Ticks of 100 ns in a second.
 const SECOND: u64 = 10_000_000;
 const DAY: i64 = 86_400 * 10_000_000;
@@ -99,28 +101,17 @@ impl fmt::Display for DateTimeOffset {
     }
 }
 
+/// Days from 0001-01-01 to 1970-01-01.
+const EPOCH: i64 = 719_162;
+
 /// Year, month and day of a number of days since 0001-01-01, in the Gregorian calendar without end.
 fn civil(days: i64) -> (i64, i64, i64) {
-    // Years here begin in March, so that the leap day is a year's last; 400 years have 146,097 days.
-    let since_march = days + 306;
-    let era = since_march.div_euclid(146_097);
-    let day_of_era = since_march.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    (year, month, day)
+    civil_from_days(days - EPOCH)
 }
 
 /// The number of days since 0001-01-01 of a date, the inverse of [`civil`]. The month is 1 to 12.
 fn days_of(year: i64, month: i64, day: i64) -> i64 {
-    let since_march = year - i64::from(month <= 2);
-    let (era, year_of_era) = (since_march.div_euclid(400), since_march.rem_euclid(400));
-    let month_from_march = if month > 2 { month - 3 } else { month + 9 };
-    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
-    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 306
+    days_from_civil(year, month, day) + EPOCH
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use container_core::calendar::{civil_from_days, days_from_civil};
 use container_core::{Error, Result};
 
 /// A calendar of the CF conventions.
@@ -24,8 +25,7 @@ pub enum Calendar {
 /// 15 October 1582, the first Gregorian day of [`Calendar::Standard`], counted from 1970-01-01.
 const GREGORIAN_FROM: i64 = -141_427;
 
-/// Days between 1 March of the year 0 and 1 January 1970, in the Gregorian and in the Julian calendar.
-const GREGORIAN_SHIFT: i64 = 719_468;
+/// Days between 1 March of the year 0 and 1 January 1970, in the Julian calendar.
 const JULIAN_SHIFT: i64 = 719_470;
 
 /// Years beyond this, to both sides, are not counted with.
@@ -93,9 +93,9 @@ impl Calendar {
             Self::Day360 => year * 360 + (month - 1) * 30 + day - 1,
             Self::NoLeap => year * 365 + before(month, false) + day - 1,
             Self::AllLeap => year * 366 + before(month, true) + day - 1,
-            Self::ProlepticGregorian => gregorian(year, month, day),
+            Self::ProlepticGregorian => days_from_civil(year, month, day),
             Self::Julian => julian(year, month, day),
-            Self::Standard => match gregorian(year, month, day) {
+            Self::Standard => match days_from_civil(year, month, day) {
                 number if number >= GREGORIAN_FROM => number,
                 // The days that were skipped have Julian numbers of later days, and do not lead back.
                 _ => julian(year, month, day),
@@ -114,7 +114,7 @@ impl Calendar {
             Self::NoLeap => of_equal_years(number, 365, false),
             Self::AllLeap => of_equal_years(number, 366, true),
             Self::Standard if number < GREGORIAN_FROM => from_julian(number),
-            Self::Standard | Self::ProlepticGregorian => from_gregorian(number),
+            Self::Standard | Self::ProlepticGregorian => civil_from_days(number),
             Self::Julian => from_julian(number),
         };
         (self.year(year), month_u8(month), day_u8(day))
@@ -163,12 +163,6 @@ fn days_since_march(month: i64, day: i64) -> i64 {
     (153 * ((month + 9) % 12) + 2) / 5 + day - 1
 }
 
-fn gregorian(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + days_since_march(month, day) - GREGORIAN_SHIFT
-}
-
 fn julian(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     year.div_euclid(4) * 1461 + year.rem_euclid(4) * 365 + days_since_march(month, day) - JULIAN_SHIFT
@@ -180,13 +174,6 @@ fn from_march(year: i64, day: i64) -> Ymd64 {
     let day = day - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
     (year + i64::from(month <= 2), month, day)
-}
-
-fn from_gregorian(number: i64) -> Ymd64 {
-    let number = number + GREGORIAN_SHIFT;
-    let (era, day) = (number.div_euclid(146_097), number.rem_euclid(146_097));
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    from_march(era * 400 + year, day - (365 * year + year / 4 - year / 100))
 }
 
 fn from_julian(number: i64) -> Ymd64 {

@@ -2,20 +2,14 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use container_core::calendar::civil_from_days;
+
 /// A time as RFC 3339 has it, in UTC and whole seconds: `2026-11-21T16:29:19Z`.
 pub(crate) fn rfc3339(time: SystemTime) -> String {
     // Times before 1970 are none of a file that is written now.
     let seconds = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
     let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years that begin in March, so that the day that comes and goes is the last; in cycles of 400 of them, all alike.
-    let days = days + 719_468;
-    let (cycle, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = cycle * 400 + year + later;
+    let (year, month, day) = civil_from_days(days.cast_signed());
     format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
 }
 
