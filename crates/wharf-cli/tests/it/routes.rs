@@ -517,3 +517,27 @@ fn pipes_are_read_once() {
         assert_eq!(back.ok(), lines, "{to}");
     }
 }
+
+/// What is opened twice, to be counted and to be copied.
+#[cfg(unix)]
+#[test]
+fn pipes_are_cut_and_shuffled() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n");
+    let pipe = folder.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for to in ["jsonl", "parquet", "arrow", "idv"] {
+        let (whole, out) = (folder.path(&format!("b.{to}")), folder.path(&format!("c.{to}")));
+        run(["convert", &folder.path("a.jsonl"), &whole, "--force"]);
+        let writer = {
+            let (whole, pipe) = (whole.clone(), pipe.clone());
+            std::thread::spawn(move || fs::write(pipe, fs::read(whole).unwrap()).unwrap())
+        };
+        let ran = run(["shuffle", &pipe, &out, "--seed", "1"]);
+        assert_eq!(ran.code(), 0, "{to}: {}", ran.err());
+        writer.join().unwrap();
+        let mut lines: Vec<String> = run(["cat", &out, "--json"]).ok().lines().map(str::to_owned).collect();
+        lines.sort();
+        assert_eq!(lines, ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}"], "{to}");
+    }
+}

@@ -76,6 +76,15 @@ impl<'a> Opener<'a> {
         Ok(input)
     }
 
+    /// Gives this to who asks for a location that cannot be read again.
+    pub(super) fn hold(&mut self, location: &Location, input: &Input) {
+        match location {
+            Location::Stdin => self.stdin_read = input.source().cloned(),
+            Location::Path(path) if !is_lasting(path) => drop(self.pipes.insert(path.clone(), input.clone())),
+            Location::Path(_) => {}
+        }
+    }
+
     /// Takes what is to be shown of inputs.
     ///
     /// # Errors

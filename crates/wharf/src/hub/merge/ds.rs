@@ -67,7 +67,10 @@ pub(super) fn run_netcdf(
     }
     let joined = join(job, &readers, report)?;
     let (whole, _) = Temporary::write(|file, output| Ok((joined.write(file, output)?, Vec::new())))?;
-    let done = from_ds(&Reader::open(&whole.path)?, path, &options)?;
+    let reader = Reader::open(&whole.path)?;
+    let grows = options.unlimited.take();
+    options.unlimited = grows.filter(|name| reader.dimensions().iter().any(|found| found.name == *name));
+    let done = from_ds(&reader, path, &options)?;
     report.losses.extend(Lost::all(done.losses, None));
     (report.variables, report.bytes) = (done.written.variables, done.written.bytes);
     Ok(())

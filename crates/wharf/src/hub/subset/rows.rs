@@ -257,9 +257,7 @@ impl Later {
         convert.selection.reading.threads = self.threads;
         choose(&mut convert);
         let mut opener = Opener::new(columns.registry.clone());
-        if columns.location == Location::Stdin {
-            opener.stdin_read = columns.input.source().cloned();
-        }
+        opener.hold(&columns.location, &columns.input);
         let overwrite = if self.force { Overwrite::Replace } else { Overwrite::Refuse };
         let done = convert.run(columns.form, To::Path(&self.made_at, overwrite), &mut opener, &mut self.report);
         // Advice names options of conversions.
