@@ -15,7 +15,7 @@ pub fn zdx_id(data: &[u8]) {
         assert!(whole.starts_with(line.bytes) && line.is_ended == whole.ends_with(b"\n"));
         let found = line.scan();
         match (line.plain_id(), &found) {
-            (Some(id), Ok(found)) => assert_eq!(found.id.as_deref(), Some(id)),
+            (Some(id), Ok(found)) => assert_eq!(found.id(), Some(id)),
             (_, Ok(_)) => tokens(line.bytes),
             (_, Err(error)) => {
                 let (at, number) = (error.position().byte.unwrap(), error.position().line);
@@ -48,7 +48,7 @@ fn tokens(text: &[u8]) {
         Ok(found) => {
             assert!(serde_json::from_slice::<IgnoredAny>(text).is_ok());
             match built {
-                Ok(built) => assert_eq!(found.id.as_deref().map(Value::from).as_ref(), built.get("_id")),
+                Ok(built) => assert_eq!(found.id().map(Value::from).as_ref(), built.get("_id")),
                 Err(error) => assert!(is_of_values(&error), "{error}"),
             }
         }

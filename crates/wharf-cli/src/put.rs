@@ -164,7 +164,7 @@ fn documents(text: &[u8], key: Option<&str>, ids: &mut Ids, first_number: u64) -
             let detail = format!("--key names one document, and there are {}", all.len());
             return Err(Error::usage(detail));
         };
-        let own = scan(line.bytes).map_err(|error| placed(line, error))?.id;
+        let own = scan(line.bytes).map_err(|error| placed(line, error))?.into_id();
         return match own.as_deref() {
             Some(own) if own != key => {
                 Err(Error::usage(format!("the document has the \"_id\" {own:?}, and not {key:?}")))
@@ -186,7 +186,7 @@ fn put(writer: &mut CollectionWriter, documents: &[Document], new: bool, bar: &B
     let (mut replaced, mut seen) = (0, HashSet::new());
     // What needs no change of the files is looked at first.
     for (document, line) in documents {
-        let id = scan(document)?.id.unwrap_or_default();
+        let id = scan(document)?.into_id().unwrap_or_default();
         if !seen.insert(id.clone()) {
             let error = Error::invalid("a document before has the same id");
             return Err(error.in_key(id.into_owned()).in_line(*line));

@@ -56,7 +56,7 @@ fn a_line_of_a_hundred_megabytes() {
     let start = Instant::now();
     let line = long_line();
     // The tokens take no memory but that of an id with escapes.
-    let found = bounded("scan", KIB, || json::scan(&line).map(|found| found.id.is_some()));
+    let found = bounded("scan", KIB, || json::scan(&line).map(|found| found.id().is_some()));
     assert!(found.unwrap());
     let folder = made(&[b"{\"_id\":\"a\"}\n", &line[..], b"\n{\"_id\":\"b\"}\n"].concat());
     // Room for entries is made by the length of the first line: less than half of the data.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use container_core::{Error, Loss, OpenOptions, Position, Progress, Result, Source};
 use datadings::{Part, RebuildOptions, Rebuilt, rebuild_index};
+use zdx::wire::json::Scanned;
 use zdx::wire::lines::lines;
 use zdx::{Collection, IndexState};
 
@@ -267,7 +268,7 @@ impl Reindex {
         let bytes = source.read(0..source.len()).map_err(named)?;
         let (mut seen, mut dead) = (HashSet::new(), Vec::new());
         for line in lines(&bytes) {
-            let Ok(id) = line.plain_id().map_or_else(|| line.scan().map(|found| found.id), |id| Ok(Some(id.into())))
+            let Ok(id) = line.plain_id().map_or_else(|| line.scan().map(Scanned::into_id), |id| Ok(Some(id.into())))
             else {
                 continue;
             };

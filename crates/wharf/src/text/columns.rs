@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::cut::{Feeder, next_json};
 use super::inner::{Text, place};
+use super::records::split::Split;
 use super::seen::{Kind, Rows, Seen};
-use super::split::Split;
 use crate::text::records::chunk::Chunk;
 use crate::text::records::place::Place;
 use crate::text::records::record::{Look, one};

@@ -54,7 +54,6 @@ mod inner;
 pub(crate) mod records;
 mod rows;
 pub(crate) mod seen;
-mod split;
 mod table;
 pub(crate) mod values;
 mod verify;

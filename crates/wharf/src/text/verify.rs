@@ -11,7 +11,7 @@ use serde::de::{Deserialize, MapAccess, SeqAccess, Visitor};
 use super::columns::{json, not_utf8};
 use super::cut::{Feeder, next_json};
 use super::inner::{Text, place};
-use super::split::Split;
+use super::records::split::Split;
 use crate::text::records::chunk::Chunk;
 use crate::text::records::place::Place;
 use crate::text::records::record::Look;

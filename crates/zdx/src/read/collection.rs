@@ -454,7 +454,7 @@ fn is_of(document: &Document<'_>, id: &str) -> Result<()> {
         return Ok(());
     }
     let scanned = json::scan(&document.bytes).map_err(|error| document.placed(error, 0))?;
-    match scanned.id.as_deref() {
+    match scanned.id() {
         Some(found) if found == id => Ok(()),
         Some(found) => {
             Err(document.placed(Error::invalid(format!("the index names the line of the document {found:?}")), 0))

@@ -126,7 +126,7 @@ fn behind_torn(data: &Source, offset: u64, length: u32) -> Result<Raw<'static>> 
         let object = object.strip_suffix(b"\r").unwrap_or(object);
         let ends_the_line = given.ends_with(b"\n")
             || matches!(&*data.read(end..data.len().min(end + 2))?, [] | [b'\n', ..] | [b'\r', b'\n']);
-        if ends_the_line && !object.contains(&b'\n') && json::scan(object).is_ok_and(|scanned| scanned.id.is_some()) {
+        if ends_the_line && !object.contains(&b'\n') && json::scan(object).is_ok_and(|scanned| scanned.id().is_some()) {
             return Ok(Raw::Shared(given.slice(..object.len())));
         }
     }

@@ -153,7 +153,7 @@ pub(crate) fn line_bytes(length: u64, limits: &Limits) -> Result<u32> {
 pub(crate) fn id_of<'l>(line: &Line<'l>, limits: &Limits) -> Result<std::borrow::Cow<'l, str>> {
     let placed = |error: Error| error.at(line.offset).in_line(line.number);
     line_bytes(line.end - line.offset, limits).map_err(placed)?;
-    let id = line.scan()?.id.ok_or_else(|| placed(Error::invalid("the document has no \"_id\"")))?;
+    let id = line.scan()?.into_id().ok_or_else(|| placed(Error::invalid("the document has no \"_id\"")))?;
     match id.len() {
         0 => Err(placed(Error::invalid("the id is empty"))),
         len if len > u16::MAX.into() => Err(placed(Error::limit("the length of an id", len as u64, u16::MAX.into()))),

@@ -10,9 +10,29 @@ const ID: &str = "_id";
 /// What is known of a document without building it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scanned<'l> {
+    line: &'l [u8],
+    id: Option<Cow<'l, str>>,
+}
+
+impl<'l> Scanned<'l> {
+    /// The line, which is one JSON object.
+    #[must_use]
+    pub const fn line(&self) -> &'l [u8] {
+        self.line
+    }
+
     /// The value of its own `_id` (not of one in an object inside it), escapes resolved; of several the last one, which is what `serde_json`
     /// keeps. `None` where there is none.
-    pub id: Option<Cow<'l, str>>,
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// The same, borrowed from the line where no escape is in it.
+    #[must_use]
+    pub fn into_id(self) -> Option<Cow<'l, str>> {
+        self.id
+    }
 }
 
 /// Goes through a line, which is one JSON object and nothing else: every token is checked, nothing is allocated but an id with escapes in it.
@@ -30,7 +50,7 @@ pub fn scan(line: &[u8]) -> Result<Scanned<'_>> {
         Some(_) => return Err(scanner.expected("an object (\"{\")")),
         None => return Err(Error::invalid("the line is empty").at(0)),
     }
-    Ok(Scanned { id: scanner.id })
+    Ok(Scanned { line, id: scanner.id })
 }
 
 /// JSON without the white space between its tokens. What is no JSON comes out as something else that is none.

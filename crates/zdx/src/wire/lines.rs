@@ -165,7 +165,7 @@ mod tests {
             let line = lines(line.as_bytes()).next().unwrap();
             assert_eq!(line.plain_id(), wanted, "{line:?}");
             if let Some(id) = wanted {
-                assert_eq!(line.scan().unwrap().id.as_deref(), Some(id));
+                assert_eq!(line.scan().unwrap().id(), Some(id));
             }
         }
     }

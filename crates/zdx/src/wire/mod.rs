@@ -7,7 +7,7 @@
 //! use zdx::wire::json;
 //!
 //! let line = br#"{"name":"oak","_id":"tree-1"}"#;
-//! let id = json::scan(line)?.id.ok_or("no _id")?; // the document's own, wherever it stands
+//! let id = json::scan(line)?.into_id().ok_or("no _id")?; // the document's own, wherever it stands
 //! let mut file = head(1).to_vec();
 //! // The line feed counts.
 //! put(&Entry { id: id.as_bytes(), offset: 0, length: u32::try_from(line.len())? + 1 }, &mut file)?;

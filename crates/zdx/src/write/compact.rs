@@ -63,7 +63,7 @@ impl CollectionWriter {
         let bytes = line(&self.source, entry.offset, entry.length).map_err(placed)?;
         let plain = lines::lines(&bytes).next().and_then(|line| line.plain_id());
         if plain.map(str::as_bytes) != Some(entry.id) {
-            let found = json::scan(&bytes).map_err(|error| placed(error.shifted(entry.offset)))?.id;
+            let found = json::scan(&bytes).map_err(|error| placed(error.shifted(entry.offset)))?.into_id();
             if found.as_deref().map(str::as_bytes) != Some(entry.id) {
                 let detail = match found {
                     Some(found) => format!("the index names the line of the document {found:?}"),

@@ -113,7 +113,7 @@ fn own_id<'l>(line: &Line<'l>, validate: bool) -> Result<Cow<'l, str>> {
             Err(placed(id::check(id).err().unwrap_or_else(no_id)))
         };
     }
-    let id = scan(line)?.id.ok_or_else(|| placed(no_id()))?;
+    let id = scan(line)?.into_id().ok_or_else(|| placed(no_id()))?;
     id::check(&id).map_err(placed)?;
     Ok(id)
 }
@@ -134,7 +134,7 @@ pub(crate) fn render<'l>(line: &Line<'l>, rules: &Rules, out: &mut Vec<u8>) -> R
         return Ok((Cow::Borrowed(""), true));
     };
     let placed = |error: Error| error.at(line.offset);
-    let own = scan(line)?.id;
+    let own = scan(line)?.into_id();
     let id = id_in(line.bytes, field).map_err(placed)?;
     id::check(&id).map_err(placed)?;
     match own {

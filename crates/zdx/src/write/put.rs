@@ -77,10 +77,20 @@ impl CollectionWriter {
         self.ready().map_err(placed)?;
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let id = json::scan(line).map_err(placed)?.id;
-        let id = id.ok_or_else(|| placed(Error::invalid("the document has no \"_id\"").at(0)))?;
+        self.put_scanned(json::scan(line).map_err(placed)?)
+    }
+
+    /// The same for a line that [`scan`](json::scan) has gone through already.
+    ///
+    /// # Errors
+    /// [`Invalid`](container_core::ErrorKind::Invalid) where it has no `_id`, or one that is none; else as [`put`](Self::put).
+    pub fn put_scanned<'l>(&mut self, document: json::Scanned<'l>) -> Result<Cow<'l, str>> {
+        let placed = |error: Error| error.in_format(FORMAT_NAME);
+        self.ready().map_err(placed)?;
+        let line = document.line();
+        let id = document.into_id().ok_or_else(|| placed(Error::invalid("the document has no \"_id\"").at(0)))?;
         id::check(&id).map_err(placed)?;
-        self.put_scanned(&id, line).map_err(|error| placed(error.in_key(id.to_string())))?;
+        self.put_checked(&id, line).map_err(|error| placed(error.in_key(id.to_string())))?;
         Ok(id)
     }
 
@@ -94,14 +104,14 @@ impl CollectionWriter {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         self.ready().and_then(|()| id::check(id)).map_err(named)?;
-        match json::scan(line).map_err(named)?.id {
-            Some(found) if found == id => self.put_scanned(id, line).map_err(named),
+        match json::scan(line).map_err(named)?.into_id() {
+            Some(found) if found == id => self.put_checked(id, line).map_err(named),
             Some(found) => Err(named(Error::usage(format!("the line has another \"_id\": {found:?}")))),
             None => Err(named(Error::invalid("the document has no \"_id\"").at(0))),
         }
     }
 
-    fn put_scanned(&mut self, id: &str, line: &[u8]) -> Result<()> {
+    fn put_checked(&mut self, id: &str, line: &[u8]) -> Result<()> {
         let before = self.buffer.len();
         let start = self.begin_line();
         match memchr::memchr2(b'\n', b'\r', line) {
@@ -279,7 +289,7 @@ fn other_form(object: &[u8], id: &str) -> Result<Option<Vec<u8>>> {
         Some(_) => Error::new(error.kind(), error.detail().to_owned()),
         None => error,
     })?;
-    let mut form = match scanned.id {
+    let mut form = match scanned.into_id() {
         Some(found) if found != id => return Err(Error::usage(format!("the document has another \"_id\": {found:?}"))),
         Some(_) => Some(without(object, ID)),
         None => None,

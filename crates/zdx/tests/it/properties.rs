@@ -49,7 +49,7 @@ fn agree(line: &[u8]) {
     match json::scan(line) {
         Ok(found) => {
             let expected = expected.unwrap_or_else(|| panic!("{:?} is no object", String::from_utf8_lossy(line)));
-            assert_eq!(found.id.as_deref().map(Value::from), expected.get("_id").cloned());
+            assert_eq!(found.id().map(Value::from), expected.get("_id").cloned());
         }
         // It is stricter in one thing: an `_id` is a string, each of them.
         Err(error) => {
@@ -61,7 +61,7 @@ fn agree(line: &[u8]) {
         && let Some(id) = line.plain_id()
         && let Ok(found) = line.scan()
     {
-        assert_eq!(found.id.as_deref(), Some(id));
+        assert_eq!(found.id(), Some(id));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use container_core::{Error, ErrorKind, Loss, Result, Rows};
 use zdx::CollectionWriter;
+use zdx::wire::json::scan;
 
 use super::super::inputs::Location;
 use super::super::pour;
@@ -26,12 +27,19 @@ struct Documents<'a> {
 impl Documents<'_> {
     /// Puts a row, whose id must be new.
     fn put(&mut self) -> Result<()> {
-        let line = self.ids.line(&self.line, self.row)?;
-        let id = zdx::wire::json::scan(&line)?.id.unwrap_or_default();
-        if self.writer.contains(&id) {
-            return Err(Error::invalid("another document has the same id").in_key(id.into_owned()));
+        let document = scan(&self.line)?;
+        let with_id;
+        let document = match self.ids.missing(&document, self.row)? {
+            None => document,
+            Some(id) => {
+                with_id = zds::with_id(&self.line, &id)?;
+                scan(&with_id)?
+            }
+        };
+        if let Some(id) = document.id().filter(|id| self.writer.contains(id)) {
+            return Err(Error::invalid("another document has the same id").in_key(id.to_owned()));
         }
-        self.writer.put_line(&line).map(drop)
+        self.writer.put_scanned(document).map(drop)
     }
 }
 

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use container_core::{Error, Result};
 use serde_json::Value;
 use zdx::Fields;
-use zdx::wire::{id, json};
+use zdx::wire::id;
+use zdx::wire::json::{self, Scanned};
 
 /// Where ids come from.
 #[derive(Debug)]
@@ -38,12 +39,20 @@ impl Ids {
 
     /// A document that states its id in the member `_id`. The number is that of the document.
     pub fn line<'l>(&mut self, line: &'l [u8], number: u64) -> Result<Cow<'l, [u8]>> {
-        let own = json::scan(line)?.id;
-        let new = match self {
-            Self::Own { .. } if own.is_some() => return Ok(Cow::Borrowed(line)),
+        match self.missing(&json::scan(line)?, number)? {
+            Some(id) => with_id(line, &id).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(line)),
+        }
+    }
+
+    /// The id that the document is to get; `None` where it states it.
+    pub fn missing(&mut self, document: &Scanned<'_>, number: u64) -> Result<Option<String>> {
+        let (line, own) = (document.line(), document.id());
+        match self {
+            Self::Own { .. } if own.is_some() => Ok(None),
             Self::Own { numbered } => {
                 *numbered += 1;
-                number_id(number)
+                Ok(Some(number_id(number)))
             }
             Self::Field(name, fields) => {
                 let found =
@@ -60,17 +69,16 @@ impl Ids {
                     }
                     None => return Err(Error::invalid(format!("there is no {name:?}, which is to be the id"))),
                 };
-                match own.as_deref() {
-                    Some(own) if own == new => return Ok(Cow::Borrowed(line)),
+                match own {
+                    Some(own) if own == new => Ok(None),
                     Some(own) => {
                         let detail = format!("the document has the \"_id\" {own:?}, and {name:?} is {new:?}");
-                        return Err(Error::invalid(detail));
+                        Err(Error::invalid(detail))
                     }
-                    None => new,
+                    None => Ok(Some(new)),
                 }
             }
-        };
-        with_id(line, &new).map(Cow::Owned)
+        }
     }
 }
 

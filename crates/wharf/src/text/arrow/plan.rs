@@ -10,8 +10,8 @@ use container_core::{Error, Loss, Result};
 use super::super::columns::{cell_text, not_utf8};
 use super::super::cut::next_json;
 use super::super::inner::Text;
+use super::super::records::split::Split;
 use super::super::seen::{Rows, Seen};
-use super::super::split::Split;
 use super::cells::{Cell, Put, cell_into};
 use crate::text::records::chunk::Chunk;
 

@@ -3,6 +3,8 @@
 //! A quote that is not the first of its cell is a character like others, and what follows a closing quote belongs to the
 //! cell. Empty lines are no records.
 
+use std::ops::Range;
+
 /// Takes what a record's cells consist of.
 pub(crate) trait Cells {
     /// More of the current cell.
@@ -17,12 +19,18 @@ pub(crate) struct Line {
     text: Vec<u8>,
     /// Where each ends, and whether it had quotes.
     ends: Vec<(usize, bool)>,
+    has_quotes: bool,
 }
 
 impl Line {
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.ends.clear();
+        self.has_quotes = false;
+    }
+
+    pub(crate) fn has_quotes(&self) -> bool {
+        self.has_quotes
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -35,10 +43,24 @@ impl Line {
 
     /// The cells, and whether each had quotes.
     pub(crate) fn quoted(&self) -> impl Iterator<Item = (&[u8], bool)> {
-        let mut start = 0;
-        self.ends.iter().map(move |&(end, quoted)| {
-            (self.text.get(std::mem::replace(&mut start, end)..end).unwrap_or_default(), quoted)
-        })
+        self.ranges(0, 0).map(|(range, quoted)| (self.text.get(range).unwrap_or_default(), quoted))
+    }
+
+    /// All cells, one after the other.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// A cell without quotes ends there, in bytes that are somewhere else.
+    #[inline]
+    pub(crate) fn end_at(&mut self, end: usize) {
+        self.ends.push((end, false));
+    }
+
+    /// Where cells lie of which the first begins there, with so many bytes between two.
+    #[inline]
+    pub(crate) fn ranges(&self, mut start: usize, gap: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
+        self.ends.iter().map(move |&(end, quoted)| (std::mem::replace(&mut start, end + gap)..end, quoted))
     }
 }
 
@@ -49,6 +71,7 @@ impl Cells for Line {
 
     fn end(&mut self, quoted: bool) {
         self.ends.push((self.text.len(), quoted));
+        self.has_quotes |= quoted;
     }
 }
 

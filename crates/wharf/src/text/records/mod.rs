@@ -6,6 +6,7 @@ pub(crate) mod json;
 pub(crate) mod number;
 pub(crate) mod place;
 pub(crate) mod record;
+pub(crate) mod split;
 
 use std::collections::{HashMap, HashSet};
 

@@ -10,9 +10,9 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::chunk::{Chunk, array_item, line_feeds};
-use super::csv::{self, Line};
 use super::json::{is_blank, no_json, shortened};
 use super::place::Place;
+use super::split::Split;
 use super::{Form, Options};
 
 /// Who looks at records.
@@ -109,23 +109,15 @@ impl Walk<'_> {
 
     fn csv(mut self, text: &str, delimiter: u8, cells: usize, look: &mut impl Look) -> Result<()> {
         let (mut at, mut number) = (0, self.start.line);
-        let mut line = Line::default();
+        let mut split = Split::new(delimiter);
         while self.seen < self.wanted.end {
-            line.clear();
-            let Some(record) = csv::record(text.as_bytes(), at, delimiter, &mut line) else { break };
+            let Some(record) = split.next(text.as_bytes(), at) else { break };
             number += line_feeds(text.as_bytes().get(at..record.start).unwrap_or_default());
             if self.is_wanted() {
                 let place = Place { line: number, ..self.start.ahead(record.start as u64) };
-                if line.len() != cells {
-                    let found = if line.len() == 1 { "1 cell".to_owned() } else { format!("{} cells", line.len()) };
-                    let wanted = if cells == 1 { "is 1 column".to_owned() } else { format!("are {cells} columns") };
-                    let error = Error::invalid(format!("{found} where there {wanted}"));
-                    return Err(error.in_line(place.line).at(place.byte));
-                }
+                split.check(cells).map_err(|error| error.in_line(place.line).at(place.byte))?;
                 look.begin(place);
-                for (index, (cell, quoted)) in line.quoted().enumerate() {
-                    // Cells are cut at characters of ASCII.
-                    let cell = std::str::from_utf8(cell).unwrap_or_default();
+                for (index, (cell, quoted)) in split.texts(text).enumerate() {
                     look.cell(index, cell, quoted, place).map_err(|error| in_record(error, place))?;
                 }
                 look.end().map_err(|error| in_record(error, place))?;

@@ -171,7 +171,7 @@ impl Plan<'_> {
         }
         match json::scan(line.bytes) {
             Err(error) => batch.push(What::Line, number, || named(error.shifted(line.offset))),
-            Ok(scanned) => match scanned.id.as_deref() {
+            Ok(scanned) => match scanned.id() {
                 None => {
                     let error = || Error::invalid("the document has no \"_id\"").at(line.offset);
                     batch.push(What::Id, number, || named(error()));

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{Documents, copy, options, read, recover};
 use crate::wire::index::Index;
+use crate::wire::json::Scanned;
 use crate::wire::lines::lines;
 use crate::write::disk::Hook;
 use crate::{CollectionWriter, LoadOptions, OnDuplicate, Result, StoreWriter, WriterOptions};
@@ -198,7 +199,7 @@ fn seen_by_reference(root: &Path) -> Documents {
     }
     if all.is_empty() {
         for line in lines(&data) {
-            let Some(id) = line.scan().ok().and_then(|scanned| scanned.id) else { continue };
+            let Some(id) = line.scan().ok().and_then(Scanned::into_id) else { continue };
             all.insert(id.into_owned(), String::from_utf8(line.bytes.to_vec()).unwrap());
         }
     }
