@@ -63,7 +63,7 @@ pub fn datadings_index(data: &[u8]) {
         return;
     }
     let mut seen = Vec::new();
-    for access in [Access::Auto, Access::Positional] {
+    for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
         let Ok(reader) = Reader::open_with(&path, OpenOptions::default().with_access(access)) else {
             seen.push(None);
             continue;

@@ -50,7 +50,7 @@ fn every_sample_is_what_python_reads() {
     let mut samples = 0;
     for (name, path) in golden() {
         let expected = fs::read(path.with_extension("expected.jsonl")).unwrap();
-        for access in [container_core::Access::Mapped, container_core::Access::Positional] {
+        for access in [container_core::testkit::mapped(), container_core::Access::Positional] {
             let reader = Reader::open_with(&path, Options::default().with_access(access)).unwrap();
             let lines = datadings_lines::lines(&reader).unwrap();
             if let Some(difference) = datadings_lines::difference(&lines, &expected) {

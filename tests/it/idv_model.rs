@@ -98,6 +98,6 @@ fn every_way_to_open_reads_the_same() {
             let model = Model::from_source(source, options).unwrap();
             idv_canonical::schema(model.schemas()[0].reader()).unwrap()
         };
-        assert_eq!(schema(container_core::Access::Mapped), schema(container_core::Access::Positional));
+        assert_eq!(schema(container_core::testkit::mapped()), schema(container_core::Access::Positional));
     }
 }

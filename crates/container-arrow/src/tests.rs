@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use arrow_array::{Int32Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use container_core::{Access, Bytes, Source};
+use container_core::{Bytes, Source};
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn numbers_share_aligned_memory_and_copy_the_rest() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let content: Vec<u8> = (0..40_000u32).flat_map(u32::to_ne_bytes).collect();
     std::fs::write(file.path(), &content).unwrap();
-    let mapped = Source::open_with(file.path(), Access::Mapped).unwrap();
+    let mapped = Source::open_with(file.path(), container_core::testkit::mapped()).unwrap();
     let bytes = mapped.read(4..160_000).unwrap();
     let shared = numbers::<u32>(bytes.clone());
     assert_eq!(shared.inner().as_ptr(), bytes.as_ptr());

@@ -25,7 +25,7 @@
 //!
 //! #[derive(serde::Deserialize)]
 //! struct Flower<'a> {
-//!     key: &'a str, // borrowed from the mapped file
+//!     key: &'a str, // borrowed from the sample
 //!     species: &'a str,
 //! }
 //!

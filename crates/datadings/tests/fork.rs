@@ -71,7 +71,7 @@ fn both_processes_read_right() {
         writer.append_message(&message).unwrap();
     }
     writer.finish().unwrap();
-    for access in [Access::Mapped, Access::Positional] {
+    for access in [container_core::testkit::mapped(), Access::Positional] {
         for looked_up_before in [0, 2, 10] {
             let reader = Reader::open_with(&path, OpenOptions::default().with_access(access)).unwrap();
             for row in 0..looked_up_before {

@@ -23,7 +23,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float32Type;
 use container_arrow::{BatchScan, BatchWriter};
-use container_core::{Access, Container, OpenOptions};
+use container_core::{Container, OpenOptions};
 use dsfmt::arrow::{ArrowWriter, WriterOptions};
 use dsfmt::container::DsContainer;
 use dsfmt::{Array, Builder, Endian, Field, Mask, OutputOptions, Overwrite, Reader, Values};
@@ -106,7 +106,8 @@ fn main() {
     ];
     for (name, bytes, field, behind) in files {
         let path = write(folder.path(), "x.ds", field, behind);
-        let open = || Reader::open_with(&path, OpenOptions::default().with_access(Access::Mapped)).unwrap();
+        let open =
+            || Reader::open_with(&path, OpenOptions::default().with_access(container_core::testkit::mapped())).unwrap();
         let (rows, _) = all(&DsContainer::new(open()));
         assert!(rows == count || rows == count / 4);
         line(&format!("to Arrow: {name}"), best(repeat, || all(&DsContainer::new(open()))), bytes);

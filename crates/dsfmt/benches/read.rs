@@ -76,7 +76,7 @@ fn main() {
             ("sea", masked(&sea)),
         ],
     );
-    let reader = Reader::open(&path).unwrap();
+    let reader = mapped(&path);
     let bytes = count * 8;
     let big = reader.variable("big").unwrap();
     line("copy, new memory", best(repeat, || numbers.clone()), bytes);
@@ -119,9 +119,15 @@ fn main() {
     let small = write(folder.path(), "small.ds", vec![("x", small)]);
     let each = best(repeat, || {
         for _ in 0..1000 {
-            let reader = Reader::open(&small).unwrap();
+            let reader = mapped(&small);
             black_box(reader.variable("x").unwrap().read().unwrap().len());
         }
     });
     line("1000 int64: open and read", each / 1000.0, 8000);
+}
+
+/// A file as the command opens it.
+fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
+    Reader::open_with(path, container_core::OpenOptions::default().with_access(container_core::testkit::mapped()))
+        .unwrap()
 }

@@ -68,7 +68,7 @@ impl Clock<'_> {
     }
 
     fn open(&self, name: &str) -> Reader {
-        Reader::open(self.path(name)).unwrap()
+        mapped(self.path(name))
     }
 
     /// Does something as often as asked and prints how long it took and what came out, which is made of what was done afterwards.
@@ -134,17 +134,15 @@ fn make(directory: &Path, rows: u64) {
 
 fn read_tiny(clock: &Clock<'_>) {
     let path = clock.path("tiny.ds");
-    let once = || -> f64 {
-        (0..OPENED).map(|_| sum(&Reader::open(&path).unwrap().variable("x").unwrap().values().unwrap())).sum()
-    };
+    let once = || -> f64 { (0..OPENED).map(|_| sum(&mapped(&path).variable("x").unwrap().values().unwrap())).sum() };
     clock.time(once, |sum| *sum);
 }
 
 fn read_thousand(clock: &Clock<'_>) {
     let path = clock.path("thousand.ds");
     let once = || -> i64 {
-        let sums = (0..OPENED)
-            .map(|_| Reader::open(&path).unwrap().variable("x").unwrap().values::<i64>().unwrap().iter().sum::<i64>());
+        let sums =
+            (0..OPENED).map(|_| mapped(&path).variable("x").unwrap().values::<i64>().unwrap().iter().sum::<i64>());
         sums.sum()
     };
     clock.time(once, |sum| *sum);
@@ -195,8 +193,8 @@ fn first_value(clock: &Clock<'_>) {
 fn plain_pass(clock: &Clock<'_>) {
     let source = container_core::Source::open(clock.path("big.ds")).unwrap();
     let bytes = source.as_slice().unwrap();
-    let body = bytes.len()
-        - usize::try_from(Reader::open(clock.path("big.ds")).unwrap().variable("x").unwrap().stored_bytes()).unwrap();
+    let body =
+        bytes.len() - usize::try_from(mapped(clock.path("big.ds")).variable("x").unwrap().stored_bytes()).unwrap();
     let pass = || {
         let (words, _) = bytes[body..].as_chunks::<8>();
         let (lanes, rest) = words.as_chunks::<8>();
@@ -299,7 +297,7 @@ fn unpack_again(clock: &Clock<'_>) {
 
 fn expand(clock: &Clock<'_>) {
     let path = clock.path("masked.ds");
-    let once = || Reader::open(&path).unwrap().variable("x").unwrap().filled::<f64>(0.0).unwrap();
+    let once = || mapped(&path).variable("x").unwrap().filled::<f64>(0.0).unwrap();
     clock.time(once, |all| sum(all));
 }
 
@@ -344,4 +342,10 @@ fn demonstrate() {
     let folder = tempfile::tempdir().unwrap();
     make(folder.path(), 20);
     run(folder.path(), 1, None);
+}
+
+/// A file as the command opens it.
+fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
+    Reader::open_with(path, container_core::OpenOptions::default().with_access(container_core::testkit::mapped()))
+        .unwrap()
 }

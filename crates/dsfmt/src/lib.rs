@@ -27,7 +27,7 @@
 //!         println!("  {name} = {}", value.as_text());
 //!     }
 //!     if variable.shape().is_some() {
-//!         let array = variable.read()?; // borrowed from the mapped file where that goes
+//!         let array = variable.read()?; // borrowed where the file is mapped or in memory
 //!         println!("  {} elements, {} missing", array.len(), array.missing());
 //!     }
 //! }

@@ -51,7 +51,7 @@ fn main() {
 }
 
 fn compare(name: &str, path: &Path, threads: usize, repeat: usize) {
-    let reader = Reader::open(path).unwrap();
+    let reader = mapped(path);
     let scan = Scan::default().with_threads(threads);
     let (mut best_values, mut best_arrow) = (f64::INFINITY, f64::INFINITY);
     for turn in 0..=repeat {
@@ -129,4 +129,9 @@ fn make(path: &Path, compression: Compression) {
         writer.append_columns(&columns.each_ref().map(ColumnSlice::from)).unwrap();
     }
     writer.finish().unwrap();
+}
+
+/// A file as the command opens it.
+fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
+    Reader::open_with(path, idv::Options::default().with_access(container_core::testkit::mapped())).unwrap()
 }

@@ -83,7 +83,7 @@ fn main() {
             _ => file = word,
         }
     }
-    let reader = Reader::open(&file).unwrap();
+    let reader = mapped(&file);
     println!("{:24} {:>9} {:>12} {:>12} {:>8} {:>8}", "column", "by", "raw", "packed", "ratio", "GB/s");
     for column in reader.columns().iter().filter(|column| only.as_ref().is_none_or(|name| name == column.name())) {
         let blocks: Vec<_> =
@@ -131,4 +131,9 @@ fn main() {
             report(&format!("flate2 {level}"), packed, begin.elapsed().as_secs_f64());
         }
     }
+}
+
+/// A file as the command opens it.
+fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
+    Reader::open_with(path, idv::Options::default().with_access(container_core::testkit::mapped())).unwrap()
 }

@@ -144,7 +144,7 @@ fn load(file: &Path) -> (Schema, Vec<Values>) {
 }
 
 fn split(file: &Path, directory: &Path) {
-    let reader = Reader::open(file).unwrap();
+    let reader = mapped(file);
     let parts = PARTS.min(reader.row_count() / BLOCK);
     let rows = (reader.row_count() / parts.max(1)) / BLOCK * BLOCK;
     let write = |name: String, rows| {
@@ -172,4 +172,9 @@ fn peak_kb() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
+}
+
+/// A file as the command opens it.
+fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
+    Reader::open_with(path, idv::Options::default().with_access(container_core::testkit::mapped())).unwrap()
 }

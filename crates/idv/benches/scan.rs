@@ -50,7 +50,7 @@ fn main() {
         file: words.next().unwrap_or_else(|| usage("FILE is missing")).into(),
         columns: None,
         threads: 0,
-        access: Access::default(),
+        access: container_core::testkit::mapped(),
         repeat: 1,
     };
     while let Some(option) = words.next() {
@@ -80,7 +80,7 @@ fn demonstrate() {
         ("fixed", "scalar-integers-none.idv", Some(vec!["Int64".to_owned()])),
     ] {
         let (work, file) = (work.to_owned(), golden.join(file));
-        Task { work, file, columns, threads: 0, access: Access::default(), repeat: 1 }.run();
+        Task { work, file, columns, threads: 0, access: container_core::testkit::mapped(), repeat: 1 }.run();
     }
 }
 

@@ -5,7 +5,6 @@
 //!     wharf_cli::main(&wharf::Registry::builtin())
 //! }
 //! ```
-#![forbid(unsafe_code)]
 
 mod bar;
 mod cat;
@@ -20,6 +19,7 @@ mod human;
 mod index;
 mod info;
 mod inputs;
+mod memory;
 mod merge;
 mod netcdf;
 mod output;
@@ -29,7 +29,6 @@ mod put;
 mod recover;
 mod rename;
 mod report;
-mod resident;
 mod rm;
 mod sample;
 mod select;
@@ -126,10 +125,9 @@ struct Global {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AccessChoice {
-    /// Small files are read at once, others mapped into memory
+    /// Small files are read at once, others mapped into memory: fastest; not for files that another program changes meanwhile
+    #[value(alias = "mapped")]
     Auto,
-    /// Mapped into memory: fastest; not for files that another program may shorten meanwhile
-    Mapped,
     /// Read piece by piece: a file that is shortened meanwhile is an error and no crash
     Positional,
 }
@@ -137,8 +135,7 @@ enum AccessChoice {
 impl From<AccessChoice> for Access {
     fn from(choice: AccessChoice) -> Self {
         match choice {
-            AccessChoice::Auto => Self::Auto,
-            AccessChoice::Mapped => Self::Mapped,
+            AccessChoice::Auto => memory::mapped(),
             AccessChoice::Positional => Self::Positional,
         }
     }
@@ -188,8 +185,7 @@ fn quieten() {
 /// Runs the command with these formats on this process's arguments and streams, for a program that does nothing else: what is set up for memory, signals and
 /// panics is the process's, and standard output is closed by the reader, or not.
 pub fn main(registry: &Registry) -> ExitCode {
-    container_core::keep_freed_memory();
-    resident::watch();
+    memory::prepare();
     quieten();
     #[cfg(unix)]
     signals::handle();

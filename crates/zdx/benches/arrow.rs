@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use container_arrow::{BatchScan, BatchWriter, JsonRows};
-use container_core::{Access, Container, Input, OpenOptions, Scan};
+use container_core::{Container, Input, OpenOptions, Scan};
 use zdx::arrow::{BatchLoader, IdFrom};
 use zdx::{StoreWriter, WriterOptions, ZdsContainer};
 
@@ -31,8 +31,10 @@ fn main() {
         let (mut observe, mut build, mut text, mut load) = (f64::MAX, f64::MAX, f64::MAX, f64::MAX);
         let mut rows = 0;
         for _ in 0..repeat {
-            let input = Input::open(Path::new(store), Access::Auto).unwrap();
-            let container = ZdsContainer::open(&input, &OpenOptions::default()).unwrap();
+            let input = Input::open(Path::new(store), container_core::testkit::mapped()).unwrap();
+            let container =
+                ZdsContainer::open(&input, &OpenOptions::default().with_access(container_core::testkit::mapped()))
+                    .unwrap();
             let tables = container.tables();
             let table = tables.first().unwrap();
             table.len(); // the index is read

@@ -60,7 +60,7 @@ fn a_line_of_a_hundred_megabytes() {
     assert!(found.unwrap());
     let folder = made(&[b"{\"_id\":\"a\"}\n", &line[..], b"\n{\"_id\":\"b\"}\n"].concat());
     // Room for entries is made by the length of the first line: less than half of the data.
-    for (access, most) in [(Access::Mapped, 48 * MIB), (Access::Positional, 200 * MIB)] {
+    for (access, most) in [(container_core::testkit::mapped(), 48 * MIB), (Access::Positional, 200 * MIB)] {
         // Without an index it is found by a walk, which reads it where it is not mapped: in windows that grow until it fits.
         bounded("walk", most, || {
             let collection = open(folder.path(), access);
@@ -69,7 +69,7 @@ fn a_line_of_a_hundred_megabytes() {
         let collection = open(folder.path(), access);
         assert_eq!(collection.len().unwrap(), 3);
         // Once in memory at most.
-        let most = if access == Access::Mapped { MIB } else { 102 * MIB };
+        let most = if matches!(access, Access::Mapped(_)) { MIB } else { 102 * MIB };
         bounded("get", most, || {
             let document = collection.get("long").unwrap().unwrap();
             assert_eq!(document.bytes().len(), line.len());
@@ -84,7 +84,7 @@ fn a_line_of_a_hundred_megabytes() {
     }
     // Whoever sets a limit is told.
     let few = OpenOptions::default().with_limits(Limits::default().with_block_bytes(40_000_000));
-    for access in [Access::Mapped, Access::Positional] {
+    for access in [container_core::testkit::mapped(), Access::Positional] {
         let error = open_with(folder.path(), few.with_access(access)).len().unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { limit: 40_000_000, .. }), "{error}");
     }
@@ -96,7 +96,7 @@ fn a_line_of_a_hundred_megabytes() {
     bounded("put", 300 * MIB, || assert_eq!(writer.put_line(&line).unwrap(), "long"));
     bounded("flush", MIB, || writer.finish().unwrap());
     store.finish().unwrap();
-    let collection = open(target.path(), Access::Mapped);
+    let collection = open(target.path(), container_core::testkit::mapped());
     assert!(collection.get("long").unwrap().unwrap().bytes() == line);
     assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
 }
@@ -132,7 +132,7 @@ fn megabytes_of_line_feeds() {
     let mut data = vec![b'\n'; count];
     data.extend(b"{\"_id\":\"a\"}\n");
     let folder = made(&data);
-    for (access, most) in [(Access::Mapped, 64 * MIB), (Access::Positional, 128 * MIB)] {
+    for (access, most) in [(container_core::testkit::mapped(), 64 * MIB), (Access::Positional, 128 * MIB)] {
         bounded("walk", most, || {
             let collection = open(folder.path(), access);
             assert!(collection.ids().unwrap().eq(["a"]));
@@ -156,7 +156,7 @@ fn a_million_brackets_in_each_other() {
         let first = format!("{{\"_id\":\"first\",\"a\":{opened}1{closed}}}");
         let data = format!("{{\"_id\":\"a\"}}\n{last}\n{first}\n{{\"_id\":\"b\"}}\n");
         let folder = made(data.as_bytes());
-        for access in [Access::Mapped, Access::Positional] {
+        for access in [container_core::testkit::mapped(), Access::Positional] {
             let collection = open(folder.path(), access);
             let ids: Vec<&str> = collection.ids().unwrap().collect();
             // What begins with its id is found by that; what is wrong with it is told by who parses it.

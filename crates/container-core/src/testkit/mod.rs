@@ -5,6 +5,7 @@
 //! | [`every_prefix_fails`] | each strict prefix of a file is an error, with a position inside the prefix |
 //! | [`every_flip_is_borne`] | each flipped bit is read or refused, never a panic |
 //! | [`every_source_agrees`] | mapped, positional, in memory, read in the smallest pieces: the same result |
+//! | [`mapped`] | the way to reach files by mapping them |
 //! | [`ends_after_an_error`] | an iterator that failed says nothing more |
 //! | [`every_write_may_fail`] | the sink breaks at each write and seek in turn: an error, and the old file is as it was |
 //! | [`cases`] | how much a test tries: some of it, or all in a nightly run |
@@ -22,7 +23,7 @@ mod stopwatch;
 
 pub use mock::MOCK;
 pub use sinks::{FailingSink, Sink, every_write_may_fail};
-pub use sources::every_source_agrees;
+pub use sources::{every_source_agrees, mapped};
 pub use stopwatch::Stopwatch;
 
 use crate::error::{ErrorKind, Result};

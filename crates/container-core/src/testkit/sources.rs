@@ -2,7 +2,8 @@ use std::fmt::Debug;
 use std::io::{self, Write};
 
 use crate::error::Result;
-use crate::{Access, ReadAt, Source};
+use crate::with_std::map::map_of_tests;
+use crate::{Access, Map, ReadAt, Source};
 
 /// `read_all` must give the same result (or the same error text) whichever way the bytes come: in memory, mapped, by
 /// position from a file, and from a medium that counts on every range being asked for exactly.
@@ -16,13 +17,19 @@ pub fn every_source_agrees<T: PartialEq + Debug>(bytes: &[u8], read_all: impl Fn
 
     let mut file = tempfile::NamedTempFile::new().unwrap_or_else(|error| panic!("no temporary file: {error}"));
     file.write_all(bytes).unwrap_or_else(|error| panic!("cannot write the temporary file: {error}"));
-    for access in [Access::Auto, Access::Mapped, Access::Positional] {
+    for access in [Access::Auto, mapped(), Access::Positional] {
         match Source::open_with(file.path(), access) {
             Ok(source) => agree(&format!("{access:?}"), source),
             Err(error) => panic!("{access:?}: {error}"),
         }
     }
     agree("a strict medium", Source::new(Strict(bytes.to_vec())));
+}
+
+/// Files are mapped. For tests and benchmarks, which do not change what they read.
+#[must_use]
+pub const fn mapped() -> Access {
+    Access::Mapped(Map::new(map_of_tests))
 }
 
 /// Bytes that are only given by range, and only inside.

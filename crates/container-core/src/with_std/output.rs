@@ -3,7 +3,6 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::with_std::source::Access;
 use crate::with_std::sys;
 use crate::with_std::temporary::{Temporary, rename_new, uninterrupted};
 
@@ -152,17 +151,9 @@ impl Output {
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io).
     pub fn read_back(&self) -> Result<crate::Source> {
-        self.read_back_with(Access::Positional)
-    }
-
-    /// The same, reached as `access` says. What is mapped must not be overwritten while it is read.
-    ///
-    /// # Errors
-    /// [`Io`](crate::ErrorKind::Io).
-    pub fn read_back_with(&self, access: Access) -> Result<crate::Source> {
         let failed = |cause| Error::io("cannot read back what was written", cause);
         let file = File::open(self.temporary.path()).map_err(failed)?;
-        crate::Source::from_file_with(file, access).map_err(|error| error.in_file(self.named.display().to_string()))
+        crate::Source::from_file(file).map_err(|error| error.in_file(self.named.display().to_string()))
     }
 
     /// Syncs the file and gives it its name.

@@ -1,6 +1,9 @@
+mod ahead;
+mod spool;
+
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write as _};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,20 +13,56 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::with_std::{map, sys};
 
+use ahead::ReadAhead;
+pub use spool::Spool;
+
 /// How a local file is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
 pub enum Access {
-    /// Small files (up to 64 KiB) are read at once, others mapped; what cannot be mapped (a pipe, say) is read.
+    /// Files up to 64 KiB are read at once, of others every range by a positional read; where ranges follow each other, more is read ahead.
     #[default]
     Auto,
-    /// The file is mapped: ranges cost no copy. If another process cuts the file short meanwhile, touching the lost
-    /// part ends this process with a signal (SIGBUS), and bytes that another process overwrites may be seen half.
-    Mapped,
+    /// Files up to 64 KiB are read at once; of others all bytes are given by a function of the caller's, most likely by mapping the file. Where
+    /// it fails, the file is reached as with [`Auto`](Self::Auto).
+    Mapped(Map),
     /// Every range is read by a positional read into memory of its own. A file that is cut short meanwhile is an error.
     Positional,
 }
 
-/// Files up to this size are read at once: mapping them costs more.
+/// What gives all bytes of a file, for [`Access::Mapped`].
+///
+/// A mapping shows what other processes do to the file: bytes that have been checked may be others a moment later, and a file that is cut short
+/// ends this process with a signal (SIGBUS). Rust knows no such memory, so whoever maps has to answer for it (`unsafe`), and this crate does not
+/// do it by itself.
+///
+/// ```
+/// use container_core::{Access, Bytes, Map, OpenOptions};
+///
+/// fn map(file: &std::fs::File) -> std::io::Result<Bytes> {
+///     // SAFETY: nobody changes the files of this program while it runs.
+///     unsafe { memmap2::Mmap::map(file) }.map(Bytes::from_owner)
+/// }
+/// let options = OpenOptions::default().with_access(Access::Mapped(Map::new(map)));
+/// ```
+#[derive(Clone, Copy)]
+pub struct Map(fn(&File) -> io::Result<Bytes>);
+
+impl Map {
+    /// By this function.
+    #[must_use]
+    pub const fn new(map: fn(&File) -> io::Result<Bytes>) -> Self {
+        Self(map)
+    }
+}
+
+impl fmt::Debug for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Map")
+    }
+}
+
+/// Files up to this size are read at once: mapping them costs more, and reading them in pieces.
 const SMALL: u64 = 64 << 10;
 
 /// A stream (a pipe, stdin) is held in memory up to this size, then in a temporary file.
@@ -46,7 +85,7 @@ pub trait ReadAt: Send + Sync {
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 }
 
-/// Ranges of bytes, shared and cheap to clone: a mapped file, a file by positional reads, memory, or your own [`ReadAt`].
+/// Ranges of bytes, shared and cheap to clone: a file by positional reads, a mapped file, memory, or your own [`ReadAt`].
 ///
 /// It holds no seek position and starts no thread; all threads may read at once, and it survives a `fork`.
 #[derive(Clone)]
@@ -87,30 +126,37 @@ impl Source {
             return Self::from_reader(file).map_err(|error| error.in_file(path.display().to_string()));
         }
         let len = metadata.len();
+        if len <= SMALL && !matches!(access, Access::Positional) {
+            return whole(&mut file, len).map(Self::from).map_err(failed("cannot read"));
+        }
         match access {
-            Access::Auto if len <= SMALL => {
-                let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)]; // small: it fits
-                // One call for a file that stays as long as it is; what has become longer ends where it did.
-                let mut read = 0;
-                while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
-                    match file.read(room) {
-                        Ok(0) => break,
-                        Ok(more) => read += more,
-                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                        Err(cause) => return Err(failed("cannot read")(cause)),
-                    }
-                }
-                bytes.truncate(read);
-                Ok(Self::from(bytes))
-            }
-            Access::Auto => match map::map(&file) {
-                Ok(bytes) => Ok(Self(Repr::Memory(bytes))),
-                Err(_) => Ok(Self::new(PositionalFile { file, len })),
-            },
-            Access::Mapped if len == 0 => Ok(Self::from(Vec::new())),
-            Access::Mapped => map::map(&file).map(|bytes| Self(Repr::Memory(bytes))).map_err(failed("cannot map")),
+            Access::Mapped(Map(map)) => Ok(map(&file).map_or_else(|_| Self::ahead(file, len), Self::from)),
+            Access::Auto => Ok(Self::ahead(file, len)),
             Access::Positional => Ok(Self::new(PositionalFile { file, len })),
         }
+    }
+
+    /// Maps a file: all of its bytes are there, and ranges cost no copy.
+    ///
+    /// # Safety
+    /// Nobody, no other process either, may change or shorten the file as long as the source is there, or bytes of it.
+    ///
+    /// # Errors
+    /// [`Io`](crate::ErrorKind::Io) when it cannot be opened or mapped, with the path.
+    #[allow(unsafe_code, reason = "the caller answers for the file")]
+    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let failed = |cause| Error::io("cannot map", cause).in_file(path.display().to_string());
+        let file = File::open(path).map_err(failed)?;
+        if file.metadata().map_err(failed)?.len() == 0 {
+            return Ok(Self::from(Vec::new()));
+        }
+        // SAFETY: the caller's.
+        unsafe { map::map(&file) }.map(Self::from).map_err(failed)
+    }
+
+    fn ahead(file: File, len: u64) -> Self {
+        Self::new(ReadAhead::new(PositionalFile { file, len }))
     }
 
     /// A file that is open, by positional reads. Bytes that are appended later are not seen.
@@ -122,22 +168,15 @@ impl Source {
         Ok(Self::new(PositionalFile { file, len }))
     }
 
-    /// A file that is open, reached as `access` says. Bytes that are appended later are not seen.
+    /// A file that is open, mapped where `access` says so and it can be, else by positional reads: nothing of it is kept, so that what is
+    /// overwritten is seen. Bytes that are appended later are not.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) when its length cannot be had, or it is to be mapped and cannot be.
+    /// [`Io`](crate::ErrorKind::Io) when its length cannot be had.
     pub fn from_file_with(file: File, access: Access) -> Result<Self> {
-        if access == Access::Positional {
-            return Self::from_file(file);
-        }
-        let len = file.metadata().map_err(|cause| Error::io("cannot open", cause))?.len();
-        if len == 0 {
-            return Ok(Self::from(Vec::new()));
-        }
-        match map::map(&file) {
-            Ok(bytes) => Ok(Self(Repr::Memory(bytes))),
-            Err(cause) if access == Access::Mapped => Err(Error::io("cannot map", cause)),
-            Err(_) => Ok(Self::new(PositionalFile { file, len })),
+        match access {
+            Access::Mapped(Map(map)) => map(&file).map(Self::from).or_else(|_| Self::from_file(file)),
+            Access::Auto | Access::Positional => Self::from_file(file),
         }
     }
 
@@ -152,19 +191,17 @@ impl Source {
     /// # Errors
     /// [`Io`](crate::ErrorKind::Io) of the stream or of the temporary file.
     pub fn from_reader(mut reader: impl Read) -> Result<Self> {
-        let mut head = Vec::new();
-        let read = |cause| Error::io("cannot read the stream", cause);
-        reader.by_ref().take(SPOOL as u64).read_to_end(&mut head).map_err(read)?;
-        if head.len() < SPOOL {
-            return Ok(Self::from(head));
+        let mut spool = Spool::new(SPOOL);
+        let mut buffer = vec![0; 256 << 10];
+        loop {
+            let read = match reader.read(&mut buffer) {
+                Ok(0) => return spool.finish(),
+                Ok(read) => read,
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
+                Err(cause) => return Err(Error::io("cannot read the stream", cause)),
+            };
+            spool.write_all(buffer.get(..read).unwrap_or_default()).map_err(Spool::failed)?;
         }
-        let spool = |cause| Error::io("cannot keep the stream in a temporary file", cause);
-        let mut file = tempfile::tempfile().map_err(spool)?;
-        io::Write::write_all(&mut file, &head).map_err(spool)?;
-        drop(head);
-        io::copy(&mut reader, &mut file).map_err(read)?;
-        let len = file.metadata().map_err(spool)?.len();
-        Ok(map::map(&file).map_or_else(|_| Self::new(PositionalFile { file, len }), |bytes| Self(Repr::Memory(bytes))))
     }
 
     /// The length in bytes.
@@ -266,6 +303,22 @@ impl Source {
     }
 }
 
+/// All bytes of a small file. In one call if it stays as long as it is; what has become longer ends where it did.
+fn whole(file: &mut File, len: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)]; // small: it fits
+    let mut read = 0;
+    while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
+        match file.read(room) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
 #[cold]
 fn failed(cause: io::Error, offset: u64) -> Error {
     let detail = match cause.kind() {
@@ -343,12 +396,11 @@ impl ReadAt for Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
 
     fn every_access(content: &[u8], check: impl Fn(&Source)) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content).unwrap();
-        for access in [Access::Auto, Access::Mapped, Access::Positional] {
+        for access in [Access::Auto, Access::Mapped(Map::new(map::map_of_tests)), Access::Positional] {
             check(&Source::open_with(file.path(), access).unwrap());
         }
         check(&Source::from(content.to_vec()));
@@ -442,7 +494,7 @@ mod tests {
         for content in [&b""[..], b"abc"] {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(content).unwrap();
-            for access in [Access::Auto, Access::Mapped, Access::Positional] {
+            for access in [Access::Auto, Access::Mapped(Map::new(map::map_of_tests)), Access::Positional] {
                 let source = Source::from_file_with(file.reopen().unwrap(), access).unwrap();
                 assert_eq!(source.read(0..source.len()).unwrap(), content);
             }

@@ -21,7 +21,7 @@ fn sum(bytes: &[u8]) -> u64 {
 
 /// The mapped file from one end to the other, with nothing of ours in the way.
 pub(crate) fn plain_pass(clock: &Clock<'_>) {
-    let reader = Reader::open(clock.path(LARGE)).unwrap();
+    let reader = mapped(clock.path(LARGE));
     let bytes = reader.source().as_slice().unwrap();
     black_box(sum(bytes)); // its pages are there
     clock.time(|| black_box(sum(black_box(bytes))));
@@ -29,7 +29,7 @@ pub(crate) fn plain_pass(clock: &Clock<'_>) {
 
 /// Every byte of every sample.
 pub(crate) fn iterate(clock: &Clock<'_>) {
-    let reader = Reader::open(clock.path(LARGE)).unwrap();
+    let reader = mapped(clock.path(LARGE));
     black_box(sum(reader.source().as_slice().unwrap()));
     // What it has to come to, by the offsets themselves.
     let (data, offsets) =
@@ -46,7 +46,7 @@ pub(crate) fn iterate(clock: &Clock<'_>) {
 
 /// Where every sample is and how long, and its first byte.
 pub(crate) fn touch(clock: &Clock<'_>) {
-    let reader = Reader::open(clock.path(LARGE)).unwrap();
+    let reader = mapped(clock.path(LARGE));
     black_box(sum(reader.source().as_slice().unwrap()));
     clock.time(|| {
         reader.iter().fold(0u64, |all, sample| {
@@ -59,7 +59,7 @@ pub(crate) fn touch(clock: &Clock<'_>) {
 
 /// A dataset whose data are in memory.
 fn tiny(clock: &Clock<'_>) -> Reader {
-    let reader = Reader::open(clock.path(TINY)).unwrap();
+    let reader = mapped(clock.path(TINY));
     black_box(sum(reader.source().as_slice().unwrap()));
     reader
 }
@@ -120,7 +120,7 @@ fn last(bytes: &[u8]) -> u64 {
 pub(crate) fn by_key(clock: &Clock<'_>) {
     let wanted = keys(clock);
     clock.time(|| {
-        let reader = Reader::open(clock.path(TINY)).unwrap();
+        let reader = mapped(clock.path(TINY));
         wanted.iter().map(|key| last(reader.get_key(key).unwrap().unwrap().as_bytes())).sum::<u64>()
     });
 }
@@ -129,26 +129,32 @@ pub(crate) fn by_key(clock: &Clock<'_>) {
 pub(crate) fn many_keys(clock: &Clock<'_>) {
     let wanted = keys(clock);
     clock.time(|| {
-        let reader = Reader::open(clock.path(TINY)).unwrap();
+        let reader = mapped(clock.path(TINY));
         let found = reader.find_many(&wanted).unwrap();
         found.iter().map(|row| last(reader.get(row.unwrap()).unwrap().as_bytes())).sum::<u64>()
     });
 }
 
 fn keys(clock: &Clock<'_>) -> Vec<String> {
-    let len = Reader::open(clock.path(TINY)).unwrap().len();
+    let len = mapped(clock.path(TINY)).len();
     shuffled(LOOK_UPS, len).into_iter().map(key).collect()
 }
 
 /// From nothing to the one sample that has a key.
 pub(crate) fn open_huge(clock: &Clock<'_>) {
-    let len = Reader::open(clock.path(HUGE)).unwrap().len();
+    let len = mapped(clock.path(HUGE)).len();
     let wanted = key(len / 3);
     for _ in 0..clock.repeat {
         let begin = Instant::now();
-        let reader = Reader::open(clock.path(HUGE)).unwrap();
+        let reader = mapped(clock.path(HUGE));
         let row = reader.find(&wanted).unwrap().unwrap();
         let found = last(reader.get(row).unwrap().as_bytes());
         clock.took(begin.elapsed().as_secs_f64(), row * 1000 + found);
     }
+}
+
+/// A file as the command opens it.
+pub(super) fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
+    Reader::open_with(path, container_core::OpenOptions::default().with_access(container_core::testkit::mapped()))
+        .unwrap()
 }

@@ -5,7 +5,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use container_core::VerifyOptions;
-use datadings::{Reader, Writer, WriterOptions};
+use datadings::{Writer, WriterOptions};
+
+use super::reading::mapped;
 
 use crate::Clock;
 use crate::md5_stream::Md5;
@@ -34,7 +36,7 @@ fn sums(path: &Path) -> String {
 }
 
 pub(crate) fn tiny(clock: &Clock<'_>) {
-    let count = Reader::open(clock.path(TINY)).unwrap().len();
+    let count = mapped(clock.path(TINY)).len();
     let keys: Vec<String> = (0..count).map(samples::key).collect();
     write(clock, TINY, |writer| {
         for (index, key) in (0..).zip(&keys) {
@@ -44,7 +46,7 @@ pub(crate) fn tiny(clock: &Clock<'_>) {
 }
 
 pub(crate) fn large(clock: &Clock<'_>) {
-    let count = Reader::open(clock.path(LARGE)).unwrap().len();
+    let count = mapped(clock.path(LARGE)).len();
     let keys: Vec<String> = (0..count).map(samples::key).collect();
     let images = samples::images();
     write(clock, LARGE, |writer| {
@@ -90,7 +92,7 @@ pub(crate) fn verify_tiny(clock: &Clock<'_>) {
 fn verify(clock: &Clock<'_>, name: &str) {
     let path = clock.path(name);
     clock.time(|| {
-        let reader = Reader::open(&path).unwrap();
+        let reader = mapped(&path);
         reader.verify(&VerifyOptions::default(), &mut |finding| panic!("{}: {finding:?}", path.display())).unwrap();
         reader.len()
     });

@@ -3,7 +3,7 @@
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use container_core::{Access, Bytes, Error, Output, OutputOptions, Overwrite, Result, Source, Sync};
+use container_core::{Bytes, Error, Output, OutputOptions, Overwrite, Result, Source, Sync};
 
 /// Bytes that are gathered before they are written.
 const BUFFER: usize = 256 << 10;
@@ -94,10 +94,10 @@ impl Spool {
         }
     }
 
-    /// Everything that was put so far, mapped where that goes. It must not be patched any more.
+    /// Everything that was put so far.
     pub(crate) fn read_all(&mut self) -> Result<Source> {
         self.flush()?;
-        self.output.read_back_with(Access::Auto)
+        self.output.read_back()
     }
 
     pub(crate) fn sync(&self) -> Sync {

@@ -236,7 +236,7 @@ fn as_many_offsets_as_samples() {
 
 /// Whatever is asked of a dataset, nothing panics.
 fn ask(set: &Set) {
-    for access in [Access::Auto, Access::Positional] {
+    for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
         if let Ok(reader) = Reader::open_with(&set.path, OpenOptions::default().with_access(access)) {
             let _ = (reader.find("b"), reader.contains("x"), reader.key(1).map(drop));
             for sample in reader.iter().flatten() {

@@ -184,7 +184,7 @@ fn columns_are_the_fields_that_samples_have() {
 #[test]
 fn rows_whole_and_of_some_columns() {
     let set = various();
-    for access in [Access::Auto, Access::Positional] {
+    for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
         let input = Input::open(&set.path, access).unwrap();
         let container = FORMAT.open(&input, &OpenOptions::default().with_access(access)).unwrap();
         let table = container.tables()[0];

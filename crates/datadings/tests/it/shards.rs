@@ -25,7 +25,7 @@ fn make(folder: &Path, counts: &[usize]) -> Vec<PathBuf> {
 fn many_are_one() {
     let folder = tempfile::tempdir().unwrap();
     let paths = make(folder.path(), &[0, 3, 0, 0, 2, 1, 0]);
-    for access in [Access::Auto, Access::Positional] {
+    for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
         let shards = Shards::open_with(&paths, OpenOptions::default().with_access(access)).unwrap();
         let keys = ["b00", "b01", "b02", "e00", "e01", "f00"];
         assert_eq!((shards.len(), shards.is_empty(), shards.readers().len()), (6, false, 7));

@@ -31,7 +31,7 @@ fn bytes_read_by_position_are_verified_too() {
         writer.append_message(&message).unwrap();
     }
     writer.finish().unwrap();
-    for access in [Access::Auto, Access::Positional] {
+    for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
         let reader = Reader::open_with(&path, OpenOptions::default().with_access(access)).unwrap();
         for threads in [1, 2, 4] {
             assert_eq!(findings(&reader, threads), NONE);
@@ -42,7 +42,7 @@ fn bytes_read_by_position_are_verified_too() {
     let at = 19_000 * 275 + 6;
     bytes[at] = b'x';
     std::fs::write(&path, bytes).unwrap();
-    for access in [Access::Auto, Access::Positional] {
+    for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
         let reader = Reader::open_with(&path, OpenOptions::default().with_access(access)).unwrap();
         let found = findings(&reader, 3);
         assert_eq!(found.len(), 2, "{found:?}");

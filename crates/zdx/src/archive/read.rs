@@ -1,11 +1,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::io::Write as _;
 use std::iter::FusedIterator;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use container_core::{Bytes, Error, Limits, OpenOptions, Result, Source};
+use container_core::{Bytes, Error, Limits, OpenOptions, Result, Source, Spool};
 
 use super::content::{Inflaters, Local, STORE, check_crc, locate};
 use super::directory::{Directory, Entry};
@@ -271,13 +272,12 @@ impl Archive {
             };
             if name == DATA { limits.check_block("the length of a line", line) } else { Ok(()) }
         };
-        let failed = |cause| Error::io("cannot keep the inflated entry in a temporary file", cause);
-        let mut file = tempfile::tempfile().map_err(failed)?;
+        let mut spool = Spool::new(0);
         self.0.inflaters.pieces(entry, data, &mut |piece| {
             check_line(piece)?;
-            std::io::Write::write_all(&mut file, piece).map_err(failed)
+            spool.write_all(piece).map_err(Spool::failed)
         })?;
-        Source::from_file_with(file, container_core::Access::Auto)
+        spool.finish()
     }
 
     fn small(&self, entry: &Entry) -> Result<Bytes> {

@@ -56,7 +56,7 @@ impl Made {
     fn all(&self) -> Vec<(String, String)> {
         let mut ways = Vec::new();
         let absent = "no such".to_owned();
-        for access in [Access::Auto, Access::Positional] {
+        for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
             let store = Store::open_with(self.root(), OpenOptions::default().with_access(access)).unwrap();
             let collection = store.collection("c").unwrap();
             let shown = |document: &Document<'_>| {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use container_core::{Access, Bytes, Error, OpenOptions, Result, Source};
+use container_core::{Bytes, Error, OpenOptions, Result, Source};
 use serde_json::{Value, json};
 
 use crate::journal::IndexMark;
@@ -358,7 +358,7 @@ impl CollectionWriter {
         let placed = |error: Error| error.in_file(self.path.join(META).join(name).display().to_string());
         let missing = || placed(Error::io("cannot open", std::io::ErrorKind::NotFound.into()));
         let file = self.meta()?.open(name, Mode::Read)?.ok_or_else(missing)?;
-        Source::from_file_with(file, Access::Auto).map_err(placed)
+        Source::from_file(file).map_err(placed)
     }
 
     /// Does the line of the last document end the data?

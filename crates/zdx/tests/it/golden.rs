@@ -111,11 +111,13 @@ fn every_store_is_read_as_the_reference_reads_it() {
             None if path.is_dir() => name,
             None => continue,
         };
-        for access in [container_core::Access::Auto, container_core::Access::Positional] {
+        for access in
+            [container_core::testkit::mapped(), container_core::Access::Auto, container_core::Access::Positional]
+        {
             println!("{name}");
             documents += check_store(&path, name, Options::default().with_access(access));
         }
         stores += 1;
     }
-    assert_eq!((stores, documents), (27, 2 * 968));
+    assert_eq!((stores, documents), (27, 3 * 968));
 }

@@ -35,7 +35,7 @@ fn a_line_that_is_too_long_is_an_error_everywhere() {
         pack(&root, folder.path().join(name), &PackOptions::default().with_compression(compression)).unwrap();
     }
     for name in ["s", "stored.zds", "deflated.zds"] {
-        for access in [Access::Mapped, Access::Positional] {
+        for access in [container_core::testkit::mapped(), Access::Positional] {
             let what = format!("{name} {access:?}");
             let store = Store::open_with(folder.path().join(name), options(access)).unwrap();
             let collection = match store.collection("c") {
@@ -74,7 +74,7 @@ fn a_line_that_is_too_long_is_an_error_everywhere() {
     let text = fs::read_to_string(&data).unwrap();
     for text in [text.clone(), line("a", 100) + line("long", LIMIT + 2).trim_end()] {
         fs::write(&data, &text).unwrap();
-        for access in [Access::Mapped, Access::Positional] {
+        for access in [container_core::testkit::mapped(), Access::Positional] {
             let collection = Store::open_with(&root, options(access)).unwrap().collection("c").unwrap();
             let error = collection.condition().unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Limit { limit: LIMIT, .. }), "{error}");

@@ -2,16 +2,6 @@
 
 use memmap2::{Advice, MmapMut};
 
-/// Lets the pages of a map go that were touched.
-///
-/// # Safety
-/// The map is there, shared, and never written: pages that are touched again are those of the file then, as if the system had taken them for
-/// others, and no thread can see that they were gone.
-pub(super) unsafe fn release(start: *mut std::ffi::c_void, len: usize) {
-    // SAFETY: the caller's.
-    let _ = unsafe { libc::madvise(start, len, libc::MADV_DONTNEED) };
-}
-
 /// Tells the system that large pages are wanted under this memory. Nothing where there are none.
 pub(crate) fn want_large_pages<T>(memory: &mut [T]) {
     const PAGE: usize = 4096;

@@ -37,7 +37,9 @@ fn an_append_behind_an_open_end_is_no_part_of_the_last_sample() {
             writer.append_message(&message(&format!("new {row}"), 3)).unwrap();
         }
         assert!(fs::metadata(&path).unwrap().len() > whole.len() as u64);
-        for access in [container_core::Access::Auto, container_core::Access::Positional] {
+        for access in
+            [container_core::testkit::mapped(), container_core::Access::Auto, container_core::Access::Positional]
+        {
             let reader = Reader::open_with(&path, container_core::OpenOptions::default().with_access(access)).unwrap();
             assert_eq!((reader.len(), reader.is_legacy()), (10, older));
             assert_eq!(reader.get(9).unwrap().as_bytes(), message("k9", 3));

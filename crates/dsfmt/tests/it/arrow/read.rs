@@ -26,7 +26,7 @@ pub fn goldens() -> Vec<(String, std::path::PathBuf)> {
 fn goldens_have_the_values_that_rows_show() {
     let mut compared = 0;
     for (name, path) in goldens() {
-        for access in [Access::Mapped, Access::Positional] {
+        for access in [container_core::testkit::mapped(), Access::Positional] {
             let reader = Reader::open_with(&path, OpenOptions::default().with_access(access)).unwrap();
             let container = DsContainer::new(reader);
             for table in container.tables() {
@@ -131,7 +131,8 @@ fn floats(batch: &RecordBatch) -> &arrow_array::Float32Array {
 #[test]
 fn native_numbers_stay_in_the_mapping() {
     let (path, numbers) = aligned(Endian::NATIVE, false);
-    let reader = Reader::open_with(&path, OpenOptions::default().with_access(Access::Mapped)).unwrap();
+    let reader =
+        Reader::open_with(&path, OpenOptions::default().with_access(container_core::testkit::mapped())).unwrap();
     let source = reader.source().clone();
     let mapping = source.as_slice().unwrap().as_ptr_range();
     let body = reader.body() as usize;
@@ -151,7 +152,7 @@ fn native_numbers_stay_in_the_mapping() {
     assert_eq!(floats(&all[2]).value(17_999), numbers[59_999]);
     for (endian, masked) in [(Endian::Big, false), (Endian::NATIVE, true), (Endian::Big, true)] {
         let (path, numbers) = aligned(endian, masked);
-        let container = open(Source::open_with(&path, Access::Mapped).unwrap());
+        let container = open(Source::open_with(&path, container_core::testkit::mapped()).unwrap());
         let slice = container.reader().source().as_slice().unwrap().as_ptr_range();
         let batch = batches(container.tables()[0], &BatchScan::default()).unwrap().remove(0);
         let values = floats(&batch);
@@ -169,7 +170,7 @@ fn texts_share_their_bytes() {
     let mut builder = Builder::new();
     builder.field("x", field(&[3], texts, &["i"]));
     std::fs::write(&path, bytes(&builder)).unwrap();
-    let container = open(Source::open_with(&path, Access::Mapped).unwrap());
+    let container = open(Source::open_with(&path, container_core::testkit::mapped()).unwrap());
     let mapping = container.reader().source().as_slice().unwrap().as_ptr_range();
     let batch = batches(container.tables()[0], &BatchScan::default()).unwrap().remove(0);
     let texts = batch.column(0).as_string::<i32>();

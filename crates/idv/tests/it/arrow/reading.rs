@@ -8,7 +8,7 @@ use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::DataType;
 use arrow_schema::extension::FixedShapeTensor;
 use container_arrow::{BatchReader, BatchScan, Mapping, Sparse, Times, from_arrow};
-use container_core::{Access, ErrorKind, Loss, Scan, Table};
+use container_core::{ErrorKind, Loss, Scan, Table};
 use idv::{
     ColumnSchema, ColumnSlice, Compression, DateTimeOffsets, IdvContainer, ItemType, Options, Reader, Schema, Type,
     Values, Vectors, Writer, WriterOptions,
@@ -79,7 +79,8 @@ fn numbers_of_a_mapped_file_are_not_copied() {
         (vectors(), Compression::Deflate, false),
     ] {
         let file = file(columns, compression, 8192);
-        let reader = Reader::open_with(file.path(), Options::default().with_access(Access::Mapped)).unwrap();
+        let reader =
+            Reader::open_with(file.path(), Options::default().with_access(container_core::testkit::mapped())).unwrap();
         let mapping = reader.source().as_slice().unwrap().as_ptr_range();
         let batches = same(&reader, &BatchScan::default(), true);
         assert_eq!(batches.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [8192, 8192, rows - 2 * 8192]);

@@ -22,10 +22,8 @@ struct File {
 
 pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
     let access = opener.access;
-    if access == Access::Auto {
-        // Bytes that are only copied are copied faster so.
-        opener.access = Access::Positional;
-    }
+    // Bytes that are only copied are copied faster so.
+    opener.access = Access::Positional;
     let files = job.inputs.iter().map(|location| open(location, &job.columns, opener)).collect::<Result<Vec<_>>>();
     opener.access = access;
     let mut files = files?;

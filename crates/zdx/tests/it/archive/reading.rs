@@ -142,7 +142,7 @@ fn what_is_large_goes_into_a_temporary_file_and_documents_have_a_limit() {
     // How far the first entry reaches is the compressor's.
     let second = memchr::memmem::rfind(&bytes, b"PK\x03\x04").unwrap();
     let options = OpenOptions::default().with_limits(Limits::default().with_block_bytes(999_999));
-    for access in [Access::Auto, Access::Positional] {
+    for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         std::io::Write::write_all(&mut file, &bytes).unwrap();
         let archive = Archive::open(file.path(), &options.with_access(access)).unwrap();

@@ -61,7 +61,7 @@ impl Made {
         zdx::archive::pack(self.root(), &packed, &zdx::archive::PackOptions::default()).unwrap();
         let mut all = Vec::new();
         for path in [self.root(), &packed] {
-            for access in [Access::Auto, Access::Positional] {
+            for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
                 let store = Store::open_with(path, OpenOptions::default().with_access(access)).unwrap();
                 all.push(store.collection("c").unwrap());
             }

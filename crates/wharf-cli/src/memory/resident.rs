@@ -8,6 +8,8 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
+use super::{allocator, map};
+
 /// Bytes of mapped files that may be there.
 const MOST_MAPPED: u64 = 128 << 20;
 
@@ -19,7 +21,7 @@ const MORE_OWN: u64 = 64 << 20;
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// Begins to look after them. Where there are no threads to be had, or the system does not tell, nothing happens.
-pub(crate) fn watch() {
+pub(super) fn watch() {
     if cfg!(target_os = "linux") {
         // It ends with the process.
         let _ = thread::Builder::new().name("pages".to_owned()).spawn(|| {
@@ -27,11 +29,11 @@ pub(crate) fn watch() {
             loop {
                 thread::sleep(INTERVAL);
                 let Some(resident) = Resident::now() else { return };
-                if resident.files > MOST_MAPPED && container_core::mapped_bytes() > MOST_MAPPED {
-                    container_core::release_mapped_pages();
+                if resident.files > MOST_MAPPED && map::mapped_bytes() > MOST_MAPPED {
+                    map::release_mapped_pages();
                 }
                 if resident.own > most_own {
-                    container_core::release_freed_memory();
+                    allocator::release_freed_memory();
                     most_own = Resident::now().map_or(MOST_OWN, |left| (left.own + MORE_OWN).max(MOST_OWN));
                 }
             }
