@@ -23,7 +23,7 @@ use container_core::{OutputOptions, Sync};
 use serde_json::{Value, json};
 use wharf_tests::zdx_dump;
 use zdx::archive::{Archive, Compression, PackOptions, UnpackOptions, pack, unpack};
-use zdx::{Durability, Fields, Filter, Options, Predicate, Store};
+use zdx::{Durability, Fields, Filter, OpenOptions, Predicate, Store};
 
 /// Anything that fails is told in words.
 type Outcome = Result<(), String>;
@@ -110,7 +110,7 @@ fn packed(tree: &str, archive: &str, compression: Compression) -> Outcome {
 }
 
 fn unpacked(archive: &str, directory: &str) -> Outcome {
-    let archive = Archive::open(archive, &Options::default()).map_err(|error| error.to_string())?;
+    let archive = Archive::open(archive, &OpenOptions::default()).map_err(|error| error.to_string())?;
     let options = UnpackOptions::default().with_sync(Sync::Never);
     unpack(&archive, directory, &options).map(drop).map_err(|error| error.to_string())
 }

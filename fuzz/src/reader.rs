@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use container_core::{Error, ErrorKind, Limits, Scan, Severity, Source, Table, VerifyOptions};
-use idv::{IdvContainer, Options, Reader, Scratch, Values};
+use idv::{IdvContainer, OpenOptions, Reader, Scratch, Values};
 
 /// What one input may cost.
 const COLUMNS: usize = 64;
@@ -15,7 +15,7 @@ pub fn limits() -> Limits {
 }
 
 pub fn open(bytes: Vec<u8>) -> Option<Reader> {
-    match Reader::from_source(Source::from(bytes), Options::default().with_limits(limits())) {
+    match Reader::from_source(Source::from(bytes), OpenOptions::default().with_limits(limits())) {
         Ok(reader) => Some(reader),
         Err(error) => {
             check_error(&error);

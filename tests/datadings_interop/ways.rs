@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use container_core::{OutputOptions, Sync, VerifyOptions};
-use datadings::{Error, Options, Reader, RebuildOptions, Shards, Writer, WriterOptions, json, rebuild_index, ser};
+use datadings::{Error, OpenOptions, Reader, RebuildOptions, Shards, Writer, WriterOptions, json, rebuild_index, ser};
 use wharf_tests::datadings_lines;
 
 use crate::compare::{self, INDEX};
@@ -125,7 +125,7 @@ impl Set {
 pub(crate) fn shards(folder: &Path) -> Result<u64, String> {
     let expected = compare::read(&folder.join("python.jsonl"))?;
     let pattern = folder.join("part-*.msgpack");
-    let shards = Shards::glob(&pattern.to_string_lossy(), Options::default()).map_err(told)?;
+    let shards = Shards::glob(&pattern.to_string_lossy(), OpenOptions::default()).map_err(told)?;
     let mut lines = Vec::new();
     for index in 0..shards.len() {
         let (key, sample) = (shards.key(index).map_err(told)?, shards.get(index).map_err(told)?);

@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use container_core::{Error, Result, Scan, Source};
-use idv::{Column, Options, Reader, Writer, WriterOptions};
+use idv::{Column, OpenOptions, Reader, Writer, WriterOptions};
 
 use crate::Arguments;
 
@@ -56,7 +56,7 @@ fn chosen(reader: &Reader, bytes: Option<u64>) -> Result<u64> {
     schema.columns.iter_mut().for_each(|column| column.compression = None);
     let mut writer = Writer::new(Cursor::new(Vec::new()), schema, options)?;
     writer.append_reader(reader, &Scan::default())?;
-    let written = Reader::from_source(Source::from(writer.finish()?.into_inner()), Options::default())?;
+    let written = Reader::from_source(Source::from(writer.finish()?.into_inner()), OpenOptions::default())?;
     let column = written.columns().first();
     column.map(Column::rows_per_block).ok_or_else(|| Error::invalid("there are no columns"))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use container_core::{Severity, Sync, VerifyOptions};
 use datadings::numpy::NdArray;
-use datadings::{Options, Part, Reader, RebuildOptions, Writer, WriterOptions, json, rebuild_index, ser};
+use datadings::{OpenOptions, Part, Reader, RebuildOptions, Writer, WriterOptions, json, rebuild_index, ser};
 use serde::{Deserialize, Serialize};
 use wharf_tests::datadings_lines;
 
@@ -51,7 +51,7 @@ fn every_sample_is_what_python_reads() {
     for (name, path) in golden() {
         let expected = fs::read(path.with_extension("expected.jsonl")).unwrap();
         for access in [container_core::testkit::mapped(), container_core::Access::Positional] {
-            let reader = Reader::open_with(&path, Options::default().with_access(access)).unwrap();
+            let reader = Reader::open_with(&path, OpenOptions::default().with_access(access)).unwrap();
             let lines = datadings_lines::lines(&reader).unwrap();
             if let Some(difference) = datadings_lines::difference(&lines, &expected) {
                 panic!("{name}: {difference}");

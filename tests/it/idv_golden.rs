@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use idv::{Options, Reader};
+use idv::{OpenOptions, Reader};
 use wharf_tests::idv_canonical;
 
 fn golden() -> Vec<PathBuf> {
@@ -36,7 +36,7 @@ fn every_value_is_what_mlnet_reads() {
 fn every_way_to_open_reads_the_same() {
     for path in golden() {
         let schema = |access| {
-            let reader = Reader::open_with(&path, Options::default().with_access(access)).unwrap();
+            let reader = Reader::open_with(&path, OpenOptions::default().with_access(access)).unwrap();
             idv_canonical::schema(&reader).unwrap()
         };
         assert_eq!(schema(container_core::testkit::mapped()), schema(container_core::Access::Positional));

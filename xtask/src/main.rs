@@ -35,6 +35,8 @@ enum Chore {
     Interop(interop::Options),
     /// Checks the golden files: what is read from them, their provenance, and that the reference still makes them
     Golden(golden::Options),
+    /// Compiles each crate without features, with each one alone, and with all
+    Features(features::Options),
     /// Runs the fuzz targets
     Fuzz(fuzz::Options),
     #[command(flatten)]
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().chore {
         Chore::Interop(options) => interop::run(&options),
         Chore::Golden(options) => golden::run(&options),
+        Chore::Features(options) => features::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Traced(chore) => traced::run(&chore),
         Chore::Bench(options) => bench::run(&options),

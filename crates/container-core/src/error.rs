@@ -334,11 +334,13 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
+    #[cfg(feature = "alloc")]
     fn a_result_without_value_is_one_word() {
         assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
     }
 
     #[test]
+    #[cfg(feature = "alloc")]
     fn options_are_called_as_the_reader_knows_them() {
         let error = Error::usage("does not go with {CSV}").in_option("no_header").in_file("a").at(3);
         let error = error.advising("{from} jsonl, or {} and {to").caused_by("cause");

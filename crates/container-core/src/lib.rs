@@ -37,7 +37,7 @@
     allow(clippy::result_large_err, reason = "without an allocator there is no box to put an error into")
 )]
 
-#[cfg(feature = "alloc")]
+#[cfg(any(feature = "alloc", test))]
 extern crate alloc;
 
 pub mod calendar;

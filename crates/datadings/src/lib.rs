@@ -135,10 +135,12 @@ mod verify;
 mod wire;
 mod write;
 
-pub use container_core::OpenOptions as Options;
-pub use container_core::{Error, ErrorKind, Result};
-
 pub use container::{DatadingsContainer, FORMAT};
+#[doc(no_inline)]
+pub use container_core::{
+    Access, Bytes, Error, ErrorKind, Finding, Limits, Loss, Map, OpenOptions, OutputOptions, Overwrite, Position,
+    Progress, ReadAt, Result, Scan, Severity, Source, Sync, Unit, VerifyOptions,
+};
 pub use de::Deserializer;
 pub use read::{Keys, Reader, Sample, Samples};
 pub use rebuild::{RebuildOptions, Rebuilt, rebuild_index};

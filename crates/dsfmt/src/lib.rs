@@ -127,7 +127,11 @@ mod write;
 
 pub use array::{Array, Mask, Strings, Values};
 pub use container::FORMAT;
-pub use container_core::{Error, OutputOptions, Overwrite, Result, Sync};
+#[doc(no_inline)]
+pub use container_core::{
+    Access, Bytes, Error, ErrorKind, Finding, Limits, Loss, Map, OpenOptions, OutputOptions, Overwrite, Position,
+    Progress, ReadAt, Result, Scan, Severity, Source, Sync, Unit, VerifyOptions,
+};
 pub use edit::Edit;
 pub use json::{Items, Json, JsonBuf, JsonKind, Members};
 pub use merge::{Merge, MergeOptions, merge};

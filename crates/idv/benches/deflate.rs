@@ -135,5 +135,5 @@ fn main() {
 
 /// A file as the command opens it.
 fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
-    Reader::open_with(path, idv::Options::default().with_access(container_core::testkit::mapped())).unwrap()
+    Reader::open_with(path, idv::OpenOptions::default().with_access(container_core::testkit::mapped())).unwrap()
 }

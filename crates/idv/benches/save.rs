@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use container_core::{Access, OutputOptions, Overwrite, Scan, Sync};
-use idv::{ColumnSlice, Compression, Options, Reader, Schema, Values, Writer, WriterOptions};
+use idv::{ColumnSlice, Compression, OpenOptions, Reader, Schema, Values, Writer, WriterOptions};
 
 /// Rows of a block, unless there is a reason for fewer.
 const BLOCK: u64 = 8192;
@@ -109,7 +109,7 @@ impl Task {
 
     fn merge(&self, out: &Path, files: &[PathBuf]) {
         let start = Instant::now();
-        let open = |file| Reader::open_with(file, Options::default().with_access(Access::Positional)).unwrap();
+        let open = |file| Reader::open_with(file, OpenOptions::default().with_access(Access::Positional)).unwrap();
         let first = open(&files[0]);
         let schema = first.schema(None).unwrap();
         let mut writer = Writer::create(out, self.output(), schema, self.options.clone()).unwrap();
@@ -129,7 +129,7 @@ impl Task {
 /// All columns of a file, each in one piece, and what is to be said of them when they are written.
 fn load(file: &Path) -> (Schema, Vec<Values>) {
     // Pages of a mapped file would count as memory.
-    let reader = Reader::open_with(file, Options::default().with_access(Access::Positional)).unwrap();
+    let reader = Reader::open_with(file, OpenOptions::default().with_access(Access::Positional)).unwrap();
     let mut schema = reader.schema(None).unwrap();
     schema.columns.iter_mut().for_each(|column| column.compression = None);
     let mut columns: Vec<_> = schema.columns.iter().map(|column| Values::of(&column.kind)).collect();
@@ -176,5 +176,5 @@ fn peak_kb() -> u64 {
 
 /// A file as the command opens it.
 fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
-    Reader::open_with(path, idv::Options::default().with_access(container_core::testkit::mapped())).unwrap()
+    Reader::open_with(path, idv::OpenOptions::default().with_access(container_core::testkit::mapped())).unwrap()
 }

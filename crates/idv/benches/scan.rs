@@ -28,7 +28,7 @@ use std::time::Instant;
 
 use container_core::{Access, Bytes, Scan, Source};
 use flate2::{Decompress, FlushDecompress, Status};
-use idv::{Options, Reader};
+use idv::{OpenOptions, Reader};
 
 struct Task {
     work: String,
@@ -95,7 +95,7 @@ impl Task {
     }
 
     fn open(&self) -> Reader {
-        Reader::open_with(&self.file, Options::default().with_access(self.access)).unwrap()
+        Reader::open_with(&self.file, OpenOptions::default().with_access(self.access)).unwrap()
     }
 
     /// The columns asked for, or all.

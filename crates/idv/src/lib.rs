@@ -126,9 +126,8 @@
 //!
 //! | feature | what |
 //! |---|---|
-//! | `miniz` (default) | miniz_oxide, in safe Rust, behind the inflate of this crate: for metadata, and to say what is wrong with a block |
-//! | `zlib-rs` | zlib-rs in its place: Rust with unsafe code |
-//! | `zlib-ng` | zlib-ng in its place: C |
+//! | `zlib-rs` | behind the inflate of this crate, for metadata and to say what is wrong with a block, zlib-rs in place of miniz_oxide: Rust with unsafe code |
+//! | `zlib-ng` | zlib-ng there: C |
 //! | `parallel` | blocks decoded ahead, encoded and compressed by rayon's threads |
 //! | `arrow` | `idv::arrow`: record batches of Arrow, out (without a copy where that can be) and in; brings sub-crates of arrow |
 //! | `model` | the schemas inside ML.NET model files (`.zip`): `Model`, `MODEL_FORMAT`; brings `rawzip`, which has no dependencies |
@@ -166,10 +165,13 @@ mod value;
 mod wire;
 mod write;
 
-pub use container_core::OpenOptions as Options;
-
 pub use codec::{DateTimeOffsets, Item, Texts, Values, VectorRef, Vectors};
 pub use container::{FORMAT, IdvContainer};
+#[doc(no_inline)]
+pub use container_core::{
+    Access, Bytes, Error, ErrorKind, Finding, Limits, Loss, Map, OpenOptions, OutputOptions, Overwrite, Position,
+    Progress, ReadAt, Result, Scan, Severity, Source, Sync, Unit, VerifyOptions,
+};
 #[cfg(feature = "model")]
 pub use model::{MODEL_FORMAT, Model, ModelSchema};
 pub use read::{Batch, Batches, Column, ColumnSlice, Metadata, Reader, Row, Rows, Scratch, Unreadable};

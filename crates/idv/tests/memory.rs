@@ -417,7 +417,7 @@ fn wide_rows() {
 fn recovery() {
     let rows = MIB / 8;
     let file = sharing(50, &Codec::plain("Int64"), rows as i64, &vec![0; MIB]);
-    let limits = idv::Options::default().with_limits(small());
+    let limits = idv::OpenOptions::default().with_limits(small());
     let mut options = idv::RecoverOptions::default().with_threads(1);
     options.open = limits;
     bounded("recovery", 5 * MIB, || {

@@ -136,7 +136,7 @@ impl From<AccessChoice> for Access {
     fn from(choice: AccessChoice) -> Self {
         match choice {
             AccessChoice::Auto => memory::mapped(),
-            AccessChoice::Positional => Self::Positional,
+            AccessChoice::Positional => Self::Auto,
         }
     }
 }

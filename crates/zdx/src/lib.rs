@@ -127,10 +127,12 @@ mod sys;
 pub mod wire;
 mod write;
 
-pub use container_core::OpenOptions as Options;
-pub use container_core::{Error, ErrorKind, Result};
-
 pub use container::{FORMAT, ZdsContainer};
+#[doc(no_inline)]
+pub use container_core::{
+    Access, Bytes, Error, ErrorKind, Finding, Limits, Loss, Map, OpenOptions, OutputOptions, Overwrite, Position,
+    Progress, ReadAt, Result, Scan, Severity, Source, Sync, Unit, VerifyOptions,
+};
 pub use new_store::{NewStore, PlacedStore};
 pub use read::{Collection, Condition, Document, Documents, Fields, Filter, IndexState, Many, Predicate, Store};
 pub use write::{

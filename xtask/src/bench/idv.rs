@@ -49,7 +49,7 @@ impl Options {
 pub(super) const REPEATS: &str = "4";
 
 /// The backends of inflate, by the features of the crate. The first is the default, and what the targets speak of.
-const BACKENDS: [(&str, &str); 2] = [("miniz", "miniz,parallel"), ("zlib-rs", "zlib-rs,parallel")];
+const BACKENDS: [(&str, &str); 2] = [("miniz", "parallel"), ("zlib-rs", "zlib-rs,parallel")];
 
 const COLUMNS: [&str; 4] = ["Price", "Name", "Number", "Features"];
 

@@ -32,7 +32,7 @@ pub(super) struct Writing {
 impl Writing {
     /// Makes ready what is measured: the parts of a file that ML.NET wrote.
     pub(super) fn new(file: &Path, smoke: bool) -> Result<Self, String> {
-        let program = super::program("idv", "save", "miniz,parallel", smoke)?;
+        let program = super::program("idv", "save", "parallel", smoke)?;
         let directory = file.with_file_name("written");
         shell::empty_directory(&directory)?;
         let mut split = shell::program(&program);

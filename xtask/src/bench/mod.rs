@@ -72,15 +72,15 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
 }
 
-/// Features that the members of the workspace ask for together, so that tests are built with them.
-const TESTED: [&str; 2] = ["parallel", "miniz,parallel"];
+/// The feature that the members of the workspace ask for, so that tests are built with it.
+const TESTED: &str = "parallel";
 
 /// Builds a measuring program of a package and returns where it is: optimized, with these features; in a smoke test as tests are
 /// built, so that little is left to build after them.
 fn program(package: &str, name: &str, features: &str, smoke: bool) -> Result<PathBuf, String> {
     let alone = ["--package", package, "--no-default-features", "--features", features];
     let mut build = shell::cargo(if smoke { &["build"][..] } else { &["bench", "--no-run"] });
-    build.args(if smoke && TESTED.contains(&features) { &["--workspace"] } else { &alone[..] });
+    build.args(if smoke && features == TESTED { &["--workspace"] } else { &alone[..] });
     build.args(["--quiet", "--bench", name, "--message-format", "json-render-diagnostics"]);
     let manifest = shell::root().join("crates").join(package).join("Cargo.toml");
     let messages = shell::text(build)?;

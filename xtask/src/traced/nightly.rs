@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use clap::{Args, ValueEnum};
 
 use crate::traced::{faults, mutate};
-use crate::{fuzz, golden, shell};
+use crate::{features, fuzz, golden, shell};
 
 /// Which steps, and how long.
 #[derive(Args)]
@@ -33,6 +33,8 @@ pub(crate) struct Options {
 enum Step {
     /// All tests, those that try every case, too
     Tests,
+    /// Tests of each crate without features, with each one alone, and with all
+    Features,
     /// Golden files, made again by their references
     Golden,
     /// Kills and faults at every system call
@@ -90,6 +92,7 @@ fn perform(step: Step, options: &Options, seed: u32) -> Result<String, String> {
             tests.env(EXHAUSTIVE, "1");
             shell::run(tests).map(|()| "passed".to_owned())
         }
+        Step::Features => features::run(&features::Options::full()).map(|()| "passed".to_owned()),
         Step::Golden => golden::run(&golden::Options::full()).map(|()| "passed".to_owned()),
         Step::Faults => faults::run(&faults::Options::default()),
         Step::FaultsThreads => faults::run(&faults::Options::all_threads()),

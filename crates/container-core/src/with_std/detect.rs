@@ -84,6 +84,7 @@ impl RecoverReport {
 
 /// How sure a [`Format`] is that an input is its own. Greater is surer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Recognition {
     /// It is something else.
     No,

@@ -8,6 +8,7 @@ use crate::with_std::temporary::{Temporary, rename_new, uninterrupted};
 
 /// What happens when the output already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[non_exhaustive]
 pub enum Overwrite {
     /// Refuse, when the output is created and again when it is put in place.
     #[default]

@@ -13,6 +13,7 @@ pub struct Shard {
 
 /// How positions are dealt out to shards. Both give every position to exactly one of them, and their lengths differ by one at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Split {
     /// One piece after the other, as Python's `IterableDataset` does. Take it for reading in file order, where neighbours are
     /// cheap, and for a quasi-shuffle, whose windows then mostly belong to one shard. What an interrupted epoch has left over

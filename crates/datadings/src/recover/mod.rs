@@ -24,6 +24,7 @@ pub(crate) use window::Window;
 
 /// What becomes of a sample whose key another one before it has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SameKey {
     /// It is left out, and counted.
     #[default]

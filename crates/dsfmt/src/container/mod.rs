@@ -28,6 +28,7 @@ pub const FORMAT_JULIAN: &dyn Format = &Ds(TimeForm::Julian);
 
 /// How the values of time variables are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[non_exhaustive]
 pub enum TimeForm {
     /// The numbers that are in the file.
     #[default]

@@ -61,6 +61,7 @@ impl ReadOptions {
 
 /// What becomes of an array of characters (`NC_CHAR`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Characters {
     /// Each is a string of one byte, as Python's `netCDF4` and ds-format have it; but where the attribute `_Encoding` says that the last
     /// dimension holds texts they are joined.

@@ -7,6 +7,7 @@ use container_core::{Error, Result};
 
 /// A calendar of the CF conventions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Calendar {
     /// Julian up to 4 October 1582, Gregorian from 15 October on. No year 0: -1 is the year before 1. `standard`, `gregorian`.
     Standard,

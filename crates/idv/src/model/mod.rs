@@ -15,7 +15,7 @@ mod container;
 use std::collections::HashMap;
 use std::path::Path;
 
-use container_core::{Error, ErrorKind, Finding, Limits, OpenOptions as Options, Result, Source, VerifyOptions};
+use container_core::{Error, ErrorKind, Finding, Limits, OpenOptions, Result, Source, VerifyOptions};
 
 use self::archive::{Archive, Entry};
 use crate::container::IdvContainer;
@@ -58,7 +58,7 @@ const MOST_LOOKED_AT: u64 = 1 << 16;
 pub struct Model {
     archive: Archive,
     source_len: u64,
-    options: Options,
+    options: OpenOptions,
     entries: u64,
     parts: Parts,
     version: Option<String>,
@@ -142,7 +142,7 @@ impl Model {
     /// # Errors
     /// As [`from_source`](Self::from_source); [`Io`](ErrorKind::Io) when it cannot be read. The error names the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let options = Options::default();
+        let options = OpenOptions::default();
         let opened = Source::open_with(&path, options.access).and_then(|source| Self::from_source(source, options));
         opened.map_err(|error| error.in_file(path.as_ref().display().to_string()))
     }
@@ -152,11 +152,11 @@ impl Model {
     /// # Errors
     /// [`Invalid`](ErrorKind::Invalid) when it is no ZIP archive or its directory is damaged, [`Unsupported`](ErrorKind::Unsupported)
     /// when the archive is no model of ML.NET, [`Limit`](ErrorKind::Limit) when it has more than 1024 schemas.
-    pub fn from_source(source: Source, options: Options) -> Result<Self> {
+    pub fn from_source(source: Source, options: OpenOptions) -> Result<Self> {
         Self::read(&source, options).map_err(|error| error.in_format(MODEL_FORMAT_NAME))
     }
 
-    fn read(source: &Source, options: Options) -> Result<Self> {
+    fn read(source: &Source, options: OpenOptions) -> Result<Self> {
         let archive = Archive::open(source)?;
         let mut parts = Parts::default();
         let entries = archive.entries(|record| {

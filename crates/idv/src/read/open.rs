@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use container_core::{Cursor, Error, ErrorKind, OpenOptions as Options, Result, Source};
+use container_core::{Cursor, Error, ErrorKind, OpenOptions, Result, Source};
 
 use crate::FORMAT_NAME;
 use crate::wire::{self, Compression, HEADER_LEN, Header, LOOKUP_ENTRY_LEN, TAIL_LEN, TocEntry, Type};
@@ -18,7 +18,7 @@ pub struct Reader(pub(super) Arc<Inner>);
 
 pub(super) struct Inner {
     pub(super) source: Source,
-    pub(super) options: Options,
+    pub(super) options: OpenOptions,
     pub(super) header: Header,
     pub(super) columns: Vec<Column>,
     pub(super) toc: Range<u64>,
@@ -137,24 +137,24 @@ impl Reader {
     /// # Errors
     /// [`Io`](ErrorKind::Io), and everything that is wrong with header, table of contents or tail, with the byte.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, Options::default())
+        Self::open_with(path, OpenOptions::default())
     }
 
     /// Opens a file.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+    pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let source = Source::open_with(path, options.access)?;
         Self::from_source(source, options).map_err(|error| error.in_file(path.display().to_string()))
     }
 
-    /// Opens what a source holds; [`Options::access`] plays no part.
+    /// Opens what a source holds; [`OpenOptions::access`] plays no part.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn from_source(source: Source, options: Options) -> Result<Self> {
+    pub fn from_source(source: Source, options: OpenOptions) -> Result<Self> {
         open(source, options).map(|inner| Self(Arc::new(inner))).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
@@ -235,7 +235,7 @@ impl fmt::Debug for Reader {
     }
 }
 
-fn open(source: Source, options: Options) -> Result<Inner> {
+fn open(source: Source, options: OpenOptions) -> Result<Inner> {
     let len = source.len();
     let head = source.read(0..len.min(HEADER_LEN))?;
     let header = Header::parse(&head, len)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use container_core::{Cursor, Error, OpenOptions as Options, Result, Source};
+use container_core::{Cursor, Error, OpenOptions, Result, Source};
 
 use super::Reader;
 use super::open::{Column, Inner, column_type, unique_names};
@@ -16,7 +16,7 @@ impl Reader {
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io), and why nothing can be had: no header, or the table of contents is lost, and with it the names,
     /// types and places of everything.
-    pub(crate) fn salvage(source: Source, options: Options) -> Result<(Self, Vec<Error>)> {
+    pub(crate) fn salvage(source: Source, options: OpenOptions) -> Result<(Self, Vec<Error>)> {
         let mut wrong = Vec::new();
         let inner = salvage(source, options, &mut wrong).map_err(|error| error.in_format(FORMAT_NAME))?;
         let wrong = wrong.into_iter().map(|error| error.in_format(FORMAT_NAME)).collect();
@@ -24,7 +24,7 @@ impl Reader {
     }
 }
 
-fn salvage(source: Source, options: Options, wrong: &mut Vec<Error>) -> Result<Inner> {
+fn salvage(source: Source, options: OpenOptions, wrong: &mut Vec<Error>) -> Result<Inner> {
     let len = source.len();
     if len < HEADER_LEN {
         return Err(Error::truncated("the header", HEADER_LEN, len).at(0));

@@ -115,17 +115,19 @@ impl Recovery {
     /// [`Io`](ErrorKind::Io); why nothing can be had: no header, a lost table of contents, no whole block; [`Usage`](ErrorKind::Usage)
     /// for a column that is not there.
     pub fn survey(source: Source, options: &RecoverOptions) -> Result<Self> {
-        let (reader, findings, declared) = match (Reader::salvage(source.clone(), options.open), &options.schema) {
+        let (reader, findings, declared, given) = match (Reader::salvage(source.clone(), options.open), &options.schema)
+        {
             (Err(lost), Some(schema)) if lost.kind() != ErrorKind::Io => {
-                sequence::salvage(&source, schema, options, lost).map_err(|error| error.in_format(FORMAT_NAME))?
+                let salvaged = sequence::salvage(&source, schema, options, lost);
+                let (reader, findings, rows) = salvaged.map_err(|error| error.in_format(FORMAT_NAME))?;
+                (reader, findings, rows, Some(schema.clone()))
             }
             (salvaged, _) => {
                 let (reader, findings) = salvaged?;
                 let rows = reader.row_count();
-                (reader, findings, rows)
+                (reader, findings, rows, None)
             }
         };
-        let given = options.schema.clone().filter(|_| findings.iter().any(sequence::is_lost_table));
         if let Some(progress) = &options.progress {
             let readable = reader.readable().len() as u64;
             progress.begin(Unit::Rows, Some(reader.row_count().saturating_mul(readable)));

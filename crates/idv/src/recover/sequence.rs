@@ -15,14 +15,6 @@ use crate::read::Reader;
 use crate::schema::Schema;
 use crate::wire::{Compression, HEADER_LEN, Header, ItemType, LookupEntry, Type, Version, put_leb, put_string};
 
-/// How the finding begins that says that columns are what was given.
-const LOST: &str = "the table of contents is lost";
-
-/// Whether a finding says that.
-pub(super) fn is_lost_table(finding: &Error) -> bool {
-    finding.detail().starts_with(LOST)
-}
-
 /// Reads of a source that is not in memory are of so many bytes.
 const CHUNK: u64 = 1 << 20;
 
@@ -47,7 +39,7 @@ pub(super) fn salvage(
     let s = if found.groups == 1 { "" } else { "s" };
     let findings = vec![
         Error::invalid(format!(
-            "{LOST}: by the schema that was given, {} block{s} of each column were found up to byte {}; it cannot be proved that \
+            "the table of contents is lost: by the schema that was given, {} block{s} of each column were found up to byte {}; it cannot be proved that \
              they lie in the order of rows",
             found.groups, found.end
         ))

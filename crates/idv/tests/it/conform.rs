@@ -5,7 +5,7 @@ use std::path::Path;
 
 use container_core::testkit::{ends_after_an_error, every_flip_is_borne, every_prefix_fails, every_source_agrees};
 use container_core::{Container, Result, Scan, Source, Table as _};
-use idv::{IdvContainer, Options, Reader};
+use idv::{IdvContainer, OpenOptions, Reader};
 use serde_json::json;
 
 use crate::support;
@@ -68,7 +68,7 @@ fn everything_reads_in_every_version() {
 
 /// What is in a file, as JSON lines: version, types and metadata, then the rows.
 fn dump(source: Source) -> String {
-    let container = IdvContainer::new(Reader::from_source(source, Options::default()).unwrap());
+    let container = IdvContainer::new(Reader::from_source(source, OpenOptions::default()).unwrap());
     let columns = container.columns().iter().enumerate().map(|(index, column)| {
         let metadata = container.column_details(index).unwrap().remove("metadata");
         json!({"name": column.name, "type": column.kind, "codec": container.column_summary(index)["codec"], "metadata": metadata})
@@ -226,7 +226,7 @@ fn items_outlive_the_handle() {
 fn uncompressed_bytes_are_not_copied() {
     let source = Source::from(everything(6, NONE).bytes());
     let all = source.read(0..source.len()).unwrap();
-    let reader = Reader::from_source(source, Options::default()).unwrap();
+    let reader = Reader::from_source(source, OpenOptions::default()).unwrap();
     let block = reader.block_bytes(0, 0).unwrap();
     assert!(all.as_ptr_range().contains(&block.as_ptr()));
 }

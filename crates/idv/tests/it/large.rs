@@ -3,7 +3,7 @@
 use std::io;
 
 use container_core::{ReadAt, Scan, Source};
-use idv::{Options, Reader, Values};
+use idv::{OpenOptions, Reader, Values};
 
 /// A file of zeros but for some parts.
 struct Sparse {
@@ -76,7 +76,7 @@ fn sparse() -> Source {
 
 #[test]
 fn rows_and_offsets_beyond_32_bits() {
-    let reader = Reader::from_source(sparse(), Options::default()).unwrap();
+    let reader = Reader::from_source(sparse(), OpenOptions::default()).unwrap();
     assert_eq!(reader.row_count(), ROWS);
     assert_eq!(reader.columns()[0].block_count(), (1 << 20) + 1);
     assert_eq!(reader.block_of_row(0, ROWS - 1).unwrap(), 1 << 20);
@@ -97,7 +97,7 @@ fn rows_and_offsets_beyond_32_bits() {
 
 #[test]
 fn a_range_past_the_end_is_refused() {
-    let reader = Reader::from_source(sparse(), Options::default()).unwrap();
+    let reader = Reader::from_source(sparse(), OpenOptions::default()).unwrap();
     let error = reader.rows(&Scan::default().with_rows(ROWS + 1..ROWS + 2)).err().unwrap();
     assert_eq!(error.to_string(), format!("idv: rows {} to {} of {ROWS} rows", ROWS + 1, ROWS + 2));
     let mut rows = reader.rows(&Scan::default().with_rows(ROWS..ROWS + 2)).unwrap();

@@ -4,12 +4,12 @@ use std::io::Cursor;
 
 use container_core::{Scan, Severity, Source, VerifyOptions};
 use idv::{
-    ColumnSchema, Compression, ItemType, KeyType, KeyWidth, Options, Reader, Schema, Type, Values, Writer,
+    ColumnSchema, Compression, ItemType, KeyType, KeyWidth, OpenOptions, Reader, Schema, Type, Values, Writer,
     WriterOptions, merge,
 };
 
 fn opened(bytes: Vec<u8>) -> Reader {
-    Reader::from_source(Source::from(bytes), Options::default()).unwrap()
+    Reader::from_source(Source::from(bytes), OpenOptions::default()).unwrap()
 }
 
 fn schema() -> Schema {
@@ -219,7 +219,7 @@ fn blocks_that_lie_upon_each_other_are_not_multiplied() {
 /// Tables that lie upon each other count like blocks: else blocks of nothing could be listed without end.
 #[test]
 fn tables_that_lie_upon_each_other_are_not_multiplied() {
-    let one = Reader::from_source(Source::from(shared_tables(2000, 2000)), Options::default()).unwrap();
+    let one = Reader::from_source(Source::from(shared_tables(2000, 2000)), OpenOptions::default()).unwrap();
     let error = merge(&[one], Cursor::new(Vec::new()), WriterOptions::default()).err().unwrap();
     assert!(error.to_string().contains("lie upon each other"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Random tables, forged in every version and read in every way.
 
 use container_core::{Scan, Source};
-use idv::{Options, Reader};
+use idv::{OpenOptions, Reader};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ use crate::support::table::{Table, TableColumn, all};
 fn reader(table: &Table, order: Order, gap: usize, tables_first: bool) -> Reader {
     let mut forge = table.forge();
     (forge.order, forge.gap, forge.tables_first, forge.stored) = (order, gap, tables_first, gap == 1);
-    Reader::from_source(Source::from(forge.bytes()), Options::default()).unwrap()
+    Reader::from_source(Source::from(forge.bytes()), OpenOptions::default()).unwrap()
 }
 
 fn order() -> impl Strategy<Value = Order> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use container_core::{Scan, Source};
-use idv::{Options, Reader, Scratch, Values};
+use idv::{OpenOptions, Reader, Scratch, Values};
 
 use crate::support;
 use crate::support::cells::{Cell, Item, Kind};
@@ -32,7 +32,7 @@ fn file() -> (Table, Forged) {
 
 fn opened(file: &Forged) -> (Reader, Log) {
     let (source, log) = Watched::over(file.bytes.clone());
-    (Reader::from_source(source, Options::default()).unwrap(), log)
+    (Reader::from_source(source, OpenOptions::default()).unwrap(), log)
 }
 
 fn bytes(range: &Range<usize>) -> Range<u64> {
@@ -138,7 +138,7 @@ fn a_table_of_contents_far_from_the_tail() {
     let mut head = file.bytes[..file.tail].to_vec();
     head[32..40].copy_from_slice(&tail.to_le_bytes());
     let (source, log) = Watched::sparse(head.clone(), TAIL.to_vec(), len);
-    let reader = Reader::from_source(source, Options::default()).unwrap();
+    let reader = Reader::from_source(source, OpenOptions::default()).unwrap();
     assert_eq!(support::block(&reader, 0, 0).unwrap().as_slice::<i32>().unwrap(), [1, 2, 3]);
     assert!(log.take().iter().all(|range| range.end - range.start <= 64 << 10));
 
@@ -147,7 +147,7 @@ fn a_table_of_contents_far_from_the_tail() {
     head[file.toc..file.toc + name.len()].copy_from_slice(&name);
     let (source, log) = Watched::sparse(head, TAIL.to_vec(), len);
     let limits = container_core::Limits::default().with_metadata_bytes(1 << 20);
-    let error = Reader::from_source(source, Options::default().with_limits(limits)).unwrap_err();
+    let error = Reader::from_source(source, OpenOptions::default().with_limits(limits)).unwrap_err();
     support::says(
         &error,
         "limit",
@@ -172,7 +172,7 @@ fn a_metadata_table_far_from_the_tail() {
     head[32..40].copy_from_slice(&((len - 8) as i64).to_le_bytes());
     let (source, log) = Watched::sparse(head, TAIL.to_vec(), len);
     let limits = container_core::Limits::default().with_metadata_bytes(1 << 20).with_columns(1000);
-    let reader = Reader::from_source(source, Options::default().with_limits(limits)).unwrap();
+    let reader = Reader::from_source(source, OpenOptions::default().with_limits(limits)).unwrap();
     let error = reader.metadata(0).unwrap_err();
     assert_eq!(error.kind().name(), "limit", "{error}");
     assert!(log.take().iter().all(|range| range.end - range.start <= 1 << 20));
@@ -183,7 +183,7 @@ fn a_broken_source_is_the_sources_fault() {
     let (_, file) = file();
     let broken = |range: Range<usize>| {
         let source = Source::new(Broken { bytes: file.bytes.clone(), broken: bytes(&range) });
-        Reader::from_source(source, Options::default())
+        Reader::from_source(source, OpenOptions::default())
     };
     for part in [0..HEADER, file.toc..file.tail, file.tail..file.tail + 8] {
         let error = broken(part.clone()).unwrap_err();

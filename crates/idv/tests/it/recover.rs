@@ -7,14 +7,14 @@ use std::io::Cursor;
 use std::ops::Range;
 
 use container_core::{Loss, Scan, Severity, Source, VerifyOptions};
-use idv::{ItemType, KeyType, KeyWidth, Options, Reader, RecoverOptions, Recovery, Type, WriterOptions};
+use idv::{ItemType, KeyType, KeyWidth, OpenOptions, Reader, RecoverOptions, Recovery, Type, WriterOptions};
 
 fn golden(name: &str) -> Vec<u8> {
     fs::read(format!("{}/../../tests/golden/idv/{name}.idv", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
 fn opened(bytes: &[u8]) -> Reader {
-    Reader::from_source(Source::from(bytes.to_vec()), Options::default()).unwrap()
+    Reader::from_source(Source::from(bytes.to_vec()), OpenOptions::default()).unwrap()
 }
 
 fn survey(bytes: &[u8]) -> Recovery {

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::time::{Duration, Instant};
 
 use container_core::{Loss, Source};
-use idv::{Options, Reader, RecoverOptions, Recovery, Value, WriterOptions};
+use idv::{OpenOptions, Reader, RecoverOptions, Recovery, Value, WriterOptions};
 
 use crate::support;
 use crate::support::forge::{Codec, Column, DEFLATE, Forge, Meta, NONE};
@@ -17,7 +17,7 @@ fn survey(bytes: Vec<u8>) -> Recovery {
 
 fn written(recovery: &Recovery) -> (Reader, Vec<String>) {
     let (out, losses) = recovery.write(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
-    let reader = Reader::from_source(Source::from(out.into_inner()), Options::default()).unwrap();
+    let reader = Reader::from_source(Source::from(out.into_inner()), OpenOptions::default()).unwrap();
     (reader, losses.iter().map(Loss::to_string).collect())
 }
 
@@ -145,7 +145,7 @@ fn metadata_are_bounded_together() {
     });
     let bytes = Forge::new(6, 3).column(all).bytes();
     let limits = container_core::Limits::default().with_memory_bytes(72_000);
-    let options = Options::default().with_limits(limits);
+    let options = OpenOptions::default().with_limits(limits);
     let reader = Reader::from_source(Source::from(bytes.clone()), options).unwrap();
     let error = reader.schema(None).unwrap_err().to_string();
     assert!(
@@ -171,7 +171,7 @@ fn small_blocks_do_not_read_the_file_again_and_again() {
             whole = whole.block(raw);
         }
         let bytes = Forge::new(6, rows).column(whole).bytes();
-        let sound = Reader::from_source(Source::from(bytes.clone()), Options::default()).unwrap();
+        let sound = Reader::from_source(Source::from(bytes.clone()), OpenOptions::default()).unwrap();
         let schema = sound.schema(None).unwrap();
         let toc = usize::try_from(sound.header().toc_offset).unwrap();
         let (source, log) = support::source::Watched::over(bytes[..toc].to_vec());

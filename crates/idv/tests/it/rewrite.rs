@@ -5,7 +5,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 
 use container_core::{Scan, Source, VerifyOptions};
-use idv::{Compression, Options, Reader, Writer, WriterOptions};
+use idv::{Compression, OpenOptions, Reader, Writer, WriterOptions};
 
 use crate::support::cells::vector_block;
 use crate::support::forge::{Codec, Column, DEFLATE, Forge, NONE};
@@ -23,7 +23,7 @@ fn goldens() -> Vec<PathBuf> {
 }
 
 fn opened(bytes: &[u8]) -> Reader {
-    Reader::from_source(Source::from(bytes.to_vec()), Options::default()).unwrap()
+    Reader::from_source(Source::from(bytes.to_vec()), OpenOptions::default()).unwrap()
 }
 
 /// The options that the file seems to have been written with.

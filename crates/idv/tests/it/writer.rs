@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use container_core::{ErrorKind, Limits, Scan, Source};
 use idv::{
-    ColumnSchema, ColumnSlice, ItemType, KeyType, KeyWidth, Options, Reader, Schema, Type, Values, Vectors, Writer,
+    ColumnSchema, ColumnSlice, ItemType, KeyType, KeyWidth, OpenOptions, Reader, Schema, Type, Values, Vectors, Writer,
     WriterOptions,
 };
 
@@ -15,7 +15,7 @@ fn writer(columns: impl IntoIterator<Item = ColumnSchema>, options: WriterOption
 }
 
 fn finished(writer: Writer<Memory>) -> Reader {
-    Reader::from_source(Source::from(writer.finish().unwrap().into_inner()), Options::default()).unwrap()
+    Reader::from_source(Source::from(writer.finish().unwrap().into_inner()), OpenOptions::default()).unwrap()
 }
 
 fn item(name: &str, item: ItemType) -> ColumnSchema {

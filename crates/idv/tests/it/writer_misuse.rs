@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use container_core::{Limits, Source};
 use idv::{
-    ColumnSchema, ColumnSlice, Compression, DateTimeOffsets, ItemType, KeyType, KeyWidth, Options, Reader, Schema,
+    ColumnSchema, ColumnSlice, Compression, DateTimeOffsets, ItemType, KeyType, KeyWidth, OpenOptions, Reader, Schema,
     Type, Values, Vectors, Writer, WriterOptions,
 };
 
@@ -17,7 +17,7 @@ fn writer(kinds: impl IntoIterator<Item = Type>, options: WriterOptions) -> Writ
 }
 
 fn finished(writer: Writer<Memory>) -> Reader {
-    Reader::from_source(Source::from(writer.finish().unwrap().into_inner()), Options::default()).unwrap()
+    Reader::from_source(Source::from(writer.finish().unwrap().into_inner()), OpenOptions::default()).unwrap()
 }
 
 const NUMBER: Type = Type::Item(ItemType::Int32);
@@ -181,5 +181,5 @@ fn small_blocks_lie_in_order_among_large_ones() {
     };
     let one = written(1);
     assert!(one == written(0), "other bytes with threads");
-    assert!(Reader::from_source(Source::from(one), Options::default()).is_ok());
+    assert!(Reader::from_source(Source::from(one), OpenOptions::default()).is_ok());
 }

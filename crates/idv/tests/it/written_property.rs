@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use container_core::{Scan, Source};
-use idv::{ColumnSchema, ColumnSlice, Compression, Options, Reader, Schema, Values, Writer, WriterOptions};
+use idv::{ColumnSchema, ColumnSlice, Compression, OpenOptions, Reader, Schema, Values, Writer, WriterOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -107,7 +107,7 @@ impl Given {
 }
 
 fn opened(bytes: &[u8]) -> Reader {
-    Reader::from_source(Source::from(bytes.to_vec()), Options::default()).unwrap()
+    Reader::from_source(Source::from(bytes.to_vec()), OpenOptions::default()).unwrap()
 }
 
 fn rewritten(reader: &Reader, options: &WriterOptions) -> Vec<u8> {

@@ -8,6 +8,7 @@ use super::cells::{Cell, CellKind, Cells};
 
 /// What stands between two cells of a [`Csv`] line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[non_exhaustive]
 pub enum Delimiter {
     /// `,`: CSV.
     #[default]

@@ -16,7 +16,7 @@ pub(super) fn open_idv(location: &Location, opener: &mut Opener<'_>, verb: &str)
     let format = opener.registry.detect(&input).map_err(named)?;
     match (format.name(), input.source()) {
         (IDV, Some(source)) => {
-            let options = idv::Options::default().with_access(opener.access);
+            let options = idv::OpenOptions::default().with_access(opener.access);
             idv::Reader::from_source(source.clone(), options).map_err(named)
         }
         (other, _) => Err(named(Error::usage(format!("{verb} works on IDV files, this one is {other}")))),

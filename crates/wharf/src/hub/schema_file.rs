@@ -10,7 +10,7 @@ pub fn read(path: &Path) -> Result<(idv::Schema, Vec<Loss>)> {
     let source = Source::open(path)?;
     let head = source.read(0..source.len().min(4096))?;
     if idv::FORMAT.recognize(&Probe::new(None, &head)) == Recognition::Content {
-        let reader = idv::Reader::from_source(source, idv::Options::default());
+        let reader = idv::Reader::from_source(source, idv::OpenOptions::default());
         return Ok((reader.and_then(|reader| reader.schema(None)).map_err(named)?, Vec::new()));
     }
     let text = source.read(0..source.len())?;

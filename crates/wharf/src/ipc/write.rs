@@ -64,6 +64,7 @@ impl FromStr for Compression {
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[non_exhaustive]
 pub enum Form {
     /// A file, with a footer that leads to each batch.
     #[default]

@@ -27,6 +27,7 @@ const WINDOW: u64 = 1 << 20;
 
 /// A form of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TextForm {
     /// JSON lines, or one array of objects.
     JsonLines,
@@ -47,6 +48,7 @@ impl TextForm {
 
 /// How a text is read.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct TextOptions {
     form: TextForm,
     delimiter: u8,

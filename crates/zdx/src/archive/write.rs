@@ -22,6 +22,7 @@ const FOLDER: u32 = (0o40_755 << 16) | 0x10;
 
 /// How files are laid into an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Compression {
     /// As they are: documents can be read in place.
     #[default]

@@ -9,6 +9,7 @@ use crate::write::disk::{Disk, Hook};
 /// When what was written has to be on the disk, and not only in the hands of the system: what a power cut may take. The death of the
 /// process alone takes nothing that the writer has written, whichever is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[non_exhaustive]
 pub enum Durability {
     /// The system decides: after a power cut, data and index may not fit together, though each file is whole or the old one.
     None,
@@ -113,6 +114,7 @@ impl WriterOptions {
 
 /// What is done with a document whose id there is already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[non_exhaustive]
 pub enum OnDuplicate {
     /// The later one holds.
     #[default]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
-use zdx::{Collection, Document, Options, Store};
+use zdx::{Collection, Document, OpenOptions, Store};
 
 /// A line of `NAME.expected.jsonl`.
 #[derive(Deserialize)]
@@ -88,7 +88,7 @@ fn check_collection(collection: &Collection, expected: &[Expected]) -> usize {
     walked.len()
 }
 
-fn check_store(path: &Path, name: &str, options: Options) -> usize {
+fn check_store(path: &Path, name: &str, options: OpenOptions) -> usize {
     let store = Store::open_with(path, options).unwrap();
     let mut count = 0;
     let mut expected = expected(name);
@@ -115,7 +115,7 @@ fn every_store_is_read_as_the_reference_reads_it() {
             [container_core::testkit::mapped(), container_core::Access::Auto, container_core::Access::Positional]
         {
             println!("{name}");
-            documents += check_store(&path, name, Options::default().with_access(access));
+            documents += check_store(&path, name, OpenOptions::default().with_access(access));
         }
         stores += 1;
     }

@@ -10,7 +10,7 @@ use arrow_schema::extension::FixedShapeTensor;
 use container_arrow::{BatchReader, BatchScan, Mapping, Sparse, Times, from_arrow};
 use container_core::{ErrorKind, Loss, Scan, Table};
 use idv::{
-    ColumnSchema, ColumnSlice, Compression, DateTimeOffsets, IdvContainer, ItemType, Options, Reader, Schema, Type,
+    ColumnSchema, ColumnSlice, Compression, DateTimeOffsets, IdvContainer, ItemType, OpenOptions, Reader, Schema, Type,
     Values, Vectors, Writer, WriterOptions,
 };
 use tempfile::NamedTempFile;
@@ -80,7 +80,8 @@ fn numbers_of_a_mapped_file_are_not_copied() {
     ] {
         let file = file(columns, compression, 8192);
         let reader =
-            Reader::open_with(file.path(), Options::default().with_access(container_core::testkit::mapped())).unwrap();
+            Reader::open_with(file.path(), OpenOptions::default().with_access(container_core::testkit::mapped()))
+                .unwrap();
         let mapping = reader.source().as_slice().unwrap().as_ptr_range();
         let batches = same(&reader, &BatchScan::default(), true);
         assert_eq!(batches.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [8192, 8192, rows - 2 * 8192]);

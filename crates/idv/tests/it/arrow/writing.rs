@@ -11,7 +11,7 @@ use arrow_select::take::take;
 use container_arrow::{BatchReader, BatchScan, BatchWriter, Sparse, Times};
 use container_core::{ErrorKind, Loss, OutputOptions, Scan, Source};
 use idv::arrow::{ArrowOptions, ArrowWriter, NullIntegers};
-use idv::{Options, Reader, Value, WriterOptions};
+use idv::{OpenOptions, Reader, Value, WriterOptions};
 use serde_json::Value as Json;
 
 use super::reading::ticks;
@@ -29,7 +29,7 @@ pub(crate) fn written(
         writer.write(batch)?;
     }
     let (sink, losses) = writer.finish_sink()?;
-    Ok((Reader::from_source(Source::from(sink.into_inner()), Options::default())?, losses))
+    Ok((Reader::from_source(Source::from(sink.into_inner()), OpenOptions::default())?, losses))
 }
 
 /// A file again, by way of batches.
@@ -307,7 +307,7 @@ fn labels_that_came_as_plain_values_are_keys_again() {
         let (again, losses) = written(&plain.schema(), &[plain], ArrowOptions::default()).unwrap();
         // Some of its labels are equal.
         assert_eq!(losses.is_empty(), name != "key-values-sparse", "{losses:?}");
-        let expected = Reader::from_source(reader.source().clone(), Options::default()).unwrap();
+        let expected = Reader::from_source(reader.source().clone(), OpenOptions::default()).unwrap();
         assert_eq!(schema_of(&again), schema_of(&expected));
         let scan = Scan::default().with_rows(0..again.row_count());
         assert_eq!(rows(&again, &scan, true), rows(&expected, &scan, true));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use container_core::testkit::{every_flip_is_borne, every_prefix_fails, every_source_agrees};
 use container_core::{ReadAt, Source, VerifyOptions};
-use idv::{Model, Options};
+use idv::{Model, OpenOptions};
 
 use super::zip::{Entry, zip};
 use super::{open, open_bytes, refused, schema, version, words};
@@ -17,7 +17,7 @@ fn golden() -> Vec<u8> {
 
 /// Reads all there is and fails at the first thing that is wrong.
 fn read_all(source: Source) -> container_core::Result<Vec<String>> {
-    let model = Model::from_source(source, Options::default())?;
+    let model = Model::from_source(source, OpenOptions::default())?;
     let mut wrong = None;
     model.verify(&VerifyOptions::default(), &mut |finding| {
         wrong.get_or_insert(finding.error);
@@ -189,7 +189,7 @@ fn a_failing_source_is_no_damaged_entry() {
     let len = zip.bytes.len() as u64;
     for range in [zip.local[1] + 40..zip.local[1] + 41, zip.local[0]..zip.local[0] + 1, len - 10..len] {
         let source = Source::new(Broken(zip.bytes.clone(), range.start, range.end));
-        let error = Model::from_source(source, Options::default()).map(drop).unwrap_err();
+        let error = Model::from_source(source, OpenOptions::default()).map(drop).unwrap_err();
         assert_eq!(error.kind().name(), "io", "{error}");
         assert!(error.to_string().contains("cannot read: disk on fire"), "{error}");
     }

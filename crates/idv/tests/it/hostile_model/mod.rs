@@ -6,7 +6,7 @@ mod recognize;
 mod zip;
 
 use container_core::{Error, Finding, Limits, Result, Severity, Source, VerifyOptions};
-use idv::{Model, Options};
+use idv::{Model, OpenOptions};
 use zip::Entry;
 
 use crate::support::three_numbers;
@@ -26,11 +26,11 @@ fn open(entries: &[Entry]) -> Result<Model> {
 }
 
 fn open_bytes(bytes: Vec<u8>) -> Result<Model> {
-    Model::from_source(Source::from(bytes), Options::default())
+    Model::from_source(Source::from(bytes), OpenOptions::default())
 }
 
 fn open_with(entries: &[Entry], limits: Limits) -> Result<Model> {
-    Model::from_source(Source::from(zip::zip(entries).bytes), Options::default().with_limits(limits))
+    Model::from_source(Source::from(zip::zip(entries).bytes), OpenOptions::default().with_limits(limits))
 }
 
 fn words(error: &Error) -> (&'static str, String) {

@@ -26,16 +26,16 @@ use std::path::{Path, PathBuf};
 
 use container_core::{Error, Finding, Limits, Result, Scan, Severity, Source, VerifyOptions};
 use forge::{Codec, Column, Forge, NONE};
-use idv::{Options, Reader, Scratch, Values};
+use idv::{OpenOptions, Reader, Scratch, Values};
 
 /// Opens bytes with the default options.
 pub fn open(bytes: impl Into<Vec<u8>>) -> Result<Reader> {
-    Reader::from_source(Source::from(bytes.into()), Options::default())
+    Reader::from_source(Source::from(bytes.into()), OpenOptions::default())
 }
 
 /// Opens bytes with limits.
 pub fn open_with(bytes: impl Into<Vec<u8>>, limits: Limits) -> Result<Reader> {
-    Reader::from_source(Source::from(bytes.into()), Options::default().with_limits(limits))
+    Reader::from_source(Source::from(bytes.into()), OpenOptions::default().with_limits(limits))
 }
 
 /// The error must be of this kind and say exactly this.
@@ -140,7 +140,7 @@ pub fn verify(bytes: impl Into<Vec<u8>>) -> Vec<String> {
 
 /// Reads everything there is, and stops at the first thing that is wrong; verify's errors (not its warnings) count.
 pub fn read_all(source: Source) -> Result<Vec<String>> {
-    let reader = Reader::from_source(source, Options::default())?;
+    let reader = Reader::from_source(source, OpenOptions::default())?;
     let mut out = vec![format!("{:?}", reader.header())];
     for column in reader.columns() {
         out.push(format!("{} {:?}", column.unique_name(), column.kind()));

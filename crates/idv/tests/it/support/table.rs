@@ -1,7 +1,7 @@
 //! A table as a test states it, the file it makes, and the check that a reader finds exactly it.
 
 use container_core::{Scan, Source};
-use idv::{Options, Reader, Scratch, Values};
+use idv::{OpenOptions, Reader, Scratch, Values};
 
 use super::cells::{Cell, Kind, is_cell, is_json};
 use super::forge::{Column, Forge};
@@ -50,7 +50,7 @@ impl Table {
     }
 
     pub fn reader(&self) -> Reader {
-        Reader::from_source(Source::from(self.forge().bytes()), Options::default()).unwrap()
+        Reader::from_source(Source::from(self.forge().bytes()), OpenOptions::default()).unwrap()
     }
 
     /// Every way to read gives these values.

@@ -104,7 +104,7 @@ fn idvs<W: Write + Seek>(job: &Job<'_>, inputs: &[Opened], sink: W, bar: &Arc<Ba
     let mut files = Vec::new();
     for (input, place) in inputs.iter().zip(&job.inputs) {
         let named = |error: Error| error.in_file(input.name.clone());
-        let reader = idv::Reader::from_source(input.source()?.clone(), idv::Options::default()).map_err(named)?;
+        let reader = idv::Reader::from_source(input.source()?.clone(), idv::OpenOptions::default()).map_err(named)?;
         let container = idv::IdvContainer::new(reader.clone());
         let table = select::table(&container, selection.reading.table.as_deref()).map_err(named)?;
         let columns = select::columns(table, &selection.columns).map_err(named)?;

@@ -50,7 +50,7 @@ pub(super) fn run(job: &Recover, input: &Input, (path, force): (&Path, bool), re
 
 /// Opens what was written and verifies it, before it gets its name.
 fn check(output: &Output, threads: usize) -> Result<()> {
-    let reader = Reader::from_source(output.read_back()?, idv::Options::default())?;
+    let reader = Reader::from_source(output.read_back()?, idv::OpenOptions::default())?;
     let mut first = None;
     reader.verify(&VerifyOptions::default().with_threads(threads), &mut |finding| {
         if finding.severity == Severity::Error {

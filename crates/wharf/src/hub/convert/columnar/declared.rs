@@ -184,7 +184,7 @@ fn of_idv_type(name: &str, kind: &str, column: Value) -> Result<FieldRef> {
     let sink = std::io::Cursor::new(Vec::new());
     let file = idv::Writer::new(sink, schema, options).and_then(idv::Writer::finish).map_err(unknown)?;
     let source = container_core::Source::from(file.into_inner());
-    let reader = idv::Reader::from_source(source, idv::Options::default()).map_err(unknown)?;
+    let reader = idv::Reader::from_source(source, idv::OpenOptions::default()).map_err(unknown)?;
     let container = idv::IdvContainer::new(reader);
     let table: &dyn container_core::Table = &container;
     let none = || Error::usage("it has no type in Arrow");
