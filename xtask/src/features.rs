@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{registry, shell};
 
 /// Crates whose features are tried one by one: those that are taken alone.
-const ALONE: [&str; 8] =
+pub(crate) const ALONE: [&str; 8] =
     ["container-core", "leb128-codec", "simplebloom", "container-arrow", "datadings", "dsfmt", "idv", "zdx"];
 
 /// What is tried.

@@ -8,6 +8,7 @@ mod fuzz;
 mod golden;
 mod interop;
 mod mlnet;
+mod package;
 mod python;
 mod random;
 mod registry;
@@ -37,6 +38,8 @@ enum Chore {
     Golden(golden::Options),
     /// Compiles each crate without features, with each one alone, and with all
     Features(features::Options),
+    /// Packs the crates as a registry has them, and runs their tests there
+    Package(package::Options),
     /// Runs the fuzz targets
     Fuzz(fuzz::Options),
     #[command(flatten)]
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Chore::Interop(options) => interop::run(&options),
         Chore::Golden(options) => golden::run(&options),
         Chore::Features(options) => features::run(&options),
+        Chore::Package(options) => package::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Traced(chore) => traced::run(&chore),
         Chore::Bench(options) => bench::run(&options),

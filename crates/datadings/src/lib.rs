@@ -20,7 +20,7 @@
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/datadings/real-iris.msgpack");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/real-iris.msgpack");
 //! use datadings::Reader;
 //!
 //! #[derive(serde::Deserialize)]

@@ -17,7 +17,7 @@
 //!
 //! ```
 //! # fn main() -> dsfmt::Result<()> {
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/ds/numbers-little.ds");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/numbers-little.ds");
 //! use dsfmt::Reader;
 //!
 //! let reader = Reader::open(path)?; // the header, and nothing else

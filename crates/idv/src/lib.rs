@@ -19,7 +19,7 @@
 //!
 //! ```
 //! # fn main() -> container_core::Result<()> {
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/scalar-mixed-none.idv");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/scalar-mixed-none.idv");
 //! use container_core::Scan;
 //! use idv::Reader;
 //!
@@ -60,7 +60,7 @@
 //!
 //! ```
 //! # fn main() -> container_core::Result<()> {
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/scalar-mixed-none.idv");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/scalar-mixed-none.idv");
 //! use container_core::Scan;
 //! use idv::{Reader, Type, ItemType};
 //!
@@ -151,6 +151,8 @@ mod check;
 mod codec;
 mod container;
 mod deflate;
+#[cfg(test)]
+mod goldens;
 mod inflate;
 mod job;
 #[cfg(feature = "model")]

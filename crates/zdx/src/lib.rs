@@ -21,7 +21,7 @@
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/zds/iris");
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/iris");
 //! use zdx::Store;
 //!
 //! #[derive(serde::Deserialize)]

@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use clap::{Args, ValueEnum};
 
 use crate::traced::{faults, mutate};
-use crate::{features, fuzz, golden, shell};
+use crate::{features, fuzz, golden, package, shell};
 
 /// Which steps, and how long.
 #[derive(Args)]
@@ -35,6 +35,8 @@ enum Step {
     Tests,
     /// Tests of each crate without features, with each one alone, and with all
     Features,
+    /// The crates, packed, and their tests run in the packages
+    Package,
     /// Golden files, made again by their references
     Golden,
     /// Kills and faults at every system call
@@ -93,6 +95,7 @@ fn perform(step: Step, options: &Options, seed: u32) -> Result<String, String> {
             shell::run(tests).map(|()| "passed".to_owned())
         }
         Step::Features => features::run(&features::Options::full()).map(|()| "passed".to_owned()),
+        Step::Package => package::run(&package::Options::full()).map(|()| "passed".to_owned()),
         Step::Golden => golden::run(&golden::Options::full()).map(|()| "passed".to_owned()),
         Step::Faults => faults::run(&faults::Options::default()),
         Step::FaultsThreads => faults::run(&faults::Options::all_threads()),

@@ -8,6 +8,7 @@
 //! | [`mapped`] | the way to reach files by mapping them |
 //! | [`ends_after_an_error`] | an iterator that failed says nothing more |
 //! | [`every_write_may_fail`] | the sink breaks at each write and seek in turn: an error, and the old file is as it was |
+//! | [`golden`] | a folder of golden files, where they are |
 //! | [`cases`] | how much a test tries: some of it, or all in a nightly run |
 //! | [`Stopwatch`] | the processor's time, for tests that tell linear work from quadratic |
 //! | [`FailingSink`] | a `Write`, and `Seek`, that breaks after so many calls, and that takes few bytes at a time |
@@ -27,6 +28,19 @@ pub use sources::{every_source_agrees, mapped};
 pub use stopwatch::Stopwatch;
 
 use crate::error::{ErrorKind, Result};
+
+/// A folder of the golden files of the workspace that the package at `manifest` is part of. A package that was taken out of it has none, and a
+/// line says that its test does nothing.
+#[must_use]
+pub fn golden(manifest: &str, folder: &str) -> Option<std::path::PathBuf> {
+    let package = std::path::Path::new(manifest);
+    // What cargo puts into packages.
+    if package.join(".cargo_vcs_info.json").exists() {
+        println!("SKIPPED: the golden files of {folder} are not in the package");
+        return None;
+    }
+    Some(package.join("../../tests/golden").join(folder))
+}
 
 /// How much a test tries: `quick`, or `exhaustive` where `WHARF_EXHAUSTIVE` is set, as in `cargo xtask nightly`.
 #[must_use]

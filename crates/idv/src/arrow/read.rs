@@ -123,7 +123,7 @@ impl Reader {
     ///
     /// ```
     /// # fn main() -> container_core::Result<()> {
-    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/real-adult.idv");
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/real-adult.idv");
     /// use container_arrow::{BatchReader, BatchScan};
     ///
     /// let reader = idv::Reader::open(path)?;

@@ -44,7 +44,7 @@ const MOST_LOOKED_AT: u64 = 1 << 16;
 ///
 /// ```
 /// # fn main() -> container_core::Result<()> {
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv-model/schema.zip");
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/schema.zip");
 /// let model = idv::Model::open(path)?;
 /// assert_eq!(model.mlnet_version(), Some("1.5.28711.2"));
 /// let [schema] = model.schemas() else { return Ok(()) };

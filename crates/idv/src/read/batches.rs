@@ -103,7 +103,7 @@ impl Reader {
     ///
     /// ```
     /// # fn main() -> container_core::Result<()> {
-    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/scalar-mixed-none.idv");
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/scalar-mixed-none.idv");
     /// use idv::Reader;
     /// use container_core::Scan;
     ///

@@ -9,7 +9,7 @@ use container_core::{Result, Scan};
 use super::Reader;
 
 fn golden(name: &str) -> Reader {
-    let directory = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv"));
+    let directory = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data"));
     Reader::open(directory.join(name)).unwrap()
 }
 

@@ -18,7 +18,7 @@ impl Row<'_> {
     ///
     /// ```
     /// # fn main() -> container_core::Result<()> {
-    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/real-adult.idv");
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/real-adult.idv");
     /// #[derive(serde::Deserialize)]
     /// struct Person {
     ///     age: f32,

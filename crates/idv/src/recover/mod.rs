@@ -28,7 +28,7 @@ use crate::write::{Writer, WriterOptions};
 ///
 /// ```
 /// # fn main() -> container_core::Result<()> {
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/real-adult.idv");
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/real-adult.idv");
 /// use std::io::Cursor;
 /// use container_core::Source;
 /// use idv::{Recovery, WriterOptions};

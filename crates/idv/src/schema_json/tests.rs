@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use container_core::{Container, Table};
 use serde_json::json;
@@ -6,15 +6,6 @@ use serde_json::json;
 use super::*;
 use crate::container::IdvContainer;
 use crate::read::Reader;
-
-fn files() -> Vec<PathBuf> {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
-    let in_directory = |name| std::fs::read_dir(golden.join(name)).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<PathBuf> = in_directory("idv").chain(in_directory("idv-older")).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "idv"));
-    assert!(files.len() >= 65, "{} files", files.len());
-    files
-}
 
 /// What `wharf info --json` prints of a file, as far as a schema goes.
 fn info(reader: Reader) -> Value {
@@ -65,7 +56,8 @@ fn same(mut found: Schema, expected: &Schema, path: &Path) {
 #[test]
 fn the_info_of_a_file_is_its_schema() {
     let (mut columns, mut metadata) = (0, 0);
-    for path in files() {
+    let Some(files) = crate::goldens::all() else { return };
+    for path in files {
         let reader = Reader::open(&path).unwrap();
         let expected = sorted(reader.schema(None).unwrap());
         let (found, left_out) = Schema::from_json(&info(reader)).unwrap();

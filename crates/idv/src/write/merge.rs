@@ -23,7 +23,7 @@ const LEAST_ROWS: u64 = 512;
 ///
 /// ```
 /// # fn main() -> container_core::Result<()> {
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/real-adult.idv");
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/real-adult.idv");
 /// use std::io::Cursor;
 /// use idv::{Reader, WriterOptions};
 ///

@@ -74,7 +74,7 @@ fn same(shown: &Value, wanted: Option<&Value>) -> bool {
 
 #[test]
 fn every_golden_store_both_ways() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/zds");
+    let Some(golden) = container_core::testkit::golden(env!("CARGO_MANIFEST_DIR"), "zds") else { return };
     let (mut documents, mut written, mut refused) = (0, 0, 0);
     for entry in fs::read_dir(golden).unwrap() {
         let path = entry.unwrap().path();

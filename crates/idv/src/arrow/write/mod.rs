@@ -34,7 +34,7 @@ const ROWS: usize = 1 << 14;
 /// use container_core::OutputOptions;
 /// use container_arrow::{BatchReader, BatchScan, BatchWriter};
 /// use idv::arrow::{ArrowOptions, ArrowWriter};
-/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/real-adult.idv");
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/real-adult.idv");
 /// # let directory = tempfile::tempdir()?;
 /// # let copy = directory.path().join("copy.idv");
 ///

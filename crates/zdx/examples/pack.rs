@@ -1,0 +1,14 @@
+//! Packs a store into an archive, which is read in place: `cargo run --example pack -- STORE ARCHIVE.zds`.
+
+use zdx::Store;
+use zdx::archive::PackOptions;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [store, packed] = arguments.as_slice() else { return Err("STORE ARCHIVE.zds".into()) };
+    Store::open(store)?.pack(packed, PackOptions::default())?;
+    for name in Store::open(packed)?.names()? {
+        println!("{name}");
+    }
+    Ok(())
+}
