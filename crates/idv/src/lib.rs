@@ -18,10 +18,9 @@
 //! # A first program
 //!
 //! ```
-//! # fn main() -> container_core::Result<()> {
+//! # fn main() -> idv::Result<()> {
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/scalar-mixed-none.idv");
-//! use container_core::Scan;
-//! use idv::Reader;
+//! use idv::{Reader, Scan};
 //!
 //! let reader = Reader::open(path)?;
 //! for column in reader.columns() {
@@ -59,10 +58,9 @@
 //! | what is whole of a damaged file | [`Recovery`] | the whole file |
 //!
 //! ```
-//! # fn main() -> container_core::Result<()> {
+//! # fn main() -> idv::Result<()> {
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/scalar-mixed-none.idv");
-//! use container_core::Scan;
-//! use idv::{Reader, Type, ItemType};
+//! use idv::{ItemType, Reader, Scan, Type};
 //!
 //! let reader = Reader::open(path)?;
 //! let single = Type::Item(ItemType::Single);
@@ -85,8 +83,7 @@
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use container_core::OutputOptions;
-//! use idv::{ColumnSchema, ItemType, KeyType, KeyWidth, Schema, Type, Writer, WriterOptions};
+//! use idv::{ColumnSchema, ItemType, KeyType, KeyWidth, OutputOptions, Schema, Type, Writer, WriterOptions};
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("flowers.idv");
 //!

@@ -186,11 +186,19 @@ impl Out {
             }
             (Rows::Columns(columns), Self::Columns(later)) => {
                 let picked = Arc::new(Picked::new(numbers));
-                later.run(columns, |convert| {
-                    convert.picked = Some(picked);
-                    // As fine as those of IDV are.
-                    convert.columnar.times = (columns.form == OutputForm::Idv).then_some(Times::Nanoseconds);
-                })
+                let mut run = |times| {
+                    later.run(columns, |convert| {
+                        convert.picked = Some(Arc::clone(&picked));
+                        convert.columnar.times = times;
+                    })
+                };
+                // Ticks of IDV are microseconds, exactly, of any year, or nanoseconds of the years around ours: no unit of columns has them all.
+                match run(None) {
+                    Err(error) if columns.form == OutputForm::Idv && error.kind() == ErrorKind::Invalid => {
+                        run(Some(Times::Nanoseconds))
+                    }
+                    done => done,
+                }
             }
             _ => Err(Error::usage("records of one format into another")),
         }
