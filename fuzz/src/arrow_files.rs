@@ -65,7 +65,8 @@ fn idv_again(all: &Walked) -> Option<idv::Reader> {
     }
     match writer.finish_sink() {
         Ok((sink, losses)) => {
-            let reader = idv::Reader::from_source(Source::from(sink.into_inner()), idv::OpenOptions::default()).unwrap();
+            let reader =
+                idv::Reader::from_source(Source::from(sink.into_inner()), idv::OpenOptions::default()).unwrap();
             losses.is_empty().then_some(reader)
         }
         Err(error) => refused(&error),
