@@ -191,7 +191,7 @@ fn first_value(clock: &Clock<'_>) {
 
 /// The mapped file's numbers from one end to the other, with nothing of ours in the way.
 fn plain_pass(clock: &Clock<'_>) {
-    let source = container_core::Source::open(clock.path("big.ds")).unwrap();
+    let source = container_core::Source::open_with(clock.path("big.ds"), container_core::testkit::mapped()).unwrap();
     let bytes = source.as_slice().unwrap();
     let body =
         bytes.len() - usize::try_from(mapped(clock.path("big.ds")).variable("x").unwrap().stored_bytes()).unwrap();
