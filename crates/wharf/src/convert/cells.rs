@@ -6,7 +6,7 @@ use container_core::{Error, Result};
 use serde::Serialize;
 use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer as Json};
 
-use super::row::RowSerializer;
+use super::row::{RowSerializer, TakeFields};
 
 /// What a [`Cell`] holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -128,7 +128,7 @@ impl Cells {
 }
 
 /// A row on its way into [`Cells`].
-pub(super) struct Fields<'a> {
+struct Fields<'a> {
     cells: &'a mut Cells,
     /// The column that is expected next: rows mostly come in the columns' order.
     next: usize,
@@ -137,9 +137,8 @@ pub(super) struct Fields<'a> {
     unknown: u64,
 }
 
-impl Fields<'_> {
-    /// A field's name comes: any value that JSON can have as a name.
-    pub(super) fn key_of(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+impl TakeFields for Fields<'_> {
+    fn key_of(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
         let mut name = std::mem::take(&mut self.cells.name);
         name.clear();
         let formatter = CellFormatter { depth: 0, kind: &mut CellKind::Plain };
@@ -149,8 +148,7 @@ impl Fields<'_> {
         Ok(())
     }
 
-    /// A field's name comes.
-    pub(super) fn key(&mut self, name: &[u8]) {
+    fn key(&mut self, name: &[u8]) {
         let names = &self.cells.names;
         let expected = names.get(self.next).is_some_and(|column| column.as_bytes() == name);
         self.column = if expected {
@@ -166,8 +164,7 @@ impl Fields<'_> {
         }
     }
 
-    /// The field's value comes.
-    pub(super) fn value(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+    fn value(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
         let Some(slot) = self.column.take().and_then(|column| self.cells.slots.get_mut(column)) else {
             return Ok(());
         };

@@ -1,10 +1,20 @@
 use serde::Serialize;
 use serde::ser::{self, Impossible, SerializeMap, SerializeStruct};
 
-use super::cells::Fields;
+/// Takes the fields of a row.
+pub(super) trait TakeFields {
+    /// A field's name comes: any value that JSON can have as a name.
+    fn key_of(&mut self, key: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error>;
+
+    /// A field's name comes.
+    fn key(&mut self, name: &[u8]);
+
+    /// The field's value comes.
+    fn value(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error>;
+}
 
 /// Takes a map or a struct apart into fields; anything else is no row.
-pub(super) struct RowSerializer<'a, 'c>(pub(super) &'a mut Fields<'c>);
+pub(super) struct RowSerializer<'a, F>(pub(super) &'a mut F);
 
 type No = Impossible<(), serde_json::Error>;
 
@@ -18,7 +28,7 @@ macro_rules! no_rows {
     };
 }
 
-impl ser::Serializer for RowSerializer<'_, '_> {
+impl<F: TakeFields> ser::Serializer for RowSerializer<'_, F> {
     type Ok = ();
     type Error = serde_json::Error;
     type SerializeSeq = No;
@@ -86,7 +96,7 @@ impl ser::Serializer for RowSerializer<'_, '_> {
     }
 }
 
-impl SerializeMap for RowSerializer<'_, '_> {
+impl<F: TakeFields> SerializeMap for RowSerializer<'_, F> {
     type Ok = ();
     type Error = serde_json::Error;
 
@@ -103,7 +113,7 @@ impl SerializeMap for RowSerializer<'_, '_> {
     }
 }
 
-impl SerializeStruct for RowSerializer<'_, '_> {
+impl<F: TakeFields> SerializeStruct for RowSerializer<'_, F> {
     type Ok = ();
     type Error = serde_json::Error;
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::cut::{Feeder, next_json};
 use super::inner::{Text, place};
+use super::records::csv::not_utf8;
 use super::records::split::Split;
 use super::seen::{Kind, Rows, Seen};
 use crate::text::records::chunk::Chunk;
@@ -207,18 +208,6 @@ fn readable(bytes: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
         }
     }
     (Cow::Owned(text), invalid)
-}
-
-/// The text of a record is none from this byte of it on.
-#[cold]
-pub(super) fn not_utf8(byte: usize) -> Error {
-    Error::invalid("the text is not UTF-8").at(byte as u64)
-}
-
-/// A cell of bytes that were found to be UTF-8: it is cut at characters of ASCII.
-#[inline]
-pub(super) fn cell_text(cell: &[u8]) -> &str {
-    std::str::from_utf8(cell).unwrap_or_default()
 }
 
 /// Shows the members of an object that lies here.

@@ -3,15 +3,18 @@
 use std::path::Path;
 
 use container_core::{
-    Container, Error, Finding, Format, Input, Limits, OpenOptions, OutputOptions, Probe, Recognition, RecoverReport,
-    Result, Source, Table, VerifyOptions,
+    ColumnInfo, Container, Error, Finding, Format, Input, Limits, OpenOptions, OutputOptions, Probe, Recognition,
+    RecoverReport, Result, Rows, Scan, Source, Table, VerifyOptions,
 };
 use serde_json::{Map, Value};
 
+use super::cut::{Feeder, nameless};
 use super::inner::Text;
 use super::records::{Form, Options};
+use super::rows::TextRows;
 use super::table::TextTable;
 use super::verify::verify;
+use crate::workers::Workers;
 
 /// JSON lines, for tools that open anything.
 pub const JSON_LINES: &dyn Format = &TextForm::JsonLines;
@@ -21,6 +24,9 @@ pub const CSV: &dyn Format = &TextForm::Csv;
 
 /// TSV, for tools that open anything.
 pub const TSV: &dyn Format = &TextForm::Tsv;
+
+/// In a text up to so many bytes rows are counted when somebody asks for it.
+const COUNTED: u64 = 64 << 20;
 
 /// Bytes that are looked at for the ends of records; more when a record is longer.
 const WINDOW: u64 = 1 << 20;
@@ -213,5 +219,63 @@ impl Container for TextContainer {
 
     fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
         verify(&self.table.text, options, report)
+    }
+}
+
+impl Table for TextTable {
+    fn name(&self) -> &'static str {
+        "rows"
+    }
+
+    /// Of CSV those of the header; of JSON lines the members of objects, in the order of their first appearance: of all objects of a text up to
+    /// 16 MiB, else of those in its first MiB, until [`survey`](Table::survey) has looked at them all. In these rows also the kinds are found.
+    fn columns(&self) -> &[ColumnInfo] {
+        &self.known().infos
+    }
+
+    fn columns_error(&self) -> Option<Error> {
+        self.known().error.as_ref().map(|error| nameless(error).in_format(self.text.format))
+    }
+
+    fn survey(&self) -> Result<()> {
+        if self.all.get().is_none() {
+            let (survey, result) = self.look(&Workers::new(0), true);
+            result?;
+            let _ = self.all.set(survey.columns(&self.text, None)); // somebody else may have been faster, with the same
+        }
+        Ok(())
+    }
+
+    fn column_summary(&self, index: usize) -> Map<String, Value> {
+        self.known().summary(index)
+    }
+
+    fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
+        self.column(index).map(|_| Map::new())
+    }
+
+    /// Rows are counted where the text is no larger than 64 MiB; of a larger one it is known how many they are when all were walked over.
+    fn len(&self) -> Option<u64> {
+        if self.text.index.get().is_none() && self.text.len() <= COUNTED {
+            let workers = Workers::new(0);
+            Feeder::new(&self.text).finish(&workers).ok()?;
+        }
+        self.text.index.get().map(|index| index.rows)
+    }
+
+    fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
+        self.check_rows(&scan.rows)?;
+        Ok(Box::new(TextRows::new(self, scan)?))
+    }
+
+    fn find(&self, _: &str) -> Result<Option<u64>> {
+        Err(Error::usage("rows of text have no keys")
+            .advising("{row} takes a row by its number")
+            .in_format(self.text.format))
+    }
+
+    #[cfg(feature = "arrow")]
+    fn arrow(&self) -> Option<&dyn container_arrow::ArrowTable> {
+        Some(self)
     }
 }

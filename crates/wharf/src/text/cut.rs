@@ -3,26 +3,11 @@
 use container_core::{Error, Result};
 use memchr::{memchr, memchr_iter, memrchr};
 
-use super::inner::Text;
+use super::inner::{Index, Mark, Text};
 use crate::text::records::chunk::{Chunk, Chunks, Cutter, array_item};
 use crate::text::records::json::is_blank;
 use crate::text::records::place::Place;
 use crate::workers::Workers;
-
-/// Where chunks are.
-#[derive(Debug, Clone)]
-pub(super) struct Index {
-    marks: Vec<Mark>,
-    pub(super) rows: u64,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Mark {
-    start: Place,
-    len: u64,
-    row: u64,
-    records: u64,
-}
 
 /// Gives chunks, in order.
 #[derive(Debug)]

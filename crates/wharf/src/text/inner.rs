@@ -4,7 +4,6 @@ use std::sync::OnceLock;
 
 use container_core::{Bytes, Error, Limits, Result, Source};
 
-use super::cut::Index;
 use crate::text::records::chunk::{Chunk, Chunks, Cutter, Input, line_feeds};
 use crate::text::records::place::Place;
 use crate::text::records::{Form, Options};
@@ -25,6 +24,21 @@ pub(super) struct Text {
     pub(super) names: Vec<String>,
     /// The chunks, once somebody went through all of them.
     pub(super) index: OnceLock<Index>,
+}
+
+/// Where chunks are.
+#[derive(Debug, Clone)]
+pub(super) struct Index {
+    pub(super) marks: Vec<Mark>,
+    pub(super) rows: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark {
+    pub(super) start: Place,
+    pub(super) len: u64,
+    pub(super) row: u64,
+    pub(super) records: u64,
 }
 
 impl Text {

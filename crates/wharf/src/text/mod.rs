@@ -59,7 +59,7 @@ pub(crate) mod values;
 mod verify;
 #[cfg(feature = "convert")]
 mod whole;
-mod words;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;

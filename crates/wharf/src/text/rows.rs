@@ -9,9 +9,10 @@ use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::columns::{cell_text, json, not_utf8};
+use super::columns::json;
 use super::cut::{Feeder, next_json};
 use super::inner::place;
+use super::records::csv::{cell_text, not_utf8};
 use super::records::split::Split;
 use super::seen::Kind;
 use super::table::TextTable;

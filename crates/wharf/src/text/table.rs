@@ -2,21 +2,15 @@
 
 use std::sync::OnceLock;
 
-use container_core::{ColumnInfo, Error, ErrorKind, Result, Rows, Scan, Table};
-use serde_json::{Map, Value};
+use container_core::{ColumnInfo, Error, ErrorKind, Result};
 
 use super::columns::{Columns, Survey};
-use super::cut::{Feeder, nameless};
 use super::inner::Text;
-use super::rows::TextRows;
 use super::seen::Kind;
 use crate::workers::Workers;
 
 /// A text up to so many bytes is looked at as a whole for its columns.
 const SMALL: u64 = 16 << 20;
-
-/// In one up to so many bytes rows are counted when somebody asks for it.
-const COUNTED: u64 = 64 << 20;
 
 /// The only table of a text.
 #[derive(Debug)]
@@ -24,12 +18,12 @@ pub(super) struct TextTable {
     pub(super) text: Text,
     /// What the first rows have, and what all have.
     some: OnceLock<Columns>,
-    all: OnceLock<Columns>,
+    pub(super) all: OnceLock<Columns>,
     /// What the columns of CSV hold in all rows.
     pub(super) kinds: OnceLock<Box<[Kind]>>,
     /// What all rows were seen to hold.
     #[cfg(feature = "arrow")]
-    pub(super) observed: OnceLock<super::arrow::Held>,
+    pub(super) observed: OnceLock<super::arrow::held::Held>,
 }
 
 impl TextTable {
@@ -45,7 +39,7 @@ impl TextTable {
     }
 
     /// The columns that are known.
-    fn known(&self) -> &Columns {
+    pub(super) fn known(&self) -> &Columns {
         if let Some(all) = self.all.get() {
             return all;
         }
@@ -81,7 +75,7 @@ impl TextTable {
     /// Which column is called so.
     pub(super) fn column(&self, index: usize) -> Result<&ColumnInfo> {
         let missing = || Error::usage(format!("there is no column {index}")).in_format(self.text.format);
-        self.columns().get(index).ok_or_else(missing)
+        self.known().infos.get(index).ok_or_else(missing)
     }
 
     /// Fails for rows that begin behind the last one, where it is known how many there are.
@@ -94,63 +88,5 @@ impl TextTable {
             }
             _ => Ok(()),
         }
-    }
-}
-
-impl Table for TextTable {
-    fn name(&self) -> &'static str {
-        "rows"
-    }
-
-    /// Of CSV those of the header; of JSON lines the members of objects, in the order of their first appearance: of all objects of a text up to
-    /// 16 MiB, else of those in its first MiB, until [`survey`](Table::survey) has looked at them all. In these rows also the kinds are found.
-    fn columns(&self) -> &[ColumnInfo] {
-        &self.known().infos
-    }
-
-    fn columns_error(&self) -> Option<Error> {
-        self.known().error.as_ref().map(|error| nameless(error).in_format(self.text.format))
-    }
-
-    fn survey(&self) -> Result<()> {
-        if self.all.get().is_none() {
-            let (survey, result) = self.look(&Workers::new(0), true);
-            result?;
-            let _ = self.all.set(survey.columns(&self.text, None)); // somebody else may have been faster, with the same
-        }
-        Ok(())
-    }
-
-    fn column_summary(&self, index: usize) -> Map<String, Value> {
-        self.known().summary(index)
-    }
-
-    fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
-        self.column(index).map(|_| Map::new())
-    }
-
-    /// Rows are counted where the text is no larger than 64 MiB; of a larger one it is known how many they are when all were walked over.
-    fn len(&self) -> Option<u64> {
-        if self.text.index.get().is_none() && self.text.len() <= COUNTED {
-            let workers = Workers::new(0);
-            Feeder::new(&self.text).finish(&workers).ok()?;
-        }
-        self.text.index.get().map(|index| index.rows)
-    }
-
-    fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
-        self.check_rows(&scan.rows)?;
-        Ok(Box::new(TextRows::new(self, scan)?))
-    }
-
-    fn find(&self, _: &str) -> Result<Option<u64>> {
-        Err(Error::usage("rows of text have no keys")
-            .advising("{row} takes a row by its number")
-            .in_format(self.text.format))
-    }
-
-    #[cfg(feature = "arrow")]
-    fn arrow(&self) -> Option<&dyn container_arrow::ArrowTable> {
-        Some(self)
     }
 }

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::seen::Kind;
-use super::words::{Word, is_json_number};
+use super::words::{Word, is_json_number, may_be_nested};
 
 /// A cell of CSV in a column of a kind, for any serializer.
 pub(super) struct Cell<'a> {
@@ -75,12 +75,6 @@ impl Cell<'_> {
             Value::Text(text) => put_text(text, out),
         }
     }
-}
-
-/// Whether a word begins and ends as an array or an object of JSON does.
-#[inline]
-pub(crate) fn may_be_nested(text: &str) -> bool {
-    matches!(text.as_bytes(), [b'[', .., b']'] | [b'{', .., b'}'])
 }
 
 /// A word that is an array or an object of JSON, no deeper than any reader goes.

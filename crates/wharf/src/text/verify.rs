@@ -8,9 +8,10 @@ use container_core::{Error, ErrorKind, Finding, Result, Unit, VerifyOptions};
 use serde::Deserializer;
 use serde::de::{Deserialize, MapAccess, SeqAccess, Visitor};
 
-use super::columns::{json, not_utf8};
+use super::columns::json;
 use super::cut::{Feeder, next_json};
 use super::inner::{Text, place};
+use super::records::csv::not_utf8;
 use super::records::split::Split;
 use crate::text::records::chunk::Chunk;
 use crate::text::records::place::Place;

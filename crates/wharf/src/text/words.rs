@@ -86,6 +86,12 @@ pub(super) fn is_json_number(word: &str) -> bool {
     whole > 0 && behind.strip_prefix('.').is_none_or(|fraction| fraction.starts_with(|c: char| c.is_ascii_digit()))
 }
 
+/// Whether a word begins and ends as an array or an object of JSON does.
+#[inline]
+pub(crate) fn may_be_nested(text: &str) -> bool {
+    matches!(text.as_bytes(), [b'[', .., b']'] | [b'{', .., b'}'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

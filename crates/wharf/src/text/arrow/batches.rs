@@ -10,7 +10,7 @@ use container_core::{Error, Loss, Result};
 use super::super::cut::Feeder;
 use super::super::seen::Seen;
 use super::super::table::TextTable;
-use super::field;
+use super::held::field;
 use super::plan::{Done, Plan, Task, missed};
 use crate::workers::Workers;
 

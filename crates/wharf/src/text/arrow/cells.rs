@@ -6,7 +6,7 @@ use container_arrow::{Class, Json, Slot, Wants};
 use container_core::Result;
 use serde::de::IgnoredAny;
 
-use super::super::columns::cell_text;
+use super::super::records::csv::cell_text;
 use super::super::values::{nested, put_text};
 use super::super::words::Word;
 

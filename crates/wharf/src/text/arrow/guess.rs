@@ -11,7 +11,7 @@ use super::super::columns::Survey;
 use super::super::cut::Feeder;
 use super::super::inner::Text;
 use super::super::table::TextTable;
-use super::{field, observe_json};
+use super::held::{field, observe_json};
 use crate::text::records::chunk::Chunk;
 use crate::text::records::place::Place;
 use crate::workers::Workers;

@@ -3,73 +3,25 @@
 mod batches;
 mod cells;
 mod guess;
+pub(super) mod held;
 mod plan;
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use container_arrow::{
-    ArrowTable, BatchReader, BatchScan, Columns, Json, Mapping, Observation, OnMismatch, narrowed, resolve,
-    resolve_member, resolve_schema,
-};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, Columns, Observation, resolve_member, resolve_schema};
 use container_core::{ErrorKind, Result};
 
 use self::batches::TextBatches;
+use self::held::{Held, field, observe_json};
 use self::plan::Plan;
 use super::columns::Survey;
-use super::cut::{Feeder, next_json};
-use super::inner::Text;
-use super::seen::{Kind, Seen};
+use super::cut::Feeder;
+use super::seen::Seen;
 use super::table::TextTable;
-use crate::text::records::chunk::Chunk;
 use crate::workers::Workers;
-
-/// Longer texts have offsets of 64 bits.
-const LONG: usize = 1 << 30;
-
-/// What rows were seen to hold.
-#[derive(Debug, Clone)]
-pub(super) enum Held {
-    Json(Arc<Observation>),
-    Csv(Arc<[Seen]>),
-}
-
-/// The column of cells that are so. Arrays and objects that no column of their own holds are text.
-fn field(name: String, seen: &Seen, mapping: &Mapping) -> Field {
-    let (kind, nullable) = if mapping.narrow { seen.narrow_kind() } else { (seen.kind(), true) };
-    if let (Kind::Nested, Some(shape)) = (kind, &seen.shape) {
-        // Nothing is null that can be text.
-        let mapping = if mapping.on_mismatch == OnMismatch::Null {
-            mapping.with_on_mismatch(OnMismatch::Error)
-        } else {
-            *mapping
-        };
-        if let Ok(field) = resolve(&name, shape.observed(), &mapping) {
-            let missing = nullable || field.is_nullable();
-            return if mapping.narrow { narrowed(field, missing) } else { field };
-        }
-    }
-    Field::new(name, data_type(kind, seen.longest), nullable || kind == Kind::Null)
-}
-
-/// The type of cells of a kind, the longest of which has so many bytes.
-pub(super) fn data_type(kind: Kind, longest: usize) -> DataType {
-    let unit = |fine: bool| if fine { TimeUnit::Nanosecond } else { TimeUnit::Microsecond };
-    match kind {
-        Kind::Null => DataType::Null,
-        Kind::Bool => DataType::Boolean,
-        Kind::Integer => DataType::Int64,
-        Kind::Unsigned => DataType::UInt64,
-        Kind::Float => DataType::Float64,
-        Kind::Date => DataType::Date32,
-        Kind::Time(fine) => DataType::Time64(unit(fine)),
-        Kind::Stamp(fine, zoned) => DataType::Timestamp(unit(fine), zoned.then(|| "UTC".into())),
-        Kind::Text | Kind::Nested if longest > LONG => DataType::LargeUtf8,
-        Kind::Text | Kind::Nested => DataType::Utf8,
-    }
-}
 
 impl TextTable {
     /// Looks at the rows of a range; of CSV at all, so that a cell is the same whichever rows are selected with its own.
@@ -162,25 +114,6 @@ impl TextTable {
         };
         Ok(Arc::new(schema))
     }
-}
-
-fn observe_json(text: &Text, chunk: &Chunk, rows: &Range<u64>) -> Result<Observation> {
-    let mut seen = Observation::new(text.limits);
-    let mut reader = Json::new(&text.limits);
-    let (mut at, mut row) = (0, chunk.row);
-    while row < rows.end
-        && let Some(span) = next_json(chunk, at)
-    {
-        at = span.next;
-        if row >= rows.start {
-            let json = chunk.bytes.get(span.start..span.end).unwrap_or_default();
-            reader
-                .observe_members(json, &mut seen.row(row).object())
-                .map_err(|error| text.placed(error, chunk, span.start))?;
-        }
-        row += 1;
-    }
-    Ok(seen)
 }
 
 impl ArrowTable for TextTable {

@@ -7,9 +7,9 @@ use arrow_schema::SchemaRef;
 use container_arrow::{BatchScan, Columns, Json};
 use container_core::{Error, Loss, Result};
 
-use super::super::columns::{cell_text, not_utf8};
 use super::super::cut::next_json;
 use super::super::inner::Text;
+use super::super::records::csv::{cell_text, not_utf8};
 use super::super::records::split::Split;
 use super::super::seen::{Rows, Seen};
 use super::cells::{Cell, Put, cell_into};

@@ -5,12 +5,26 @@
 
 use std::ops::Range;
 
+use container_core::Error;
+
 /// Takes what a record's cells consist of.
 pub(crate) trait Cells {
     /// More of the current cell.
     fn more(&mut self, bytes: &[u8]);
     /// The cell ends; whether it began with a quote.
     fn end(&mut self, quoted: bool);
+}
+
+/// The text of a record is none from this byte of it on.
+#[cold]
+pub(crate) fn not_utf8(byte: usize) -> Error {
+    Error::invalid("the text is not UTF-8").at(byte as u64)
+}
+
+/// A cell of bytes that were found to be UTF-8: it is cut at characters of ASCII.
+#[inline]
+pub(crate) fn cell_text(cell: &[u8]) -> &str {
+    std::str::from_utf8(cell).unwrap_or_default()
 }
 
 /// The cells of a record, without quotes. The memory is reused.

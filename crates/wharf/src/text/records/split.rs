@@ -6,8 +6,7 @@
 
 use container_core::{Error, Result};
 
-use super::csv::{self, Ending, Line, Record};
-use crate::text::columns::cell_text;
+use super::csv::{self, Ending, Line, Record, cell_text};
 
 /// Cuts rows. The memory is reused.
 #[derive(Debug)]

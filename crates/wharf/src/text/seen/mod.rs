@@ -1,13 +1,14 @@
 //! What the words of CSV's columns are, gathered cell by cell.
 
+mod kind;
 #[cfg_attr(not(feature = "arrow"), path = "plain.rs")]
-mod typed;
+pub(super) mod typed;
 
 use container_core::Limits;
 
-use super::values::may_be_nested;
-use super::words::Word;
-pub(super) use typed::{Reader, Shape, Times};
+use super::words::{Word, may_be_nested};
+pub(crate) use kind::Kind;
+use typed::{Reader, Shape, Times};
 
 /// What the words of a CSV's column are. Nothing of it depends on their order.
 #[derive(Debug, Clone, Default)]
@@ -35,41 +36,6 @@ pub(crate) struct Seen {
     times: Times,
     /// Bytes of the longest word.
     pub(super) longest: usize,
-}
-
-/// What the cells of a column are, all of them.
-#[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "only Arrow knows times"))]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Null,
-    Bool,
-    Integer,
-    Unsigned,
-    Float,
-    Date,
-    /// In nanoseconds?
-    Time(bool),
-    /// Also whether they tell how far they are from UTC.
-    Stamp(bool, bool),
-    /// Arrays or objects of JSON.
-    Nested,
-    Text,
-}
-
-impl Kind {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Bool => "boolean",
-            Self::Integer | Self::Unsigned => "integer",
-            Self::Float => "float",
-            Self::Date => "date",
-            Self::Time(_) => "time",
-            Self::Stamp(..) => "timestamp",
-            Self::Nested => "JSON",
-            Self::Text => "text",
-        }
-    }
 }
 
 impl Seen {
@@ -171,6 +137,20 @@ impl Seen {
     /// What they are, all of them.
     pub(super) fn kind(&self) -> Kind {
         self.kind_of(Times::kind)
+    }
+
+    /// What they are for a format that has integers only where none is missing, and times in ticks of 100 ns; and whether any is missing.
+    #[cfg(feature = "arrow")]
+    pub(super) fn narrow_kind(&self) -> (Kind, bool) {
+        match self.kind_of(Times::kind_in_ticks) {
+            Kind::Text => (Kind::Text, self.nulls > 0),
+            // In quotes, nothing is an empty text alone among texts.
+            kind => match (kind, self.nulls + self.empties > 0) {
+                (Kind::Integer | Kind::Unsigned, true) if self.inexact => (Kind::Text, self.nulls > 0),
+                (Kind::Integer | Kind::Unsigned, true) => (Kind::Float, true),
+                other => other,
+            },
+        }
     }
 
     fn kind_of(&self, of_times: impl Fn(Times) -> Kind) -> Kind {

@@ -2,7 +2,7 @@
 
 use container_core::Limits;
 
-use super::Kind;
+use super::kind::Kind;
 use crate::text::values::nested;
 
 /// Reads cells of JSON.

@@ -4,11 +4,11 @@ mod ticks;
 
 use std::sync::LazyLock;
 
-use arrow_schema::DataType;
+use arrow_schema::{DataType, TimeUnit};
 use container_arrow::{ColumnProfile, Json, Mapping, Observation, parse_time, resolve};
 use container_core::Limits;
 
-use super::{Kind, Seen};
+use super::kind::Kind;
 use ticks::Ticks;
 
 /// Reads cells of JSON.
@@ -87,8 +87,7 @@ impl Times {
 
     /// The types of these kinds.
     fn types() -> &'static [DataType; 7] {
-        static TYPES: LazyLock<[DataType; 7]> =
-            LazyLock::new(|| Times::KINDS.map(|(_, kind)| super::super::arrow::data_type(kind, 0)));
+        static TYPES: LazyLock<[DataType; 7]> = LazyLock::new(|| Times::KINDS.map(|(_, kind)| data_type(kind, 0)));
         &TYPES
     }
 
@@ -125,18 +124,23 @@ impl Times {
     }
 }
 
-impl Seen {
-    /// What they are for a format that has integers only where none is missing, and times in ticks of 100 ns; and whether any is missing.
-    pub(in crate::text) fn narrow_kind(&self) -> (Kind, bool) {
-        match self.kind_of(Times::kind_in_ticks) {
-            Kind::Text => (Kind::Text, self.nulls > 0),
-            // In quotes, nothing is an empty text alone among texts.
-            kind => match (kind, self.nulls + self.empties > 0) {
-                (Kind::Integer | Kind::Unsigned, true) if self.inexact => (Kind::Text, self.nulls > 0),
-                (Kind::Integer | Kind::Unsigned, true) => (Kind::Float, true),
-                other => other,
-            },
-        }
+/// Longer texts have offsets of 64 bits.
+const LONG: usize = 1 << 30;
+
+/// The type of cells of a kind, the longest of which has so many bytes.
+pub(in crate::text) fn data_type(kind: Kind, longest: usize) -> DataType {
+    let unit = |fine: bool| if fine { TimeUnit::Nanosecond } else { TimeUnit::Microsecond };
+    match kind {
+        Kind::Null => DataType::Null,
+        Kind::Bool => DataType::Boolean,
+        Kind::Integer => DataType::Int64,
+        Kind::Unsigned => DataType::UInt64,
+        Kind::Float => DataType::Float64,
+        Kind::Date => DataType::Date32,
+        Kind::Time(fine) => DataType::Time64(unit(fine)),
+        Kind::Stamp(fine, zoned) => DataType::Timestamp(unit(fine), zoned.then(|| "UTC".into())),
+        Kind::Text | Kind::Nested if longest > LONG => DataType::LargeUtf8,
+        Kind::Text | Kind::Nested => DataType::Utf8,
     }
 }
 

@@ -9,8 +9,14 @@ use rawzip::{
     CompressionMethod, Crc32, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator,
 };
 
-use super::content::piece;
-use super::directory::{Directory, Member};
+/// Bytes of a piece at most.
+const PIECE: u64 = 256 << 10;
+
+/// Room for a piece of a file of this length; one byte more tells that it is not longer.
+pub(super) fn piece(len: u64) -> Vec<u8> {
+    let bytes = len.saturating_add(1).min(PIECE);
+    vec![0; usize::try_from(bytes).unwrap_or(0)] // it is at most PIECE
+}
 
 /// A source, for rawzip.
 #[derive(Debug)]
@@ -46,9 +52,18 @@ pub(super) struct Entry {
     way: ZipArchiveEntryWayfinder,
 }
 
+/// What an archive lists at a path.
+#[derive(Debug, Clone)]
+pub(super) enum Member {
+    File(Entry),
+    Folder,
+    /// A link; its content is the path that it leads to.
+    Link(Entry),
+}
+
 impl Archive {
-    /// Opens an archive, and reads its directory.
-    pub(super) fn open(name: String, source: &Source) -> Result<(Self, Directory)> {
+    /// Opens an archive, and reads its directory: the paths, in its order.
+    pub(super) fn open(name: String, source: &Source) -> Result<(Self, Vec<(String, Member)>)> {
         let named = |error: Error| error.in_format("zip").in_file(name.clone());
         let mut buffer = vec![0; rawzip::RECOMMENDED_BUFFER_SIZE];
         let found = ZipLocator::new().locate_in_reader(Positional(source.clone()), &mut buffer, source.len());
@@ -92,7 +107,7 @@ impl Archive {
         });
         match overlap {
             Some(at) => Err(named(Error::invalid("two entries of the archive share bytes").at(at))),
-            None => Ok((Self { name, source: source.clone(), zip }, Directory::new(members))),
+            None => Ok((Self { name, source: source.clone(), zip }, members)),
         }
     }
 

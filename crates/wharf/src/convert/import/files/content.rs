@@ -5,10 +5,7 @@ use std::io::Read;
 
 use container_core::{Error, Limits, Result};
 
-use super::archive;
-
-/// Bytes of a piece at most.
-pub(super) const PIECE: u64 = 256 << 10;
+use super::archive::{self, piece};
 
 pub(super) enum Content<'a> {
     Entry(archive::Content<'a>),
@@ -65,10 +62,4 @@ impl Opened {
         self.left -= len as u64;
         Ok(self.piece.get(..len).filter(|piece| !piece.is_empty()))
     }
-}
-
-/// Room for a piece of a file of this length; one byte more tells that it is not longer.
-pub(super) fn piece(len: u64) -> Vec<u8> {
-    let bytes = len.saturating_add(1).min(PIECE);
-    vec![0; usize::try_from(bytes).unwrap_or(0)] // it is at most PIECE
 }

@@ -4,20 +4,11 @@ use std::collections::BTreeMap;
 
 use container_core::{Error, Limits, Result};
 
-use super::archive::{Archive, Entry};
+use super::archive::{Archive, Entry, Member};
 
 /// Bytes that the path in a link has at most, and links on the way to a file.
 const MOST_PATH: u64 = 4096;
 const MOST_LINKS: usize = 40;
-
-/// What an archive lists at a path.
-#[derive(Debug, Clone)]
-pub(super) enum Member {
-    File(Entry),
-    Folder,
-    /// A link; its content is the path that it leads to.
-    Link(Entry),
-}
 
 /// Where a path leads.
 #[derive(Debug)]

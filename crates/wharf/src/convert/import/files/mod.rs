@@ -18,10 +18,10 @@ use datadings::Writer;
 use datadings::ser::to_vec;
 
 use super::samples::of_input;
-use archive::{Archive, Entry};
+use archive::{Archive, Entry, Member};
 pub use container::{FOLDER, ZIP};
 use content::Content;
-use directory::{Directory, Member, Target};
+use directory::{Directory, Target};
 pub use folder::LinkOutside;
 use glob::{Name, Pattern};
 use labels::Labels;
@@ -164,7 +164,8 @@ impl FileTable {
     /// # Errors
     /// As [`push_folder`](Self::push_folder), and [`Invalid`](ErrorKind::Invalid) for what is wrong with the archive.
     pub fn push_archive(&mut self, name: impl Into<String>, source: &Source) -> Result<()> {
-        let (archive, directory) = Archive::open(name.into(), source)?;
+        let (archive, members) = Archive::open(name.into(), source)?;
+        let directory = Directory::new(members);
         self.roots.push(Root::Archive(archive));
         if self.options.list.is_some() {
             return self.take_list(Path::new(""), Some(&directory));

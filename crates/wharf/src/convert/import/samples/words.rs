@@ -12,7 +12,7 @@ use crate::text::records::chunk::{Chunk, part};
 use crate::text::records::place::Place;
 use crate::text::records::record::{Look, records};
 use crate::text::seen::{Kind, Rows, Seen};
-use crate::text::values::may_be_nested;
+use crate::text::words::may_be_nested;
 use crate::workers::Workers;
 
 /// What has been seen in a column: as in record batches, so that samples hold the same as these.
