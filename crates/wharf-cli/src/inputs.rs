@@ -5,7 +5,9 @@ use std::fs;
 use std::io;
 
 use container_core::{Error, Result};
-pub(crate) use wharf::hub::inputs::{Location, Opened, refuse_overlap};
+pub(crate) use wharf::hub::env::Opened;
+pub(crate) use wharf::hub::inputs::Location;
+pub(crate) use wharf::hub::overlap::refuse_overlap;
 
 /// All inputs that the arguments name, in their order; patterns sorted.
 pub(crate) fn expand(arguments: &[OsString]) -> Result<Vec<Location>> {

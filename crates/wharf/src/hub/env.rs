@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,6 +29,13 @@ pub struct Opener<'a> {
     time: Option<TimeForm>,
     /// What pipes held that were read: who asks again gets the same.
     pipes: HashMap<PathBuf, Input>,
+}
+
+/// An input, opened.
+pub struct Opened {
+    pub container: Box<dyn Container>,
+    /// Its size, when it is one file.
+    pub bytes: Option<u64>,
 }
 
 impl<'a> Opener<'a> {
@@ -65,7 +72,7 @@ impl<'a> Opener<'a> {
     }
 
     /// Opens a path. A pipe is read once, whoever asks.
-    pub(super) fn path(&mut self, path: &Path) -> Result<Input> {
+    fn path(&mut self, path: &Path) -> Result<Input> {
         if let Some(input) = self.pipes.get(path) {
             return Ok(input.clone());
         }
@@ -165,5 +172,37 @@ impl<'a> Opener<'a> {
             Some(time) => Cow::Owned(self.registry.clone().with(time.format()).with(time.netcdf())),
         };
         registry.open_with(input, options).map_err(|error| self.overrides.helped(error))
+    }
+}
+
+impl Location {
+    /// What it holds, not yet understood.
+    pub fn input(&self, opener: &mut Opener<'_>) -> Result<Input> {
+        match self {
+            Self::Path(path) => opener.path(path),
+            Self::Stdin => opener.stdin().map(Input::Stream),
+        }
+    }
+
+    /// The same, to find out what to do with it; `None` where nothing is there, which whoever reads it reports.
+    pub fn input_if_there(&self, opener: &mut Opener<'_>) -> Result<Option<Input>> {
+        match self.input(opener) {
+            Ok(input) => Ok(Some(input)),
+            Err(error) => match std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>()) {
+                Some(cause) if cause.kind() != io::ErrorKind::NotFound => Err(error.in_file(self.name())),
+                _ => Ok(None),
+            },
+        }
+    }
+
+    pub fn open(&self, opener: &mut Opener<'_>) -> Result<Opened> {
+        let input = self.input(opener).map_err(|error| error.in_file(self.name()))?;
+        self.understand(&input, opener)
+    }
+
+    /// Opens what it holds.
+    pub fn understand(&self, input: &Input, opener: &Opener<'_>) -> Result<Opened> {
+        let container = opener.container(input).map_err(|error| error.in_file(self.name()))?;
+        Ok(Opened { container, bytes: input.source().map(Source::len) })
     }
 }

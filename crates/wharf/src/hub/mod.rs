@@ -5,6 +5,7 @@
 
 pub mod convert;
 pub mod dataset;
+mod dataset_files;
 mod ds_file;
 pub mod env;
 mod idv_file;
@@ -12,6 +13,7 @@ pub mod inputs;
 pub mod merge;
 mod netcdf;
 pub mod output;
+pub mod overlap;
 mod overrides;
 pub mod pour;
 pub mod recover;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use container_core::{Error, Output, OutputOptions, Overwrite, Result};
 
-use super::inputs::{self, Location};
+use super::inputs::Location;
+use super::overlap::refuse_overlap;
 
 /// A stream cannot be written.
 pub fn stream_failed(cause: io::Error) -> Error {
@@ -19,7 +20,7 @@ pub fn create(path: &Path, force: bool, locations: &[Location]) -> Result<Output
 
 /// How the output is written; one that is a file of an input is refused whatever the flags.
 pub fn options(path: &Path, force: bool, locations: &[Location]) -> Result<OutputOptions> {
-    inputs::refuse_overlap([path.to_owned()], locations)?;
+    refuse_overlap([path.to_owned()], locations)?;
     if !force && path.is_file() {
         return Err(Error::usage("the output exists")
             .advising("{force} replaces it")

@@ -7,7 +7,8 @@ use container_core::{Error, ErrorKind, Loss, Position, Result, Rows, Scan, Table
 
 use super::Bar;
 use super::Lost;
-use super::convert::{Alike, Report};
+use super::convert::alike::Alike;
+use super::convert::job::Report;
 use super::env::Opener;
 use super::inputs::Location;
 use super::select::{self, Selection};

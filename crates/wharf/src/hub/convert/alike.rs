@@ -10,7 +10,8 @@ use container_arrow::{BatchScan, Mapping, Times};
 use container_core::{Container, Result, Scan, Table};
 
 use super::super::DS;
-use super::columnar::{is_schemaless, join};
+use super::columnar::declared::is_schemaless;
+use super::columnar::join::join;
 
 /// The columns of the inputs so far.
 #[derive(Default)]

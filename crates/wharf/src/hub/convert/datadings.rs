@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use container_core::{Error, ErrorKind, OpenOptions, Result, Scan, Unit};
 use datadings::{Reader, Writer, WriterOptions, Written};
 
-use super::super::inputs::{self, Location};
+use super::super::inputs::Location;
+use super::super::overlap::refuse_overlap;
 use super::super::{Bar, Lost, dataset, pour, select, zds};
+use super::alike::Alike;
+use super::job::{Env, Job, Report, of_output};
 use super::source::{self, Kind, Opened};
 use super::text::{does_not_go, together};
-use super::{Alike, Env, Job, Report, of_output};
 use crate::convert::import::{
     Documents, FileOptions, FileTable, Keys, SampleOptions, TextTable, copy_samples, write_rows,
 };
@@ -259,7 +261,7 @@ fn files(
     }
     let there: Vec<PathBuf> = dataset::members(path).filter(|member| member.exists()).collect();
     if !there.is_empty() {
-        inputs::refuse_overlap(there, &table.paths().map(Location::Path).collect::<Vec<_>>())?;
+        refuse_overlap(there, &table.paths().map(Location::Path).collect::<Vec<_>>())?;
     }
     done.labels = Some(table.label_names()?).filter(|labels| !labels.is_empty());
     let threads = job.selection.reading.threads;

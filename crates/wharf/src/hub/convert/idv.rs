@@ -6,11 +6,11 @@ use std::sync::Arc;
 use container_core::{Error, ErrorKind, Position, Result, Scan, Unit};
 use idv::{Schema, Writer, WriterOptions};
 
+use super::super::Bar;
 use super::super::{DS, Lost, output, pour, select, zds};
-use super::options::IdvOutput;
+use super::job::{Env, Job, Report, finish, of_output};
 use super::source::{self, Kind, Opened};
 use super::text::does_not_go;
-use super::{Bar, Env, Job, Report, finish, of_output};
 
 impl Job<'_> {
     /// Fails when an option does not go with what the inputs are.
@@ -38,28 +38,6 @@ impl Job<'_> {
             return Err(Error::usage(why).in_option("missing_as_null"));
         }
         Ok(())
-    }
-}
-
-/// How the file is written.
-pub(in crate::hub) struct Writing<'a>(pub(in crate::hub) &'a IdvOutput);
-
-impl Writing<'_> {
-    /// The options for the writer.
-    pub(in crate::hub) fn options(&self, threads: usize, progress: Arc<Bar>) -> WriterOptions {
-        let mut options = WriterOptions::default().with_threads(threads).with_progress(progress);
-        options.compression = self.0.compression.unwrap_or(options.compression);
-        options.level = self.0.level.unwrap_or(options.level);
-        options.rows_per_block = self.0.rows_per_block;
-        options.bytes_per_block = self.0.bytes_per_block;
-        options
-    }
-
-    /// Says for all columns what was asked for; otherwise each keeps what its file has.
-    pub(in crate::hub) fn apply(&self, schema: &mut Schema) {
-        if let Some(compression) = self.0.compression {
-            schema.columns.iter_mut().for_each(|column| column.compression = Some(compression));
-        }
     }
 }
 
@@ -129,13 +107,12 @@ fn idvs<W: Write + Seek>(job: &Job<'_>, inputs: &[Opened], sink: W, bar: &Arc<Ba
     if let Some(range) = &selection.rows {
         range.check(total)?;
     }
-    let writing = Writing(&job.idv);
-    writing.apply(&mut schema);
+    job.idv.compress(&mut schema);
     done.columns = schema.columns.len();
     let rows = wanted.start.min(total)..wanted.end.min(total);
     bar.begin(Unit::Rows, Some(rows.end.saturating_sub(rows.start)));
     let threads = selection.reading.threads;
-    let options: WriterOptions = writing.options(threads, Arc::clone(bar));
+    let options: WriterOptions = job.idv.writer_options(threads, Arc::clone(bar));
     let mut writer = Writer::new(sink, schema, options)?;
     let mut before = 0_u64;
     for (number, (reader, columns, input)) in files.iter().enumerate() {

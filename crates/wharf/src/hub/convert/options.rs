@@ -1,9 +1,11 @@
 //! What may be asked of a conversion, by input and output.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use container_arrow::{OnMismatch, Sparse, Times};
 
+use super::super::Bar;
 use crate::Registry;
 
 /// What inputs are, where neither content nor extension tells, or against it.
@@ -149,6 +151,25 @@ pub struct IdvOutput {
     pub rows_per_block: Option<u64>,
     /// Bytes that the blocks of the same rows take at most, before compression.
     pub bytes_per_block: Option<u64>,
+}
+
+impl IdvOutput {
+    /// The options for the writer.
+    pub(in crate::hub) fn writer_options(&self, threads: usize, progress: Arc<Bar>) -> idv::WriterOptions {
+        let mut options = idv::WriterOptions::default().with_threads(threads).with_progress(progress);
+        options.compression = self.compression.unwrap_or(options.compression);
+        options.level = self.level.unwrap_or(options.level);
+        options.rows_per_block = self.rows_per_block;
+        options.bytes_per_block = self.bytes_per_block;
+        options
+    }
+
+    /// Says for all columns what was asked for; otherwise each keeps what its file has.
+    pub(in crate::hub) fn compress(&self, schema: &mut idv::Schema) {
+        if let Some(compression) = self.compression {
+            schema.columns.iter_mut().for_each(|column| column.compression = Some(compression));
+        }
+    }
 }
 
 /// The output datadings.

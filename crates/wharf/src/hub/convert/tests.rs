@@ -2,7 +2,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::sync::Mutex;
 
-use container_core::{Access, Progress, Unit};
+use container_core::{Access, ErrorKind, Progress, Unit};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::*;

@@ -7,9 +7,9 @@ use zdx::wire::json::scan;
 use super::super::inputs::Location;
 use super::super::pour;
 use super::super::zds::{self, Ids, NewZds};
+use super::job::{Env, Job, Report};
 use super::source::{self, Kind, Opened};
 use super::text::does_not_go;
-use super::{Env, Job, Report};
 use crate::convert::Sink;
 
 /// The collection where neither an option nor the input names one.

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use container_core::{Access, Error, Output, Result, Unit};
 
-use super::super::convert::Writing;
 use super::super::env::Opener;
 use super::super::idv_file::open_idv;
 use super::super::inputs::Location;
 use super::super::{Lost, output, pour, select};
-use super::{Merge, Report};
+use super::{IdvOutput, Merge, Report};
 
 /// An input, opened, with the columns wanted of it.
 struct File {
@@ -27,7 +26,7 @@ pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>
     let files = job.inputs.iter().map(|location| open(location, &job.columns, opener)).collect::<Result<Vec<_>>>();
     opener.access = access;
     let mut files = files?;
-    let schema = schema(&files, &Writing(&job.idv))?;
+    let schema = schema(&files, &job.idv)?;
     let output = output::create(path, force, &job.inputs)?;
     job.bar().begin(Unit::Rows, Some(files.iter().map(|file| file.reader.row_count()).fold(0, u64::saturating_add)));
     report.losses = files.iter_mut().flat_map(|file| std::mem::take(&mut file.lost)).collect();
@@ -53,7 +52,7 @@ fn open(location: &Location, columns: &[String], opener: &mut Opener<'_>) -> Res
 }
 
 /// The schema of the first file, which all others have to have.
-fn schema(files: &[File], writing: &Writing<'_>) -> Result<idv::Schema> {
+fn schema(files: &[File], output: &IdvOutput) -> Result<idv::Schema> {
     let schema_of =
         |file: &File| file.reader.schema(Some(&file.columns)).map_err(|error| error.in_file(file.location.name()));
     let Some((first, others)) = files.split_first() else {
@@ -66,14 +65,14 @@ fn schema(files: &[File], writing: &Writing<'_>) -> Result<idv::Schema> {
             return Err(Error::invalid(detail).in_file(file.location.name()));
         }
     }
-    writing.apply(&mut schema);
+    output.compress(&mut schema);
     Ok(schema)
 }
 
 fn write(job: &Merge, files: &[File], schema: idv::Schema, output: Output, report: &mut Report) -> Result<Output> {
     let readers: Vec<idv::Reader> = files.iter().map(|file| file.reader.clone()).collect();
     let bar = job.bar();
-    let options = Writing(&job.idv).options(job.threads, Arc::clone(bar));
+    let options = job.idv.writer_options(job.threads, Arc::clone(bar));
     let name = output.path().display().to_string();
     let named = |error: Error| error.in_file(name.clone());
     let mut writer = idv::Writer::new(output, schema, options.with_blocks_of(&readers)).map_err(named)?;

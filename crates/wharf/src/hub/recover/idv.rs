@@ -6,7 +6,6 @@ use std::sync::Arc;
 use container_core::{Error, Input, Output, Result, Severity, Unit, VerifyOptions};
 use idv::{Reader, RecoverOptions, Recovery};
 
-use super::super::convert::Writing;
 use super::super::inputs::Location;
 use super::super::{Lost, output, schema_file, select};
 use super::{Recover, Report};
@@ -36,7 +35,7 @@ pub(super) fn run(job: &Recover, input: &Input, (path, force): (&Path, bool), re
     let recovery = Recovery::survey(source.clone(), &options).map_err(named)?;
     bar.name(&name);
     bar.begin(Unit::Rows, Some(recovery.row_count()));
-    let options = Writing(&job.idv.output).options(job.threads, Arc::clone(bar));
+    let options = job.idv.output.writer_options(job.threads, Arc::clone(bar));
     let (output, losses) = recovery.write(output, options).map_err(named)?;
     report.losses.extend(Lost::all(losses, Some(&location.name())));
     check(&output, job.threads).map_err(|error| error.in_file(name))?;

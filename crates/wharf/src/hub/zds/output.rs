@@ -7,7 +7,8 @@ use container_core::{Error, Output, OutputOptions, Overwrite, Result, Sync, Temp
 use zdx::archive::{PackOptions, pack_unplaced};
 use zdx::{CollectionWriter, Durability, NewStore, PlacedStore, StoreWriter, WriterOptions};
 
-use super::super::inputs::{self, Location};
+use super::super::inputs::Location;
+use super::super::overlap::refuse_overlap;
 
 /// A store that is being made, and appears whole or not at all.
 pub struct NewZds {
@@ -188,7 +189,7 @@ pub fn refuse(path: &Path, force: bool, inputs: &[Location]) -> Result<()> {
         ));
     }
     let named = |error: Error| error.in_file(path.display().to_string());
-    inputs::refuse_overlap([path.to_owned()], inputs)?;
+    refuse_overlap([path.to_owned()], inputs)?;
     if is_archive(path) && path.is_dir() {
         return Err(named(Error::usage("the output is a directory, and a name in .zds is an archive's")));
     }

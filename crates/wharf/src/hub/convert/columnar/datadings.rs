@@ -11,9 +11,8 @@ use datadings::{WriterOptions as DatasetOptions, Written};
 use super::super::super::Bar;
 use super::super::super::Lost;
 use super::super::super::env::Opener;
-use super::super::Job;
-use super::super::Report;
-use super::copy;
+use super::super::job::{Job, Report};
+use super::copy::copy;
 use super::inputs::{Beside, How, Joined};
 
 /// The column that is a sample's key.

@@ -13,8 +13,8 @@ use dsfmt::Written;
 use dsfmt::arrow::{ArrowWriter, WriterOptions};
 
 use super::super::super::Lost;
-use super::super::{Env, Job, Report};
-use super::copy;
+use super::super::job::{Env, Job, Report};
+use super::copy::copy;
 use super::inputs::Joined;
 use super::meaning::{self, Profile, Translation};
 use super::recode::Recoder;
@@ -52,7 +52,7 @@ pub(in super::super) fn run_idv(job: &Job<'_>, env: &mut Env<'_, '_>, report: &m
 
 fn put(job: &Job<'_>, joined: &Joined, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
     let bar = env.bar;
-    super::super::ds::put(job, env, report, |path, output| {
+    super::super::variables::put(job, env, report, |path, output| {
         let options = WriterOptions::default()
             .with_output(output)
             .with_ragged(job.ds.ragged.unwrap_or_default())

@@ -15,12 +15,12 @@ use serde_json::Value;
 
 use super::super::super::env::Opener;
 use super::super::super::{Bar, DS, Lost, schema_file, select};
-use super::super::idv::Writing;
-use super::super::{Job, Report};
+use super::super::job::{Job, Report};
+use super::copy::copy;
 use super::inputs::{How, Joined};
 use super::meaning::{self, Translation};
 use super::recode::Recoder;
-use super::{copy, widen};
+use super::widen;
 use crate::text::records::make_unique;
 
 /// What is said of ds and NetCDF files and their variables beside values and types, where it comes by way of another format or with times.
@@ -70,8 +70,7 @@ pub(in super::super) fn write<W: Write + Seek>(
         };
         joined.declare(Arc::new(Schema::new(fields?)));
     }
-    let writing = Writing(&job.idv);
-    let mut options = writing.options(job.selection.reading.threads, Arc::clone(bar));
+    let mut options = job.idv.writer_options(job.selection.reading.threads, Arc::clone(bar));
     // The bar counts rows that are read.
     options.progress = None;
     let integers = if job.idv.missing_as_double { NullIntegers::Double } else { NullIntegers::Error };

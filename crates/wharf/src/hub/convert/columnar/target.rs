@@ -8,8 +8,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use container_core::{Loss, Output, Result};
 
-use super::super::OutputForm;
-use super::Job;
+use super::super::job::Job;
+use super::super::options::OutputForm;
 
 /// The form of the output, and how it is compressed.
 pub(super) enum Target {

@@ -1,0 +1,82 @@
+//! Columns of two inputs made one.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
+use container_core::{Error, Loss, Position, Result};
+
+use super::unify::{self, Unified};
+
+/// The columns that both have: names and types are the same, in the same order. A column of nulls alone takes the type of the other.
+/// `left_out` receives metadata that do not hold of both.
+pub(in super::super) fn join(
+    before: &SchemaRef,
+    found: &SchemaRef,
+    first: &str,
+    left_out: &mut Vec<Loss>,
+) -> Result<SchemaRef> {
+    let differ = |what: String| Error::invalid(format!("its columns differ from those of {first}: {what}"));
+    let (old, new) = (before.fields(), found.fields());
+    if old.len() != new.len() {
+        let names: HashSet<&String> = old.iter().map(|field| field.name()).collect();
+        let more = new.iter().find(|field| !names.contains(field.name()));
+        let names: HashSet<&String> = new.iter().map(|field| field.name()).collect();
+        let less = old.iter().find(|field| !names.contains(field.name()));
+        let odd = match (more, less) {
+            (Some(more), _) => format!("; {:?} is not there", more.name()),
+            (None, Some(less)) => format!("; {:?} is not here", less.name()),
+            (None, None) => String::new(),
+        };
+        return Err(differ(format!("it has {} columns here, {} there{odd}", new.len(), old.len())));
+    }
+    let mut fields = Vec::with_capacity(old.len());
+    for (number, (old, new)) in old.iter().zip(new).enumerate() {
+        if old.name() != new.name() {
+            return Err(differ(format!("column {number} is {:?} here, {:?} there", new.name(), old.name())));
+        }
+        let Unified { field, left_out: names } =
+            unify::columns(old, new).map_err(|what| differ(what).in_column(new.name().clone()))?;
+        left_out.extend(names.into_iter().map(|name| {
+            let mut at = Position::default();
+            at.column = Some(new.name().clone().into());
+            Loss::new(format!("metadata {name:?} left out: they differ from those of {first}"), 1, at)
+        }));
+        fields.push(Arc::new(field));
+    }
+    Ok(Arc::new(Schema::new_with_metadata(fields, before.metadata().clone())))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::{DataType, Field};
+
+    use super::*;
+
+    fn schema(columns: &[(&str, DataType, bool)]) -> SchemaRef {
+        Arc::new(Schema::new(
+            columns.iter().map(|(name, kind, null)| Field::new(*name, kind.clone(), *null)).collect::<Vec<_>>(),
+        ))
+    }
+
+    #[test]
+    fn columns_of_inputs_have_to_agree() {
+        let one = schema(&[("a", DataType::Int32, false), ("b", DataType::Null, true), ("c", DataType::Utf8, true)]);
+        let two = schema(&[("a", DataType::Int32, true), ("b", DataType::Utf8, false), ("c", DataType::Null, true)]);
+        let both = schema(&[("a", DataType::Int32, true), ("b", DataType::Utf8, true), ("c", DataType::Utf8, true)]);
+        assert_eq!(join(&one, &two, "one", &mut Vec::new()).unwrap(), both);
+        let wrong = |two: &SchemaRef| join(&one, two, "one", &mut Vec::new()).unwrap_err().to_string();
+        assert_eq!(
+            wrong(&schema(&[("a", DataType::Int64, true), ("b", DataType::Utf8, true), ("c", DataType::Utf8, true)])),
+            "its columns differ from those of one: it is Int64 here, Int32 there (column \"a\")"
+        );
+        assert_eq!(
+            wrong(&schema(&[("a", DataType::Int32, true), ("c", DataType::Utf8, true), ("b", DataType::Utf8, true)])),
+            "its columns differ from those of one: column 1 is \"c\" here, \"b\" there"
+        );
+        assert_eq!(
+            wrong(&schema(&[("a", DataType::Int32, true), ("b", DataType::Utf8, true)])),
+            "its columns differ from those of one: it has 2 columns here, 3 there; \"c\" is not here"
+        );
+    }
+}

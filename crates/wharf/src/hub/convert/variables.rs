@@ -1,0 +1,177 @@
+//! Variables of a file that become those of a ds file: all, some, or rows of them.
+
+use std::ops::Range;
+use std::path::Path;
+
+use container_core::{Error, OutputOptions, Result};
+use dsfmt::{Builder, Field, Reader, Select, Selection, Variable, Writer};
+
+use super::super::inputs::Location;
+use super::super::{Saved, put_ds, rejected_by_ds, stream_ds};
+use super::job::{Env, Job, Report};
+use super::source::Kind;
+use super::text::does_not_go;
+
+/// Writes the file, and reports it.
+pub(super) fn put(
+    job: &Job<'_>,
+    env: &mut Env<'_, '_>,
+    report: &mut Report,
+    write: impl FnOnce(&Path, OutputOptions) -> Result<Saved>,
+) -> Result<()> {
+    let (written, lost) = match job.path {
+        Some(path) => put_ds(path, job.force, &job.inputs, write)?,
+        None => stream_ds(env.stream()?, write)?,
+    };
+    report.losses.extend(lost);
+    (report.variables, report.bytes) = (written.variables, written.bytes);
+    Ok(())
+}
+
+/// The file of the one input with some of its variables, or all.
+pub(super) fn copied(
+    job: &Job<'_>,
+    (kind, reader): (Kind, &Reader),
+    env: &mut Env<'_, '_>,
+    report: &mut Report,
+) -> Result<()> {
+    let selection = &job.selection;
+    let cut = selection.rows.is_some() || selection.limit.is_some();
+    if !cut {
+        let rows = [("dim", job.ds.dim.is_some()), ("table", selection.reading.table.is_some())];
+        does_not_go(&rows, kind)?;
+    }
+    let name = job.inputs.first().map(Location::name).unwrap_or_default();
+    let named = |error: Error| error.in_file(name.clone());
+    let chosen: Vec<Variable<'_>> = match job.columns()? {
+        None => reader.variables().collect(),
+        Some(names) => names.iter().map(|name| reader.variable(name)).collect::<Result<_>>().map_err(named)?,
+    };
+    let rows = match cut {
+        false => None,
+        true => {
+            let asked = job.ds.dim.as_deref().or(selection.reading.table.as_deref());
+            let (dimension, size) = dimension(reader, asked).map_err(named)?;
+            let rows = job.rows();
+            if let Some(range) = &selection.rows {
+                range.check(size).map_err(named)?;
+            }
+            Some(Cut { dimension, rows: rows.start.min(size)..rows.end.min(size) })
+        }
+    };
+    let mut builder = Builder::new();
+    builder.attributes_of(reader);
+    for variable in &chosen {
+        let shape = rows.as_ref().and_then(|cut| cut.shape(variable));
+        builder.field(
+            variable.name(),
+            match (shape, variable.data_type()) {
+                // Which is stated, as it is in what the reference selects.
+                (Some(shape), Some(data_type)) => Field::stream(data_type, shape)
+                    .with_missing(variable.is_masked())
+                    .like(variable)
+                    .with_dimensions(variable.dimensions()),
+                _ => Field::copy(variable),
+            },
+        );
+    }
+    put(job, env, report, |path, options| match &rows {
+        None => Ok((builder.write(path, options)?, rejected_by_ds(&builder, &|_| Some(name.clone()))?)),
+        Some(cut) => {
+            let mut writer = builder.clone().begin(path, options)?;
+            while let Some(variable) = writer.current().map(|name| reader.variable(name)) {
+                cut.write(&variable.map_err(named)?, &mut writer).map_err(named)?;
+            }
+            Ok((writer.finish()?, Vec::new()))
+        }
+    })
+}
+
+/// The dimension of the rows: the one that is named, or else the only one that comes first in variables.
+fn dimension(reader: &Reader, asked: Option<&str>) -> Result<(String, u64)> {
+    let all = reader.dimensions();
+    let quoted = |names: &[&str]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    let mut first: Vec<&str> = Vec::new();
+    let name = match asked {
+        Some(name) => name,
+        None => {
+            for variable in reader.variables().filter(|variable| variable.problem().is_none()) {
+                match variable.dimensions().first() {
+                    Some(name) if !first.contains(&name.as_str()) => first.push(name),
+                    _ => {}
+                }
+            }
+            match first.as_slice() {
+                [name] => *name,
+                [] => return Err(Error::usage("no variable has a dimension, so there are no rows")),
+                names => {
+                    let detail = format!(
+                        "rows may lie along several dimensions, and none is chosen: they are {}",
+                        quoted(names)
+                    );
+                    return Err(Error::usage(detail));
+                }
+            }
+        }
+    };
+    let found = all.iter().find(|dimension| dimension.name == name).map(|found| (found.name.clone(), found.size));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|dimension| dimension.name.as_str()).collect();
+        Error::usage(format!("there is no dimension {name:?}: there are {}", quoted(&names)))
+    })
+}
+
+/// Elements that are taken at once, about.
+const PIECE: u64 = 256 << 10;
+
+/// Rows along a dimension.
+struct Cut {
+    dimension: String,
+    rows: Range<u64>,
+}
+
+impl Cut {
+    /// The sizes that are left of a variable; `None` where it does not lie along the dimension.
+    fn shape(&self, variable: &Variable<'_>) -> Option<Vec<u64>> {
+        let mut shape = variable.shape()?.to_vec();
+        let along = |(name, _): &(&String, &mut u64)| *name == &self.dimension;
+        let mut found = false;
+        for (_, size) in variable.dimensions().iter().zip(&mut shape).filter(along) {
+            *size = self.rows.end.min(*size) - self.rows.start.min(*size);
+            found = true;
+        }
+        found.then_some(shape)
+    }
+
+    /// Appends what is left of a variable. It takes memory for some rows of its first dimension.
+    fn write(&self, variable: &Variable<'_>, writer: &mut Writer<'_>) -> Result<()> {
+        let shape = self.shape(variable).unwrap_or_default();
+        let first = variable.dimensions().first().is_some_and(|name| *name == self.dimension);
+        let whole = variable.dimensions().iter().skip(1).all(|name| *name != self.dimension);
+        let wide = shape.iter().skip(1).product::<u64>().max(1);
+        let (mut at, rows) = (0, shape.first().copied().unwrap_or(1));
+        let signed =
+            |number: u64| i64::try_from(number).map_err(|_| Error::usage(format!("row {number} exceeds 2^63")));
+        while at < rows {
+            let end = rows.min(at.saturating_add((PIECE / wide).max(1)));
+            let moved = if first { self.rows.start } else { 0 };
+            let piece = if whole {
+                variable.read_rows(at + moved..end + moved)?
+            } else {
+                let inner = Select::range(signed(self.rows.start)?, signed(self.rows.end)?);
+                let outer = Select::range(signed(at)?, signed(end)?);
+                let selection = Selection::new().with(self.dimension.as_str(), inner);
+                match variable.dimensions().first() {
+                    Some(name) if !first => variable.select(&selection.with(name.as_str(), outer))?,
+                    // Along it twice: all of it at once.
+                    _ => {
+                        return writer.append(&variable.select(&selection)?);
+                    }
+                }
+            };
+            writer.append(&piece)?;
+            at = end;
+        }
+        Ok(())
+    }
+}

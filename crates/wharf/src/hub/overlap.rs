@@ -1,0 +1,163 @@
+//! Outputs that would take the place of an input.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use container_core::{Error, Probe, Recognition, Result};
+
+use super::dataset_files::{members, set_of};
+use super::inputs::Location;
+
+/// Refuses to write where an input is: each of `outputs` is a file that is written or removed, or a folder that is replaced.
+///
+/// An output is refused that is a file of an input, by whatever name (a link, a hard link), or would become one: `m.msgpack.keys` is part of
+/// the dataset `m.msgpack` even if that file is missing. So is a folder that an input is in, and what is in the folder of a store.
+pub fn refuse_overlap(outputs: impl IntoIterator<Item = PathBuf>, inputs: &[Location]) -> Result<()> {
+    let outputs: Vec<(PathBuf, File)> = outputs
+        .into_iter()
+        .map(|path| {
+            let file = File::of(&path);
+            (path, file)
+        })
+        .collect();
+    for input in inputs {
+        let files = files_of(input);
+        let is_store = is_store(input);
+        for (path, output) in &outputs {
+            let is_inside =
+                |folder: &Path| output.path.starts_with(folder) || (output.has_links && is_in(output, folder));
+            let relation = if files.iter().any(|file| file.is(output)) {
+                "is the input"
+            } else if files.iter().any(|file| file.path.starts_with(&output.path)) {
+                "is a folder with the input in it:"
+            } else if is_store && files.iter().any(|file| is_inside(&file.path)) {
+                "is in the store"
+            } else {
+                continue;
+            };
+            let detail = format!("the output {relation} {}", input.name());
+            return Err(Error::usage(detail).in_file(path.display().to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// The files of this input: of a dataset all files of its set, of a folder the folder alone.
+fn files_of(input: &Location) -> Vec<File> {
+    let Location::Path(path) = input else { return stdin_file().into_iter().collect() };
+    if let Some(data) = set_of(path) {
+        return members(&data).chain([path.clone()]).map(|path| File::of(&path)).collect();
+    }
+    vec![File::of(path)]
+}
+
+/// True for a store that is a folder.
+fn is_store(input: &Location) -> bool {
+    if let Location::Path(path) = input {
+        return path.is_dir() && zdx::FORMAT.recognize(&Probe::directory(path)) == Recognition::Content;
+    }
+    false
+}
+
+/// Which file a path leads to, whether it is there or not.
+struct File {
+    /// Without links, as far as it is there.
+    path: PathBuf,
+    identity: Option<Identity>,
+    /// The file has other names.
+    has_links: bool,
+}
+
+/// Device and inode, where the system has them.
+type Identity = (u64, u64);
+
+impl File {
+    fn of(path: &Path) -> Self {
+        let metadata = fs::metadata(path).ok();
+        let real = path.canonicalize().unwrap_or_else(|_| {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+            folder.join(path.file_name().unwrap_or_default())
+        });
+        let has_links = metadata.as_ref().is_some_and(has_links);
+        Self { path: real, identity: metadata.as_ref().and_then(identity), has_links }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.path == other.path || (self.identity.is_some() && self.identity == other.identity)
+    }
+}
+
+/// Is one of the files below a folder this file, by another name?
+fn is_in(file: &File, folder: &Path) -> bool {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => folders.push(entry.path()),
+                Ok(metadata) if identity(&metadata).is_some() && identity(&metadata) == file.identity => return true,
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+fn identity(metadata: &fs::Metadata) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(unix)]
+fn has_links(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(metadata) > 1
+}
+
+#[cfg(not(unix))]
+fn identity(_: &fs::Metadata) -> Option<Identity> {
+    None
+}
+
+#[cfg(not(unix))]
+fn has_links(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// The file that standard input is, if it is one.
+fn stdin_file() -> Option<File> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let input = io::stdin().as_fd().try_clone_to_owned().map(fs::File::from).and_then(|file| file.metadata()).ok();
+        let identity = input.filter(fs::Metadata::is_file).as_ref().and_then(identity);
+        identity.map(|identity| File { path: PathBuf::new(), identity: Some(identity), has_links: false })
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_same_file_by_another_name_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("a"), "").unwrap();
+        fs::write(path("b"), "").unwrap();
+        fs::hard_link(path("a"), path("hard")).unwrap();
+        std::os::unix::fs::symlink(path("a"), path("soft")).unwrap();
+        let location = Location::Path(path("a"));
+        let is_refused = |other: &str| refuse_overlap([path(other)], std::slice::from_ref(&location)).is_err();
+        for other in ["a", "hard", "soft", "../{}/a", "../{}"] {
+            let other = other.replace("{}", folder.path().file_name().unwrap().to_str().unwrap());
+            assert!(is_refused(&other), "{other}");
+        }
+        assert!(!is_refused("b") && !is_refused("none") && !is_refused("a.keys"));
+    }
+}
