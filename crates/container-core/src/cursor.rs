@@ -1,6 +1,5 @@
 use crate::error::{Error, Result};
 use crate::heap::trailing;
-use crate::wire::Decode;
 
 /// A walk over bytes that knows where in the file it is.
 ///
@@ -139,15 +138,6 @@ impl<'a> Cursor<'a> {
 
     fixed_width!(u16_le u16_be u16, u32_le u32_be u32, u64_le u64_be u64, u128_le u128_be u128,
         i16_le i16_be i16, i32_le i32_be i32, i64_le i64_be i64, f32_le f32_be f32, f64_le f64_be f64);
-
-    /// Reads anything that knows how to be read.
-    ///
-    /// # Errors
-    /// As the type's [`Decode`] says.
-    #[inline]
-    pub fn read<T: Decode<'a>>(&mut self, what: &'static str) -> Result<T> {
-        T::decode(self, what)
-    }
 
     /// Fails unless everything was read.
     ///

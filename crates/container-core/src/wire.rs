@@ -10,6 +10,17 @@ pub trait Decode<'a>: Sized {
     fn decode(cursor: &mut Cursor<'a>, what: &'static str) -> Result<Self>;
 }
 
+impl<'a> Cursor<'a> {
+    /// Reads anything that knows how to be read.
+    ///
+    /// # Errors
+    /// As the type's [`Decode`] says.
+    #[inline]
+    pub fn read<T: Decode<'a>>(&mut self, what: &'static str) -> Result<T> {
+        T::decode(self, what)
+    }
+}
+
 /// Where encoded bytes go: a vector, or a slice of fixed size.
 pub trait Put {
     /// Appends the bytes.

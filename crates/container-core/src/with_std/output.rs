@@ -3,8 +3,9 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::with_std::names::{directory, rename_new, sync_directory};
 use crate::with_std::sys;
-use crate::with_std::temporary::{Temporary, rename_new, uninterrupted};
+use crate::with_std::temporary::{Temporary, uninterrupted};
 
 /// What happens when the output already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -223,24 +224,6 @@ impl Seek for Output {
 
 pub(crate) fn exists(target: &Path) -> Error {
     Error::usage("the output exists").in_file(target.display().to_string())
-}
-
-pub(crate) fn directory(target: &Path) -> &Path {
-    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Syncs the directory that a file stands in, so that its name, or that it is gone, outlasts a power cut.
-///
-/// An [`Output`] does it by itself. Some file systems cannot: that is no error.
-pub fn sync_directory_of(file: &Path) {
-    sync_directory(directory(file));
-}
-
-/// The rename is durable once the directory is. Some file systems cannot sync one; the rename itself has happened.
-pub(crate) fn sync_directory(directory: &Path) {
-    if cfg!(unix) {
-        let _ = File::open(directory).and_then(|directory| directory.sync_all());
-    }
 }
 
 #[cfg(test)]

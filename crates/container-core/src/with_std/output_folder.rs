@@ -16,18 +16,15 @@
 //!
 //! A signal waits for steps 2 to 4 ([`uninterrupted`]).
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::with_std::output::{Overwrite, Sync, directory, exists, sync_directory};
+use crate::with_std::names::{NEW, OLD, directory, rename_new, sync_directory};
+use crate::with_std::output::{Overwrite, Sync, exists};
 use crate::with_std::sys;
-use crate::with_std::temporary::{Temporary, rename_new, uninterrupted};
-
-const NEW: &str = "new";
-const OLD: &str = "old";
+use crate::with_std::temporary::{Temporary, uninterrupted};
 
 /// A folder beside its place, in which something is made; [`commit`](Self::commit) moves it into place. Dropped before that, it is gone.
 ///
@@ -188,22 +185,6 @@ impl PlacedFolder {
             }
         })
     }
-}
-
-/// Puts a folder back that a dead process had moved aside for a new one that is not in place. False where the temporary folder
-/// has to stay, as it holds what is nowhere else.
-pub(crate) fn put_back(temporary: &Path, folder: &Path) -> bool {
-    let Some(name) =
-        fs::read_dir(temporary.join(OLD)).ok().and_then(|mut entries| Some(entries.next()?.ok()?.file_name()))
-    else {
-        return true;
-    };
-    let name: &OsStr = &name;
-    // The new one has left: it is in place, or was.
-    if fs::symlink_metadata(temporary.join(NEW).join(name)).is_err() {
-        return true;
-    }
-    rename_new(&temporary.join(OLD).join(name), &folder.join(name)).is_ok()
 }
 
 #[cfg(test)]

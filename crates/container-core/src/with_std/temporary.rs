@@ -33,6 +33,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
+use crate::with_std::names::{directory, put_back, sync_directory};
 use crate::with_std::sys;
 
 /// Shared by whoever creates a temporary file or moves one; exclusive for the removal of all.
@@ -264,7 +265,7 @@ impl TemporaryFolder {
     /// # Errors
     /// That of the system.
     pub fn beside(path: &Path) -> io::Result<Self> {
-        Temporary::folder(crate::with_std::output::directory(path)).map(Self)
+        Temporary::folder(directory(path)).map(Self)
     }
 
     /// The folder.
@@ -370,32 +371,12 @@ fn remove_if_stale(folder: &Path, path: &Path, host: u32) -> io::Result<()> {
     if metadata.is_file() {
         return fs::remove_file(path);
     }
-    if metadata.is_dir() && crate::with_std::output_folder::put_back(path, folder) {
+    if metadata.is_dir() && put_back(path, folder) {
         // What has replaced a folder must be on the disk before that folder is removed.
-        crate::with_std::output::sync_directory(folder);
+        sync_directory(folder);
         return fs::remove_dir_all(path);
     }
     Ok(())
-}
-
-/// Renames a file or folder, and replaces nothing.
-pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    if let Some(renamed) = sys::rename_exclusive(from, to) {
-        return renamed;
-    }
-    // A second name is not given to a folder, nor on every file system.
-    match fs::hard_link(from, to) {
-        Ok(()) => {
-            let _ = fs::remove_file(from); // the next process removes it
-            return Ok(());
-        }
-        Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => return Err(cause),
-        Err(_) => {}
-    }
-    if fs::symlink_metadata(to).is_ok() {
-        return Err(io::ErrorKind::AlreadyExists.into());
-    }
-    fs::rename(from, to)
 }
 
 #[cfg(unix)]
