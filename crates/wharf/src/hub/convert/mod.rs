@@ -8,8 +8,10 @@ mod idv;
 pub(super) mod job;
 mod netcdf;
 mod options;
+mod set;
 mod source;
 mod spec;
+mod specs;
 #[cfg(test)]
 mod tests;
 mod text;
