@@ -37,8 +37,8 @@ pub(crate) const fn mapped() -> Access {
 
 fn map(file: &File) -> io::Result<Bytes> {
     // SAFETY: the map is read-only, and the owner of the bytes keeps it. That nobody changes the file meanwhile is what the user of the command
-    // is told to see to, or to say `--access positional`; the command itself never writes into a file that it reads (outputs are new files that
-    // get their names at the end; stores that are changed in place are read by position).
+    // is told to see to, or to say `--access positional`. The command itself writes into no file that it has mapped: outputs are new files that
+    // get their names at the end; stores, and data that are cut, are opened by position, or their map is dropped before (`index`).
     let map = unsafe { Mmap::map(file) }?;
     maps().push((map.as_ptr().expose_provenance(), map.len()));
     Ok(Bytes::from_owner(Mapped(map)))

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Loss, OpenOptions, Position, Progress, Result, Source};
+use container_core::{Access, Error, Loss, OpenOptions, Position, Progress, Result, Source};
 use datadings::{Part, RebuildOptions, Rebuilt, rebuild_index};
 use zdx::wire::json::Scanned;
 use zdx::wire::lines::lines;
@@ -209,8 +209,10 @@ impl Reindex {
         let bar = &self.progress.0;
         bar.name(&path.display().to_string());
         let DatadingsReindex { truncate, remove_older, no_md5 } = self.datadings;
+        // What is cut is not mapped.
+        let access = if truncate { Access::Auto } else { opener.access };
         let options = RebuildOptions::default()
-            .with_open(OpenOptions::default().with_access(opener.access))
+            .with_open(OpenOptions::default().with_access(access))
             .with_threads(self.threads)
             .with_md5(!no_md5)
             .with_truncate(truncate)

@@ -89,7 +89,7 @@ pub(crate) struct Folders {
 pub(crate) struct Preparation {
     /// The collection does not exist yet.
     pub(crate) is_new: bool,
-    /// The data are cut to so many bytes: a torn line stands behind, or a transaction that was not ended.
+    /// The length that the data are cut to: a torn line stands behind, or a transaction that was not ended.
     cut: Option<u64>,
     /// A new index of what was found is written: the one in [`CollectionWriter::ids`].
     writes_index: bool,

@@ -31,7 +31,7 @@ impl CollectionWriter {
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) for what is no object, or has another `_id`;
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for an id that is none, and JSON that is none;
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for an id that is not valid, and a document that is not valid JSON;
     /// [`Limit`](container_core::ErrorKind::Limit) for a line of more than 1 GiB, which readers refuse by default, and for more than 128 brackets in each other: nothing is
     /// put then, and the writer goes on. [`Io`](container_core::ErrorKind::Io): it does not.
     pub fn put<T: Serialize + ?Sized>(&mut self, id: &str, document: &T) -> Result<()> {
@@ -70,7 +70,7 @@ impl CollectionWriter {
     /// the white space between its tokens is left out.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) with the byte, for what is no JSON object, has no `_id`, or one that is none; else as
+    /// [`Invalid`](container_core::ErrorKind::Invalid) with the byte, for what is not a JSON object, and for an `_id` that is missing or not valid; else as
     /// [`put`](Self::put).
     pub fn put_line<'l>(&mut self, line: &'l [u8]) -> Result<Cow<'l, str>> {
         let placed = |error: Error| error.in_format(FORMAT_NAME);
@@ -83,7 +83,7 @@ impl CollectionWriter {
     /// The same for a line that [`scan`](json::scan) has gone through already.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) where it has no `_id`, or one that is none; else as [`put`](Self::put).
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for an `_id` that is missing or not valid; else as [`put`](Self::put).
     pub fn put_scanned<'l>(&mut self, document: json::Scanned<'l>) -> Result<Cow<'l, str>> {
         let placed = |error: Error| error.in_format(FORMAT_NAME);
         self.ready().map_err(placed)?;

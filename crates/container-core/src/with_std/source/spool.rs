@@ -19,7 +19,7 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// So many bytes at most are held in memory.
+    /// Holds up to `most` bytes in memory, and writes the rest to a temporary file.
     #[must_use]
     pub const fn new(most: usize) -> Self {
         Self { head: Vec::new(), most, file: None }

@@ -71,7 +71,7 @@ impl Line {
         self.ends.push((end, false));
     }
 
-    /// Where cells lie of which the first begins there, with so many bytes between two.
+    /// Where the cells lie in a text in which the first begins at `start`, and `gap` bytes separate two.
     #[inline]
     pub(crate) fn ranges(&self, mut start: usize, gap: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
         self.ends.iter().map(move |&(end, quoted)| (std::mem::replace(&mut start, end + gap)..end, quoted))
