@@ -117,6 +117,7 @@
 pub mod arrow;
 mod container;
 mod de;
+mod format;
 mod index;
 pub mod json;
 mod md5;
@@ -135,13 +136,14 @@ mod verify;
 mod wire;
 mod write;
 
-pub use container::{DatadingsContainer, FORMAT};
+pub use container::DatadingsContainer;
 #[doc(no_inline)]
 pub use container_core::{
     Access, Bytes, Error, ErrorKind, Finding, Limits, Loss, Map, OpenOptions, OutputOptions, Overwrite, Position,
     Progress, ReadAt, Result, Scan, Severity, Source, Sync, Unit, VerifyOptions,
 };
 pub use de::Deserializer;
+pub use format::FORMAT;
 pub use read::{Keys, Reader, Sample, Samples};
 pub use rebuild::{RebuildOptions, Rebuilt, rebuild_index};
 pub use recover::{RecoverOptions, Recovery, SameKey};

@@ -2,9 +2,7 @@
 
 use container_core::{Error, Limits, Result};
 use rmpv::ValueRef;
-use serde::Deserialize;
 
-use crate::de::Deserializer;
 use crate::numpy::{Complex, Item, NdArray, Numpy, Pickle, Scalar};
 use crate::wire::{Token, Tokens, utf8};
 
@@ -354,26 +352,6 @@ impl<'a> RawValue<'a> {
             }
         }
         Ok(None)
-    }
-
-    /// Decodes it into any type. Texts and bytes may be borrowed.
-    ///
-    /// Numpy scalars become plain numbers, numpy arrays sequences (nested for more dimensions) or an
-    /// [`NdArray`](crate::numpy::NdArray), complex numbers a pair.
-    ///
-    /// # Errors
-    /// What is wrong with the bytes, and what the type does not take, with the place.
-    pub fn decode<T: Deserialize<'a>>(&self) -> Result<T> {
-        T::deserialize(&mut Deserializer::new(*self)).map_err(|error| Error::from(error.at(self.offset)))
-    }
-
-    /// The same with other limits than the default ones: of these, nesting counts.
-    ///
-    /// # Errors
-    /// As for [`decode`](Self::decode).
-    pub fn decode_with<T: Deserialize<'a>>(&self, limits: &Limits) -> Result<T> {
-        let mut deserializer = Deserializer::with_limits(*self, limits);
-        T::deserialize(&mut deserializer).map_err(|error| Error::from(error.at(self.offset)))
     }
 
     /// Decodes it into `rmpv`'s borrowed value.

@@ -3,156 +3,21 @@
 pub(crate) mod columns;
 mod rows;
 
-use std::path::Path;
 use std::sync::OnceLock;
 
-use container_core::{
-    ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, OpenOptions, Probe, Recognition, Result, Rows,
-    Scan, Source, Table, VerifyOptions,
-};
+use container_core::{ColumnInfo, Container, Error, Finding, Result, Rows, Scan, Table, VerifyOptions};
 use serde_json::{Map, Value};
 
 use crate::FORMAT_NAME;
-use crate::read::{Reader, set_of};
-use crate::wire::{FileSet, Part, Token, Tokens};
+use crate::read::Reader;
+use crate::wire::Part;
 use columns::{Field, Fields};
-
-/// datadings, for tools that open anything.
-///
-/// A file is one by its content when it begins with a map of msgpack that has a text `key`, or when an index stands beside it; a file
-/// beside the data (`d.msgpack.keys`, say) leads to the data. Data without an index are walked over when they are opened.
-pub const FORMAT: &dyn Format = &Datadings;
 
 /// Bytes of data that are surveyed as a whole when columns are asked for.
 const SMALL: u64 = 64 << 20;
 
 /// Samples that are looked at where the data are more than that.
 const LOOKED_AT: u64 = 4096;
-
-/// Bytes of a data file in which its first key is looked for.
-const HEAD: u64 = 1 << 20;
-
-struct Datadings;
-
-impl Format for Datadings {
-    fn name(&self) -> &'static str {
-        FORMAT_NAME
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["msgpack"]
-    }
-
-    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        if probe.directory {
-            return Recognition::No;
-        }
-        let whole = || probe.source.and_then(|source| source.read(0..source.len().min(HEAD)).ok());
-        if is_sample(probe.head) == Some(true)
-            || is_sample(probe.head).is_none() && whole().is_some_and(|bytes| is_sample(&bytes) == Some(true))
-            || probe.path.is_some_and(|path| is_of_set(path, probe.head))
-        {
-            Recognition::Content
-        } else if probe.has_extension(self.extensions()) {
-            Recognition::Name
-        } else {
-            Recognition::No
-        }
-    }
-
-    fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>> {
-        let reader = match input {
-            Input::File { path, source } => {
-                let set = set_of(path);
-                let data = match set.data() == path {
-                    true => source.clone(),
-                    false => Source::open_with(set.data(), options.access)?,
-                };
-                match has_index(&set) {
-                    true => Reader::with_set(set, data, *options)?,
-                    false => Reader::walk_set(set, data, *options)?,
-                }
-            }
-            Input::Stream(source) => Reader::walk(source.clone(), *options)?,
-            _ => return Err(Error::usage("a directory is no dataset").in_format(FORMAT_NAME)),
-        };
-        Ok(Box::new(DatadingsContainer::new(reader)))
-    }
-
-    /// The column `key` has the keys; without one they are the numbers of the rows.
-    #[cfg(feature = "arrow")]
-    fn batch_writer(
-        &self,
-        path: &Path,
-        schema: arrow_schema::SchemaRef,
-        options: container_core::OutputOptions,
-    ) -> Result<Box<dyn container_arrow::BatchWriter>> {
-        use crate::arrow::{ArrowWriter, Keys, WriterOptions};
-
-        let has_keys = schema.fields().iter().any(|field| field.name() == "key");
-        let keys = if has_keys { Keys::Key } else { Keys::Number };
-        let own = WriterOptions::default().with_keys(keys);
-        let own = own.with_dataset(crate::WriterOptions::default().with_output(options));
-        Ok(Box::new(ArrowWriter::create(path, schema, own)?))
-    }
-}
-
-fn has_index(set: &FileSet) -> bool {
-    [Part::Offsets, Part::LegacyIndex].into_iter().any(|part| set.path(part).is_file())
-}
-
-/// Whether bytes begin with a map that has a text `key`; nothing where they end before that is known.
-fn is_sample(bytes: &[u8]) -> Option<bool> {
-    let mut tokens = Tokens::at(bytes, 0);
-    match tokens.peek() {
-        Some(0x81..=0x8f | 0xde | 0xdf) => {}
-        _ => return Some(false),
-    }
-    let Ok(Token::Map(count)) = tokens.next() else { return Some(false) };
-    for field in 0..count {
-        let mut value = tokens;
-        match value.next() {
-            Ok(Token::Str(b"key")) => return value.peek().map(|marker| matches!(marker, 0xa0..=0xbf | 0xd9..=0xdb)),
-            Ok(Token::Str(_)) => {}
-            // The first name of a sample is a text, whatever comes later.
-            Ok(_) if field == 0 => return Some(false),
-            Ok(_) | Err(_) => {}
-        }
-        for _ in 0..2 {
-            if let Err(error) = tokens.skip() {
-                return match error.kind() {
-                    ErrorKind::Truncated { .. } => None,
-                    _ => Some(false),
-                };
-            }
-        }
-    }
-    Some(false)
-}
-
-/// Whether an index stands beside a file, or the file beside data that have one.
-fn is_of_set(path: &Path, head: &[u8]) -> bool {
-    let set = set_of(path);
-    if !has_index(&set) {
-        return false;
-    }
-    let begins = |head: &[u8]| head.is_empty() || is_sample(head) != Some(false) || set.path(Part::Offsets).is_file();
-    if set.data() == path {
-        return begins(head);
-    }
-    let data = Source::open_with(set.data(), container_core::Access::Positional);
-    data.is_ok_and(|data| data.read(0..data.len().min(4096)).is_ok_and(|head| begins(&head)))
-}
-
-impl Reader {
-    /// Walks over data that have no index; other files may stand beside them.
-    fn walk_set(set: FileSet, data: Source, options: OpenOptions) -> Result<Self> {
-        let name = set.data().display().to_string();
-        let mut reader = Self::walk(data, options).map_err(|error| error.in_file(name))?;
-        reader.set = Some(set);
-        Ok(reader)
-    }
-}
 
 /// A [`Reader`] as a [`Container`] with one table, `samples`.
 pub struct DatadingsContainer {
@@ -204,7 +69,7 @@ impl Container for DatadingsContainer {
     fn version(&self) -> String {
         match (&self.reader.set, self.reader.legacy) {
             (_, true) => "with a legacy index".to_owned(),
-            (Some(set), _) if has_index(set) => "with offsets".to_owned(),
+            (Some(set), _) if set.has_index() => "with offsets".to_owned(),
             _ => "without index".to_owned(),
         }
     }

@@ -10,7 +10,7 @@ mod numpy;
 use container_core::{Error, Limits};
 use serde::de::value::{BorrowedBytesDeserializer, SeqDeserializer};
 use serde::de::{self, Visitor};
-use serde::forward_to_deserialize_any;
+use serde::{Deserialize, forward_to_deserialize_any};
 
 pub use error::CodecError;
 
@@ -41,6 +41,28 @@ pub struct Deserializer<'de> {
     /// How many levels may still be entered.
     depth: u32,
     limit: u32,
+}
+
+impl<'a> RawValue<'a> {
+    /// Decodes it into any type. Texts and bytes may be borrowed.
+    ///
+    /// Numpy scalars become plain numbers, numpy arrays sequences (nested for more dimensions) or an
+    /// [`NdArray`](crate::numpy::NdArray), complex numbers a pair.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes, and what the type does not take, with the place.
+    pub fn decode<T: Deserialize<'a>>(&self) -> Result<T, Error> {
+        T::deserialize(&mut Deserializer::new(*self)).map_err(|error| Error::from(error.at(self.offset())))
+    }
+
+    /// The same with other limits than the default ones: of these, nesting counts.
+    ///
+    /// # Errors
+    /// As for [`decode`](Self::decode).
+    pub fn decode_with<T: Deserialize<'a>>(&self, limits: &Limits) -> Result<T, Error> {
+        let mut deserializer = Deserializer::with_limits(*self, limits);
+        T::deserialize(&mut deserializer).map_err(|error| Error::from(error.at(self.offset())))
+    }
 }
 
 impl<'de> Deserializer<'de> {

@@ -8,6 +8,7 @@ use container_core::{Error, Limits, Result};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 use super::words::{FloatWords, float_of};
+use super::wrong::{outside_of_texts, refused};
 use super::{BYTES, COMPLEX, ESCAPE, EXT, NDARRAY, PICKLE};
 use crate::numpy::{Complex, Dtype, Element, F16, Kind, NdArray, Pickle, Primitive, dtype_of};
 use crate::ser::extend;
@@ -15,9 +16,6 @@ use crate::value::RawValue;
 use crate::wire::{
     Token, put_array_header, put_bin, put_bool, put_ext, put_f64, put_int, put_map_header, put_nil, put_str, put_uint,
 };
-
-/// What serde's JSON reader allows.
-const MAX_NESTING: u64 = 127;
 
 /// Appends one JSON value as msgpack, as this module's page says. After an error `out` is as it was.
 ///
@@ -53,47 +51,6 @@ fn put(text: &[u8], words: Option<&FloatWords>, out: &mut Vec<u8>) -> Result<()>
         out.truncate(start);
     }
     result
-}
-
-/// The error with its byte; the depth, where that is what was wrong.
-#[cold]
-pub(super) fn refused(text: &[u8], cause: serde_json::Error) -> Error {
-    let line = cause.line().saturating_sub(1);
-    let begin = match line {
-        0 => 0,
-        _ => text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(line - 1).map_or(0, |(at, _)| at + 1),
-    };
-    let byte = (begin + cause.column().saturating_sub(1)).min(text.len()) as u64;
-    let (mut depth, mut deepest) = (0u64, 0u64);
-    outside_of_texts(text.get(..begin + cause.column()).unwrap_or(text), |_, byte| {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    });
-    if deepest > MAX_NESTING && cause.is_syntax() {
-        return Error::limit("the nesting of the JSON", deepest, MAX_NESTING).at(byte);
-    }
-    Error::invalid("the JSON cannot be taken").caused_by(cause).at(byte)
-}
-
-/// Calls for each byte that is not in a text.
-fn outside_of_texts(text: &[u8], mut each: impl FnMut(usize, u8)) {
-    let mut bytes = text.iter().copied().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        each(at, byte);
-        if byte == b'"' {
-            while let Some((_, byte)) = bytes.next() {
-                match byte {
-                    b'\\' => drop(bytes.next()),
-                    b'"' => break,
-                    _ => {}
-                }
-            }
-        }
-    }
 }
 
 /// The JSON reader makes floats of integers that do not fit: here they are found.

@@ -36,6 +36,7 @@
 mod input;
 mod out;
 mod words;
+mod wrong;
 
 use std::cell::Cell;
 

@@ -7,7 +7,7 @@ use container_core::{Limits, Result};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::SIGN;
-use super::input::refused;
+use super::wrong::refused;
 
 /// Where the texts `NaN`, `Infinity` and `-Infinity` are floats, by all values of some rows.
 ///

@@ -1,6 +1,7 @@
 //! The reader.
 
 mod find;
+mod look_up;
 mod offsets;
 mod open;
 mod parts;

@@ -52,6 +52,11 @@ pub(crate) struct FileSet {
 }
 
 impl FileSet {
+    /// Is there an index, of either kind?
+    pub(crate) fn has_index(&self) -> bool {
+        [Part::Offsets, Part::LegacyIndex].into_iter().any(|part| self.path(part).is_file())
+    }
+
     /// The set whose data file this is.
     pub(crate) fn new(data: impl Into<PathBuf>) -> Self {
         Self { data: data.into() }

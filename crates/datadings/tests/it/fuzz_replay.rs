@@ -31,5 +31,5 @@ const TARGETS: [replay::Target; 6] = [
 #[test]
 fn seeds_and_regressions_pass() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
-    replay::replay(&fuzz, &TARGETS, &["datadings", "simplebloom"], &[]);
+    replay::replay(&fuzz, &TARGETS, &["datadings", "simplebloom"], &["datadings_arrow"]);
 }

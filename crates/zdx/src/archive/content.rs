@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use container_core::{Bytes, Cursor, Error, Result, Source};
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::directory::{Entry, Kind, LOCAL};
+use super::directory::LOCAL;
+use super::entry::{Entry, Kind};
 
 /// Read, inflated and written at once.
 pub(super) const PIECE: usize = 256 << 10;

@@ -5,6 +5,7 @@ use std::io;
 use container_core::{Error, Result, Source};
 use rawzip::{ReaderAt, ZipFileHeaderRecord, ZipLocator};
 
+use super::entry::{Entry, Kind, name_in, usize_of};
 use super::names::{Folder, Why, check_file, check_folder, check_name, fits, root_of, split};
 use super::order::sort;
 
@@ -14,37 +15,6 @@ pub(super) const LOCAL: u64 = 30;
 /// Read at once; no record is larger.
 const PIECE: usize = 256 << 10;
 const _: () = assert!(PIECE >= rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE);
-
-/// What an entry says that it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    File,
-    Link,
-    /// A device, a pipe, a socket, or a directory without its slash.
-    Special,
-}
-
-/// An entry, as the central directory describes it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
-    name: u32,
-    name_len: u32,
-    pub(super) crc: u32,
-    /// 0 is STORE, 8 is DEFLATE.
-    pub(super) method: u16,
-    pub(super) kind: Kind,
-    pub(super) encrypted: bool,
-    /// Why it is left alone.
-    pub(super) why: Option<Why>,
-    /// Bytes as declared, once decompressed.
-    pub(super) size: u64,
-    /// Bytes in the archive.
-    pub(super) packed: u64,
-    /// Where its local header begins.
-    pub(super) offset: u64,
-    /// Where the next entry, or the directory, begins.
-    pub(super) room: u64,
-}
 
 /// What an archive's directory says, checked as a whole.
 pub(super) struct Directory {
@@ -266,17 +236,6 @@ impl Root {
             }
         }
     }
-}
-
-/// The name of an entry among all names.
-pub(super) fn name_in<'n>(names: &'n str, entry: &Entry) -> &'n str {
-    let start = usize_of(entry.name);
-    names.get(start..start + usize_of(entry.name_len)).unwrap_or_default()
-}
-
-/// Lossless on every machine with `std` that has memory for what is counted.
-pub(super) fn usize_of(number: u32) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// A source, for rawzip.

@@ -31,6 +31,7 @@
 mod content;
 mod current;
 mod directory;
+mod entry;
 mod names;
 mod order;
 mod pack;

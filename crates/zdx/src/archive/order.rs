@@ -1,6 +1,6 @@
 //! A million entries in order of their names, of which most are in one folder and begin alike.
 
-use super::directory::{Entry, name_in, usize_of};
+use super::entry::{Entry, name_in, usize_of};
 use super::names::split;
 
 /// Sorts entries by name. Two that have one name come back.

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use container_core::{Bytes, Error, Limits, OpenOptions, Result, Source, Spool};
 
 use super::content::{Inflaters, Local, STORE, check_crc, locate};
-use super::directory::{Directory, Entry};
+use super::directory::Directory;
+use super::entry::Entry;
 use super::names::{Why, check_path};
 use crate::layout::{DATA, INDEX};
 

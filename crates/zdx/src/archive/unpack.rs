@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use container_core::{Error, Overwrite, Progress, Result, Sync, Unit, sync_directory_of, uninterrupted};
 
-use super::directory::Entry;
+use super::entry::Entry;
 use super::read::Archive;
 use crate::new_store::NewStore;
 

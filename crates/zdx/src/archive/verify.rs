@@ -3,7 +3,7 @@
 use container_core::{Error, ErrorKind, Finding, Progress, Result, Unit};
 
 use super::content::Local;
-use super::directory::Entry;
+use super::entry::Entry;
 use super::read::Archive;
 
 impl Archive {

@@ -14,8 +14,8 @@ use container_core::{Error, Loss, Result};
 use super::observe::{self, holds};
 use super::plan::Plan;
 use crate::FORMAT_NAME;
-use crate::container::losses;
-use crate::container::table::{CollectionTable, located};
+use crate::container::table::CollectionTable;
+use crate::container::{located, losses};
 use crate::read::Collection;
 
 /// Batches that a thread may be ahead.

@@ -31,6 +31,7 @@
 
 mod batches;
 mod observe;
+pub(crate) mod observed;
 mod plan;
 mod write;
 
@@ -39,20 +40,14 @@ mod guess_tests;
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
-use std::sync::{Arc, Mutex};
-
 use arrow_schema::SchemaRef;
-use container_arrow::{ArrowTable, BatchReader, BatchScan, Observation, OnMismatch};
+use container_arrow::{ArrowTable, BatchReader, BatchScan, OnMismatch};
 use container_core::{Error, Result};
 
 use self::plan::Plan;
 pub use self::write::{BatchLoader, IdFrom};
 use crate::FORMAT_NAME;
 use crate::container::table::CollectionTable;
-
-/// What was seen of which rows, the last time.
-pub(crate) type Observed = Mutex<Option<(Range<u64>, Arc<Observation>)>>;
 
 impl ArrowTable for CollectionTable {
     fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {

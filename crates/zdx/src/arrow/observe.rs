@@ -10,10 +10,20 @@ use arrow_schema::SchemaRef;
 use container_arrow::{BatchScan, Json, Observation};
 use container_core::{Error, Result};
 
-use super::plan::{ID, unplaced};
 use crate::container::json::Wanted;
 use crate::container::table::CollectionTable;
 use crate::read::{Collection, Document, Filter};
+
+/// The member that names a document.
+pub(super) const ID: &str = "_id";
+
+/// An error whose byte counts from a value in the document, which nobody knows.
+pub(super) fn unplaced(error: Error) -> Error {
+    match error.position().byte {
+        None => error,
+        Some(_) => Error::new(error.kind(), error.detail().to_owned()),
+    }
+}
 
 /// Bytes of lines that a thread looks at at a time, about, and documents.
 const PIECE_BYTES: u64 = 1 << 20;

@@ -7,9 +7,8 @@ use arrow_schema::{Field, Schema, SchemaRef};
 use container_arrow::{BatchScan, Columns, Json, resolve_member, resolve_schema};
 use container_core::{Error, Limits, Result};
 
-use super::observe;
-use crate::container::columns::Key;
-use crate::container::json::Wanted;
+use super::observe::{self, ID, unplaced};
+use crate::container::json::{Key, Wanted};
 use crate::container::table::CollectionTable;
 use crate::read::{Document, Filter};
 
@@ -93,17 +92,6 @@ impl Plan {
             false => Ok(()),
             true => Err(Error::invalid("documents before did not tell of a member of this one")),
         }
-    }
-}
-
-/// The member that names a document.
-pub(super) const ID: &str = "_id";
-
-/// An error whose byte counts from a value in the document, which nobody knows.
-pub(super) fn unplaced(error: Error) -> Error {
-    match error.position().byte {
-        None => error,
-        Some(_) => Error::new(error.kind(), error.detail().to_owned()),
     }
 }
 

@@ -8,7 +8,7 @@ use container_arrow::{BatchWriter, JsonRows};
 use container_core::{Error, ErrorKind, Loss, Result, Source};
 use serde_json::Value;
 
-use super::plan::ID;
+use super::observe::ID;
 use crate::FORMAT_NAME;
 use crate::read::Fields;
 use crate::wire::id;

@@ -7,17 +7,8 @@ use container_core::{ColumnInfo, Error, ErrorKind, Result};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::json::Wanted;
+use super::json::{Key, Wanted};
 use crate::read::{Collection, Document};
-
-/// What a column shows.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
-    /// A member of the document, whatever characters its name has.
-    Member(String),
-    /// What stands at a path: names with dots between.
-    Path(String),
-}
 
 /// A column.
 #[derive(Debug, Clone)]

@@ -7,8 +7,6 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::columns::Key;
-
 /// What a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
@@ -51,6 +49,15 @@ pub(crate) fn shape(text: &str) -> serde_json::Result<Shape> {
 
 /// White space between tokens.
 const JSON_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// What a column shows.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    /// A member of the document, whatever characters its name has.
+    Member(String),
+    /// What stands at a path: names with dots between.
+    Path(String),
+}
 
 /// What is looked for in documents: members, and what stands at paths.
 #[derive(Debug, Default)]

@@ -1,7 +1,9 @@
 //! What `container-core` asks of a container.
 
 pub(crate) mod columns;
+mod details;
 pub(crate) mod json;
+mod located;
 mod rows;
 mod state;
 pub(crate) mod table;
@@ -19,9 +21,9 @@ use crate::archive::Archive;
 use crate::layout::{COLLECTIONS, DOCS, META, STORE_METADATA};
 use crate::read::{Filter, Predicate, Store};
 pub(crate) use json::{Shape, shape};
+pub use located::located;
 pub use state::losses;
 use table::CollectionTable;
-pub use table::located;
 
 /// ZDS, for tools that open anything.
 ///
@@ -96,7 +98,7 @@ fn is_in_collection(path: &Path) -> bool {
 /// # Errors
 /// [`Invalid`](container_core::ErrorKind::Invalid) for what is no JSON object.
 pub fn members<'d>(document: &'d str, names: &[String]) -> Result<Vec<(String, Option<&'d str>)>> {
-    let keys: Vec<columns::Key> = names.iter().map(|name| columns::Key::Member(name.clone())).collect();
+    let keys: Vec<json::Key> = names.iter().map(|name| json::Key::Member(name.clone())).collect();
     let found = json::Wanted::new(&keys).of(document);
     let found = found.map_err(|cause| Error::invalid("the document is no JSON object").caused_by(cause))?;
     let values = found.into_iter().map(|value| value.map(serde_json::value::RawValue::get));
@@ -181,7 +183,7 @@ impl Container for ZdsContainer {
     }
 
     fn details(&self) -> Map<String, Value> {
-        state::details(self)
+        details::details(&self.store, &self.tables)
     }
 
     fn tables(&self) -> Vec<&dyn Table> {
@@ -189,7 +191,7 @@ impl Container for ZdsContainer {
     }
 
     fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
-        verify::store(self, options, report)
+        verify::store(&self.store, &self.tables, options, report)
     }
 }
 

@@ -9,9 +9,9 @@ use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::columns::{Field, Key};
-use super::json::Wanted;
-use super::table::located;
+use super::columns::Field;
+use super::json::{Key, Wanted};
+use super::located::located;
 use crate::FORMAT_NAME;
 use crate::read::{Document, Documents, Filter};
 use crate::wire::json;

@@ -7,10 +7,11 @@ use container_core::{ColumnInfo, Error, Limits, Result, Rows, Scan, Table};
 use serde_json::{Map, Value};
 
 use super::columns::{Field, Survey};
+use super::located::located;
 use super::rows::DocumentRows;
 use super::state;
 use crate::FORMAT_NAME;
-use crate::layout::{COLLECTIONS, DOCS, META};
+use crate::layout::COLLECTIONS;
 use crate::read::{Collection, Filter, Store};
 
 /// Bytes of data that are surveyed as a whole when columns are asked for.
@@ -37,7 +38,7 @@ pub(crate) struct CollectionTable {
     all_columns: OnceLock<Vec<ColumnInfo>>,
     /// What was found where record batches were asked for last.
     #[cfg(feature = "arrow")]
-    pub(crate) observed: crate::arrow::Observed,
+    pub(crate) observed: crate::arrow::observed::Observed,
 }
 
 impl CollectionTable {
@@ -63,7 +64,7 @@ impl CollectionTable {
             some_columns: OnceLock::new(),
             all_columns: OnceLock::new(),
             #[cfg(feature = "arrow")]
-            observed: crate::arrow::Observed::default(),
+            observed: crate::arrow::observed::Observed::default(),
         }
     }
 
@@ -88,40 +89,6 @@ impl CollectionTable {
     /// An error that names the file as a whole: where the collection is, too.
     pub(crate) fn located(&self, error: Error) -> Error {
         located(error, &self.place)
-    }
-}
-
-/// An error of a collection that names the file as a whole: those of a [`Collection`](crate::Collection) or its writer name files from the
-/// collection's folder on, which is `place`; one that names none names the folder then.
-#[must_use]
-pub fn located(error: Error, place: &str) -> Error {
-    let position = error.position().clone();
-    let file = match &position.file {
-        None => return error.in_file(place.to_owned()).in_format(FORMAT_NAME),
-        Some(file) if [META, DOCS].iter().any(|folder| file.split('/').next() == Some(folder)) => {
-            Path::new(place).join(file.as_ref()).display().to_string()
-        }
-        Some(_) => return error.in_format(FORMAT_NAME),
-    };
-    let mut whole = Error::new(error.kind(), error.detail().to_owned()).in_format(FORMAT_NAME).in_file(file);
-    if let Some(cause) = std::error::Error::source(&error) {
-        whole = whole.caused_by(cause.to_string());
-    }
-    if let Some(byte) = position.byte {
-        whole = whole.at(byte);
-    }
-    if let Some(row) = position.row {
-        whole = whole.in_row(row);
-    }
-    if let Some(line) = position.line {
-        whole = whole.in_line(line);
-    }
-    if let Some(column) = position.column {
-        whole = whole.in_column(column);
-    }
-    match position.key {
-        Some(key) => whole.in_key(key),
-        None => whole,
     }
 }
 

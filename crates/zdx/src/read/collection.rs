@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use container_core::{Error, OpenOptions, Result, Source};
@@ -13,12 +12,10 @@ use crate::journal::{Journal, Meaning};
 use crate::layout::{DATA, INDEX, JOURNAL, MANIFEST, META};
 use crate::read::condition::Condition;
 use crate::read::document::{Document, Id};
-use crate::read::documents::Documents;
 use crate::read::files::{Files, files};
 use crate::read::first;
 use crate::read::home::Home;
 use crate::read::line::{Raw, check_read, line};
-use crate::read::many::Many;
 use crate::read::once::Once;
 use crate::read::places::{Place, places};
 use crate::read::plain::{begins_with_id, is_ascii, is_same, plain_line};
@@ -243,21 +240,6 @@ impl Collection {
         })
     }
 
-    /// The documents of many ids, one after another in the ids' order, each as [`get`](Self::get) would give it. It is faster than that where
-    /// there are many documents, as what lies far apart in memory is fetched for several ids at once.
-    ///
-    /// ```no_run
-    /// # let collection = zdx::Store::open("store")?.only_collection()?;
-    /// for document in collection.get_many(["tree-7", "tree-1"]) {
-    ///     let Some(document) = document? else { continue };
-    ///     println!("{}: {} bytes", document.id(), document.bytes().len());
-    /// }
-    /// # Ok::<(), zdx::Error>(())
-    /// ```
-    pub fn get_many<I: IntoIterator<Item: AsRef<str>>>(&self, ids: I) -> Many<'_, I::IntoIter> {
-        Many::new(self, ids.into_iter())
-    }
-
     /// The document of an id, and of its entry if it has one.
     #[cold]
     pub(crate) fn document_of<'c>(&'c self, id: &str, entry: Option<Entry<'c>>) -> Result<Option<Document<'c>>> {
@@ -280,42 +262,6 @@ impl Collection {
         let bytes = self.home.document(id, &self.options).map_err(in_format)?;
         let own = || Id::Is(Cow::Owned(id.as_bytes().to_vec()));
         Ok(bytes.map(|bytes| Document { id: own(), bytes: Raw::Shared(bytes), offset: None }))
-    }
-
-    /// The document of this number, counted from 0 in the order of [`documents`](Self::documents).
-    ///
-    /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) behind the last one; else as [`get`](Self::get).
-    pub fn document(&self, row: u64) -> Result<Document<'_>> {
-        match self.documents_in(row..row.saturating_add(1))?.next() {
-            Some(document) => document,
-            None => {
-                let len = self.len()?;
-                Err(in_format(Error::usage(format!("there is no document {row}: there are {len}")).in_row(row)))
-            }
-        }
-    }
-
-    /// All documents: those with a line in the order in which the lines stand, then those with files of their own in the order of
-    /// `order.ids`, then by name.
-    ///
-    /// # Errors
-    /// [`Io`](container_core::ErrorKind::Io); the documents' own errors come from the walk, which ends after one.
-    pub fn documents(&self) -> Result<Documents<'_>> {
-        self.documents_in(0..u64::MAX)
-    }
-
-    /// The documents of these numbers, counted from 0; an end behind the last one means that.
-    ///
-    /// # Errors
-    /// As [`documents`](Self::documents).
-    pub fn documents_in(&self, rows: Range<u64>) -> Result<Documents<'_>> {
-        let places = self.places()?;
-        let files = match rows.end > places.len() as u64 {
-            true => self.files()?.ids.as_slice(),
-            false => &[],
-        };
-        Documents::new(self, places, files, rows)
     }
 
     /// All ids, in the order of [`documents`](Self::documents). No document is read.

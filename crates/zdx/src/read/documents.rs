@@ -37,6 +37,44 @@ pub struct Documents<'c> {
     window: (u64, Bytes),
 }
 
+impl Collection {
+    /// The document of this number, counted from 0 in the order of [`documents`](Self::documents).
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) behind the last one; else as [`get`](Self::get).
+    pub fn document(&self, row: u64) -> Result<Document<'_>> {
+        match self.documents_in(row..row.saturating_add(1))?.next() {
+            Some(document) => document,
+            None => {
+                let len = self.len()?;
+                Err(in_format(Error::usage(format!("there is no document {row}: there are {len}")).in_row(row)))
+            }
+        }
+    }
+
+    /// All documents: those with a line in the order in which the lines stand, then those with files of their own in the order of
+    /// `order.ids`, then by name.
+    ///
+    /// # Errors
+    /// [`Io`](container_core::ErrorKind::Io); the documents' own errors come from the walk, which ends after one.
+    pub fn documents(&self) -> Result<Documents<'_>> {
+        self.documents_in(0..u64::MAX)
+    }
+
+    /// The documents of these numbers, counted from 0; an end behind the last one means that.
+    ///
+    /// # Errors
+    /// As [`documents`](Self::documents).
+    pub fn documents_in(&self, rows: Range<u64>) -> Result<Documents<'_>> {
+        let places = self.places()?;
+        let files = match rows.end > places.len() as u64 {
+            true => self.files()?.ids.as_slice(),
+            false => &[],
+        };
+        Documents::new(self, places, files, rows)
+    }
+}
+
 impl<'c> Documents<'c> {
     /// # Errors
     /// [`Io`](container_core::ErrorKind::Io) where the index was not read before.

@@ -29,6 +29,23 @@ pub struct Many<'c, I: Iterator> {
     found: VecDeque<(I::Item, Option<Entry<'c>>)>,
 }
 
+impl Collection {
+    /// The documents of many ids, one after another in the ids' order, each as [`get`](Self::get) would give it. It is faster than that where
+    /// there are many documents, as what lies far apart in memory is fetched for several ids at once.
+    ///
+    /// ```no_run
+    /// # let collection = zdx::Store::open("store")?.only_collection()?;
+    /// for document in collection.get_many(["tree-7", "tree-1"]) {
+    ///     let Some(document) = document? else { continue };
+    ///     println!("{}: {} bytes", document.id(), document.bytes().len());
+    /// }
+    /// # Ok::<(), zdx::Error>(())
+    /// ```
+    pub fn get_many<I: IntoIterator<Item: AsRef<str>>>(&self, ids: I) -> Many<'_, I::IntoIter> {
+        Many::new(self, ids.into_iter())
+    }
+}
+
 impl<'c, I: Iterator<Item: AsRef<str>>> Many<'c, I> {
     pub(crate) fn new(collection: &'c Collection, ids: I) -> Self {
         Self { collection, ids: Some(ids), found: VecDeque::with_capacity(BATCH) }

@@ -23,9 +23,9 @@ use crate::write::folder::{Folder, Mode};
 use crate::write::ids::Ids;
 use crate::write::metadata::Metadata;
 use crate::write::schema::Schema;
-use crate::write::store::Shared;
+use crate::write::shared::Shared;
+use crate::write::staging::{STAGED_DATA, Transaction};
 use crate::write::time::rfc3339;
-use crate::write::transaction::{STAGED_DATA, Transaction};
 
 /// A collection that is written.
 ///

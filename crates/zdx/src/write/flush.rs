@@ -11,7 +11,7 @@ use crate::layout::{DATA, DOCS, DOCUMENT_LIST, INDEX, JOURNAL, ORDER};
 use crate::wire::index::{head, put};
 use crate::write::collection::{CollectionWriter, OnDisk};
 use crate::write::folder::Mode;
-use crate::write::transaction::Transaction;
+use crate::write::staging::Transaction;
 
 /// Bytes of an index that are written at once.
 const PIECE: usize = 256 << 10;

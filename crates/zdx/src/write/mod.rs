@@ -79,6 +79,8 @@ mod options;
 mod part;
 mod put;
 mod schema;
+mod shared;
+mod staging;
 mod store;
 #[cfg(test)]
 mod tests;

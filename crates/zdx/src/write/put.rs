@@ -15,7 +15,7 @@ use crate::write::collection::CollectionWriter;
 use crate::write::members::without;
 use crate::write::options::Durability;
 use crate::write::schema::Schema;
-use crate::write::transaction::Transaction;
+use crate::write::staging::Transaction;
 
 /// Bytes that are gathered before they are written.
 pub(crate) const BUFFER: usize = 512 << 10;

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::time::SystemTime;
 
 use container_core::{Error, Result};
 
@@ -12,81 +11,7 @@ use crate::layout::{DATA, JOURNAL};
 use crate::write::collection::{CollectionWriter, OnDisk, Preparation};
 use crate::write::folder::{Folder, Mode};
 use crate::write::options::Durability;
-use crate::write::schema::Schema;
-
-/// Data that are to take the place of empty ones.
-pub(crate) const STAGED_DATA: &str = "wharf-data.tmp";
-
-/// A transaction that is open, and what is needed to go back.
-#[derive(Debug)]
-pub(crate) struct Transaction {
-    before: Before,
-    staging: Staging,
-    /// Somebody asked for it; otherwise it is one of loading.
-    is_explicit: bool,
-    /// Documents in files of their own that have got a line.
-    pub(crate) shadowed: Vec<String>,
-    /// Documents whose own files are removed at the end, and whether they had no line.
-    pub(crate) removed: Vec<(String, bool)>,
-}
-
-/// The writer's state when it began.
-#[derive(Debug)]
-struct Before {
-    written: u64,
-    covered: u64,
-    is_tail_alive: bool,
-    needs_feed: bool,
-    is_changed: bool,
-    schema: Option<Schema>,
-}
-
-/// Where its changes are until they count. What was made there is `None` before the first change.
-#[derive(Debug)]
-enum Staging {
-    /// Behind the data, and the journal says that they do not count.
-    Appended(Option<Appended>),
-    /// In a file that takes the place of data without documents; and the old data.
-    ///
-    /// A reader of the reference takes an index without documents for a missing one, and would take what is behind the data for documents.
-    Data(Option<Option<File>>),
-    /// In a folder that becomes the new collection, and which of those beside the lock it is in.
-    Collection(Option<(Folder, String)>),
-}
-
-#[derive(Debug)]
-struct Appended {
-    /// Was there a journal of earlier changes?
-    had_journal: bool,
-    /// Bytes of the journal in front of the transaction.
-    journal_bytes: u64,
-    /// When the data were written last.
-    modified: Option<SystemTime>,
-}
-
-impl Transaction {
-    /// Where the folder of a new collection is kept until it is seen; `None` where it need not be hidden.
-    pub(crate) fn unseen(&mut self) -> Option<&mut Option<(Folder, String)>> {
-        match &mut self.staging {
-            Staging::Collection(unseen) => Some(unseen),
-            _ => None,
-        }
-    }
-
-    /// There was something to be flushed before it began.
-    pub(crate) fn found_changes(&mut self) {
-        self.before.is_changed = true;
-    }
-
-    /// Are the data in a file that no reader sees?
-    pub(crate) const fn stages_data(&self) -> bool {
-        matches!(self.staging, Staging::Data(_))
-    }
-
-    pub(crate) const fn stages_collection(&self) -> bool {
-        matches!(self.staging, Staging::Collection(_))
-    }
-}
+use crate::write::staging::{Appended, Before, STAGED_DATA, Staging, Transaction};
 
 impl CollectionWriter {
     /// Begins a transaction: all changes from here to the next [`flush`](Self::flush), [`compact`](Self::compact) or

@@ -10,8 +10,8 @@ use serde_json::Value as Json;
 
 use super::super::mark::{Mark, Style};
 use super::super::value::element;
-use super::node::{Spans, list};
 use super::numbers::{Number, Numbers};
+use super::spans::{Spans, list};
 use crate::numpy::{ByteOrder, Kind, Primitive};
 use crate::wire::emit::put_bin_header;
 use crate::wire::{put_array_header, put_bin, put_bool, put_map_header, put_str, put_uint};

@@ -4,6 +4,7 @@ mod arrays;
 mod emit;
 mod node;
 mod numbers;
+mod spans;
 
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! Columns of a batch, as what is written of them.
 
-use std::ops::Range;
-
 use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray, LargeStringArray,
@@ -17,6 +15,7 @@ use super::super::mark::{Mark, Style, time_unit};
 use super::arrays::{Arrays, Said, scalar_head};
 use super::numbers::{Number, Numbers};
 use super::put_text;
+use super::spans::{Spans, list};
 use crate::numpy::{Kind as DtypeKind, Primitive};
 
 /// A column, or what is in one.
@@ -100,46 +99,6 @@ impl<'a> Bytes<'a> {
             Self::Fixed(array) => array.value(at),
         }
     }
-}
-
-/// Where the elements of lists are.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Spans<'a> {
-    Small(&'a [i32]),
-    Large(&'a [i64]),
-    Fixed(usize),
-}
-
-impl Spans<'_> {
-    #[inline]
-    pub(super) fn range(&self, at: usize) -> Range<usize> {
-        fn of<T: Copy + TryInto<usize>>(offsets: &[T], at: usize) -> Option<Range<usize>> {
-            Some((*offsets.get(at)?).try_into().ok()?..(*offsets.get(at + 1)?).try_into().ok()?)
-        }
-        match self {
-            Self::Small(offsets) => of(offsets, at).unwrap_or_default(), // an array has one more than rows
-            Self::Large(offsets) => of(offsets, at).unwrap_or_default(),
-            Self::Fixed(size) => at * size..(at + 1) * size,
-        }
-    }
-}
-
-/// The elements of an array of lists, and where they are.
-pub(super) fn list(array: &dyn Array) -> Option<(Spans<'_>, &ArrayRef)> {
-    Some(match array.data_type() {
-        DataType::List(_) => {
-            let list = array.as_list_opt::<i32>()?;
-            (Spans::Small(list.offsets()), list.values())
-        }
-        DataType::LargeList(_) => {
-            let list = array.as_list_opt::<i64>()?;
-            (Spans::Large(list.offsets()), list.values())
-        }
-        DataType::FixedSizeList(_, size) => {
-            (Spans::Fixed(usize::try_from(*size).ok()?), array.as_fixed_size_list_opt()?.values())
-        }
-        _ => return None,
-    })
 }
 
 impl<'a> Node<'a> {

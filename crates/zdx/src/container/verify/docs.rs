@@ -5,8 +5,7 @@ use std::collections::HashSet;
 use container_core::{Error, ErrorKind, Result, Unit, VerifyOptions};
 use serde_json::value::RawValue;
 
-use super::super::columns::Key;
-use super::super::json::Wanted;
+use super::super::json::{Key, Wanted};
 use super::super::table::CollectionTable;
 use super::findings::{Batch, Findings, What};
 use super::lines::side_by_side;

@@ -7,20 +7,24 @@ mod lines;
 use container_core::{Error, Finding, Result, VerifyOptions};
 use serde_json::{Map, Value};
 
-use super::ZdsContainer;
 use super::table::CollectionTable;
 use crate::FORMAT_NAME;
 use crate::layout::{DATA, INDEX, MANIFEST, META, ORDER, STORE_METADATA};
-use crate::read::{Condition, IndexState};
+use crate::read::{Condition, IndexState, Store};
 use findings::{Findings, What};
 
 /// Checks everything, one collection after another; the lines of each with several threads.
-pub(super) fn store(container: &ZdsContainer, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
-    if let Some(archive) = container.store.archive() {
+pub(super) fn store(
+    store: &Store,
+    tables: &[CollectionTable],
+    options: &VerifyOptions,
+    report: &mut dyn FnMut(Finding),
+) -> Result<()> {
+    if let Some(archive) = store.archive() {
         archive.verify(report)?;
     }
     let mut findings = Findings::new(report);
-    let metadata = match container.store.metadata() {
+    let metadata = match store.metadata() {
         Ok(metadata) => metadata.unwrap_or_default(),
         Err(error) => {
             findings.push(What::Metadata, || Ok(error))?;
@@ -29,13 +33,13 @@ pub(super) fn store(container: &ZdsContainer, options: &VerifyOptions, report: &
     };
     let counts = metadata.get("collections").and_then(Value::as_object);
     for name in counts.into_iter().flat_map(Map::keys) {
-        if !container.tables.iter().any(|table| table.collection.name() == name) {
+        if !tables.iter().any(|table| table.collection.name() == name) {
             let error =
                 || Error::invalid(format!("{STORE_METADATA} tells of a collection {name:?}, which is not there"));
             findings.push(What::Count, || Ok(error().in_file(STORE_METADATA).in_format(FORMAT_NAME)))?;
         }
     }
-    for table in &container.tables {
+    for table in tables {
         let mut own = findings.of(table);
         let stated = counts.and_then(|counts| counts.get(table.collection.name())?.get("count")?.as_u64());
         collection(table, stated, options, &mut own)?;
