@@ -17,8 +17,9 @@ use container_core::{Error, Result};
 use super::bits;
 use super::plan::{Column, Kind, element_type};
 use super::times::{self, Clock, Instant, Unit};
-use crate::array::{Array, Mask, Strings, Values, each_kind};
-use crate::read::values::{Layout, by_number};
+use crate::array::{Array, Mask, Strings, each_kind};
+use crate::read::layout::Layout;
+use crate::read::values::by_number;
 use crate::read::{Variable, strings};
 use crate::time::Units;
 use crate::types::{DataType, Element};
@@ -48,15 +49,6 @@ arrowed! {
     u16, UInt16Type;
     u32, UInt32Type;
     u64, UInt64Type;
-}
-
-/// Is it a float that is no number?
-pub(super) fn is_nan(values: &Values<'_>, at: usize) -> bool {
-    match values {
-        Values::Float32(numbers) => numbers.get(at).is_some_and(|number| number.is_nan()),
-        Values::Float64(numbers) => numbers.get(at).is_some_and(|number| number.is_nan()),
-        _ => false,
-    }
 }
 
 impl Column<'_> {

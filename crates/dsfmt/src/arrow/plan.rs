@@ -11,6 +11,7 @@ use container_core::{Error, Loss, Position, Result};
 use super::meta::{self, Shown};
 use super::times::{Clock, Instant, Unit};
 use crate::FORMAT_NAME;
+use crate::array::Values;
 use crate::container::rows::{self, Part};
 use crate::container::{DsTable, TimeForm};
 use crate::read::Variable;
@@ -198,7 +199,7 @@ fn on_mismatch(
                 Instant::Exact(_) => continue,
                 Instant::Cut(_) if truncated => continue,
                 Instant::Cut(_) => "a time is finer than a microsecond",
-                Instant::None if scan.scan.missing_as_null && super::build::is_nan(values, index) => continue,
+                Instant::None if scan.scan.missing_as_null && is_nan(values, index) => continue,
                 Instant::None => "a number is no time that 64 bits hold",
             };
             return Ok(Some((element / part.wide.max(1), why)));
@@ -281,4 +282,13 @@ fn field(part: &Part<'_>, kind: Kind, masked: bool, missing_as_null: bool) -> Re
     };
     metadata.insert(FORMAT_NAME.to_owned(), meta::of_variable(variable, shown));
     Ok(Field::new(variable.name(), arrow_type, nullable).with_metadata(metadata))
+}
+
+/// Is it a float that is no number?
+pub(super) fn is_nan(values: &Values<'_>, at: usize) -> bool {
+    match values {
+        Values::Float32(numbers) => numbers.get(at).is_some_and(|number| number.is_nan()),
+        Values::Float64(numbers) => numbers.get(at).is_some_and(|number| number.is_nan()),
+        _ => false,
+    }
 }

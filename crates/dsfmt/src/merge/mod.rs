@@ -1,5 +1,6 @@
 //! Datasets joined along a dimension.
 
+mod pieces;
 mod plan;
 mod stream;
 mod times;

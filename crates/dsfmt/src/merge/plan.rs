@@ -8,6 +8,7 @@ use crate::MEANING_ATTRIBUTES;
 use crate::array::{Array, Values};
 use crate::edit::widest;
 use crate::json::{Object, quoted};
+use crate::merge::pieces::rows_at_once;
 use crate::merge::times::{self, Rebase};
 use crate::merge::{MergeOptions, lose};
 use crate::read::{Reader, Variable};
@@ -15,9 +16,6 @@ use crate::time::{self, Units};
 use crate::types::{DataType, Endian};
 use crate::wire::{SPECIAL, bit_bytes};
 use crate::write::{Builder, Field};
-
-/// Elements that are compared or handed on at once, about.
-pub(super) const CHUNK: u64 = 256 << 10;
 
 /// So many elements that are missing for each byte of the files, whatever the limits.
 pub(super) const GROWTH: u64 = 16;
@@ -363,12 +361,6 @@ fn same(one: &Variable<'_>, other: &Variable<'_>) -> Result<bool> {
         at = end;
     }
     Ok(true)
-}
-
-/// Rows that are about a chunk together.
-pub(super) fn rows_at_once(shape: &[u64]) -> u64 {
-    let wide = shape.iter().skip(1).fold(1u64, |all, size| all.saturating_mul(*size));
-    (CHUNK / wide.max(1)).max(1)
 }
 
 /// Equal values, where what is no number equals itself.

@@ -6,7 +6,8 @@ use container_core::{Error, Limits, Result};
 
 use crate::array::{Array, Mask, Values};
 use crate::edit::converted;
-use crate::merge::plan::{CHUNK, Join, Part, rows_at_once};
+use crate::merge::pieces::{CHUNK, rows_at_once};
+use crate::merge::plan::{Join, Part};
 use crate::read::by_number;
 use crate::types::DataType;
 use crate::write::Writer;

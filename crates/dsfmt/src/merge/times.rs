@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use container_core::{Error, Result};
 
-use super::plan::rows_at_once;
+use super::pieces::rows_at_once;
 use crate::array::{Array, Values};
 use crate::edit::widest;
 use crate::read::Variable;

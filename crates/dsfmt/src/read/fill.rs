@@ -6,9 +6,10 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 use container_core::{Error, Result, parallel};
 
-use crate::array::Mask;
+use crate::array::{Mask, Values};
 use crate::kernel;
-use crate::read::values::Layout;
+use crate::read::foreign::Foreign;
+use crate::read::layout::{Layout, slice};
 use crate::read::variable::Variable;
 use crate::types::Element;
 use crate::wire::bit_bytes;
@@ -47,6 +48,27 @@ fn piece_of<'m>(mask: &'m Mask<'_>, first: u64, len: usize) -> &'m [u8] {
 }
 
 impl<'r> Variable<'r> {
+    /// The values of a range of elements, which the variable has, from elsewhere.
+    pub(crate) fn foreign(
+        &self,
+        from: &dyn Foreign,
+        layout: &Layout,
+        range: Range<u64>,
+    ) -> Result<(Values<'r>, Option<Mask<'r>>)> {
+        let place =
+            self.reader.header.find(self.name()).ok_or_else(|| Error::usage("the variable is of another file"))?;
+        let count = range.end - range.start;
+        let (values, mask) = from.read(place, range)?;
+        if values.len() as u64 != count {
+            return Err(Error::truncated("the values", count, values.len() as u64));
+        }
+        if values.data_type() != layout.data_type {
+            let detail = format!("its values are {} where {} is expected", values.data_type(), layout.data_type);
+            return Err(Error::invalid(detail));
+        }
+        Ok((values, mask))
+    }
+
     /// Refuses what would take far more memory than the file can answer for.
     pub(crate) fn check_growth(&self, elements: u64, layout: &Layout) -> Result<()> {
         let width = layout.data_type.width().unwrap_or(if layout.data_type.is_text() { size_of::<usize>() } else { 1 });
@@ -182,11 +204,6 @@ impl<'r> Variable<'r> {
             Ok(())
         })
     }
-}
-
-/// A part of all bytes.
-pub(crate) fn slice<'b>(all: &'b [u8], range: &Range<u64>) -> Option<&'b [u8]> {
-    all.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
 }
 
 #[cold]

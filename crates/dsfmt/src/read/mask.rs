@@ -6,9 +6,9 @@ use container_core::{Error, Result};
 
 use crate::array::Mask;
 use crate::kernel;
-use crate::read::fill::{slice, too_many};
+use crate::read::fill::too_many;
 use crate::read::index::{MASK_BLOCK, MaskIndex};
-use crate::read::values::Layout;
+use crate::read::layout::{Layout, slice};
 use crate::read::variable::Variable;
 use crate::types::DataType;
 use crate::wire::bit_bytes;

@@ -3,18 +3,19 @@
 pub(crate) mod fill;
 pub(crate) mod foreign;
 pub(crate) mod index;
+pub(crate) mod layout;
 mod mask;
 mod reader;
 mod select;
 pub(crate) mod strings;
 pub(crate) mod values;
 mod variable;
+mod variables;
 mod view;
 
-pub(crate) use values::Layout;
-
-pub use reader::{Dimension, Reader};
+pub use reader::Reader;
 pub use select::{Select, Selection};
 pub(crate) use values::by_number;
 pub use variable::{Attributes, Variable};
+pub use variables::Dimension;
 pub use view::View;

@@ -6,9 +6,9 @@ use std::ops::Range;
 use container_core::{Error, Result};
 
 use crate::array::{Mask, Strings};
-use crate::read::fill::{room, slice};
+use crate::read::fill::room;
 use crate::read::index::{TEXT_BLOCK, TextIndex, add, length};
-use crate::read::values::Layout;
+use crate::read::layout::{Layout, slice};
 use crate::read::variable::Variable;
 use crate::types::DataType;
 

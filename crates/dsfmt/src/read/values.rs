@@ -6,28 +6,11 @@ use std::ops::Range;
 use container_core::{Error, Result};
 
 use crate::array::{Array, Mask, Strings, Values};
-use crate::read::fill::slice;
+use crate::read::layout::{Layout, slice};
 use crate::read::variable::Variable;
 use crate::read::view::View;
-use crate::types::{DataType, Element, Endian};
+use crate::types::{DataType, Element};
 use crate::wire::Entry;
-
-/// Where the parts of a variable lie in the file.
-#[derive(Debug, Clone)]
-pub(crate) struct Layout {
-    pub(crate) data_type: DataType,
-    pub(crate) endian: Endian,
-    /// Elements, missing ones among them.
-    pub(crate) count: u64,
-    pub(crate) mask: Option<Range<u64>>,
-    pub(crate) data: Range<u64>,
-}
-
-impl Layout {
-    pub(crate) fn swap(&self) -> bool {
-        self.endian != Endian::NATIVE
-    }
-}
 
 /// The same for the type of number that a variable holds: `$number` is that type.
 macro_rules! by_number {

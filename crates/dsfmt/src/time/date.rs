@@ -4,8 +4,8 @@ use std::fmt;
 
 use container_core::{Error, Result};
 
+use super::Units;
 use super::calendar::Calendar;
-use super::{Units, parse};
 
 /// Microseconds of a day.
 pub(super) const DAY: i64 = 86_400_000_000;
@@ -65,15 +65,6 @@ impl Date {
         }
         let seconds = (i64::from(hour) * 60 + i64::from(minute)) * 60 + i64::from(second);
         Ok(Self { day: number, micros: seconds * 1_000_000 + i64::from(microsecond), calendar })
-    }
-
-    /// Reads ISO 8601, such as `2000-01-31T12:00:00.5Z`: a blank may stand for the T, parts may be missing from the end on, the zone is
-    /// `Z`, `UTC`, `GMT` or an offset such as `+01:30`. In UTC where no zone is named.
-    ///
-    /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for a text of another form, and for what the calendar has not.
-    pub fn from_iso(text: &str, calendar: Calendar) -> Result<Self> {
-        parse::date(text.trim(), calendar)
     }
 
     /// The point in time of a Julian date, in the proleptic Gregorian calendar, to the nearest microsecond; `None` for what is not finite

@@ -5,8 +5,19 @@ use container_core::{Error, Result};
 use super::calendar::Calendar;
 use super::date::{Date, Fields};
 
+impl Date {
+    /// Reads ISO 8601, such as `2000-01-31T12:00:00.5Z`: a blank may stand for the T, parts may be missing from the end on, the zone is
+    /// `Z`, `UTC`, `GMT` or an offset such as `+01:30`. In UTC where no zone is named.
+    ///
+    /// # Errors
+    /// [`Usage`](container_core::ErrorKind::Usage) for a text of another form, and for what the calendar has not.
+    pub fn from_iso(text: &str, calendar: Calendar) -> Result<Self> {
+        date(text.trim(), calendar)
+    }
+}
+
 /// Reads a date with what follows it: all of the text.
-pub(super) fn date(text: &str, calendar: Calendar) -> Result<Date> {
+fn date(text: &str, calendar: Calendar) -> Result<Date> {
     let mut rest = Rest { whole: text, text };
     let negative = rest.takes('-');
     let _ = !negative && rest.takes('+');

@@ -4,7 +4,8 @@ use container_core::{Error, Result};
 
 use super::Report;
 use crate::array::Values;
-use crate::read::{Layout, Variable};
+use crate::read::Variable;
+use crate::read::layout::Layout;
 use crate::types::DataType;
 
 /// Strings that are looked at at once.

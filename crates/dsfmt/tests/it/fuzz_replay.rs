@@ -26,5 +26,5 @@ const TARGETS: [replay::Target; 4] = [
 #[test]
 fn seeds_and_regressions_pass() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
-    replay::replay(&fuzz, &TARGETS, &["ds_"], &["ds_arrow"]);
+    replay::replay(&fuzz, &TARGETS, &["ds_"], &["ds_arrow", "ds_times"]);
 }

@@ -39,7 +39,7 @@ pub(crate) fn fetch(
         let (now, later) = left.split_at(count);
         left = later;
         for (number, range) in now {
-            let within = crate::read::fill::slice(bytes, &(range.start - start..range.end - start));
+            let within = crate::read::layout::slice(bytes, &(range.start - start..range.end - start));
             take(*number, within.unwrap_or_default());
         }
     }

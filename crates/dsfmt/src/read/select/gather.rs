@@ -6,12 +6,13 @@ use container_core::{Error, Result};
 
 use crate::array::{Mask, Strings, Values};
 use crate::kernel;
-use crate::read::fill::{room, slice, too_many};
+use crate::read::fill::{room, too_many};
 use crate::read::index::{MASK_BLOCK, TEXT_BLOCK, length};
+use crate::read::layout::{Layout, slice};
 use crate::read::select::fetch::fetch;
 use crate::read::select::plan::{Plan, Run};
 use crate::read::strings::check_utf8;
-use crate::read::values::{Layout, by_number};
+use crate::read::values::by_number;
 use crate::read::variable::Variable;
 use crate::types::{DataType, Element};
 use crate::wire::bit_bytes;
