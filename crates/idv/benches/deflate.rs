@@ -1,15 +1,15 @@
-//! How well and how fast blocks are compressed, column by column, by one thread.
+//! How well and how fast the blocks of a file are compressed and inflated by one thread: by this crate, zlib-rs, miniz_oxide, zune-inflate (all
+//! in Rust), and libdeflate (C).
 //!
 //! ```text
-//! cargo bench -p idv --bench deflate -- FILE [--levels 1,6] [--flate2 1,6] [--column NAME] [--repeat N]
+//! cargo bench -p idv --bench deflate -- [FILE] [--levels 1,6] [--column NAME] [--repeat N] [--most MIB]
 //! ```
 //!
-//! Every block of the file is inflated, if it is compressed, then compressed at each level, by the encoder of this crate and by
-//! flate2 with the backend it was built with. Beside it stands what the blocks take in the file. Without arguments a small file of
-//! the tests is compressed once.
+//! Every block is inflated, if it is compressed. Then all are compressed at each level, and what zlib-rs makes of them at level 6 is inflated by each:
+//! medians of all times. Everything has to come back as it was. Without a file a small one of the tests is used once.
 
 // Measurements may panic: whoever runs them reads the message.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails is to stop")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a benchmark that fails is to stop")]
 
 #[path = "../src/adler.rs"]
 mod adler;
@@ -21,8 +21,11 @@ mod adler;
 )]
 #[path = "../src/deflate/mod.rs"]
 mod deflate;
+#[allow(dead_code, unused_imports, reason = "its tests are built here, too, but not run")]
+#[path = "../src/inflate/mod.rs"]
+mod inflate;
 
-/// What the encoder and its tests use of the crate.
+/// What the encoder and the decoder use of the crate.
 mod wire {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub(crate) enum Compression {
@@ -33,107 +36,166 @@ mod wire {
     }
 }
 
-/// The same with flate2.
-mod inflate {
-    use super::wire::Compression;
-
-    #[derive(Default)]
-    pub(crate) struct Inflater(());
-
-    impl Inflater {
-        pub(crate) fn inflate(
-            &mut self,
-            compression: Compression,
-            packed: &[u8],
-            out: &mut [u8],
-        ) -> Result<(), String> {
-            let mut state = flate2::Decompress::new(compression == Compression::Zlib);
-            let status = state.decompress(packed, out, flate2::FlushDecompress::Finish).map_err(|e| e.to_string())?;
-            match status == flate2::Status::StreamEnd && state.total_out() == out.len() as u64 {
-                true => Ok(()),
-                false => Err(format!("{status:?} after {} bytes", state.total_out())),
-            }
-        }
-    }
-}
-
 use std::time::Instant;
 
-use flate2::{Compress, FlushCompress, Status};
-use idv::Reader;
-
-use self::deflate::Deflater;
-use self::inflate::Inflater;
 use self::wire::Compression;
+
+/// Compresses a block into a vector that is empty.
+type Compress = Box<dyn FnMut(&[u8], &mut Vec<u8>)>;
+
+/// Inflates a block into all of a slice.
+type Inflate = Box<dyn FnMut(&[u8], &mut [u8])>;
+
+fn compressors(level: u8) -> Vec<(&'static str, Compress)> {
+    let mut own = deflate::Deflater::default();
+    let mut zlib_rs = zlib_rs::Deflate::new(level.into(), false, 15);
+    let mut libdeflate = libdeflater::Compressor::new(libdeflater::CompressionLvl::new(level.into()).unwrap());
+    vec![
+        ("own", Box::new(move |block, out| own.deflate(Compression::Deflate, level, block, out))),
+        (
+            "zlib-rs",
+            Box::new(move |block, out| {
+                zlib_rs.reset();
+                out.resize(block.len() + block.len() / 8 + 100, 0);
+                let status = zlib_rs.compress(block, out, zlib_rs::DeflateFlush::Finish).unwrap();
+                assert!(status == zlib_rs::Status::StreamEnd);
+                out.truncate(usize::try_from(zlib_rs.total_out()).unwrap());
+            }),
+        ),
+        ("miniz_oxide", Box::new(move |block, out| *out = miniz_oxide::deflate::compress_to_vec(block, level))),
+        (
+            "libdeflate",
+            Box::new(move |block, out| {
+                out.resize(libdeflate.deflate_compress_bound(block.len()), 0);
+                let len = libdeflate.deflate_compress(block, out).unwrap();
+                out.truncate(len);
+            }),
+        ),
+    ]
+}
+
+fn inflaters() -> Vec<(&'static str, Inflate)> {
+    let mut own = inflate::Inflater::default();
+    let mut zlib_rs = zlib_rs::Inflate::new(false, 15);
+    let mut libdeflate = libdeflater::Decompressor::new();
+    vec![
+        ("own", Box::new(move |packed, out| own.inflate(Compression::Deflate, packed, out).unwrap())),
+        (
+            "zlib-rs",
+            Box::new(move |packed, out| {
+                zlib_rs.reset(false);
+                zlib_rs.decompress(packed, out, zlib_rs::InflateFlush::Finish).unwrap();
+            }),
+        ),
+        (
+            "miniz_oxide",
+            Box::new(|packed, out| {
+                let packed = std::iter::once(packed);
+                miniz_oxide::inflate::decompress_slice_iter_to_slice(out, packed, false, false).unwrap();
+            }),
+        ),
+        (
+            "zune-inflate",
+            Box::new(|packed, out| {
+                let options = zune_inflate::DeflateOptions::default().set_size_hint(out.len()).set_limit(1 << 30);
+                let made = zune_inflate::DeflateDecoder::new_with_options(packed, options).decode_deflate().unwrap();
+                out.copy_from_slice(&made);
+            }),
+        ),
+        (
+            "libdeflate",
+            Box::new(move |packed, out| {
+                libdeflate.deflate_decompress(packed, out).unwrap();
+            }),
+        ),
+    ]
+}
 
 fn main() {
     // Cargo adds this word.
     let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
-    let mut file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/idv/scalar-mixed-none.idv").to_owned();
-    let (mut levels, mut flate2_levels, mut repeat) = (vec![1, 6], vec![1, 6], 1);
+    let mut file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/data/scalar-mixed-none.idv").to_owned();
+    let (mut levels, mut repeat, mut most) = (vec![1, 6], 1, 64);
     let mut only: Option<String> = None;
-    let list = |text: String| text.split(',').filter(|t| !t.is_empty()).map(|level| level.parse().unwrap()).collect();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--levels" => levels = list(words.next().unwrap()),
-            "--flate2" => flate2_levels = list(words.next().unwrap()),
+            "--levels" => levels = words.next().unwrap().split(',').map(|level| level.parse().unwrap()).collect(),
             "--column" => only = words.next(),
             "--repeat" => repeat = words.next().unwrap().parse().unwrap(),
+            "--most" => most = words.next().unwrap().parse().unwrap(),
             _ if word.starts_with('-') => panic!("{word} is no option"),
             _ => file = word,
         }
     }
     let reader = mapped(&file);
-    println!("{:24} {:>9} {:>12} {:>12} {:>8} {:>8}", "column", "by", "raw", "packed", "ratio", "GB/s");
+    let (mut blocks, mut raw): (Vec<Vec<u8>>, usize) = (Vec::new(), 0);
     for column in reader.columns().iter().filter(|column| only.as_ref().is_none_or(|name| name == column.name())) {
-        let blocks: Vec<_> =
-            (0..column.block_count()).map(|b| reader.block_bytes(column.index(), b).unwrap()).collect();
-        let raw: usize = blocks.iter().map(|block| block.len()).sum();
-        let report = |by: &str, packed: usize, seconds: f64| {
-            let (ratio, speed) = (packed as f64 / raw as f64, raw as f64 / seconds / 1e9);
-            println!("{:24} {by:>9} {raw:>12} {packed:>12} {ratio:>8.4} {speed:>8.3}", column.unique_name());
-        };
-        for &level in &levels {
-            let (mut deflater, mut out) = (Deflater::default(), Vec::new());
-            let mut best = f64::MAX;
-            let mut packed = 0;
-            for _ in 0..repeat {
-                packed = 0;
-                let begin = Instant::now();
-                for block in &blocks {
-                    out.clear();
-                    deflater.deflate(Compression::Deflate, level, block, &mut out);
-                    packed += out.len();
-                }
-                best = best.min(begin.elapsed().as_secs_f64());
-            }
-            report(&format!("own {level}"), packed, best);
-            for block in &blocks {
-                out.clear();
-                deflater.deflate(Compression::Deflate, level, block, &mut out);
-                let mut back = vec![0; block.len()];
-                Inflater::default().inflate(Compression::Deflate, &out, &mut back).unwrap();
-                assert!(back == block[..], "the block comes back");
+        for block in 0..column.block_count() {
+            if raw < most << 20 {
+                blocks.push(reader.block_bytes(column.index(), block).unwrap().to_vec());
+                raw += blocks[blocks.len() - 1].len();
             }
         }
-        for &level in &flate2_levels {
-            let (mut state, mut out) = (Compress::new(flate2::Compression::new(level.into()), false), Vec::new());
-            let mut packed = 0;
-            let begin = Instant::now();
-            for block in &blocks {
-                state.reset();
-                out.clear();
-                out.reserve(block.len() + block.len() / 8 + 100);
-                let status = state.compress_vec(block, &mut out, FlushCompress::Finish).unwrap();
-                assert_eq!(status, Status::StreamEnd);
-                packed += out.len();
+    }
+    println!("{file}: {} blocks, {raw} bytes", blocks.len());
+    let show = |what: &str, packed: usize, seconds: f64| {
+        println!("{what:24} {:>8.4} of the bytes {:>8.0} MB/s", packed as f64 / raw as f64, raw as f64 / seconds / 1e6);
+    };
+    let largest = blocks.iter().map(Vec::len).max().unwrap_or(0);
+    let (mut back, mut judge) = (vec![0; largest], inflate::Inflater::default());
+    for &level in &levels {
+        for (name, mut compress) in compressors(level) {
+            let mut packed: Vec<Vec<u8>> = vec![Vec::new(); blocks.len()];
+            let seconds = median(repeat, || {
+                for (block, out) in blocks.iter().zip(&mut packed) {
+                    out.clear();
+                    compress(block, out);
+                }
+            });
+            show(&format!("level {level}, {name}"), packed.iter().map(Vec::len).sum(), seconds);
+            for (block, packed) in blocks.iter().zip(&packed) {
+                judge.inflate(Compression::Deflate, packed, &mut back[..block.len()]).unwrap();
+                assert!(back[..block.len()] == block[..], "{name} makes other bytes");
             }
-            report(&format!("flate2 {level}"), packed, begin.elapsed().as_secs_f64());
+        }
+    }
+    let mut compress = compressors(6).remove(1).1;
+    let packed: Vec<Vec<u8>> = blocks
+        .iter()
+        .map(|block| {
+            let mut out = Vec::new();
+            compress(block, &mut out);
+            out
+        })
+        .collect();
+    for (name, mut inflate) in inflaters() {
+        let seconds = median(repeat, || {
+            for (block, packed) in blocks.iter().zip(&packed) {
+                inflate(packed, &mut back[..block.len()]);
+            }
+        });
+        show(&format!("inflating, {name}"), packed.iter().map(Vec::len).sum(), seconds);
+        for (block, packed) in blocks.iter().zip(&packed) {
+            inflate(packed, &mut back[..block.len()]);
+            assert!(back[..block.len()] == block[..], "{name} makes other bytes");
         }
     }
 }
 
+/// The median of the seconds that some works take.
+fn median(repeat: usize, mut work: impl FnMut()) -> f64 {
+    let mut seconds: Vec<f64> = (0..repeat.max(1))
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            start.elapsed().as_secs_f64()
+        })
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
+}
+
 /// A file as the command opens it.
-fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
-    Reader::open_with(path, idv::OpenOptions::default().with_access(container_core::testkit::mapped())).unwrap()
+fn mapped(path: impl AsRef<std::path::Path>) -> idv::Reader {
+    idv::Reader::open_with(path, idv::OpenOptions::default().with_access(container_core::testkit::mapped())).unwrap()
 }

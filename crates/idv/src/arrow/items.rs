@@ -16,6 +16,8 @@ use arrow_schema::{DataType, Field, Fields};
 use container_arrow::{Times, from_arrow, numbers};
 use container_core::{Bytes, Error, Result};
 
+use super::array::{array, checked};
+use super::tally::{Rows, Tally};
 use super::times::{self, Meaning};
 use crate::codec::numbers::Number;
 use crate::codec::shared::SharedItems;
@@ -37,48 +39,6 @@ pub(super) struct ItemPlan {
     pub(super) missing_floats: bool,
     /// The least duration is missing.
     pub(super) missing_spans: bool,
-}
-
-/// What could not be kept of the items of a block, or of a column so far.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tally {
-    /// Keys above their count.
-    pub(super) bad_keys: Count,
-    /// Times cut off at the microsecond.
-    pub(super) cut: Count,
-}
-
-/// How many, and in which row first.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Count {
-    pub(super) times: u64,
-    pub(super) first: u64,
-}
-
-impl Count {
-    pub(super) fn add(&mut self, times: u64, row: u64) {
-        if times > 0 {
-            self.first = if self.times == 0 { row } else { self.first.min(row) };
-            self.times += times;
-        }
-    }
-}
-
-impl Tally {
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.bad_keys.add(other.bad_keys.times, other.bad_keys.first);
-        self.cut.add(other.cut.times, other.cut.first);
-    }
-}
-
-/// Which row an item is of.
-pub(super) struct Rows<'a>(pub(super) &'a dyn Fn(usize) -> u64);
-
-impl Rows<'_> {
-    /// The row of an item, counted from the first one that is made.
-    pub(super) fn row(&self, item: usize) -> u64 {
-        (self.0)(item)
-    }
 }
 
 impl ItemPlan {
@@ -250,7 +210,7 @@ impl ItemPlan {
         };
         let places: Vec<T::Native> = stored.iter().map(place).collect();
         let nulls = nulls_where(stored, |&stored| !(1..=most).contains(&stored.into()));
-        let places = times::checked(PrimitiveArray::<T>::try_new(places.into(), nulls))?;
+        let places = checked(PrimitiveArray::<T>::try_new(places.into(), nulls))?;
         Ok(match &self.labels {
             Some(labels) => Arc::new(DictionaryArray::try_new(places, Arc::clone(labels)).map_err(from_arrow)?),
             None => Arc::new(places),
@@ -309,15 +269,6 @@ where
     let values = little_endian::<T::Native>(bytes, range);
     let nulls = missing.then(|| nulls_where(&values, |&value| is_nan(value))).flatten();
     array::<T>(values, nulls)
-}
-
-fn array<T: ArrowPrimitiveType>(values: ScalarBuffer<T::Native>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
-    times::checked(PrimitiveArray::<T>::try_new(values, nulls)).map(|array| Arc::new(array) as ArrayRef)
-}
-
-/// An array of numbers.
-pub(super) fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
-    array::<T>(values.into(), nulls)
 }
 
 /// Texts: their bytes are handed over, not copied.

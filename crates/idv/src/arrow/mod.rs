@@ -59,11 +59,13 @@
 //! Numbers, row ids and bools of an uncompressed block are the same memory as a mapped file where they lie aligned; of a compressed one they
 //! are inflated into the memory that the batch has. Texts are handed over. Times, keys and sparse vectors are made anew.
 
+mod array;
 mod items;
 mod lists;
 mod measure;
 mod plan;
 mod read;
+mod tally;
 mod times;
 mod write;
 

@@ -9,9 +9,9 @@ use arrow_select::concat::concat_batches;
 use container_arrow::{ArrowTable, BatchReader, BatchScan, from_arrow, to_arrow};
 use container_core::{Error, Loss, Position, Result};
 
-use super::items::{Rows, Tally};
 use super::lists::Made;
 use super::plan::{ColumnPlan, Plan};
+use super::tally::{Rows, Tally};
 use crate::FORMAT_NAME;
 use crate::codec::shared::SharedBlock;
 use crate::container::IdvContainer;

@@ -7,13 +7,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     DurationMicrosecondType, DurationNanosecondType, TimestampMicrosecondType, TimestampNanosecondType,
 };
-use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
+use arrow_array::{ArrayRef, ArrowPrimitiveType};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use container_arrow::Times;
 use container_core::{Error, Result};
 
-use super::items::{Rows, Tally, primitive};
+use super::array::primitive;
+use super::tally::{Rows, Tally};
 use crate::time::{DateTime, TimeSpan};
 
 /// Ticks from the beginning of year 1 to that of 1970.
@@ -167,11 +168,4 @@ pub(super) fn moments(ticks: &[i64], minutes: &[i16], nulls: Option<&NullBuffer>
         });
     }
     Ok(moments)
-}
-
-/// An array from values that are known to fit.
-pub(super) fn checked<T: ArrowPrimitiveType>(
-    array: Result<PrimitiveArray<T>, arrow_schema::ArrowError>,
-) -> Result<PrimitiveArray<T>> {
-    array.map_err(container_arrow::from_arrow)
 }

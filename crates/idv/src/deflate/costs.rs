@@ -1,9 +1,17 @@
 //! What literals and matches are expected to cost, learnt from what was chosen before.
 
 use super::huffman::{MAX_BITS, code_lengths};
-use super::matches::Match;
 use super::stats::{FEW, FRACTION, Histogram, log2};
 use super::symbols::{END, LENGTHS, LITLENS, MAX_MATCH, OFFSETS, Range, distance_place, length_place};
+
+/// A repetition: `length` bytes that are also `distance` bytes further back. A length of 0 is no match.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Match {
+    pub(super) length: usize,
+    pub(super) distance: usize,
+    /// What it saves.
+    pub(super) gain: i32,
+}
 
 /// The average cost of a byte before anything is known: high, so that matches are tried out.
 const UNKNOWN: i32 = 8 << FRACTION;

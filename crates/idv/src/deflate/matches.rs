@@ -1,19 +1,10 @@
 //! Finds what was there before: chains of earlier places whose next four bytes have the same hash.
 
-use super::costs::Costs;
+use super::costs::{Costs, Match};
 use super::symbols::{MAX_MATCH, MIN_MATCH, WINDOW};
 
 const BITS4: u32 = 16;
 const BITS3: u32 = 15;
-/// A repetition: so many bytes, which are also so far back. No length is no match.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Match {
-    pub(super) length: usize,
-    pub(super) distance: usize,
-    /// What it saves.
-    pub(super) gain: i32,
-}
-
 /// How hard to look.
 #[derive(Clone, Copy)]
 pub(super) struct Effort {

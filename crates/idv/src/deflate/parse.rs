@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::blocks::Sequence;
 use super::costs::Costs;
-use super::matches::{Chains, Effort, Match};
+use super::costs::Match;
+use super::matches::{Chains, Effort};
 use super::stats::Histogram;
 use super::symbols::{MAX_MATCH, MIN_MATCH};
 

@@ -11,7 +11,7 @@
 //! measured numbers; matches hold up all lanes.
 
 use super::bits::Bits;
-use super::fast::{Match, Stream, Token, byte_of, token, value_of};
+use super::stream::{Match, Stream, Token, byte_of, token, value_of};
 use super::tables::{END, LITERAL, Tables};
 
 /// With more, what they need no longer fits into the registers.

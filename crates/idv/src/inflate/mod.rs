@@ -6,6 +6,7 @@
 mod bits;
 mod fast;
 mod lanes;
+mod stream;
 mod tables;
 
 use container_core::{Error, Result};

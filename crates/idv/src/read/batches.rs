@@ -5,7 +5,8 @@ use container_core::{Result, Scan};
 use super::Reader;
 use super::block::Scratches;
 use super::budget::{Budget, Cost};
-use super::walk::{BlockMaker, Place, Slot, Walk};
+use super::place::Place;
+use super::walk::{BlockMaker, Slot, Walk};
 use crate::codec::Values;
 
 /// Columns over a range of rows, some rows at a time, in order: the fastest way through a file.

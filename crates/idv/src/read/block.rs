@@ -7,7 +7,7 @@ use container_core::{Bytes, Cursor, Error, Result, parallel};
 use super::Reader;
 use super::budget::Part;
 use super::open::Column;
-use super::walk::Place;
+use super::place::Place;
 use crate::FORMAT_NAME;
 use crate::codec::{self, Values};
 use crate::inflate::{Inflater, most};

@@ -7,7 +7,7 @@ use container_core::{Error, Result};
 
 use super::Reader;
 use super::open::Column;
-use super::walk::Place;
+use super::place::Place;
 use crate::codec;
 use crate::wire::{Compression, LookupEntry, Type};
 

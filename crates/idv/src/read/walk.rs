@@ -10,6 +10,7 @@ use container_core::{Error, Result, Scan, parallel};
 
 use super::Reader;
 use super::budget::{Budget, Cost};
+use super::place::Place;
 use crate::FORMAT_NAME;
 use crate::job::{Job, Worker};
 use crate::wire::{Compression, ItemType, Type};
@@ -38,28 +39,6 @@ pub(crate) trait BlockMaker: Send + Sync + 'static {
 
     /// Makes a block of a column, at least its wanted rows; `old` is one whose memory may be used again.
     fn make(&self, reader: &Reader, place: Place, old: Self::Block) -> Result<Self::Block>;
-}
-
-/// Which block to make.
-#[derive(Debug, Clone)]
-pub(crate) struct Place {
-    /// Which of the columns walked over, in their order.
-    #[cfg_attr(
-        not(feature = "arrow"),
-        expect(dead_code, reason = "for makers that know more of a column than its number")
-    )]
-    pub(crate) slot: usize,
-    pub(crate) column: usize,
-    pub(crate) block: u64,
-    /// The block's rows that are wanted.
-    pub(crate) rows: Range<u64>,
-}
-
-impl Place {
-    /// All rows of a block.
-    pub(crate) const fn whole(column: usize, block: u64) -> Self {
-        Self { slot: 0, column, block, rows: 0..u64::MAX }
-    }
 }
 
 /// A walk over blocks of columns: each step reaches to the end of the nearest block of any column.

@@ -1,5 +1,6 @@
 //! Writing a file: values are gathered into blocks, blocks encoded and compressed by all threads, tables written last.
 
+mod block_rows;
 pub(crate) mod cell;
 mod copy;
 mod finish;

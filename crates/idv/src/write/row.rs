@@ -1,6 +1,7 @@
 //! Rows of any type that serde can serialize, into columns.
 
 mod fields;
+mod item;
 mod sparse;
 mod value;
 

@@ -380,7 +380,7 @@ impl<W: Write + Seek> Writer<W> {
         let bytes = codec::encoded_len(&column.kind, &column.values, 0..rows);
         let most = self.options.most_bytes();
         if bytes > most {
-            let fits = super::layout::rows_within(&(&column.kind, &column.values), rows, most).max(1);
+            let fits = super::block_rows::rows_within(&(&column.kind, &column.values), rows, most).max(1);
             let what = format!(
                 "{rows} rows per block are too many here, about {fits} would do (one number holds for the whole file): bytes of the block"
             );

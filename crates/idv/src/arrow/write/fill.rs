@@ -10,46 +10,15 @@ use arrow_select::take::take;
 use container_arrow::from_arrow;
 use container_core::{Error, Loss, Position, Result};
 
+use super::misfit::{Lost, RowOf, mismatch, missing};
 use super::plan::{Intake, sparse_item, zoned_time};
 use super::ticks::{self, Intent};
 use super::values::{decimals, extend_stored, first_null, integers, numbers_as_keys, row_ids, texts, wholes};
-use crate::arrow::items::Count;
 use crate::arrow::times::MINUTE;
 use crate::codec::{DateTimeOffsets, Values, Vectors};
 use crate::schema::ColumnSchema;
 use crate::wire::{ItemType, Type};
 use crate::write::cell::numbers::NAN;
-
-/// The row that an item is of, counted from the first one of an array.
-pub(super) type RowOf<'a> = &'a dyn Fn(usize) -> u64;
-
-/// What could not be kept of a column so far.
-#[derive(Debug, Default)]
-pub(super) struct Lost {
-    nulls: Count,
-    pub(super) null_vectors: Count,
-    several: Count,
-    pub(super) cut: Count,
-}
-
-/// The error for a null where none can be.
-#[cold]
-pub(super) fn missing(what: &str, row: u64) -> Error {
-    Error::invalid(format!("null where a {what} is wanted, which cannot be missing")).in_row(row)
-}
-
-/// The error for an array of a type that the column was not made for.
-#[cold]
-pub(super) fn mismatch(found: &DataType) -> Error {
-    Error::usage(format!("values of {found}, for which the column was not made"))
-}
-
-/// Says how many values the keys of a type have.
-pub(super) fn set_count(kind: &mut Type, count: u64) {
-    if let Type::Item(ItemType::Key(key)) | Type::Vector { item: ItemType::Key(key), .. } = kind {
-        key.count = count;
-    }
-}
 
 impl Intake {
     /// The column as it is in the end, where its labels come with the batches.

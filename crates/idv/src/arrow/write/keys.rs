@@ -14,6 +14,7 @@ use container_core::{Error, Result};
 
 use crate::schema::ColumnSchema;
 use crate::value::Value;
+use crate::wire::{ItemType, Type};
 use crate::write::KeyLabels;
 use crate::write::cell::text_of;
 
@@ -112,7 +113,7 @@ impl Keys {
         let mut labels: Vec<(&str, u32)> = places.iter().map(|(label, &place)| (&**label, place)).collect();
         labels.sort_unstable_by_key(|&(_, place)| place);
         let mut column = column.clone();
-        super::fill::set_count(&mut column.kind, places.len().max(1) as u64);
+        set_count(&mut column.kind, places.len().max(1) as u64);
         if labels.is_empty() {
             return Ok(Some(column));
         }
@@ -154,4 +155,11 @@ fn text_at(values: &ArrayRef, place: usize) -> Option<Cow<'_, str>> {
         _ => return None,
     };
     text_of(&number).map(|text| Cow::Owned(text.into_owned()))
+}
+
+/// Says how many values the keys of a type have.
+fn set_count(kind: &mut Type, count: u64) {
+    if let Type::Item(ItemType::Key(key)) | Type::Vector { item: ItemType::Key(key), .. } = kind {
+        key.count = count;
+    }
 }

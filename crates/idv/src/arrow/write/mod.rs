@@ -2,6 +2,7 @@
 
 mod fill;
 mod keys;
+mod misfit;
 mod plan;
 mod ticks;
 mod values;

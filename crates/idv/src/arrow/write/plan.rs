@@ -5,8 +5,8 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, TimeUnit};
 use container_core::{Error, Loss, Position, Result};
 use serde_json::Value as Json;
 
-use super::fill::Lost;
 use super::keys::Keys;
+use super::misfit::Lost;
 use super::words::Words;
 use super::{ArrowOptions, NullIntegers};
 use crate::FORMAT_NAME;

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use container_core::{Error, Result};
 
-use super::fill::{Lost, RowOf, mismatch, missing};
+use super::misfit::{Lost, RowOf, mismatch, missing};
 use crate::arrow::times::EPOCH;
 use crate::time::LAST_TICK;
 

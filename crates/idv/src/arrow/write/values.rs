@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, GenericStringArray, Offse
 use arrow_schema::DataType;
 use container_core::{Error, Result};
 
-use super::fill::{RowOf, mismatch, missing};
+use super::misfit::{RowOf, mismatch, missing};
 use crate::codec::{Texts, Values};
 
 /// Fails at the first null.

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 use container_core::{Error, Result};
 
-use super::fill::{Lost, RowOf, mismatch};
+use super::misfit::{Lost, RowOf, mismatch};
 use crate::codec::Values;
 use crate::schema::ColumnSchema;
 use crate::wire::{ItemType, Type};

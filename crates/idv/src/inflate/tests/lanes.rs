@@ -4,8 +4,8 @@ use container_core::testkit::cases;
 use proptest::prelude::*;
 
 use super::super::bits::Bits;
-use super::super::fast::Stream;
 use super::super::lanes::Lanes;
+use super::super::stream::Stream;
 use super::pack::{Codes, END, Kind, Pack, deflate, random};
 use super::{Compression, Fast, both};
 

@@ -9,7 +9,7 @@ use serde::ser::{
 use super::super::cell::{Cell, KeyLabels, close_sparse, shown};
 use super::Fault;
 use super::fields::{Name, refuse_variants};
-use super::value::{Item, all_cells, cells, no_variant, not_wanted, tuples};
+use super::item::{Item, all_cells, cells, no_variant, not_wanted, tuples};
 use crate::codec::{Values, Vectors};
 use crate::wire::{ItemType, Type};
 

@@ -1,0 +1,248 @@
+//! An item of a column, from any value that serde knows.
+
+use container_core::Error;
+use serde::ser::{Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer};
+
+use super::super::cell::{Cell, KeyLabels, Shape, push_item};
+use super::Fault;
+use super::fields::refuse_variants;
+use crate::codec::Values;
+use crate::time::DateTimeOffset;
+use crate::wire::ItemType;
+/// Everything that is a cell, for a serializer with a method `cell`, and bytes as it likes.
+macro_rules! cells {
+    ($($method:ident($type:ty) $cell:ident)*) => {
+        $(
+            fn $method(self, value: $type) -> Result<(), Fault> {
+                self.cell(Cell::$cell(value.into()))
+            }
+        )*
+
+        fn is_human_readable(&self) -> bool {
+            false
+        }
+
+        fn serialize_char(self, value: char) -> Result<(), Fault> {
+            self.cell(Cell::Text(value.encode_utf8(&mut [0; 4])))
+        }
+
+        fn serialize_none(self) -> Result<(), Fault> {
+            self.cell(Cell::Missing)
+        }
+
+        fn serialize_unit(self) -> Result<(), Fault> {
+            self.cell(Cell::Missing)
+        }
+
+        fn serialize_unit_struct(self, _: &'static str) -> Result<(), Fault> {
+            Err(self.refuse("a unit struct"))
+        }
+
+        fn serialize_unit_variant(self, _: &'static str, _: u32, name: &'static str) -> Result<(), Fault> {
+            self.cell(Cell::Text(name))
+        }
+
+        fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Fault> {
+            value.serialize(self)
+        }
+
+        fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<(), Fault> {
+            value.serialize(self)
+        }
+    };
+}
+
+macro_rules! all_cells {
+    () => {
+        cells! {
+            serialize_bool(bool) Bool serialize_str(&str) Text serialize_f32(f32) Single serialize_f64(f64) Double
+            serialize_i8(i8) Int serialize_i16(i16) Int serialize_i32(i32) Int serialize_i64(i64) Int serialize_i128(i128) Int
+            serialize_u8(u8) Int serialize_u16(u16) Int serialize_u32(u32) Int serialize_u64(u64) Int serialize_u128(u128) RowId
+        }
+    };
+}
+
+pub(super) use {all_cells, cells};
+
+#[cold]
+pub(super) fn not_wanted(found: &str, wanted: &dyn std::fmt::Display) -> Fault {
+    Fault(Error::invalid(format!("{found} where {wanted} is wanted")))
+}
+
+#[cold]
+pub(super) fn no_variant(found: &str) -> Fault {
+    Fault(Error::invalid(format!("{found}, which no column holds")))
+}
+
+/// An item: of a column, or of a vector where arrays may be in each other.
+pub(super) struct Item<'x, 's> {
+    pub(super) values: &'x mut Values,
+    pub(super) item: ItemType,
+    pub(super) labels: Option<&'x KeyLabels>,
+    pub(super) shape: Option<&'x mut Shape<'s>>,
+}
+
+impl<'x, 's> Item<'x, 's> {
+    fn cell(self, cell: Cell<'_>) -> Result<(), Fault> {
+        if let Some(shape) = self.shape {
+            shape.items(1)?;
+        }
+        Ok(push_item(self.values, self.item, self.labels, cell)?)
+    }
+
+    #[cold]
+    fn refuse(&self, found: &str) -> Fault {
+        not_wanted(found, &self.item)
+    }
+
+    /// A time with offset that comes as its ticks and minutes.
+    pub(super) fn pair(self, found: &str) -> Result<Pair<'x>, Fault> {
+        if !matches!(self.item, ItemType::DateTimeOffset | ItemType::DvDateTimeZone) {
+            return Err(self.refuse(found));
+        }
+        if let Some(shape) = self.shape {
+            shape.items(1)?;
+        }
+        Ok(Pair { values: self.values, item: self.item, numbers: Values::Int64(Vec::with_capacity(2)) })
+    }
+
+    fn array(self) -> Result<Nested<'x, 's>, Fault> {
+        match self.shape {
+            Some(shape) => {
+                shape.open()?;
+                Ok(Nested::Array { values: self.values, item: self.item, labels: self.labels, shape })
+            }
+            None => Err(not_wanted("a sequence", &self.item)),
+        }
+    }
+}
+
+impl<'x, 's> Serializer for Item<'x, 's> {
+    type Ok = ();
+    type Error = Fault;
+    type SerializeSeq = Nested<'x, 's>;
+    type SerializeTuple = Nested<'x, 's>;
+    type SerializeTupleStruct = Nested<'x, 's>;
+    type SerializeTupleVariant = Impossible<(), Fault>;
+    type SerializeMap = Impossible<(), Fault>;
+    type SerializeStruct = Impossible<(), Fault>;
+    type SerializeStructVariant = Impossible<(), Fault>;
+
+    all_cells!();
+    refuse_variants!(no_variant);
+
+    fn serialize_bytes(self, _: &[u8]) -> Result<(), Fault> {
+        Err(self.refuse("bytes"))
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, Fault> {
+        self.array()
+    }
+
+    fn serialize_tuple(self, len: usize) -> Result<Self::SerializeTuple, Fault> {
+        // Two numbers are a time with offset, not an array of two.
+        let zoned = matches!(self.item, ItemType::DateTimeOffset | ItemType::DvDateTimeZone);
+        if zoned && len == 2 { Ok(Nested::Pair(self.pair("a tuple")?)) } else { self.array() }
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<Self::SerializeTupleStruct, Fault> {
+        self.serialize_tuple(len)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Fault> {
+        Err(self.refuse("a map"))
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Fault> {
+        Err(self.refuse("a struct"))
+    }
+}
+
+/// A sequence among the items of a vector.
+pub(super) enum Nested<'x, 's> {
+    Array { values: &'x mut Values, item: ItemType, labels: Option<&'x KeyLabels>, shape: &'x mut Shape<'s> },
+    Pair(Pair<'x>),
+}
+
+impl SerializeSeq for Nested<'_, '_> {
+    type Ok = ();
+    type Error = Fault;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+        match self {
+            Self::Array { values, item, labels, shape } => {
+                value.serialize(Item { values, item: *item, labels: *labels, shape: Some(shape) })
+            }
+            Self::Pair(pair) => pair.put(value),
+        }
+    }
+
+    fn end(self) -> Result<(), Fault> {
+        match self {
+            Self::Array { shape, .. } => {
+                shape.close()?;
+                Ok(())
+            }
+            Self::Pair(pair) => pair.end(),
+        }
+    }
+}
+
+/// Ticks and minutes of a time with offset.
+pub(super) struct Pair<'x> {
+    values: &'x mut Values,
+    item: ItemType,
+    numbers: Values,
+}
+
+impl Pair<'_> {
+    pub(super) fn put<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+        value.serialize(Item { values: &mut self.numbers, item: ItemType::Int64, labels: None, shape: None })
+    }
+
+    pub(super) fn end(self) -> Result<(), Fault> {
+        let numbers = self.numbers.as_slice::<i64>().unwrap_or_default();
+        let time = match numbers {
+            &[ticks, minutes] => i16::try_from(minutes).ok().map(|minutes| DateTimeOffset::new(ticks, minutes)),
+            _ => None,
+        };
+        let Some(time) = time else {
+            let detail = format!("{numbers:?} where the ticks and minutes of a {} are wanted", self.item);
+            return Err(Fault(Error::invalid(detail)));
+        };
+        Ok(push_item(self.values, self.item, None, Cell::Time(time))?)
+    }
+}
+
+/// Tuples are sequences.
+macro_rules! tuples {
+    ($($type:ty),*) => {$(
+        impl SerializeTuple for $type {
+            type Ok = ();
+            type Error = Fault;
+
+            fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+                SerializeSeq::serialize_element(self, value)
+            }
+
+            fn end(self) -> Result<(), Fault> {
+                SerializeSeq::end(self)
+            }
+        }
+
+        impl SerializeTupleStruct for $type {
+            type Ok = ();
+            type Error = Fault;
+
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
+                SerializeSeq::serialize_element(self, value)
+            }
+
+            fn end(self) -> Result<(), Fault> {
+                SerializeSeq::end(self)
+            }
+        }
+    )*};
+}
+pub(super) use tuples;
+tuples!(Nested<'_, '_>);
