@@ -95,6 +95,7 @@ fn main() {
     documents(&put);
     archives(root, &put);
     batches(root, &put);
+    columns(root, &put);
 
     for which in 0..12u8 {
         let edges: [&[u8]; 6] = [
@@ -360,6 +361,30 @@ fn archives(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
 }
 
 /// The same tables in files of all formats, by `../tests/golden/cross`, and lines of JSON.
+/// Files of other formats as record batches, and what stands beside their values.
+fn columns(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
+    let golden = |name: &str| fs::read(root.join("../tests/golden").join(name)).unwrap();
+    for name in ["values-scalars", "values-structured", "values-objects"] {
+        put("datadings_arrow", name, &golden(&format!("datadings/{name}.msgpack")));
+    }
+    put("idv_model", "schema", &golden("idv-model/schema.zip"));
+    let documents: [&[u8]; 2] = [
+        b"{\"_id\":\"a\",\"n\":1,\"t\":\"x\"}\n{\"_id\":\"b\",\"n\":2.5,\"t\":null}\n",
+        b"{\"_id\":\"a\",\"o\":{\"p\":[1,{\"q\":true}]}}\n{\"_id\":\"b\",\"o\":{\"p\":[]}}\n",
+    ];
+    (0..).zip(documents).for_each(|(number, bytes): (u8, _)| put("zdx_arrow", &number.to_string(), bytes));
+    let units = [
+        "days since 1970-01-01",
+        "hours since 1582-10-04 12:00 +1:30",
+        "seconds since 0001-01-01",
+        "months since 2000-1-1",
+    ];
+    for (calendar, units) in (0u8..).zip(units) {
+        let number = (40_000_i64 << 11).to_le_bytes();
+        put("ds_times", &calendar.to_string(), &[&[calendar], &number[..], units.as_bytes()].concat());
+    }
+}
+
 fn batches(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     let mut files: Vec<PathBuf> = fs::read_dir(root.join("../tests/golden/cross"))
         .into_iter()

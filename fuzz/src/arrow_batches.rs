@@ -55,9 +55,10 @@ pub fn walk(table: &dyn ArrowTable, scan: &BatchScan) -> Result<Walked, Error> {
             }
         }
     }
+    // Of some remarks, as that there is no index, there is no number; then nothing is missing.
     for loss in reader.losses() {
-        assert!(loss.count > 0 && !loss.to_string().is_empty());
-        walked.is_exact = false;
+        assert!(!loss.to_string().is_empty());
+        walked.is_exact &= loss.count == 0;
     }
     Ok(walked)
 }
@@ -129,7 +130,10 @@ fn plain(all: &Walked, shown: &[String], lines: &[String]) {
             let kind = field.data_type();
             let is_plain = field.extension_type_name().is_none();
             if is_plain && (kind.is_floating() || matches!(kind, DataType::Utf8 | DataType::Boolean)) {
-                assert_eq!(shown[field.name()], line[field.name()], "{}", field.name());
+                let (shown, line) = (&shown[field.name()], &line[field.name()]);
+                // A column of floats has the integers of its rows as floats.
+                let same = shown == line || (shown.is_number() && shown.as_f64() == line.as_f64());
+                assert!(same, "{}: {shown} in batches, {line} in rows", field.name());
             }
         }
     }

@@ -1,9 +1,9 @@
-//! Files of IDV and ds from any bytes, as record batches, and written again from them.
+//! Containers of all formats from any bytes, as record batches, and written again from them.
 
 use std::io::Cursor;
 
 use container_arrow::{BatchScan, BatchWriter, Mapping, Times};
-use container_core::{Container, ErrorKind, OpenOptions, OutputOptions, Scan, Source, Sync, Table};
+use container_core::{Access, Container, ErrorKind, Input, OpenOptions, OutputOptions, Scan, Source, Sync, Table};
 use dsfmt::container::DsContainer;
 use idv::IdvContainer;
 use idv::arrow::{ArrowOptions, ArrowWriter};
@@ -128,4 +128,26 @@ fn ds_again(all: &Walked, name: &str) -> Option<Vec<String>> {
     let again = walk(table.arrow()?, &BatchScan::default()).unwrap();
     assert!(again.error.is_none());
     (again.batches.first()?.num_columns() == schema.fields().len()).then(|| again.lines().unwrap())
+}
+
+/// The bytes are samples, one after another.
+pub fn datadings_arrow(data: &[u8]) {
+    let Ok(reader) = datadings::Reader::walk(Source::from(data.to_vec()), OpenOptions::default()) else { return };
+    let container = datadings::DatadingsContainer::new(reader);
+    for table in container.tables() {
+        compare(table, &scan(table));
+    }
+}
+
+/// The bytes are the documents of a collection without an index.
+pub fn zdx_arrow(data: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    let meta = folder.path().join("collections/c/meta");
+    std::fs::create_dir_all(&meta).unwrap();
+    std::fs::write(meta.join("data.jsonl"), data).unwrap();
+    let input = Input::open(folder.path(), Access::Auto).unwrap();
+    let Ok(container) = zdx::ZdsContainer::open(&input, &OpenOptions::default()) else { return };
+    for table in container.tables() {
+        compare(table, &scan(table));
+    }
 }

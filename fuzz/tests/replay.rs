@@ -6,9 +6,10 @@ mod replay;
 
 use std::path::Path;
 
-const TARGETS: [replay::Target; 32] = [
+const TARGETS: [replay::Target; 36] = [
     ("arrow_columns", wharf_fuzz::arrow_columns),
     ("arrow_json", wharf_fuzz::arrow_json),
+    ("datadings_arrow", wharf_fuzz::datadings_arrow),
     ("datadings_index", wharf_fuzz::datadings_index),
     ("datadings_numpy", wharf_fuzz::datadings_numpy),
     ("datadings_recover", wharf_fuzz::datadings_recover),
@@ -17,12 +18,14 @@ const TARGETS: [replay::Target; 32] = [
     ("ds_arrow", wharf_fuzz::ds_arrow),
     ("ds_header", wharf_fuzz::ds_header),
     ("ds_select", wharf_fuzz::ds_select),
+    ("ds_times", wharf_fuzz::ds_times),
     ("ds_variable", wharf_fuzz::ds_variable),
     ("ds_write_read", wharf_fuzz::ds_write_read),
     ("idv_arrow", wharf_fuzz::idv_arrow),
     ("idv_deflate", wharf_fuzz::idv_deflate),
     ("idv_forged", wharf_fuzz::idv_forged),
     ("idv_inflate", wharf_fuzz::idv_inflate),
+    ("idv_model", wharf_fuzz::idv_model),
     ("idv_reader", wharf_fuzz::idv_reader),
     ("idv_recover", wharf_fuzz::idv_recover),
     ("idv_wire", wharf_fuzz::idv_wire),
@@ -35,6 +38,7 @@ const TARGETS: [replay::Target; 32] = [
     ("wharf_import", wharf_fuzz::wharf_import),
     ("wharf_json_lines", wharf_fuzz::wharf_json_lines),
     ("zdx_archive", wharf_fuzz::zdx_archive),
+    ("zdx_arrow", wharf_fuzz::zdx_arrow),
     ("zdx_collection", wharf_fuzz::zdx_collection),
     ("zdx_id", wharf_fuzz::zdx_id),
     ("zdx_index", wharf_fuzz::zdx_index),
