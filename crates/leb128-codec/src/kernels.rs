@@ -3,7 +3,8 @@
 use std::boxed::Box;
 use std::vec::Vec;
 
-use crate::bulk::{Done, decode_slice_by, no_run, portable};
+use crate::bulk::done::{Done, no_run};
+use crate::bulk::{decode_slice_by, portable};
 use crate::error::RunError;
 use crate::integer::Integer;
 

@@ -100,6 +100,7 @@ extern crate alloc;
 mod bulk;
 mod error;
 mod integer;
+mod integers;
 mod scan;
 mod simd;
 mod values;

@@ -78,22 +78,3 @@ fn pass<const N: usize>(rest: &mut &[u8], left: &mut usize) {
 pub fn count(bytes: &[u8]) -> usize {
     simd::count(bytes)
 }
-
-/// [`count`] for every machine; compilers make vectors of it.
-#[inline(always)]
-pub(crate) fn count_portable(bytes: &[u8]) -> usize {
-    const LANES: usize = 64;
-    let (chunks, rest) = bytes.as_chunks::<LANES>();
-    let mut total = rest.iter().filter(|byte| **byte < 0x80).count();
-    // A lane is one byte wide: it is emptied before it can overflow.
-    for chunks in chunks.chunks(255) {
-        let mut lanes = [0_u8; LANES];
-        for chunk in chunks {
-            for (lane, byte) in lanes.iter_mut().zip(chunk) {
-                *lane += u8::from(*byte < 0x80);
-            }
-        }
-        total += lanes.iter().map(|lane| usize::from(*lane)).sum::<usize>();
-    }
-    total
-}

@@ -6,8 +6,8 @@
 
 use alloc::vec::Vec;
 
-use crate::bulk::{Plan, ROWS, filled, is_set, set};
-use crate::digest::{Digest, LANES};
+use crate::digest::group::{Digest, LANES};
+use crate::plan::{Plan, ROWS, filled, is_set, set};
 use crate::probe::{Row, Walk};
 use crate::simd;
 

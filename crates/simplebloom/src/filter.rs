@@ -6,12 +6,15 @@ use core::fmt;
 
 use container_core::{Error, ErrorKind, Limits, Result};
 
-use crate::bulk::{ASKED, Asker, Inserter, Plan};
-use crate::digest::{Digest, LANES, Salt, digest, digest_some, unsalted};
+use crate::bulk::{ASKED, Asker, Inserter};
+use crate::digest::group::LANES;
+use crate::digest::{Digest, Salt, digest, digest_some, unsalted};
 use crate::far::{FarAsker, is_far};
 use crate::ln::ln;
+use crate::plan::Plan;
 use crate::shape::Shape;
-use crate::wire::{self, FORMAT, HEADER_BYTES};
+use crate::shape::{FORMAT, HEADER_BYTES};
+use crate::wire::{self};
 
 /// A Bloom filter: a set of keys that may say yes to a key that is not in it, and never no to one that is.
 ///

@@ -3,7 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use crate::digest::{Digest, Group, LANES, Salt, digest, portable};
+use crate::digest::group::{Group, LANES};
+use crate::digest::{Digest, Salt, digest, portable};
 
 /// The digests of sixteen keys.
 pub type Kernel = Box<dyn Fn([&[u8]; LANES], Salt) -> [Digest; LANES]>;

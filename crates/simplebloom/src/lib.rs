@@ -113,6 +113,7 @@ mod filter;
 mod ln;
 #[cfg(feature = "parallel")]
 mod parallel;
+mod plan;
 mod probe;
 mod shape;
 mod simd;

@@ -10,11 +10,12 @@ use container_core::{Error, Result};
 use rayon::prelude::*;
 
 use crate::BloomFilter;
-use crate::bulk::Plan;
-use crate::digest::{Digest, LANES, Salt, digest_many};
+use crate::digest::group::LANES;
+use crate::digest::{Digest, Salt, digest_many};
 use crate::far::{Bins, sorted_at_once};
 use crate::filter::{ask, given, hashed, insert_into, same_length, unite};
-use crate::wire::FORMAT;
+use crate::plan::Plan;
+use crate::shape::FORMAT;
 
 /// Bytes that all copies of a filter may take together.
 const COPIES: usize = 16 << 20;

@@ -3,7 +3,7 @@
 //! From one index to the next is an addition of `h2 mod bits`, less `bits` where that is too much. Where `h1 + k * h2`
 //! goes past 2^64, `2^64 mod bits` has to be taken away as well.
 
-use crate::digest::{Digest, LANES};
+use crate::digest::group::{Digest, LANES};
 
 /// Bit counts are below: two indices can be added.
 pub(crate) const MOST_BITS: u64 = 1 << 63;

@@ -6,7 +6,12 @@ use container_core::{Error, Result};
 
 use crate::ln::ln;
 use crate::probe::MOST_BITS;
-use crate::wire::{FORMAT, HEADER_BYTES};
+
+/// The format's name in errors.
+pub(crate) const FORMAT: &str = "simplebloom";
+
+/// Bytes before the bits.
+pub(crate) const HEADER_BYTES: usize = 32;
 
 /// The size of a filter: how many keys it is for, and how often it may say of another key that it holds it. All else
 /// follows from these two.

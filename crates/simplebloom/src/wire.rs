@@ -4,16 +4,10 @@ use alloc::format;
 
 use container_core::{Cursor, Error, Result};
 
-use crate::shape::{Shape, wrong_elements, wrong_probability};
-
-/// The format's name in errors.
-pub(crate) const FORMAT: &str = "simplebloom";
+use crate::shape::{FORMAT, HEADER_BYTES, Shape, wrong_elements, wrong_probability};
 
 /// What a file begins with.
 pub(crate) const MAGIC: [u8; 8] = *b"SIMPBLOO";
-
-/// Bytes before the bits.
-pub(crate) const HEADER_BYTES: usize = 32;
 
 /// Where the fields are.
 const LENGTH_AT: u64 = 8;

@@ -10,11 +10,13 @@
 //! goes on one value after the other, with the decoder of single values, and so every error comes from one place.
 //! [`drive`] has what kernels have in common, among it the ends of input and output, where a kernel works on copies.
 
+pub(crate) mod done;
 mod encode;
 pub(crate) mod portable;
 
 pub use encode::{encode_slice, encoded_len_slice};
 
+use self::done::Done;
 use crate::error::RunError;
 use crate::integer::Integer;
 
@@ -29,20 +31,6 @@ pub(crate) const REACH: usize = 80;
 
 /// Fewer values than this are decoded one by one: a window would cost more.
 const WORTH: usize = 8;
-
-/// How far a kernel came: so many values are decoded, from so many bytes.
-///
-/// The values are what the decoder of single values gives. Behind them the output may hold anything.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Done {
-    pub(crate) values: usize,
-    pub(crate) bytes: usize,
-}
-
-/// The kernel of types that have none.
-pub(crate) fn no_run<T>(_: &[u8], _: &mut [T]) -> Done {
-    Done::default()
-}
 
 /// Feeds windows to a kernel until input or output end or the kernel stops.
 ///

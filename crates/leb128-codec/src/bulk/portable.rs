@@ -2,9 +2,29 @@
 //!
 //! It is the measure of the others: they must agree with it on every input.
 
-use super::{Done, REACH, ROOM, WINDOW, drive};
+use super::done::Done;
+use super::{REACH, ROOM, WINDOW, drive};
 use crate::integer::Integer;
 use crate::word::{self, CONTINUE, PAYLOAD};
+
+/// [`count`](crate::count) for every machine; compilers make vectors of it.
+#[inline(always)]
+pub(crate) fn count(bytes: &[u8]) -> usize {
+    const LANES: usize = 64;
+    let (chunks, rest) = bytes.as_chunks::<LANES>();
+    let mut total = rest.iter().filter(|byte| **byte < 0x80).count();
+    // A lane is one byte wide: it is emptied before it can overflow.
+    for chunks in chunks.chunks(255) {
+        let mut lanes = [0_u8; LANES];
+        for chunk in chunks {
+            for (lane, byte) in lanes.iter_mut().zip(chunk) {
+                *lane += u8::from(*byte < 0x80);
+            }
+        }
+        total += lanes.iter().map(|lane| usize::from(*lane)).sum::<usize>();
+    }
+    total
+}
 
 /// See [`Done`].
 pub(crate) fn run<T: Integer>(input: &[u8], out: &mut [T]) -> Done {

@@ -6,7 +6,8 @@ use std::vec::Vec;
 use proptest::collection::vec as vec_of;
 use proptest::prelude::*;
 
-use super::{decode_slice_by, lowest, no_run, portable};
+use super::done::no_run;
+use super::{decode_slice_by, lowest, portable};
 use crate::{DecodeErrorKind, Integer, encode, kernels};
 
 /// All kernels say of the input what the first of them says, which decodes one value after the other.

@@ -6,11 +6,11 @@ use core::arch::x86_64::{
     _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_shuffle_epi8, _mm256_storeu_si256,
 };
 
-use super::detect::has;
+use super::features::has;
+use crate::bulk::done::Done;
 use crate::bulk::portable::{Runs, any_values, bytes_at, one_byte_each};
-use crate::bulk::{Done, REACH, ROOM, WINDOW, drive};
+use crate::bulk::{REACH, ROOM, WINDOW, drive, portable};
 use crate::integer::Integer;
-use crate::scan::count_portable;
 
 /// The kernel, on a processor that has what it needs.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,7 @@ impl Kernel {
 
 #[target_feature(enable = "avx2")]
 fn count(bytes: &[u8]) -> usize {
-    count_portable(bytes)
+    portable::count(bytes)
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]

@@ -15,11 +15,11 @@ use core::arch::x86_64::{
     _mm512_ternarylogic_epi64,
 };
 
-use super::detect::has;
+use super::features::has;
+use crate::bulk::done::Done;
 use crate::bulk::portable::{Runs, one_byte_each};
-use crate::bulk::{Done, ROOM, drive};
+use crate::bulk::{ROOM, drive, portable};
 use crate::integer::Integer;
-use crate::scan::count_portable;
 
 /// The kernel, on a processor that has what it needs.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ impl Kernel {
 
 #[target_feature(enable = "avx512f,avx512bw")]
 fn count(bytes: &[u8]) -> usize {
-    count_portable(bytes)
+    portable::count(bytes)
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt")]

@@ -20,10 +20,12 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod detect;
+#[cfg(target_arch = "x86_64")]
+mod features;
 
-use crate::bulk::{Done, portable};
+use crate::bulk::done::Done;
+use crate::bulk::portable;
 use crate::integer::Integer;
-use crate::scan::count_portable;
 
 /// The best kernel of this machine for types of 32 and 64 bits; see [`Done`].
 pub(crate) fn run<T: Integer>(input: &[u8], out: &mut [T]) -> Done {
@@ -44,5 +46,5 @@ pub(crate) fn count(bytes: &[u8]) -> usize {
         detect::Best::Avx2(kernel) => return kernel.count(bytes),
         detect::Best::Portable => {}
     }
-    count_portable(bytes)
+    portable::count(bytes)
 }

@@ -1,7 +1,7 @@
 //! One key, a block after the other.
 
+use super::group::{BLOCK, Digest, pair};
 use super::rounds::{IV, compress};
-use super::{BLOCK, Digest, pair};
 
 /// The digest of one key of any length; `start` is the state before the first block.
 pub(crate) fn digest(key: &[u8], start: &[u32; 8]) -> Digest {

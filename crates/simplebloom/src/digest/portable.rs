@@ -1,8 +1,8 @@
 //! Four keys side by side in arrays, which compilers turn into the vectors of whatever machine there is.
 
+use super::group::{BLOCK, Digest, Group, LANES, pair};
 use super::one::words;
 use super::rounds::{IV, compress};
-use super::{BLOCK, Digest, Group, LANES, pair};
 
 const WIDTH: usize = 4;
 

@@ -7,9 +7,9 @@ use core::arch::x86_64::{
     _mm256_unpacklo_epi64, _mm256_xor_si256,
 };
 
-use super::detect::has;
+use super::features::has;
+use crate::digest::group::{BLOCK, Digest, Group, LANES, pair};
 use crate::digest::rounds::{IV, compress};
-use crate::digest::{BLOCK, Digest, Group, LANES, pair};
 use crate::probe::{Row, Walk};
 
 /// The kernels, on a processor that has what they need.

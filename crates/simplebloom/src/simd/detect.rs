@@ -10,18 +10,6 @@ pub(crate) enum Best {
     Avx512(avx512::Kernel),
 }
 
-/// True where the processor has all the features.
-macro_rules! has {
-    ($($feature:tt),+ $(,)?) => {{
-        #[cfg(feature = "std")]
-        let has = true $(&& std::arch::is_x86_feature_detected!($feature))+;
-        #[cfg(not(feature = "std"))]
-        let has = true $(&& cfg!(target_feature = $feature))+;
-        has
-    }};
-}
-pub(super) use has;
-
 fn ask() -> Best {
     match (avx512::Kernel::new(), avx2::Kernel::new()) {
         (Some(kernel), _) => Best::Avx512(kernel),

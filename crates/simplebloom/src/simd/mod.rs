@@ -19,8 +19,11 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod detect;
+#[cfg(target_arch = "x86_64")]
+mod features;
 
-use crate::digest::{Digest, Group, LANES, portable};
+use crate::digest::group::{Digest, Group, LANES};
+use crate::digest::portable;
 use crate::probe::{Row, Walk};
 
 /// The digests of sixteen keys; `start` is the state before the first block.
