@@ -21,7 +21,12 @@ mod adler;
 )]
 #[path = "../src/deflate/mod.rs"]
 mod deflate;
-#[allow(dead_code, unused_imports, reason = "its tests are built here, too, but not run")]
+#[allow(
+    dead_code,
+    unused_imports,
+    clippy::cast_possible_truncation,
+    reason = "its tests are built here, too, but not run"
+)]
 #[path = "../src/inflate/mod.rs"]
 mod inflate;
 
