@@ -104,7 +104,7 @@ impl Reader {
         &self.source
     }
 
-    /// Where the body begins in the file, in bytes: [`Variable::offset`] counts from there.
+    /// Where the body begins in the file, in bytes: [`Variable::offset`](crate::Variable::offset) counts from there.
     #[must_use]
     pub fn body(&self) -> u64 {
         self.body
