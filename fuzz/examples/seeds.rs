@@ -56,6 +56,9 @@ fn main() {
             }
             put("idv_inflate", &format!("plain-{index}-{zlib}"), &[&[zlib | 2, 4, 0, 0], *text].concat());
         }
+        for (how, change) in [(0, "whole"), (2, "changed"), (1, "declared")] {
+            put("inflate_lanes", &format!("{index}-{change}"), &[&[30, 0, how][..], &pack(text, false, 6)].concat());
+        }
     }
     // Recipes of texts long enough for every way to inflate: noise of 4, 64 and 256 letters, runs, copies.
     let recipes: [&[u8]; 4] = [
@@ -235,7 +238,9 @@ fn stores(root: &Path, put: &dyn Fn(&str, &str, &[u8])) {
     }
     let data = b"{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":2}\n{\"n\":3,\"_id\":\"c\"}\n{\"_id\":\"a\"}\n{\"_id\":";
     let deletions = b"\0\x24{\"delete\":\"a\",\"data_bytes\":54}\n{\"delete\":\"c\",\"data_bytes\":99}\n";
-    let made: [(&str, u8, [Option<&[u8]>; 3]); 14] = [
+    // Its name, how the files are made, and what stands in them.
+    type Made = (&'static str, u8, [Option<&'static [u8]>; 3]);
+    let made: [Made; 14] = [
         ("made", 1, [None; 3]),
         ("made-many", 5, [None; 3]),
         ("made-many-deleted", 5, [Some(&[0, 4]), None, None]),

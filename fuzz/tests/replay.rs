@@ -6,7 +6,7 @@ mod replay;
 
 use std::path::Path;
 
-const TARGETS: [replay::Target; 36] = [
+const TARGETS: [replay::Target; 37] = [
     ("arrow_columns", wharf_fuzz::arrow_columns),
     ("arrow_json", wharf_fuzz::arrow_json),
     ("datadings_arrow", wharf_fuzz::datadings_arrow),
@@ -15,6 +15,7 @@ const TARGETS: [replay::Target; 36] = [
     ("datadings_recover", wharf_fuzz::datadings_recover),
     ("datadings_sample", wharf_fuzz::datadings_sample),
     ("datadings_written", wharf_fuzz::datadings_written),
+    ("deflate_lanes", wharf_fuzz::deflate_lanes),
     ("ds_arrow", wharf_fuzz::ds_arrow),
     ("ds_header", wharf_fuzz::ds_header),
     ("ds_select", wharf_fuzz::ds_select),
@@ -22,7 +23,6 @@ const TARGETS: [replay::Target; 36] = [
     ("ds_variable", wharf_fuzz::ds_variable),
     ("ds_write_read", wharf_fuzz::ds_write_read),
     ("idv_arrow", wharf_fuzz::idv_arrow),
-    ("idv_deflate", wharf_fuzz::idv_deflate),
     ("idv_forged", wharf_fuzz::idv_forged),
     ("idv_inflate", wharf_fuzz::idv_inflate),
     ("idv_model", wharf_fuzz::idv_model),
@@ -30,6 +30,7 @@ const TARGETS: [replay::Target; 36] = [
     ("idv_recover", wharf_fuzz::idv_recover),
     ("idv_wire", wharf_fuzz::idv_wire),
     ("idv_written", wharf_fuzz::idv_written),
+    ("inflate_lanes", wharf_fuzz::inflate_lanes),
     ("leb128", wharf_fuzz::leb128),
     ("netcdf_hdf5", wharf_fuzz::netcdf_hdf5),
     ("simplebloom_filter", wharf_fuzz::simplebloom_filter),

@@ -6,8 +6,17 @@ use serde_json::Value;
 use crate::{registry, shell};
 
 /// Crates whose features are tried one by one: those that are taken alone.
-pub(crate) const ALONE: [&str; 8] =
-    ["container-core", "leb128-codec", "simplebloom", "container-arrow", "datadings", "dsfmt", "idv", "zdx"];
+pub(crate) const ALONE: [&str; 9] = [
+    "deflate-lanes",
+    "container-core",
+    "leb128-codec",
+    "simplebloom",
+    "container-arrow",
+    "datadings",
+    "dsfmt",
+    "idv",
+    "zdx",
+];
 
 /// What is tried.
 #[derive(Args)]

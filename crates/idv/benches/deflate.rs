@@ -11,39 +11,9 @@
 // Measurements may panic: whoever runs them reads the message.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a benchmark that fails is to stop")]
 
-#[path = "../src/adler.rs"]
-mod adler;
-#[allow(
-    dead_code,
-    unused_imports,
-    clippy::cast_possible_truncation,
-    reason = "its tests are built here, too, but not run"
-)]
-#[path = "../src/deflate/mod.rs"]
-mod deflate;
-#[allow(
-    dead_code,
-    unused_imports,
-    clippy::cast_possible_truncation,
-    reason = "its tests are built here, too, but not run"
-)]
-#[path = "../src/inflate/mod.rs"]
-mod inflate;
-
-/// What the encoder and the decoder use of the crate.
-mod wire {
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(crate) enum Compression {
-        #[expect(dead_code, reason = "nothing to measure")]
-        None,
-        Deflate,
-        Zlib,
-    }
-}
-
 use std::time::Instant;
 
-use self::wire::Compression;
+use deflate_lanes::{Deflater, Format, Inflater};
 
 /// Compresses a block into a vector that is empty.
 type Compress = Box<dyn FnMut(&[u8], &mut Vec<u8>)>;
@@ -52,11 +22,11 @@ type Compress = Box<dyn FnMut(&[u8], &mut Vec<u8>)>;
 type Inflate = Box<dyn FnMut(&[u8], &mut [u8])>;
 
 fn compressors(level: u8) -> Vec<(&'static str, Compress)> {
-    let mut own = deflate::Deflater::default();
+    let mut own = Deflater::default();
     let mut zlib_rs = zlib_rs::Deflate::new(level.into(), false, 15);
     let mut libdeflate = libdeflater::Compressor::new(libdeflater::CompressionLvl::new(level.into()).unwrap());
     vec![
-        ("own", Box::new(move |block, out| own.deflate(Compression::Deflate, level, block, out))),
+        ("own", Box::new(move |block, out| own.deflate(Format::Raw, level, block, out))),
         (
             "zlib-rs",
             Box::new(move |block, out| {
@@ -80,11 +50,11 @@ fn compressors(level: u8) -> Vec<(&'static str, Compress)> {
 }
 
 fn inflaters() -> Vec<(&'static str, Inflate)> {
-    let mut own = inflate::Inflater::default();
+    let mut own = Inflater::default();
     let mut zlib_rs = zlib_rs::Inflate::new(false, 15);
     let mut libdeflate = libdeflater::Decompressor::new();
     vec![
-        ("own", Box::new(move |packed, out| own.inflate(Compression::Deflate, packed, out).unwrap())),
+        ("own", Box::new(move |packed, out| own.inflate(Format::Raw, packed, out).unwrap())),
         (
             "zlib-rs",
             Box::new(move |packed, out| {
@@ -147,7 +117,7 @@ fn main() {
         println!("{what:24} {:>8.4} of the bytes {:>8.0} MB/s", packed as f64 / raw as f64, raw as f64 / seconds / 1e6);
     };
     let largest = blocks.iter().map(Vec::len).max().unwrap_or(0);
-    let (mut back, mut judge) = (vec![0; largest], inflate::Inflater::default());
+    let (mut back, mut judge) = (vec![0; largest], Inflater::default());
     for &level in &levels {
         for (name, mut compress) in compressors(level) {
             let mut packed: Vec<Vec<u8>> = vec![Vec::new(); blocks.len()];
@@ -159,7 +129,7 @@ fn main() {
             });
             show(&format!("level {level}, {name}"), packed.iter().map(Vec::len).sum(), seconds);
             for (block, packed) in blocks.iter().zip(&packed) {
-                judge.inflate(Compression::Deflate, packed, &mut back[..block.len()]).unwrap();
+                judge.inflate(Format::Raw, packed, &mut back[..block.len()]).unwrap();
                 assert!(back[..block.len()] == block[..], "{name} makes other bytes");
             }
         }

@@ -140,14 +140,12 @@
     )
 )]
 
-mod adler;
 #[cfg(feature = "arrow")]
 #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
 pub mod arrow;
 mod check;
 mod codec;
 mod container;
-mod deflate;
 #[cfg(test)]
 mod goldens;
 mod inflate;

@@ -10,7 +10,7 @@ use rawzip::{
 };
 
 use super::MODEL_FORMAT_NAME;
-use crate::inflate::{self, Inflater};
+use crate::inflate::Inflater;
 use crate::wire::Compression;
 
 /// What a ZIP archive with at least one entry begins with.
@@ -144,7 +144,7 @@ impl Archive {
                 let detail = format!("{} stored bytes are declared to be {}", entry.packed, entry.size);
                 return Err(at(Error::invalid(detail)));
             }
-            _ if entry.size > inflate::most(entry.packed) => {
+            _ if entry.size > deflate_lanes::most_inflated(entry.packed) => {
                 let detail = format!("{} compressed bytes cannot hold the {size} declared", entry.packed);
                 return Err(at(Error::invalid(detail)));
             }

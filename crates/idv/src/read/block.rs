@@ -10,7 +10,7 @@ use super::open::Column;
 use super::place::Place;
 use crate::FORMAT_NAME;
 use crate::codec::{self, Values};
-use crate::inflate::{Inflater, most};
+use crate::inflate::Inflater;
 use crate::wire::{Compression, LOOKUP_ENTRY_LEN, LookupEntry, Type};
 
 #[cfg(feature = "arrow")]
@@ -217,7 +217,7 @@ impl Reader {
         let raw_len = u64::from(entry.raw_len);
         let limits = &self.0.options.limits;
         limits.check_block("decompressed block length", raw_len).map_err(|error| error.at(entry.offset))?;
-        if raw_len > most(entry.len.into()) {
+        if raw_len > deflate_lanes::most_inflated(entry.len.into()) {
             let detail = format!("{} compressed bytes cannot hold the {raw_len} declared", entry.len);
             return Err(Error::invalid(detail).at(entry.offset));
         }

@@ -7,9 +7,9 @@ use container_core::{Error, Result};
 use super::writer::{Pending, Writer};
 use crate::FORMAT_NAME;
 use crate::codec;
-use crate::deflate::Deflater;
 use crate::schema::MetadataSchema;
 use crate::wire::{Compression, Header, Version, put_leb, put_string};
+use deflate_lanes::{Deflater, Format};
 
 impl<W: Write + Seek> Writer<W> {
     /// Writes what is held back and the tables, then the header, and gives the sink back. It is flushed and stands behind the
@@ -89,7 +89,7 @@ impl<W: Write + Seek> Writer<W> {
             codec::encode(&metadata.value_type, &metadata.value, 0..1, &mut raw)?;
             self.options.limits.check_metadata("bytes of metadata", raw.len() as u64)?;
             if let Some(deflater) = &mut deflater {
-                deflater.deflate(Compression::Deflate, self.options.level, &raw, &mut packed);
+                deflater.deflate(Format::Raw, self.options.level, &raw, &mut packed);
             }
             let (kind, block) = match deflater.is_some() && packed.len() < raw.len() {
                 true => (Compression::Deflate, &packed),

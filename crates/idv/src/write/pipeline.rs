@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use container_core::{Bytes, Error, Result, parallel};
 
 use crate::codec::{self, Values};
-use crate::deflate::Deflater;
 use crate::job::{Job, Worker};
 use crate::wire::ItemType;
 use crate::wire::{Compression, LookupEntry, Type};
+use deflate_lanes::{Deflater, Format};
 
 /// Bytes before compression that may be under way, beyond one block for each thread.
 const AHEAD_BYTES: u64 = 64 << 20;
@@ -62,20 +62,25 @@ impl Encoder {
         };
         let mut bytes = locked(&self.spare).pop().unwrap_or_default();
         bytes.clear();
-        let raw_len = if *compression == Compression::None {
-            codec::encode(kind, &values, 0..values.len(), &mut bytes)?;
-            bytes.len()
-        } else {
+        let format = match compression {
+            Compression::None => None,
+            Compression::Deflate => Some(Format::Raw),
+            Compression::Zlib => Some(Format::Zlib),
+        };
+        let raw_len = if let Some(format) = format {
             let mut scratch = locked(&self.scratches).pop().unwrap_or_default();
             scratch.raw.clear();
             let encoded = codec::encode(kind, &values, 0..values.len(), &mut scratch.raw);
             if encoded.is_ok() {
-                scratch.deflater.deflate(*compression, self.level, &scratch.raw, &mut bytes);
+                scratch.deflater.deflate(format, self.level, &scratch.raw, &mut bytes);
             }
             let raw_len = scratch.raw.len();
             locked(&self.scratches).push(scratch);
             encoded?;
             raw_len
+        } else {
+            codec::encode(kind, &values, 0..values.len(), &mut bytes)?;
+            bytes.len()
         };
         let raw_len = u32::try_from(raw_len).map_err(|_| too_large(raw_len))?;
         Ok(Packed { column, values, bytes, raw_len })

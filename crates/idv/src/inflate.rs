@@ -1,29 +1,20 @@
 //! Decompression of one block, never beyond the size that was declared for it.
 //!
-//! A whole block with a declared size is inflated by [`fast`]. What that does not take, and what has no
-//! declared size, goes through the library, which also tells what is wrong.
-
-mod bits;
-mod fast;
-mod lanes;
-mod stream;
-mod tables;
+//! A whole block with a declared size is inflated by [`deflate_lanes`]. What that does not take, and what has no
+//! declared size, goes through flate2, which also tells what is wrong.
 
 use container_core::{Error, Result};
+use deflate_lanes::Format;
 use flate2::{Decompress, FlushDecompress, Status};
 
-use self::fast::Fast;
 use crate::wire::Compression;
-
-/// DEFLATE cannot make more than this many bytes of one: a length of 258 in two bits.
-const MAX_RATIO: u64 = 1032;
 
 /// The state of an inflater, kept from block to block.
 #[derive(Default)]
 pub(crate) struct Inflater {
     raw: Option<Decompress>,
     zlib: Option<Decompress>,
-    fast: Option<Box<Fast>>,
+    lanes: deflate_lanes::Inflater,
 }
 
 impl Inflater {
@@ -37,8 +28,8 @@ impl Inflater {
 
     /// Inflates `packed` into all of `out`. More or fewer bytes than that are an error, found without making them.
     pub(crate) fn inflate(&mut self, compression: Compression, packed: &[u8], out: &mut [u8]) -> Result<()> {
-        let fast = self.fast.get_or_insert_default();
-        if fast.inflate(compression == Compression::Zlib, packed, out).is_some() {
+        let format = if compression == Compression::Zlib { Format::Zlib } else { Format::Raw };
+        if self.lanes.inflate(format, packed, out).is_ok() {
             return Ok(());
         }
         self.inflate_with_library(compression, packed, out)
@@ -128,11 +119,6 @@ impl Inflater {
             }
         }
     }
-}
-
-/// The most that so many compressed bytes can inflate to.
-pub(crate) fn most(packed: u64) -> u64 {
-    packed.saturating_mul(MAX_RATIO)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Streams made by hand: what the format allows, and each thing that it does not.
 
 use super::pack::{Codes, END, Pack, random};
-use super::{Compression, both};
+use super::{Format, both};
 
 /// Inflated as raw DEFLATE.
 fn made(pack: &Pack, len: usize) -> Option<Vec<u8>> {
-    both(Compression::Deflate, &pack.done(), len)
+    both(Format::Raw, &pack.done(), len)
 }
 
 #[test]
@@ -16,12 +16,12 @@ fn stored_blocks() {
         assert_eq!(made(Pack::default().stored(true, &bytes[..len]), len + 1), None, "fewer bytes than declared");
         let mut cut = Pack::default().stored(true, &bytes[..len]).done();
         cut.pop();
-        assert_eq!(both(Compression::Deflate, &cut, len), None, "cut");
+        assert_eq!(both(Format::Raw, &cut, len), None, "cut");
     }
     assert_eq!(made(Pack::default().stored(true, b"more"), 3), None, "more bytes than declared");
     let mut damaged = Pack::default().stored(true, b"length").done();
     damaged[3] ^= 1;
-    assert_eq!(both(Compression::Deflate, &damaged, 6), None, "the length and its complement differ");
+    assert_eq!(both(Format::Raw, &damaged, 6), None, "the length and its complement differ");
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn blocks_of_all_kinds_in_one_stream() {
         assert_eq!(made(&pack, len), None, "{len} bytes declared");
     }
     let trailing = [pack.done(), vec![0xFF; 20]].concat();
-    assert_eq!(both(Compression::Deflate, &trailing, expected.len()).unwrap(), expected, "with bytes behind the end");
+    assert_eq!(both(Format::Raw, &trailing, expected.len()).unwrap(), expected, "with bytes behind the end");
     assert_eq!(made(Pack::default().number(7, 3), 0), None, "a block of the fourth kind");
     assert_eq!(made(&Pack::default(), 0), None, "nothing at all");
 }
@@ -114,7 +114,7 @@ fn long_codes() {
         assert_eq!(made(&pack, expected.len()).unwrap(), expected);
         let packed = pack.done();
         for cut in 1..40 {
-            assert_eq!(both(Compression::Deflate, &packed[..packed.len() - cut], expected.len()), None, "{cut} cut");
+            assert_eq!(both(Format::Raw, &packed[..packed.len() - cut], expected.len()), None, "{cut} cut");
         }
     }
 }
@@ -244,7 +244,7 @@ fn headers_of_codes() {
 fn zlib_frames() {
     let body = Pack::default().stored(true, b"Wikipedia").done();
     let sum = [0x11, 0xE6, 0x03, 0x98];
-    let frame = |head: [u8; 2], sum: &[u8]| both(Compression::Zlib, &[&head, body.as_slice(), sum].concat(), 9);
+    let frame = |head: [u8; 2], sum: &[u8]| both(Format::Zlib, &[&head, body.as_slice(), sum].concat(), 9);
     for head in [[0x78, 0x9C], [0x78, 0x01], [0x08, 0x1D]] {
         assert_eq!(frame(head, &sum).unwrap(), b"Wikipedia", "{head:x?}");
         assert_eq!(frame(head, &[&sum[..], b"trailing"].concat()).unwrap(), b"Wikipedia");
@@ -266,6 +266,6 @@ fn zlib_frames() {
         assert_eq!(frame([0x78, 0x9C], &sum[..len]), None, "a sum that is cut");
     }
     for len in 0..2 {
-        assert_eq!(both(Compression::Zlib, &[0x78, 0x9C][..len], 0), None, "a header that is cut");
+        assert_eq!(both(Format::Zlib, &[0x78, 0x9C][..len], 0), None, "a header that is cut");
     }
 }

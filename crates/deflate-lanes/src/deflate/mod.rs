@@ -1,4 +1,7 @@
-//! Compression of one block of a column.
+//! Compression of one block.
+//!
+//! Why not by a library: at level 6, zlib-rs 0.6 deflates floats at 56 MB/s to 0.728 of their bytes, miniz_oxide at 32, libdeflate (C) at 103 to
+//! 0.721, and this at 109 to 0.719; texts at 104 to 0.265 and this at 116 to 0.194. `cargo bench -p idv --bench deflate` has them side by side.
 //!
 //! Most bytes of a data set are numbers, in which next to nothing repeats and only the frequencies of bytes can be used. So data are
 //! taken in chunks, and where matches gain nothing, the following chunks are coded without looking for any, farther and farther,
@@ -21,8 +24,8 @@ use self::matches::{Chains, Effort};
 use self::parse::{Sequences, Style, parse};
 use self::quiet::Quiet;
 use self::stats::Histogram;
-use super::adler::adler32;
-use super::wire::Compression;
+use crate::Format;
+use crate::adler::adler32;
 
 /// Bytes that are looked at together.
 const CHUNK: usize = 8 << 10;
@@ -39,7 +42,7 @@ const PIECE: usize = 1 << 30;
 
 /// Compresses blocks; its tables are kept from block to block, what is in them is not used.
 #[derive(Default)]
-pub(crate) struct Deflater {
+pub struct Deflater {
     chains: Option<Box<Chains>>,
     coder: Option<Box<Coder>>,
     sequences: Sequences,
@@ -50,13 +53,12 @@ pub(crate) struct Deflater {
 impl Deflater {
     /// Appends the compressed form of `raw`. It is the same whatever was compressed before.
     ///
-    /// Level 0 stores, 1 is the fastest that compresses, 9 (and above) makes it smallest. Without compression the bytes are
-    /// appended as they are.
-    pub(crate) fn deflate(&mut self, compression: Compression, level: u8, raw: &[u8], out: &mut Vec<u8>) {
-        match compression {
-            Compression::None => out.extend_from_slice(raw),
-            Compression::Deflate => self.raw(level, raw, out),
-            Compression::Zlib => {
+    /// Level 0 stores, 1 is the fastest that compresses, 9 (and above) makes it smallest. What cannot be compressed takes 5 bytes for each
+    /// 65,535 more than it has.
+    pub fn deflate(&mut self, format: Format, level: u8, raw: &[u8], out: &mut Vec<u8>) {
+        match format {
+            Format::Raw => self.raw(level, raw, out),
+            Format::Zlib => {
                 // A window of 32 KiB; the level in the upper bits, then what makes it a multiple of 31.
                 let class: u16 = match level {
                     0..=1 => 0,

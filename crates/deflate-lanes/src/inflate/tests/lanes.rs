@@ -7,7 +7,7 @@ use super::super::bits::Bits;
 use super::super::lanes::Lanes;
 use super::super::stream::Stream;
 use super::pack::{Codes, END, Kind, Pack, deflate, random};
-use super::{Compression, Fast, both};
+use super::{Fast, Format, both};
 
 /// How many bytes the lanes make of a stream's first block in one go.
 fn made_by_lanes(packed: &[u8], len: usize) -> usize {
@@ -49,7 +49,7 @@ fn most_of_a_block_of_numbers() {
         let packed = deflate(&bytes, 6);
         let (made, most) = (made_by_lanes(&packed, len), len.min(16_383));
         assert!(made > most * 9 / 10, "{made} of {len}");
-        assert!(both(Compression::Deflate, &packed, len) == Some(bytes));
+        assert!(both(Format::Raw, &packed, len) == Some(bytes));
     }
     let text = Kind::Text.make(5, 100_000);
     assert_eq!(made_by_lanes(&deflate(&text, 6), text.len()), 0, "matches");
@@ -60,12 +60,12 @@ fn damaged_where_the_lanes_are() {
     let bytes = Kind::Floats.make(6, 9000);
     let packed = deflate(&bytes, 6);
     for cut in (0..packed.len()).step_by(61) {
-        assert_eq!(both(Compression::Deflate, &packed[..cut], bytes.len()), None, "cut at {cut}");
+        assert_eq!(both(Format::Raw, &packed[..cut], bytes.len()), None, "cut at {cut}");
     }
     let mut flipped = packed;
     for bit in (0..flipped.len() * 8).step_by(67) {
         flipped[bit / 8] ^= 1 << (bit % 8);
-        both(Compression::Deflate, &flipped, bytes.len());
+        both(Format::Raw, &flipped, bytes.len());
         flipped[bit / 8] ^= 1 << (bit % 8);
     }
 }
@@ -83,7 +83,7 @@ fn lanes_that_do_not_meet() {
             let made = made_by_lanes(&packed, len);
             alone += usize::from(made < len / 2);
             together += usize::from(made > len * 9 / 10);
-            assert!(both(Compression::Deflate, &packed, len) == Some(literals));
+            assert!(both(Format::Raw, &packed, len) == Some(literals));
         }
     }
     assert!(alone > 0 && together > 0, "{alone}, {together}");
@@ -99,7 +99,7 @@ fn blocks_shorter_than_expected() {
         block(&mut pack, false, &even(7), &literals);
         let packed = pack.stored(true, &bytes).done();
         let expected = [literals, bytes.clone()].concat();
-        assert!(both(Compression::Deflate, &packed, expected.len()) == Some(expected), "{len} literals");
+        assert!(both(Format::Raw, &packed, expected.len()) == Some(expected), "{len} literals");
     }
 }
 
@@ -110,7 +110,7 @@ fn lanes_that_are_full() {
     let packed = block(&mut Pack::default(), true, &lopsided(), &literals);
     let made = made_by_lanes(&packed, literals.len());
     assert!(made > 5000 && made < 4 * 8192, "{made}");
-    assert!(both(Compression::Deflate, &packed, literals.len()) == Some(literals));
+    assert!(both(Format::Raw, &packed, literals.len()) == Some(literals));
 
     let codes = steep();
     let mut pack = Pack::default();
@@ -121,7 +121,7 @@ fn lanes_that_are_full() {
     let packed = pack.symbol(&codes.litlens, END).done();
     let made = made_by_lanes(&packed, 90_001);
     assert!(made > 1000 && made < 4 * 3 * 520, "{made}");
-    assert!(both(Compression::Deflate, &packed, 90_001) == Some(vec![1; 90_001]));
+    assert!(both(Format::Raw, &packed, 90_001) == Some(vec![1; 90_001]));
 }
 
 proptest! {
@@ -145,6 +145,6 @@ proptest! {
             }
         }
         let packed = pack.symbol(&codes.litlens, END).done();
-        prop_assert!(both(Compression::Deflate, &packed, expected.len()) == Some(expected));
+        prop_assert!(both(Format::Raw, &packed, expected.len()) == Some(expected));
     }
 }

@@ -1,7 +1,8 @@
 //! The checksum of zlib.
 
 /// The checksum of RFC 1950: the sum of the bytes, and the sum of these sums after each byte, both modulo 65521.
-pub(crate) fn adler32(bytes: &[u8]) -> u32 {
+#[must_use]
+pub fn adler32(bytes: &[u8]) -> u32 {
     const LANES: usize = 16;
     let (mut a, mut b) = (1u32, 0u32);
     // Parts whose sums fit into 32 bits, in rows that are added up side by side.

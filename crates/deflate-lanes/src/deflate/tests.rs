@@ -5,22 +5,22 @@ use flate2::{Compress, Decompress, FlushCompress, FlushDecompress, Status};
 use proptest::prelude::*;
 
 use super::*;
-use crate::inflate::Inflater;
+use crate::Inflater;
 
 const LEVELS: std::ops::RangeInclusive<u8> = 0..=9;
 
 /// Compresses, and checks everything that must hold of the outcome. `deflater` may have been used before.
 fn check_with(deflater: &mut Deflater, level: u8, raw: &[u8]) -> usize {
     let mut packed = b"before".to_vec();
-    deflater.deflate(Compression::Deflate, level, raw, &mut packed);
+    deflater.deflate(Format::Raw, level, raw, &mut packed);
     let packed = packed.strip_prefix(b"before").expect("what was there stays");
     assert!(packed.len() <= raw.len() + 5 * raw.len().div_ceil(65_535).max(1) + 1, "{} of {}", packed.len(), raw.len());
-    unpack(Compression::Deflate, packed, raw);
+    unpack(Format::Raw, packed, raw);
 
     let mut framed = Vec::new();
-    deflater.deflate(Compression::Zlib, level, raw, &mut framed);
+    deflater.deflate(Format::Zlib, level, raw, &mut framed);
     assert_eq!(framed[2..framed.len() - 4], *packed, "the same in a frame");
-    unpack(Compression::Zlib, &framed, raw);
+    unpack(Format::Zlib, &framed, raw);
     packed.len()
 }
 
@@ -28,12 +28,12 @@ fn check(level: u8, raw: &[u8]) -> usize {
     check_with(&mut Deflater::default(), level, raw)
 }
 
-fn unpack(compression: Compression, packed: &[u8], raw: &[u8]) {
+fn unpack(format: Format, packed: &[u8], raw: &[u8]) {
     let mut out = vec![0xA5; raw.len()];
-    Inflater::default().inflate(compression, packed, &mut out).expect("our inflate takes it");
+    Inflater::default().inflate(format, packed, &mut out).expect("our inflate takes it");
     assert!(out == raw, "other bytes from our inflate");
     out.fill(0xA5);
-    let mut state = Decompress::new(compression == Compression::Zlib);
+    let mut state = Decompress::new(format == Format::Zlib);
     let status = state.decompress(packed, &mut out, FlushDecompress::Finish);
     assert_eq!(status.expect("flate2 takes it"), Status::StreamEnd);
     assert_eq!((state.total_in(), state.total_out()), (packed.len() as u64, raw.len() as u64));
@@ -100,12 +100,9 @@ fn short_ones() {
 fn nothing_is_a_stream() {
     for level in LEVELS {
         assert!(check(level, &[]) <= 5);
-        let mut out = Vec::new();
-        Deflater::default().deflate(Compression::None, level, b"as it is", &mut out);
-        assert_eq!(out, b"as it is");
     }
     let mut out = Vec::new();
-    Deflater::default().deflate(Compression::Zlib, 6, &[], &mut out);
+    Deflater::default().deflate(Format::Zlib, 6, &[], &mut out);
     assert_eq!(out, [0x78, 0x9C, 0x03, 0x00, 0, 0, 0, 1]);
 }
 
@@ -185,10 +182,10 @@ fn no_input_takes_long() {
         let mut out = Vec::new();
         for level in [1, 6] {
             out.clear();
-            Deflater::default().deflate(Compression::Deflate, level, &raw, &mut out);
+            Deflater::default().deflate(Format::Raw, level, &raw, &mut out);
             assert!(out.len() * least < raw.len(), "{}", out.len());
         }
-        unpack(Compression::Deflate, &out, &raw);
+        unpack(Format::Raw, &out, &raw);
     }
 }
 
@@ -251,8 +248,8 @@ fn the_same_whatever_was_before() {
     for level in LEVELS {
         for raw in &inputs {
             let (mut fresh, mut again) = (Vec::new(), Vec::new());
-            Deflater::default().deflate(Compression::Deflate, level, raw, &mut fresh);
-            used.deflate(Compression::Deflate, level, raw, &mut again);
+            Deflater::default().deflate(Format::Raw, level, raw, &mut fresh);
+            used.deflate(Format::Raw, level, raw, &mut again);
             assert!(fresh == again, "level {level}, {} bytes", raw.len());
         }
     }
@@ -264,12 +261,12 @@ fn places_start_again() {
     let raw = text(9_000);
     let mut expected = Vec::new();
     let mut used = Deflater::default();
-    used.deflate(Compression::Deflate, 6, &raw, &mut expected);
+    used.deflate(Format::Raw, 6, &raw, &mut expected);
     for room in [0, 1, 1000, raw.len() as u32, raw.len() as u32 + 1] {
         used.chains.as_mut().unwrap().end = u32::MAX - room;
         for _ in 0..2 {
             let mut again = Vec::new();
-            used.deflate(Compression::Deflate, 6, &raw, &mut again);
+            used.deflate(Format::Raw, 6, &raw, &mut again);
             assert!(again == expected);
         }
     }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::pack::{Kind, deflate, zlib};
-use super::{Compression, Fast, both};
+use super::{Format, Inflater, both};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
@@ -11,15 +11,15 @@ proptest! {
     #[test]
     fn what_was_compressed(kind in prop::sample::select(&Kind::ALL), seed: u64, len in 0usize..150_000, level in 0u32..10) {
         let bytes = kind.make(seed, len);
-        let packed = both(Compression::Deflate, &deflate(&bytes, level), len);
+        let packed = both(Format::Raw, &deflate(&bytes, level), len);
         prop_assert!(packed == Some(bytes.clone()));
-        let packed = both(Compression::Zlib, &zlib(&bytes, level), len);
+        let packed = both(Format::Zlib, &zlib(&bytes, level), len);
         prop_assert!(packed == Some(bytes));
     }
 
     #[test]
     fn one_after_the_other_with_the_same_state(seeds in prop::collection::vec((any::<u64>(), 0usize..40_000), 1..8)) {
-        let mut fast = Fast::default();
+        let mut fast = Inflater::default();
         for (i, (seed, len)) in seeds.into_iter().enumerate() {
             let kind = Kind::ALL[seed as usize % Kind::ALL.len()];
             let bytes = kind.make(seed, len);
@@ -28,9 +28,9 @@ proptest! {
             if i % 3 == 2 {
                 let at = (seed >> 32) as usize % packed.len();
                 packed[at] ^= 4;
-                let _ = fast.inflate(true, &packed, &mut out);
+                let _ = fast.inflate(Format::Zlib, &packed, &mut out);
             } else {
-                prop_assert!(fast.inflate(true, &packed, &mut out).is_some());
+                prop_assert!(fast.inflate(Format::Zlib, &packed, &mut out).is_ok());
                 prop_assert!(out == bytes);
             }
         }
@@ -38,8 +38,8 @@ proptest! {
 
     #[test]
     fn bytes_that_are_no_stream(bytes in prop::collection::vec(any::<u8>(), 0..300), len in 0usize..1000) {
-        both(Compression::Deflate, &bytes, len);
-        both(Compression::Zlib, &bytes, len);
+        both(Format::Raw, &bytes, len);
+        both(Format::Zlib, &bytes, len);
     }
 }
 
@@ -49,13 +49,13 @@ fn short_data() {
         for len in (0..70).chain(4080..4112) {
             for level in [0, 1, 6] {
                 let bytes = kind.make(7, len);
-                assert_eq!(both(Compression::Deflate, &deflate(&bytes, level), len).as_ref(), Some(&bytes));
-                assert_eq!(both(Compression::Zlib, &zlib(&bytes, level), len).as_ref(), Some(&bytes));
+                assert_eq!(both(Format::Raw, &deflate(&bytes, level), len).as_ref(), Some(&bytes));
+                assert_eq!(both(Format::Zlib, &zlib(&bytes, level), len).as_ref(), Some(&bytes));
             }
         }
     }
     let bytes = vec![0xFF; 1_000_000];
-    assert!(both(Compression::Zlib, &zlib(&bytes, 6), bytes.len()).unwrap() == bytes, "the greatest sums");
+    assert!(both(Format::Zlib, &zlib(&bytes, 6), bytes.len()).unwrap() == bytes, "the greatest sums");
 }
 
 #[test]
@@ -64,15 +64,14 @@ fn every_prefix_and_every_flipped_bit() {
         [(Kind::Text, 40), (Kind::Text, 1500), (Kind::Skewed, 700), (Kind::Counters, 2000), (Kind::Random, 50)]
     {
         let bytes = kind.make(11, len);
-        for (compression, packed) in [(Compression::Deflate, deflate(&bytes, 6)), (Compression::Zlib, zlib(&bytes, 9))]
-        {
+        for (format, packed) in [(Format::Raw, deflate(&bytes, 6)), (Format::Zlib, zlib(&bytes, 9))] {
             for cut in 0..packed.len() {
-                assert_eq!(both(compression, &packed[..cut], len), None, "{kind:?} cut at {cut}");
+                assert_eq!(both(format, &packed[..cut], len), None, "{kind:?} cut at {cut}");
             }
             let mut flipped = packed;
             for bit in 0..flipped.len() * 8 {
                 flipped[bit / 8] ^= 1 << (bit % 8);
-                both(compression, &flipped, len);
+                both(format, &flipped, len);
                 flipped[bit / 8] ^= 1 << (bit % 8);
             }
         }
