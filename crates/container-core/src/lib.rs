@@ -14,7 +14,8 @@
 //!
 //! # A first program
 //!
-//! ```
+#![cfg_attr(feature = "std", doc = "```")]
+#![cfg_attr(not(feature = "std"), doc = "```ignore")]
 //! use container_core::{Cursor, Source};
 //!
 //! let source = Source::from(vec![2, 0, 0, 0, b'h', b'i']);

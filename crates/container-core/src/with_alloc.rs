@@ -27,13 +27,12 @@ pub(crate) fn source(cause: &Cause) -> &(dyn core::error::Error + 'static) {
     &**cause
 }
 
-/// The message for bytes behind the end of something.
-pub(crate) fn trailing(what: &'static str, len: usize) -> Text {
-    let found = match len {
+/// The error for bytes behind the end of something.
+pub(crate) fn trailing(what: &'static str, len: usize) -> Error {
+    Error::invalid(match len {
         1 => format!("{what} is followed by 1 byte that belongs to nothing"),
         more => format!("{what} is followed by {more} bytes that belong to nothing"),
-    };
-    found.into()
+    })
 }
 
 impl Error {

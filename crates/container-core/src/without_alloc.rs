@@ -1,5 +1,7 @@
 //! Texts and errors that hold literals: the crate without an allocator.
 
+use crate::Error;
+
 /// A text that is usually a literal: `Cow<'static, str>` with feature `alloc`, `&'static str` without.
 pub type Text = &'static str;
 
@@ -16,7 +18,7 @@ pub(crate) fn source(cause: &Cause) -> &(dyn core::error::Error + 'static) {
     cause
 }
 
-/// The message for bytes behind the end of something.
-pub(crate) const fn trailing(what: &'static str, _: usize) -> Text {
-    what
+/// The error for bytes behind the end of something; how many there are cannot be written into a literal.
+pub(crate) fn trailing(what: &'static str, _: usize) -> Error {
+    Error::invalid(what).advising("bytes that belong to nothing follow it")
 }

@@ -109,7 +109,6 @@ fn the_description_of_a_wide_table_takes_little_memory() {
     let path = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
     let text = path("t.csv");
     table(&text, columns);
-    let more = format!("… and {} more columns", cases("80,000", "980,000"));
     for form in cases(&["csv"][..], &["csv", "jsonl", "msgpack", "zds", "ds"]) {
         let file = path(&format!("t.{form}"));
         match *form {
@@ -124,6 +123,9 @@ fn the_description_of_a_wide_table_takes_little_memory() {
             assert!(bytes < most, "{form}, json {json}: {bytes} bytes");
             // A dataset is shown whole, as `ncdump` does.
             let last = format!("c{}", columns - 1);
+            // The keys and the ids of documents are a column more.
+            let more = cases(80_000, 980_000) + usize::from(matches!(*form, "msgpack" | "zds"));
+            let more = format!("… and {},{:03} more columns", more / 1_000, more % 1_000);
             assert!(printed.contains(if json || *form == "ds" { &last } else { &more }), "{form}, json {json}");
         }
     }
