@@ -163,6 +163,12 @@ impl Error {
         self
     }
 
+    /// Says it in other words.
+    #[cfg(feature = "nom")]
+    pub(crate) fn rename(&mut self, words: impl FnOnce(&Text) -> Text) {
+        self.0.detail = words(&self.0.detail);
+    }
+
     /// What went wrong.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

@@ -30,7 +30,8 @@
 //!
 //! Without features the crate is `no_std` and does not allocate: [`Position`], [`Cursor`], [`Error`], [`Limits`],
 //! [`Decode`], [`Encode`]. `alloc` gives errors texts of their own, `std` (default) adds everything else, `arrow` the traits of tables as
-//! Arrow record batches, `parallel` the threads of rayon to the functions of [`parallel`], `raw_json` JSON whose values stay their text, `testkit` the conformance kit.
+//! Arrow record batches, `nom` parsers of that library over cursors, `parallel` the threads of rayon to the functions of [`parallel`],
+//! `raw_json` JSON whose values stay their text, `testkit` the conformance kit.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -48,6 +49,9 @@ mod error;
 #[cfg_attr(not(feature = "alloc"), path = "without_alloc.rs")]
 mod heap;
 mod limits;
+#[cfg(feature = "nom")]
+#[cfg_attr(docsrs, doc(cfg(feature = "nom")))]
+pub mod nom;
 mod position;
 mod wire;
 

@@ -35,6 +35,12 @@ pub(crate) fn trailing(what: &'static str, len: usize) -> Error {
     })
 }
 
+/// The message of something inside of a field.
+#[cfg(feature = "nom")]
+pub(crate) fn within(field: &'static str, detail: &Text) -> Text {
+    format!("{field}: {detail}").into()
+}
+
 impl Error {
     /// Keeps the error behind this one; [`source`](core::error::Error::source) gives it back.
     #[must_use]

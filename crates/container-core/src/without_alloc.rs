@@ -22,3 +22,9 @@ pub(crate) fn source(cause: &Cause) -> &(dyn core::error::Error + 'static) {
 pub(crate) fn trailing(what: &'static str, _: usize) -> Error {
     Error::invalid(what).advising("bytes that belong to nothing follow it")
 }
+
+/// The message of something inside of a field.
+#[cfg(feature = "nom")]
+pub(crate) const fn within(field: &'static str, _: &Text) -> Text {
+    field
+}

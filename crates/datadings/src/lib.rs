@@ -94,6 +94,7 @@
 //!
 //! | feature | what |
 //! |---|---|
+//! | `nom` | `nom`: the files of the index as parsers of nom 8 |
 //! | `arrow` | `datadings::arrow`: samples as record batches of Arrow, and datasets from them; brings the sub-crates of `arrow` |
 //! | `glob` | shards by a pattern; brings `glob` |
 //! | `parallel` | filters are filled by all cores, where one does it without; brings `rayon` |
@@ -121,6 +122,9 @@ mod format;
 mod index;
 pub mod json;
 mod md5;
+#[cfg(feature = "nom")]
+#[cfg_attr(docsrs, doc(cfg(feature = "nom")))]
+pub mod nom;
 pub mod numpy;
 pub mod order;
 mod read;

@@ -84,6 +84,7 @@
 //!
 //! | feature | what |
 //! |---|---|
+//! | `nom` | `time::nom`: units and dates as parsers of nom 8 |
 //! | `arrow` | tables as Arrow record batches, on the file's own memory where that goes; files from batches |
 //! | `netcdf` | NetCDF read and written: classic, 64-bit offset, CDF-5, NetCDF-4 (which pure-Rust crates for HDF5 read) |
 //! | `ndarray` | arrays and views of the crate `ndarray` |

@@ -123,6 +123,7 @@
 //!
 //! | feature | what |
 //! |---|---|
+//! | `nom` | `wire::nom`: header, tables and texts of types as parsers of nom 8 |
 //! | `zlib-rs` | behind the inflate of this crate, for metadata and to say what is wrong with a block, zlib-rs in place of miniz_oxide: Rust with unsafe code |
 //! | `zlib-ng` | zlib-ng there: C |
 //! | `parallel` | blocks decoded ahead, encoded and compressed by rayon's threads |
@@ -159,7 +160,7 @@ mod schema_diff;
 mod schema_json;
 mod time;
 mod value;
-mod wire;
+pub mod wire;
 mod write;
 
 pub use codec::{DateTimeOffsets, Item, Texts, Values, VectorRef, Vectors};
@@ -177,6 +178,7 @@ pub use schema::{ColumnSchema, MetadataSchema, Schema};
 pub use schema_diff::SchemaDifference;
 pub use time::{DateTime, DateTimeOffset, TimeSpan};
 pub use value::{Labels, Value, Vector};
+#[doc(inline)]
 pub use wire::{Compression, Header, ItemType, KeyType, KeyWidth, Type, Version};
 pub use write::{Cell, KeyLabels};
 pub use write::{Copied, Writer, WriterOptions, merge};

@@ -99,6 +99,7 @@
 //! | feature | gives |
 //! |---|---|
 //! | none | everything but the following; `no_std` with `alloc` |
+//! | `nom` | `nom`: the header as a parser of nom 8 |
 //! | `std` (default) | the processor's instruction sets found at run time instead of compile time |
 //! | `parallel` | `par_insert_many`, `par_contains_many` and their like, on rayon's threads |
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
@@ -111,6 +112,9 @@ pub mod digest;
 mod far;
 mod filter;
 mod ln;
+#[cfg(feature = "nom")]
+#[cfg_attr(docsrs, doc(cfg(feature = "nom")))]
+pub mod nom;
 #[cfg(feature = "parallel")]
 mod parallel;
 mod plan;

@@ -32,19 +32,28 @@ pub(crate) fn parse(file: &[u8]) -> Result<Shape> {
 
 fn parse_here(file: &[u8]) -> Result<Shape> {
     let mut cursor = Cursor::new(file);
+    let shape = header(&mut cursor)?;
+    cursor.take_u64(shape.bits() / 8, "bits")?;
+    cursor.finish("bits")?;
+    Ok(shape)
+}
+
+/// Reads the header, which bits follow.
+pub(crate) fn header(cursor: &mut Cursor<'_>) -> Result<Shape> {
+    let start = cursor.offset();
     let magic = cursor.array::<8>("magic")?;
     if magic != MAGIC {
         let (found, wanted) = (magic.escape_ascii(), MAGIC.escape_ascii());
-        return Err(Error::invalid(format!("the file begins with \"{found}\" and not \"{wanted}\"")).at(0));
+        return Err(Error::invalid(format!("the file begins with \"{found}\" and not \"{wanted}\"")).at(start));
     }
     let length = cursor.u64_be("total length")?;
     let elements = cursor.u64_be("number of elements")?;
     let probability = cursor.f64_be("probability")?;
     if let Some(why) = wrong_elements(elements) {
-        return Err(Error::invalid(why).at(ELEMENTS_AT));
+        return Err(Error::invalid(why).at(start + ELEMENTS_AT));
     }
     if let Some(why) = wrong_probability(probability) {
-        return Err(Error::invalid(why).at(PROBABILITY_AT));
+        return Err(Error::invalid(why).at(start + PROBABILITY_AT));
     }
     let Some(shape) = Shape::of_file(elements, probability, length) else {
         let wanted = match Shape::new(elements, probability) {
@@ -55,9 +64,7 @@ fn parse_here(file: &[u8]) -> Result<Shape> {
             "the total length is {length} bytes where a filter for {elements} elements and the probability \
              {probability:?} {wanted}"
         );
-        return Err(Error::invalid(text).at(LENGTH_AT));
+        return Err(Error::invalid(text).at(start + LENGTH_AT));
     };
-    cursor.take_u64(shape.bits() / 8, "bits")?;
-    cursor.finish("bits")?;
     Ok(shape)
 }

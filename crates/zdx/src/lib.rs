@@ -104,6 +104,7 @@
 //!
 //! | feature | what |
 //! |---|---|
+//! | `nom` | `wire::nom`: the index as parsers of nom 8 |
 //! | `arrow` | collections as Arrow record batches, and from them |
 //! | `zlib-rs` | archives are inflated and deflated by zlib-rs, about one and a half times as fast |
 //! | `zlib-ng` | by zlib-ng, which is C |

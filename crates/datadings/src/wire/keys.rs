@@ -9,10 +9,15 @@ use crate::wire::token::{Token, Tokens, utf8};
 /// # Errors
 /// When the file begins no array.
 pub(crate) fn keys_header(bytes: &[u8]) -> Result<(u32, Tokens<'_>)> {
-    let mut tokens = Tokens::at(bytes, 0);
+    keys_header_at(bytes, 0)
+}
+
+/// The same of bytes that begin at `offset` of their file.
+pub(crate) fn keys_header_at(bytes: &[u8], offset: u64) -> Result<(u32, Tokens<'_>)> {
+    let mut tokens = Tokens::at(bytes, offset);
     match tokens.next()? {
         Token::Array(count) => Ok((count, tokens)),
-        other => Err(Error::invalid(format!("{} stands where the array of keys is expected", other.name())).at(0)),
+        other => Err(Error::invalid(format!("{} stands where the array of keys is expected", other.name())).at(offset)),
     }
 }
 

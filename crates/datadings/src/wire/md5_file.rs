@@ -19,7 +19,13 @@ pub(crate) fn md5_lines(bytes: &[u8]) -> impl Iterator<Item = Result<Md5Line<'_>
 }
 
 fn one(line: &[u8], number: u64) -> Result<Md5Line<'_>> {
-    let wrong = |detail: String| Error::invalid(detail).in_line(number);
+    let (sum, name) = sum_and_name(line).map_err(|error| error.in_line(number))?;
+    Ok(Md5Line { sum, name, line: number })
+}
+
+/// What a line says, without its line feed.
+pub(crate) fn sum_and_name(line: &[u8]) -> Result<([u8; 16], &str)> {
+    let wrong = |detail: String| Error::invalid(detail);
     let line = std::str::from_utf8(line).map_err(|_| wrong("the line is not UTF-8".to_owned()))?;
     let line = line.strip_suffix('\r').unwrap_or(line);
     // A star instead of the second space marks "binary" in what md5sum -b writes.
@@ -28,7 +34,7 @@ fn one(line: &[u8], number: u64) -> Result<Md5Line<'_>> {
         return Err(wrong(format!("{line:?} is no sum, two spaces and a file name")));
     };
     let sum = parse(digits).ok_or_else(|| wrong(format!("{digits:?} is no MD5 sum of 32 hexadecimal digits")))?;
-    Ok(Md5Line { sum, name, line: number })
+    Ok((sum, name))
 }
 
 fn parse(digits: &str) -> Option<[u8; 16]> {

@@ -6,6 +6,9 @@
 
 mod calendar;
 mod date;
+#[cfg(feature = "nom")]
+#[cfg_attr(docsrs, doc(cfg(feature = "nom")))]
+pub mod nom;
 mod parse;
 mod units;
 

@@ -212,7 +212,10 @@ impl fmt::Display for ItemType {
 
 /// Understands a codec definition. An unknown codec name is [`Unsupported`](container_core::ErrorKind::Unsupported), parameters
 /// that cannot be are [`Invalid`](container_core::ErrorKind::Invalid).
-pub(crate) fn parse_type(codec: &CodecDefinition) -> Result<Type> {
+///
+/// # Errors
+/// These.
+pub fn parse_type(codec: &CodecDefinition) -> Result<Type> {
     let mut cursor = Cursor::at(&codec.parameters, codec.offset);
     let parsed = if &*codec.name == "VBuffer" {
         parse_vector(&mut cursor)?

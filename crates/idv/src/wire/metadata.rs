@@ -5,18 +5,28 @@ use super::{SlotNamesPlace, leb, string};
 
 /// One item of metadata of a column. Offsets are not yet checked against the file, but for their sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MetadataEntry {
-    /// Where the entry begins.
-    pub(crate) offset: u64,
-    pub(crate) kind: String,
-    pub(crate) codec: CodecDefinition,
-    pub(crate) compression: u8,
-    pub(crate) block_offset: u64,
-    pub(crate) block_len: u64,
+#[non_exhaustive]
+pub struct MetadataEntry {
+    /// Where the entry begins in the file.
+    pub offset: u64,
+    /// What it says of the column: `KeyValues`, `SlotNames`, or anything else.
+    pub kind: String,
+    /// The type of its value.
+    pub codec: CodecDefinition,
+    /// How its block is compressed: the byte of a [`Compression`](crate::Compression), or another one.
+    pub compression: u8,
+    /// Where its block begins in the file.
+    pub block_offset: u64,
+    /// The bytes of its block in the file.
+    pub block_len: u64,
 }
 
 /// Parses the metadata table of a column; the cursor may reach beyond its end.
-pub(crate) fn parse_metadata_toc(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Vec<MetadataEntry>> {
+///
+/// # Errors
+/// [`Truncated`](container_core::ErrorKind::Truncated); [`Invalid`](container_core::ErrorKind::Invalid) for a table of no entries, offsets
+/// that are negative, lengths that are no numbers; [`Limit`](container_core::ErrorKind::Limit) for more entries than `limits` allow columns.
+pub fn parse_metadata_toc(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Vec<MetadataEntry>> {
     let at = cursor.offset();
     let count = leb(cursor, "metadata count")?;
     if count == 0 {
@@ -37,12 +47,11 @@ pub(crate) fn parse_metadata_toc(cursor: &mut Cursor<'_>, limits: &Limits) -> Re
 }
 
 /// Parses the slot names of version 1.1.1.3: pairs of slot and name, slots rising and below `slots` where that is known.
-/// The result has a name, possibly empty, for every slot up to the last named one or to `slots`.
-pub(crate) fn parse_slot_names(
-    cursor: &mut Cursor<'_>,
-    place: SlotNamesPlace,
-    slots: u64,
-) -> Result<Vec<(u32, String)>> {
+/// Slots without a name, or with an empty one, may be left out.
+///
+/// # Errors
+/// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for slots in another order.
+pub fn parse_slot_names(cursor: &mut Cursor<'_>, place: SlotNamesPlace, slots: u64) -> Result<Vec<(u32, String)>> {
     let mut names = Vec::with_capacity(usize::try_from(place.count).unwrap_or(ROOM).min(ROOM));
     let mut next = 0;
     for _ in 0..place.count {

@@ -1,20 +1,28 @@
-//! The structures of the format as they lie in the file: pure functions over bytes, no I/O.
+//! The structures of the format as they lie in the file: pure functions over bytes, no I/O. For tools that look below a [`Reader`](crate::Reader);
+//! with feature `nom` also as parsers of that library.
+//!
+//! A file is a [`Header`] of 256 bytes, blocks, and tables that the header and each other point at: a [`TocEntry`] for each column, its table
+//! of [`LookupEntry`]s, one for each block, and its [`MetadataEntry`]s. All numbers are little-endian or LEB128, offsets count from the file's
+//! first byte.
 
 mod codec;
 mod emit;
 mod header;
 mod metadata;
+#[cfg(feature = "nom")]
+#[cfg_attr(docsrs, doc(cfg(feature = "nom")))]
+pub mod nom;
 mod toc;
 mod type_text;
 
-pub(crate) use codec::parse_type;
-pub use codec::{ItemType, KeyType, KeyWidth, Type};
+pub use codec::{ItemType, KeyType, KeyWidth, Type, parse_type};
 pub(crate) use emit::{put_leb, put_string};
 pub(crate) use header::{HEADER_LEN, SIGNATURE, TAIL_LEN};
 pub use header::{Header, Version};
-pub(crate) use metadata::{MetadataEntry, parse_metadata_toc, parse_slot_names};
-pub use toc::Compression;
-pub(crate) use toc::{LOOKUP_ENTRY_LEN, LookupEntry, SlotNamesPlace, TocEntry, parse_toc, parse_toc_entry};
+pub use metadata::{MetadataEntry, parse_metadata_toc, parse_slot_names};
+pub use toc::{
+    CodecDefinition, Compression, LOOKUP_ENTRY_LEN, LookupEntry, SlotNamesPlace, TocEntry, parse_toc, parse_toc_entry,
+};
 
 use std::borrow::Cow;
 

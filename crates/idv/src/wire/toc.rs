@@ -56,15 +56,22 @@ impl fmt::Display for Compression {
 
 /// A codec as the file defines it: name and parameters, not yet understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CodecDefinition {
-    pub(crate) name: Arc<str>,
-    pub(crate) parameters: Box<[u8]>,
-    /// Where the parameters begin.
-    pub(crate) offset: u64,
+#[non_exhaustive]
+pub struct CodecDefinition {
+    /// `Single`, `VBuffer`, `Key2`, or anything else.
+    pub name: Arc<str>,
+    /// The bytes that follow it; what they mean, the codec says.
+    pub parameters: Box<[u8]>,
+    /// Where the parameters begin in the file.
+    pub offset: u64,
 }
 
 impl CodecDefinition {
-    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+    /// Reads a definition.
+    ///
+    /// # Errors
+    /// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for lengths that are no numbers.
+    pub fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
         let name = string(cursor, "codec name")?.as_ref().into();
         let len = leb(cursor, "length of the codec parameters")?;
         let offset = cursor.offset();
@@ -75,28 +82,44 @@ impl CodecDefinition {
 
 /// Where slot names of version 1.1.1.3 lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SlotNamesPlace {
-    pub(crate) offset: u64,
-    pub(crate) len: u64,
-    pub(crate) count: u32,
+#[non_exhaustive]
+pub struct SlotNamesPlace {
+    /// Their first byte in the file.
+    pub offset: u64,
+    /// Their bytes.
+    pub len: u64,
+    /// How many there are.
+    pub count: u32,
 }
 
 /// One column in the table of contents. Offsets are not yet checked against the file, but for their sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TocEntry {
-    /// Where the entry begins.
-    pub(crate) offset: u64,
-    pub(crate) name: String,
-    pub(crate) codec: CodecDefinition,
-    pub(crate) compression: u8,
-    pub(crate) rows_per_block: u64,
-    pub(crate) lookup_offset: u64,
-    pub(crate) slot_names: Option<Box<SlotNamesPlace>>,
-    pub(crate) metadata_offset: Option<u64>,
+#[non_exhaustive]
+pub struct TocEntry {
+    /// Where the entry begins in the file.
+    pub offset: u64,
+    /// The column's name; several columns may have the same.
+    pub name: String,
+    /// The type of its values.
+    pub codec: CodecDefinition,
+    /// How its blocks are compressed: the byte of a [`Compression`], or another one.
+    pub compression: u8,
+    /// Rows of every block but the last.
+    pub rows_per_block: u64,
+    /// Where its [lookup table](LookupEntry) begins in the file.
+    pub lookup_offset: u64,
+    /// Its slot names, in version 1.1.1.3.
+    pub slot_names: Option<Box<SlotNamesPlace>>,
+    /// Where its table of metadata begins in the file, if it has one: since version 1.1.1.4.
+    pub metadata_offset: Option<u64>,
 }
 
 /// Parses the table of contents; the cursor stands at its beginning and may reach beyond its end.
-pub(crate) fn parse_toc(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<TocEntry>> {
+///
+/// # Errors
+/// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for offsets that are negative and
+/// lengths that are no numbers; with the column.
+pub fn parse_toc(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<TocEntry>> {
     let mut entries = Vec::with_capacity(usize::try_from(header.columns).unwrap_or(ROOM).min(ROOM));
     for index in 0..header.columns {
         let mut name = None;
@@ -115,7 +138,10 @@ pub(crate) fn parse_toc(cursor: &mut Cursor<'_>, header: &Header) -> Result<Vec<
 }
 
 /// Parses one entry of the table.
-pub(crate) fn parse_toc_entry(cursor: &mut Cursor<'_>, version: Version) -> Result<TocEntry> {
+///
+/// # Errors
+/// As [`parse_toc`].
+pub fn parse_toc_entry(cursor: &mut Cursor<'_>, version: Version) -> Result<TocEntry> {
     parse_entry(cursor, version, &mut None)
 }
 
@@ -153,19 +179,26 @@ pub(crate) fn position(cursor: &mut Cursor<'_>, what: &'static str) -> Result<u6
 }
 
 /// Bytes of one entry of a lookup table.
-pub(crate) const LOOKUP_ENTRY_LEN: u64 = 16;
+pub const LOOKUP_ENTRY_LEN: u64 = 16;
 
 /// Where a block lies and how large it is, before and after decompression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LookupEntry {
-    pub(crate) offset: u64,
-    pub(crate) len: u32,
-    pub(crate) raw_len: u32,
+#[non_exhaustive]
+pub struct LookupEntry {
+    /// The block's first byte in the file.
+    pub offset: u64,
+    /// Its bytes in the file.
+    pub len: u32,
+    /// Its bytes once they are decompressed.
+    pub raw_len: u32,
 }
 
 impl LookupEntry {
     /// Parses an entry and checks that the block lies between the header and `end`, the tail.
-    pub(crate) fn parse(cursor: &mut Cursor<'_>, end: u64) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`Truncated`](container_core::ErrorKind::Truncated), [`Invalid`](container_core::ErrorKind::Invalid) for a block that lies elsewhere.
+    pub fn parse(cursor: &mut Cursor<'_>, end: u64) -> Result<Self> {
         let at = cursor.offset();
         let offset = position(cursor, "block offset")?;
         let len = length(cursor, "block length")?;

@@ -63,6 +63,15 @@ fn parse_whole(mut words: Words<'_>) -> Result<Type> {
     Ok(kind)
 }
 
+/// The type with which the text begins, and what follows it.
+#[cfg(feature = "nom")]
+pub(super) fn type_of_text(text: &str) -> Result<(&str, Type)> {
+    let mut words = Words { text, rest: text, uncounted: false };
+    let kind = parse(&mut words)?;
+    kind.check().map_err(|error| words.no(error.detail()))?;
+    Ok((words.rest, kind))
+}
+
 /// What is left of a type's text.
 struct Words<'a> {
     text: &'a str,

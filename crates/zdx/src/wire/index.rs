@@ -57,17 +57,7 @@ impl<'b> Index<'b> {
     /// follows it.
     pub fn parse(bytes: &'b [u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes);
-        let magic: [u8; 4] = cursor.array("the magic of the index")?;
-        if magic != MAGIC && magic != MAGIC_DESCRIBED {
-            return Err(
-                Error::invalid(format!("the index begins with {magic:02x?}, not with \"ISDZ\" or \"ZDSI\"")).at(0)
-            );
-        }
-        let version = cursor.u32_le("the version of the index")?;
-        if version != VERSION {
-            return Err(Error::unsupported(format!("the version of the index is {version}; {VERSION} is read")).at(4));
-        }
-        let count = cursor.u64_le("the number of entries")?;
+        let count = parse_head(&mut cursor)?;
         let least = count.saturating_mul(AROUND as u64 + 1);
         if least > cursor.remaining() as u64 {
             let error = Error::truncated(format!("{count} entries"), least, cursor.remaining() as u64);
@@ -111,7 +101,22 @@ impl<'b> Index<'b> {
     }
 }
 
-fn entry<'b>(cursor: &mut Cursor<'b>) -> Result<Entry<'b>> {
+/// Reads the head of an index and gives the number of entries.
+pub(super) fn parse_head(cursor: &mut Cursor<'_>) -> Result<u64> {
+    let at = cursor.offset();
+    let magic: [u8; 4] = cursor.array("the magic of the index")?;
+    if magic != MAGIC && magic != MAGIC_DESCRIBED {
+        return Err(Error::invalid(format!("the index begins with {magic:02x?}, not with \"ISDZ\" or \"ZDSI\"")).at(at));
+    }
+    let at = cursor.offset();
+    let version = cursor.u32_le("the version of the index")?;
+    if version != VERSION {
+        return Err(Error::unsupported(format!("the version of the index is {version}; {VERSION} is read")).at(at));
+    }
+    cursor.u64_le("the number of entries")
+}
+
+pub(super) fn entry<'b>(cursor: &mut Cursor<'b>) -> Result<Entry<'b>> {
     let len = cursor.u16_le("the length of an id")?;
     let id = cursor.take(len.into(), "an id")?;
     Ok(Entry {

@@ -24,5 +24,8 @@ pub mod id;
 pub mod index;
 pub mod json;
 pub mod lines;
+#[cfg(feature = "nom")]
+#[cfg_attr(docsrs, doc(cfg(feature = "nom")))]
+pub mod nom;
 pub mod text_index;
 pub mod value;

@@ -1,0 +1,28 @@
+//! The header as a parser of [nom](https://docs.rs/nom) 8 (feature `nom`), over a [`Cursor`], whose errors say where in the file something is wrong.
+//!
+//! ```
+//! use container_core::Cursor;
+//! use simplebloom::{BloomFilter, nom::header};
+//!
+//! let filter = BloomFilter::with_probability(1000, 0.01)?;
+//! let file = filter.as_bytes();
+//! let (bits, shape) = header(Cursor::new(file)).unwrap();
+//! assert_eq!((shape.elements(), shape.bits() / 8), (1000, bits.remaining() as u64));
+//! # Ok::<(), simplebloom::Error>(())
+//! ```
+
+use ::nom::IResult;
+use container_core::nom::parser;
+use container_core::{Cursor, Error};
+
+use crate::shape::Shape;
+use crate::wire;
+
+/// The 32 bytes in front of the bits.
+///
+/// # Errors
+/// [`Truncated`](crate::ErrorKind::Truncated); [`Invalid`](crate::ErrorKind::Invalid) for another magic, and for numbers that cannot be or do not
+/// fit each other.
+pub fn header(input: Cursor<'_>) -> IResult<Cursor<'_>, Shape, Error> {
+    parser(wire::header)(input)
+}
