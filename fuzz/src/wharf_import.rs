@@ -9,7 +9,7 @@ use container_core::{
 use datadings::{Writer, WriterOptions};
 use serde_json::Value;
 use wharf::convert::import::{Keys, SampleOptions, TextTable};
-use wharf::convert::{InputForm, JsonLines, OutputForm, copy};
+use wharf::convert::{InputForm, JsonLines, IdvTarget, copy};
 use wharf::text::{TextContainer, TextForm, TextOptions};
 use wharf::{Convert, Registry};
 
@@ -87,7 +87,7 @@ impl Given<'_> {
         convert.text.no_header = self.is_csv() && !self.has_header();
         convert.selection.reading.threads = threads;
         let mut bytes = Vec::new();
-        match convert.stream(OutputForm::Idv, &mut bytes, &Registry::builtin()) {
+        match convert.stream(&IdvTarget::default(), &mut bytes, &Registry::builtin()) {
             Ok(report) => (report.inferred.iter().map(|(name, kind)| format!("{name:?}: {kind}")).collect(), Ok(bytes)),
             Err(error) => (Vec::new(), Err(error.to_string())),
         }

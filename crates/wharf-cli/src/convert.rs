@@ -1,15 +1,15 @@
-//! `wharf convert`: rows into a file of another form.
+//! `wharf convert`: rows into a file of another format.
 
 mod options;
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use container_core::{Error, Overwrite, Progress, Result};
 use serde_json::{Map, Value};
-use wharf::hub::convert::{Convert, OutputForm, Report, To};
+use wharf::convert::{Convert, Report, Streaming, Target, TargetUnit, TextTarget, To};
 
 use super::Outcome;
 use super::bar::Bar;
@@ -36,35 +36,35 @@ Examples:
   wharf convert 'day-*.csv' days.parquet                     types that go for all days; --schema says other ones
   wharf convert photos/ photos.msgpack --field image         a sample for each photos/LABEL/FILE";
 
-/// The help of clap, with the arguments as people think of them.
+/// The help of clap, with one list of arguments shown as inputs and an output.
 const TEMPLATE: &str = "\
 {before-help}{about-with-newline}
 {usage-heading} {usage}
 
 Arguments:
   <IN>...  Files, or patterns in quotes such as 'day-*.idv' (sorted); - is standard input
-  <OUT>    The file to write; its extension says the form: .jsonl .ndjson .json, .csv, .tsv, .idv,
+  <OUT>    The file to write; its extension selects the format: .jsonl .ndjson .json, .csv, .tsv, .idv,
            .msgpack, .ds, .nc, .zds, .parquet, .arrow, .arrows; - is standard output
 
 {all-args}{after-help}";
 
-/// Convert rows into a file of another form
+/// Convert rows into a file of another format
 ///
-/// The output appears when it is whole, or not at all. With --json, what was done is one object on standard output.
-/// Every format is written from every other. Between ds and NetCDF variables are carried over, those that --columns names, with --rows cut along
-/// --dim; to other formats a table goes, the variables along one dimension. A folder or a ZIP archive of files becomes a datadings dataset of them, with their folders as labels. ZDS is
-/// an archive (.zds), or with --to zds a folder; Arrow IPC a file (.arrow) or a stream (.arrows). Several inputs have the same columns; of text,
-/// datadings and ZDS the types are those of the rows of all.
+/// The output appears whole or not at all. With --json, a report is printed as one object on standard output.
+/// Every format can be written from every other. Between ds and NetCDF, variables are copied: those that --columns names, cut along --dim by
+/// --rows. Into other formats a table is converted: the variables along one dimension. A folder or a ZIP archive of files becomes a datadings
+/// dataset with the folders as labels. ZDS is an archive (.zds), or with --to zds a folder; Arrow IPC is a file (.arrow) or a stream (.arrows).
+/// Several inputs must have the same columns; for text, datadings and ZDS, types are inferred from the rows of all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, help_template = TEMPLATE, override_usage = "wharf convert [OPTIONS] <IN>... <OUT>")]
 pub(crate) struct Arguments {
-    // One list, the last of which is the output: of two clap would give the second what stands before an option. The template tells of both.
+    // One list, whose last name is the output: clap would give a second list whatever stands before an option. The template shows both.
     #[arg(value_name = "IN", required = true, hide = true)]
     names: Vec<OsString>,
 
-    /// The form, whatever the extension
-    #[arg(long, value_parser = forms(), value_name = "FORM")]
-    to: Option<OutputForm>,
+    /// The output format, whatever the extension
+    #[arg(long, value_parser = TargetName, value_name = "FORMAT")]
+    to: Option<String>,
 
     /// Replace the output if it exists
     #[arg(long)]
@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     selection: Selection,
 
-    /// Times of ds files as times, not as the numbers that are stored
+    /// Times of ds files as times, not as the stored numbers
     #[arg(long, value_enum, value_name = "FORM")]
     time: Option<super::ds::Times>,
 
@@ -81,11 +81,27 @@ pub(crate) struct Arguments {
     options: options::Options,
 }
 
-/// The forms by name.
-fn forms() -> impl TypedValueParser<Value = OutputForm> {
-    let names = OutputForm::ALL.map(|(form, help)| PossibleValue::new(form.name()).help(help));
-    PossibleValuesParser::new(names)
-        .try_map(|name| OutputForm::named(&name).ok_or_else(|| format!("there is no form {name:?}")))
+/// The name of a target. Help lists the built-in ones; those of a program's own formats are known only when the registry is.
+#[derive(Clone)]
+struct TargetName;
+
+impl TypedValueParser for TargetName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let targets = Registry::builtin().targets();
+        let written = targets.into_iter().map(|target| target.info()).filter(|info| info.title != info.name);
+        Some(Box::new(written.map(|info| PossibleValue::new(info.name).help(info.title))))
+    }
 }
 
 impl Arguments {
@@ -95,20 +111,11 @@ impl Arguments {
     }
 }
 
-/// The files that are written.
-fn outputs(path: &Path, form: OutputForm) -> Vec<PathBuf> {
-    if form == OutputForm::Datadings {
-        return super::dataset::members(path).collect();
-    }
-    let _ = form;
-    vec![path.to_owned()]
-}
-
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let inputs = match arguments.names.split_last() {
         Some((_, inputs)) if !inputs.is_empty() => inputs,
         _ => {
-            let detail = format!("there is one name, {:?}: needed are <IN>... <OUT>", arguments.output().display());
+            let detail = format!("expected <IN>... <OUT>, found only {:?}", arguments.output().display());
             return Err(Error::usage(detail));
         }
     };
@@ -118,19 +125,20 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     env.opener.show(&selection)?;
     env.opener.check_filters(&locations, selection.reading.table.as_deref())?;
     let stdout = arguments.output() == "-";
-    let form = match arguments.to {
-        Some(form) => form,
-        None if stdout => OutputForm::Jsonl,
-        None => by_extension(Path::new(arguments.output()), &env.opener.registry)?,
+    let registry = env.opener.registry.clone();
+    let mut target = match &arguments.to {
+        Some(name) => by_name(name, &registry)?,
+        None if stdout => Box::new(TextTarget::JSON_LINES),
+        None => by_extension(Path::new(arguments.output()), &registry)?,
     };
     if !stdout {
         let besides: Vec<_> = arguments.options.files().map(inputs::Location::Path).collect();
-        inputs::refuse_overlap(outputs(Path::new(arguments.output()), form), &besides)?;
+        inputs::refuse_overlap(target.files(Path::new(arguments.output())), &besides)?;
     }
     let mut convert = Convert::default();
-    arguments.options.set(form, &mut convert)?;
+    arguments.options.set(&mut convert, target.as_mut(), &registry)?;
     if stdout {
-        check_stream(form, env.stdout.terminal.is_some())?;
+        check_stream(target.as_ref(), env.stdout.terminal.is_some())?;
     }
     let is_shown = env.report.terminal && (!stdout || env.stdout.terminal.is_none());
     let bar = Arc::new(Bar::new(is_shown));
@@ -143,49 +151,51 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         To::Path(path, if arguments.force { Overwrite::Replace } else { Overwrite::Refuse })
     };
     let mut report = Report::default();
-    let outcome = convert.run(form, to, &mut env.opener, &mut report);
+    let outcome = convert.run(target.as_ref(), to, &mut env.opener, &mut report);
     bar.clear();
-    tell_types(form, &together(&convert.inputs), &report, env);
+    report_types(target.as_ref(), &together(&convert.inputs), &report, env);
     let outcome = cat::finish(outcome, &report, env)?;
     if !stdout {
-        tell(form, path, report, env)?;
+        print_report(target.as_ref(), path, report, env)?;
     }
     Ok(outcome)
 }
 
-/// Says what was done.
-fn tell(form: OutputForm, path: &Path, report: Report, env: &mut Env<'_>) -> Result<()> {
+/// Prints what was written: a line, or with --json an object.
+fn print_report(target: &dyn Target, path: &Path, report: Report, env: &mut Env<'_>) -> Result<()> {
     let name = path.display().to_string();
+    let info = target.info();
     if !env.json() {
-        let done = match form {
-            OutputForm::Jsonl | OutputForm::Csv | OutputForm::Tsv => counted(report.rows, "row"),
-            OutputForm::Datadings => counted(report.rows, "sample"),
-            OutputForm::Zds => counted(report.rows, "document"),
-            OutputForm::Ds | OutputForm::Netcdf => counted(report.variables, "variable"),
-            _ => {
+        let counts = match info.unit {
+            TargetUnit::Samples => counted(report.rows, "sample"),
+            TargetUnit::Documents => counted(report.rows, "document"),
+            TargetUnit::Variables => counted(report.variables, "variable"),
+            TargetUnit::TypedRows => {
                 format!("{}, {}", counted(report.rows, "row"), counted(report.columns, "column"))
             }
+            _ => counted(report.rows, "row"),
         };
-        env.report.note(format!("{name}: {done}"));
+        env.report.note(format!("{name}: {counts}"));
         if report.numbered > 0 {
-            let rows = counted(report.numbered, "document");
-            env.report.message(format!("note: {rows} had no _id: their numbers became it (--id takes a member)"));
+            let documents = counted(report.numbered, "document");
+            let note = format!("note: {documents} without _id: the row number became the id (--id selects a field)");
+            env.report.message(note);
         }
         return Ok(());
     }
     let mut object = Map::new();
     object.insert("file".into(), name.into());
-    object.insert("to".into(), form.name().into());
-    match form {
-        OutputForm::Ds | OutputForm::Netcdf => object.insert("variables".into(), report.variables.into()),
+    object.insert("to".into(), info.name.into());
+    match info.unit {
+        TargetUnit::Variables => object.insert("variables".into(), report.variables.into()),
         _ => object.insert("rows".into(), report.rows.into()),
     };
     object.insert("bytes".into(), report.bytes.into());
-    match form {
-        OutputForm::Idv | OutputForm::Parquet | OutputForm::Arrow | OutputForm::Arrows | OutputForm::Other(_) => {
+    match info.unit {
+        TargetUnit::TypedRows => {
             object.insert("columns".into(), report.columns.into());
         }
-        OutputForm::Datadings if !report.inferred.is_empty() => {
+        TargetUnit::Samples if !report.inferred.is_empty() => {
             let columns: Map<String, Value> =
                 report.inferred.into_iter().map(|(name, kind)| (name, kind.into())).collect();
             object.insert("columns".into(), columns.into());
@@ -205,7 +215,7 @@ fn tell(form: OutputForm, path: &Path, report: Report, env: &mut Env<'_>) -> Res
     env.stdout.print(&format!("{}\n", Value::Object(object)))
 }
 
-/// How the inputs of a command are called together.
+/// A name for all inputs of a command.
 fn together(locations: &[inputs::Location]) -> String {
     match locations {
         [one] => one.name(),
@@ -214,18 +224,18 @@ fn together(locations: &[inputs::Location]) -> String {
     }
 }
 
-/// Shows the types that were inferred, for people.
-fn tell_types(form: OutputForm, name: &str, report: &Report, env: &mut Env<'_>) {
+/// Prints the types that were inferred: always into a schema that has to be declared, otherwise on a terminal.
+fn report_types(target: &dyn Target, name: &str, report: &Report, env: &mut Env<'_>) {
     if env.json() {
         return;
     }
-    match form {
-        OutputForm::Idv => {
+    match target.info().unit {
+        TargetUnit::TypedRows => {
             for line in types(&report.inferred) {
                 env.report.message(format!("note: {name}: {line}"));
             }
         }
-        OutputForm::Datadings if report.inferred.len() <= MOST_LINES => {
+        TargetUnit::Samples if report.inferred.len() <= MAX_TYPE_LINES => {
             for (column, kind) in &report.inferred {
                 env.report.note(format!("{name}: {}: {kind}", clean(column)));
             }
@@ -234,12 +244,12 @@ fn tell_types(form: OutputForm, name: &str, report: &Report, env: &mut Env<'_>) 
     }
 }
 
-/// Columns beyond this are told by type, not one by one.
-const MOST_LINES: usize = 20;
+/// With more columns than this, columns are counted by type.
+const MAX_TYPE_LINES: usize = 20;
 
-/// Inferred types for people: a line each, or of many columns how many have each type.
+/// Inferred types: a line for each column, or for many columns a line for each type.
 fn types(columns: &[(String, String)]) -> Vec<String> {
-    if columns.len() <= MOST_LINES {
+    if columns.len() <= MAX_TYPE_LINES {
         return columns.iter().map(|(name, kind)| format!("{}: {kind}", clean(name))).collect();
     }
     let mut kinds: Vec<(&str, usize)> = Vec::new();
@@ -252,32 +262,35 @@ fn types(columns: &[(String, String)]) -> Vec<String> {
     kinds.into_iter().map(|(kind, count)| format!("{}: {kind}", counted(count, "column"))).collect()
 }
 
-/// Fails for what standard output cannot take.
-fn check_stream(form: OutputForm, is_terminal: bool) -> Result<()> {
-    let refused = match form {
-        OutputForm::Datadings => "a dataset is a set of files, which standard output is not: give a file",
-        OutputForm::Zds => "a store is a folder or an archive of one, which standard output is not: give a path",
-        OutputForm::Netcdf => "NetCDF cannot be written to standard output: give a file",
-        OutputForm::Idv if is_terminal => "IDV is not for a terminal: give a file, or a pipe",
-        OutputForm::Ds if is_terminal => "ds is not for a terminal: give a file, or a pipe",
-        OutputForm::Parquet if is_terminal => "Parquet is not for a terminal: give a file, or a pipe",
-        OutputForm::Arrow | OutputForm::Arrows if is_terminal => {
-            "Arrow IPC is not for a terminal: give a file, or a pipe"
-        }
-        _ => return Ok(()),
-    };
-    Err(Error::usage(refused))
+/// Fails for a target that cannot be written to standard output.
+fn check_stream(target: &dyn Target, is_terminal: bool) -> Result<()> {
+    let info = target.info();
+    match info.stream {
+        Streaming::Unsupported(reason) => Err(Error::usage(format!("{reason}, not standard output: give a path"))),
+        Streaming::Binary if is_terminal => Err(Error::usage(format!(
+            "{} is binary and cannot be shown on a terminal: give a file or a pipe",
+            info.name
+        ))),
+        _ => Ok(()),
+    }
 }
 
-fn by_extension(path: &Path, registry: &Registry) -> Result<OutputForm> {
-    if let Some(form) = OutputForm::of_path(path, registry) {
-        return Ok(form);
+fn by_name(name: &str, registry: &Registry) -> Result<Box<dyn Target>> {
+    registry.target(name).ok_or_else(|| {
+        let known: Vec<_> = registry.targets().iter().map(|target| target.info().name).collect();
+        Error::usage(format!("unknown output format {name:?} (known: {})", known.join(", ")))
+    })
+}
+
+fn by_extension(path: &Path, registry: &Registry) -> Result<Box<dyn Target>> {
+    if let Some(target) = registry.target_for(path) {
+        return Ok(target);
     }
     let found = match path.extension() {
-        Some(extension) => format!("ends in .{}", extension.to_string_lossy().to_ascii_lowercase()),
-        None => "has no extension".to_owned(),
+        Some(extension) => format!("unknown extension .{}", extension.to_string_lossy().to_ascii_lowercase()),
+        None => "no extension".to_owned(),
     };
     let known = ".jsonl .ndjson .json .csv .tsv .idv .msgpack .ds .nc .zds .parquet .arrow .arrows";
-    let detail = format!("the output {found}, known are {known}; or say --to");
+    let detail = format!("{found} (known: {known}); --to selects the format");
     Err(Error::usage(detail).in_file(path.display().to_string()))
 }

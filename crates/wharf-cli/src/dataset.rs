@@ -2,7 +2,7 @@
 
 use container_core::{Error, Overwrite, Result};
 use serde_json::{Map, Value};
-pub(crate) use wharf::hub::dataset::{Dataset, NAME, data_of, members};
+pub(crate) use wharf::hub::dataset::{Dataset, NAME, data_of};
 use wharf::subset::{Copying, Report, Written};
 
 use super::Outcome;

@@ -1,6 +1,6 @@
 //! Options of the verbs that write an IDV file.
 
-use wharf::convert::IdvOutput;
+use wharf::convert::IdvTarget;
 
 /// How an IDV file is written.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -51,8 +51,8 @@ impl From<Compression> for idv::Compression {
 
 impl Writing {
     /// The same for the library.
-    pub(crate) fn output(&self) -> IdvOutput {
-        let mut output = IdvOutput::default();
+    pub(crate) fn output(&self) -> IdvTarget {
+        let mut output = IdvTarget::default();
         output.compression = self.compression.map(Into::into);
         output.level = self.blocks.level;
         output.rows_per_block = self.blocks.rows_per_block;

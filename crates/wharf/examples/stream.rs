@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use wharf::convert::OutputForm;
+use wharf::convert::TextTarget;
 use wharf::{Convert, Registry};
 
 /// Takes bytes as a connection does, in chunks with their length in front.
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     let columns = arguments.next().unwrap_or_default();
     let columns = columns.split(',').filter(|name| !name.is_empty());
     let convert = Convert::new([input]).with_columns(columns).with_rows(0..100);
-    match convert.stream(OutputForm::Jsonl, &mut Chunked(io::stdout()), &Registry::builtin()) {
+    match convert.stream(&TextTarget::JSON_LINES, &mut Chunked(io::stdout()), &Registry::builtin()) {
         Ok(report) => {
             eprintln!("{} rows", report.rows);
             ExitCode::SUCCESS

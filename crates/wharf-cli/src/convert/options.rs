@@ -1,4 +1,4 @@
-//! Options of `wharf convert`: flags made of those that the library has.
+//! Options of `wharf convert`: one flag for each option of the library.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,16 +7,16 @@ use clap::builder::{ArgPredicate, PossibleValue, PossibleValuesParser, ValuePars
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use container_core::Result;
-use wharf::Convert;
-use wharf::convert::{OptionSpec, OptionValue, OutputForm};
+use wharf::convert::{OptionSpec, OptionValue, Target};
+use wharf::{Convert, Registry};
 
 /// Options that were given, in the order of the library's list.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Options(Vec<(&'static OptionSpec, OsString)>);
+pub(super) struct Options(Vec<(OptionSpec, OsString)>);
 
 impl Options {
-    pub(super) fn set(&self, form: OutputForm, convert: &mut Convert) -> Result<()> {
-        self.0.iter().try_for_each(|(spec, value)| convert.set(form, spec.name, value))
+    pub(super) fn set(&self, convert: &mut Convert, target: &mut dyn Target, registry: &Registry) -> Result<()> {
+        self.0.iter().try_for_each(|(spec, value)| convert.set(target, spec.name, value, registry))
     }
 
     /// Files that are read beside the inputs.
@@ -25,19 +25,19 @@ impl Options {
     }
 }
 
-/// A help text with other options as flags.
-fn worded(help: &str) -> String {
+/// A help text whose references to other options become flags.
+fn with_flags(help: &str) -> String {
     ["list", "rows"]
         .iter()
         .fold(help.to_owned(), |text, name| text.replace(&format!("{{{name}}}"), &format!("--{name}")))
 }
 
-fn arg(spec: &'static OptionSpec) -> Arg {
-    let arg = Arg::new(spec.name).long(spec.name.replace('_', "-")).help(worded(spec.help));
+fn arg(spec: OptionSpec) -> Arg {
+    let arg = Arg::new(spec.name).long(spec.name.replace('_', "-")).help(with_flags(spec.help));
     let arg = if spec.group.is_empty() { arg } else { arg.help_heading(spec.group) };
     let arg =
         arg.conflicts_with_all(spec.excludes).requires_ifs(spec.requires.map(|other| (ArgPredicate::IsPresent, other)));
-    let arg = if spec.value == OptionValue::Flag { arg } else { arg.value_name(spec.word) };
+    let arg = if spec.value == OptionValue::Flag { arg } else { arg.value_name(spec.placeholder) };
     match spec.value {
         OptionValue::Flag => arg.action(ArgAction::SetTrue),
         OptionValue::Texts => arg.action(ArgAction::Append).value_parser(ValueParser::os_string()),
@@ -57,7 +57,7 @@ fn arg(spec: &'static OptionSpec) -> Arg {
 
 impl Args for Options {
     fn augment_args(command: Command) -> Command {
-        command.args(Convert::options().iter().map(arg))
+        command.args(Registry::builtin().options().into_iter().map(arg))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -73,7 +73,7 @@ impl FromArgMatches for Options {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        for spec in Convert::options() {
+        for spec in Registry::builtin().options() {
             let name = spec.name;
             if matches.value_source(name) != Some(ValueSource::CommandLine) {
                 continue;

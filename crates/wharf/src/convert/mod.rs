@@ -29,8 +29,9 @@ pub use jsonl::JsonLines;
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]
 pub use crate::hub::{
     convert::{
-        ColumnarOutput, Convert, DatadingsOutput, DsOutput, IdvOutput, InputForm, NetcdfOutput, OptionSpec,
-        OptionValue, OutputForm, Report, TextInput, To, ZdsOutput,
+        BatchTarget, ColumnMapping, Context, Convert, DatadingsTarget, DsTarget, IdvTarget, InputForm, IpcTarget, Job,
+        NetcdfTarget, OptionSpec, OptionValue, ParquetTarget, Report, Streaming, Target, TargetInfo, TargetUnit,
+        TextInput, TextTarget, To, ZdsTarget,
     },
     env::Opener,
     inputs::Location,

@@ -2,7 +2,7 @@
 
 use container_core::{Error, Result};
 
-use super::convert::IdvOutput;
+use super::convert::IdvTarget;
 use super::env::Opener;
 use super::inputs::Location;
 
@@ -24,8 +24,8 @@ pub(super) fn open_idv(location: &Location, opener: &mut Opener<'_>, verb: &str)
 }
 
 /// An option of the output that was given.
-pub(super) fn given(options: &IdvOutput) -> Option<&'static str> {
-    let IdvOutput { missing_as_double: _, compression, level, rows_per_block, bytes_per_block } = options;
+pub(super) fn given(options: &IdvTarget) -> Option<&'static str> {
+    let IdvTarget { missing_as_double: _, compression, level, rows_per_block, bytes_per_block } = options;
     super::first_given(&[
         ("compression", compression.is_some()),
         ("level", level.is_some()),

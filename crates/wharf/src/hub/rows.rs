@@ -4,38 +4,31 @@ use std::path::Path;
 
 use container_core::{Error, Input, Result};
 
-use super::convert::OutputForm;
-use crate::Registry;
+use super::convert::{IpcTarget, Target};
+use crate::{Registry, ipc};
 
-/// The form that files of a format have.
-pub(super) fn form(format: &'static str, input: &Input) -> Result<OutputForm> {
-    Ok(match format {
-        "jsonl" => OutputForm::Jsonl,
-        "csv" => OutputForm::Csv,
-        "tsv" => OutputForm::Tsv,
-        crate::parquet::FORMAT_NAME => OutputForm::Parquet,
-        crate::ipc::FORMAT_NAME => match input.source() {
-            Some(source) if &*source.read(0..source.len().min(6))? == b"ARROW1" => OutputForm::Arrow,
-            _ => OutputForm::Arrows,
-        },
-        other => OutputForm::Other(other),
-    })
+/// A target that writes files like this input.
+pub(super) fn target_like(format: &str, input: &Input, registry: &Registry) -> Result<Box<dyn Target>> {
+    if format == ipc::FORMAT_NAME {
+        return Ok(Box::new(IpcTarget::like(input)?));
+    }
+    let target = registry.targets().into_iter().find(|target| target.info().format == format);
+    target.ok_or_else(|| Error::unsupported(format!("files of the format {format} cannot be written")))
 }
 
-/// The form of an output, which is the inputs' own: fails when its extension stands for another format.
-pub(super) fn output_form(path: &Path, format: &str, own: OutputForm, registry: &Registry) -> Result<OutputForm> {
-    use OutputForm::{Arrow, Arrows};
-    match OutputForm::of_path(path, registry) {
-        None => Ok(own),
-        Some(form) if form.name() == own.name() => Ok(own),
-        // Two forms of one format.
-        Some(form @ (Arrow | Arrows)) if matches!(own, Arrow | Arrows) => Ok(form),
-        Some(form) => {
-            let detail = format!(
-                "its extension stands for {}, and the input is {format}: `wharf convert` does that",
-                form.name()
-            );
-            Err(Error::usage(detail).in_file(path.display().to_string()))
-        }
+/// The target of an output at `path` when it is not `own`, the target like the inputs: another form of the same format, by its extension.
+///
+/// # Errors
+/// The extension stands for another format.
+pub(super) fn other_form(path: &Path, own: &dyn Target, registry: &Registry) -> Result<Option<Box<dyn Target>>> {
+    let (own, Some(target)) = (own.info(), registry.target_for(path)) else { return Ok(None) };
+    if target.info().format == own.format {
+        return Ok(Some(target).filter(|target| target.info().name != own.name));
     }
+    let detail = format!(
+        "its extension stands for {}, and the input is {}: `wharf convert` does that",
+        target.info().name,
+        own.format
+    );
+    Err(Error::usage(detail).in_file(path.display().to_string()))
 }

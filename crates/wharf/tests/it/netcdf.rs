@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use dsfmt::netcdf::{Kind, ReadOptions, Reader, WriteOptions, from_ds, to_ds};
 use dsfmt::{Array, Builder, Field, Mask, OutputOptions};
 use serde_json::Value;
-use wharf::convert::{Convert, JsonLines, copy};
+use wharf::convert::{Convert, JsonLines, NetcdfTarget, Target, copy};
 use wharf::{Container, Overwrite, Registry, Scan, Severity, Table, VerifyOptions};
 
 fn goldens() -> Vec<PathBuf> {
@@ -79,16 +79,13 @@ fn rows_are_those_of_the_ds_file() {
 #[test]
 fn columns_are_those_of_the_ds_file_in_every_output() {
     let folder = tempfile::tempdir().unwrap();
-    let registry = Registry::builtin();
     for kind in [Kind::Classic, Kind::Hdf5] {
         let nc = made(folder.path(), "a", "hours since 2000-01-01", 700, kind);
         let ds = nc.with_extension("ds");
         for extension in ["parquet", "arrow", "jsonl", "csv", "msgpack"] {
             let given = |input: &Path, name: &str| {
                 let path = folder.path().join(format!("{name}.{extension}"));
-                let mut convert = Convert::new([input]);
-                convert.datadings.keys = wharf::convert::import::Keys::Number;
-                convert.write(&path, Overwrite::Replace, &registry).unwrap();
+                write(&Convert::new([input]), &path);
                 rows(wharf::open(&path).unwrap().tables()[0], &Scan::default())
             };
             let (found, expected) = (given(&nc, "found"), given(&ds, "expected"));
@@ -133,9 +130,9 @@ fn numbers_of_other_units_are_not_joined() {
     let other = made(folder.path(), "other", "hours since 1990-01-01", 20, Kind::Classic);
     for extension in ["parquet", "csv", "jsonl", "msgpack", "idv"] {
         let path = folder.path().join(format!("both.{extension}"));
-        let mut convert = Convert::new([&one, &other]);
-        convert.datadings.keys = wharf::convert::import::Keys::Number;
-        let error = convert.write(&path, Overwrite::Replace, &Registry::builtin()).unwrap_err().to_string();
+        let (convert, registry) = (Convert::new([&one, &other]), Registry::builtin());
+        let error = convert.write_as(target(&path).as_ref(), &path, Overwrite::Replace, &registry);
+        let error = error.unwrap_err().to_string();
         assert!(error.contains("units") && error.contains("other.nc"), "{extension}: {error}");
         assert!(!path.exists());
     }
@@ -143,8 +140,21 @@ fn numbers_of_other_units_are_not_joined() {
 
 const KINDS: [Kind; 4] = [Kind::Classic, Kind::Offset64, Kind::Data64, Kind::Hdf5];
 
+/// The target of a path; rows get their numbers as keys.
+fn target(path: &Path) -> Box<dyn Target> {
+    let mut target = Registry::builtin().target_for(path).unwrap();
+    if target.info().name == "datadings" {
+        target.set("number", "".as_ref()).unwrap();
+    }
+    target
+}
+
 fn write(convert: &Convert, path: &Path) -> wharf::convert::Report {
-    convert.write(path, Overwrite::Replace, &Registry::builtin()).unwrap()
+    write_as(target(path).as_ref(), convert, path)
+}
+
+fn write_as(target: &dyn Target, convert: &Convert, path: &Path) -> wharf::convert::Report {
+    convert.write_as(target, path, Overwrite::Replace, &Registry::builtin()).unwrap()
 }
 
 fn all(path: &Path) -> BTreeMap<String, Vec<Value>> {
@@ -158,25 +168,19 @@ fn anything_becomes_netcdf() {
     let first = made(folder.path(), "first", "hours since 2000-01-01", 50, Kind::Classic);
     for extension in ["parquet", "arrow", "arrows", "jsonl", "csv", "tsv", "idv", "msgpack", "zds"] {
         let between = at(&format!("a.{extension}"));
-        let mut convert = Convert::new([&first]);
-        convert.datadings.keys = wharf::convert::import::Keys::Number;
-        write(&convert, &between);
+        write(&Convert::new([&first]), &between);
         // The smallest kind that holds it, and those that hold anything.
         for kind in [None, Some(Kind::Data64), Some(Kind::Hdf5)] {
-            let mut convert = Convert::new([&between]);
-            convert.netcdf.kind = kind;
-            convert.ds.ragged = Some(dsfmt::arrow::Ragged::Pad);
-            let made = write(&convert, &at("b.nc"));
+            let mut target = NetcdfTarget::default();
+            target.kind = kind;
+            target.ds.ragged = Some(dsfmt::arrow::Ragged::Pad);
+            let made = write_as(&target, &Convert::new([&between]), &at("b.nc"));
             assert!(made.variables >= 3, "{extension} {kind:?}");
             let found = Reader::open(at("b.nc")).unwrap();
             assert_eq!(found.kind(), kind.unwrap_or(found.kind()));
             // By way of ds it is the same.
-            let mut convert = Convert::new([&between]);
-            convert.ds.ragged = Some(dsfmt::arrow::Ragged::Pad);
-            write(&convert, &at("c.ds"));
-            let mut convert = Convert::new([at("c.ds")]);
-            convert.netcdf.kind = kind;
-            write(&convert, &at("c.nc"));
+            write_as(&target.ds, &Convert::new([&between]), &at("c.ds"));
+            write_as(&target, &Convert::new([at("c.ds")]), &at("c.nc"));
             assert!(fs::read(at("b.nc")).unwrap() == fs::read(at("c.nc")).unwrap(), "{extension} {kind:?}");
         }
         let rows = all(&at("b.nc"));
@@ -186,9 +190,10 @@ fn anything_becomes_netcdf() {
         assert_eq!(names, wanted.iter().map(|row| &row["name"]).collect::<Vec<_>>(), "{extension}");
     }
     // Several files, one behind the other, and some of their rows and columns.
-    let mut convert = Convert::new([at("a.parquet"), at("a.parquet")]).with_columns(["name"]).with_rows(40..60);
-    convert.ds.dim = Some("n".to_owned());
-    write(&convert, &at("d.nc"));
+    let convert = Convert::new([at("a.parquet"), at("a.parquet")]).with_columns(["name"]).with_rows(40..60);
+    let mut target = NetcdfTarget::default();
+    target.ds.dim = Some("n".to_owned());
+    write_as(&target, &convert, &at("d.nc"));
     let wanted: Vec<Value> = all(&at("a.parquet"))["rows"].iter().map(|row| row["name"].clone()).collect();
     let found: Vec<Value> = all(&at("d.nc"))["n"].iter().map(|row| row["name"].clone()).collect();
     assert_eq!(found, wanted.iter().cycle().skip(40).take(20).cloned().collect::<Vec<_>>());
@@ -207,12 +212,13 @@ fn parts_of_netcdf_are_those_of_the_ds_file() {
             for out in ["ds", "nc"] {
                 let made = |input: &Path, name: &str| {
                     let mut convert = Convert::new([input]).with_columns(names.clone());
+                    let path = at(&format!("{name}.{out}"));
+                    let mut target = target(&path);
                     if let Some(dimension) = &dimension {
                         convert = convert.with_rows(1..2);
-                        convert.ds.dim = Some(dimension.clone());
+                        target.set("dim", dimension.as_ref()).unwrap();
                     }
-                    let path = at(&format!("{name}.{out}"));
-                    let report = convert.write(&path, Overwrite::Replace, &Registry::builtin());
+                    let report = convert.write_as(target.as_ref(), &path, Overwrite::Replace, &Registry::builtin());
                     report.map(|_| fs::read(path).unwrap()).map_err(|error| error.detail().to_owned())
                 };
                 let (ours, theirs) = (made(&path, "ours"), made(&at("whole.ds"), "theirs"));
@@ -261,9 +267,9 @@ fn netcdf_files_are_joined_along_a_dimension() {
         }
         // Compressed as the first file is.
         for deflate in [None, Some(1)] {
-            let mut convert = Convert::new([&days[0]]).with_columns(["wide", "t"]);
-            (convert.netcdf.kind, convert.netcdf.deflate) = (Some(kind), deflate);
-            write(&convert, &at("numbers.nc"));
+            let mut target = NetcdfTarget::default();
+            (target.kind, target.deflate) = (Some(kind), deflate);
+            write_as(&target, &Convert::new([&days[0]]).with_columns(["wide", "t"]), &at("numbers.nc"));
             joined(&[at("numbers.nc"), at("numbers.nc")], &at("twice.nc"));
             let bytes = fs::metadata(at("twice.nc")).unwrap().len();
             assert_eq!(bytes < 2 * 3000 * (3 * 4 + 8), deflate.is_some(), "{bytes}");

@@ -23,7 +23,6 @@ use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field, Schema};
 use container_core::testkit::cases;
 use proptest::prelude::*;
-use wharf::convert::import::Keys;
 use wharf::{Convert, Overwrite, Registry, Scan};
 
 /// The formats, by the extension that they are written under. The table comes as an Arrow file. TSV is read and written as CSV is; NetCDF is
@@ -646,12 +645,13 @@ fn convert(from: &Path, names: &[String], to: &Path, outcome: &mut Outcome) {
     if names.is_empty() {
         return;
     }
-    let mut conversion = Convert::new([from]).with_columns(names.iter().cloned());
-    // Samples keep their keys.
-    if from.extension() != to.extension() {
-        conversion.datadings.keys = Keys::Number;
+    let (conversion, registry) = (Convert::new([from]).with_columns(names.iter().cloned()), Registry::builtin());
+    let mut target = registry.target_for(to).unwrap();
+    // Samples of datadings keep their keys.
+    if target.info().name == "datadings" && from.extension() != to.extension() {
+        target.set("number", "".as_ref()).unwrap();
     }
-    match conversion.write(to, Overwrite::Replace, &Registry::builtin()) {
+    match conversion.write_as(target.as_ref(), to, Overwrite::Replace, &registry) {
         Ok(report) => {
             outcome.losses.extend(report.losses.iter().map(ToString::to_string));
             let mut columns = read(to);

@@ -143,7 +143,7 @@ fn rows_of_idv_are_the_same_in_another_order() {
         }
         let sorted = |input: &Path| {
             let mut convert = Convert::new([input]);
-            convert.columnar.times = Some(container_arrow::Times::Nanoseconds);
+            convert.mapping.times = Some(container_arrow::Times::Nanoseconds);
             convert.write(at("a.arrow"), Overwrite::Replace, &registry).unwrap();
             let mut rows: Vec<String> = rows(&at("a.arrow")).iter().map(Value::to_string).collect();
             rows.sort();

@@ -391,7 +391,7 @@ proptest! {
 fn what_does_not_fit_becomes_what_is_asked_for() {
     let given = |text: &str, on_mismatch| {
         let mut inputs = Inputs::new(InputForm::Jsonl, &[text]);
-        inputs.convert.columnar.on_mismatch = Some(on_mismatch);
+        inputs.convert.mapping.on_mismatch = Some(on_mismatch);
         inputs.given()
     };
     let text = r#"{"a":1}
@@ -411,6 +411,6 @@ fn what_does_not_fit_becomes_what_is_asked_for() {
     let error = given(text, OnMismatch::Msgpack).unwrap_err();
     assert!(error.contains("no type for Binary"), "{error}");
     let mut inputs = Inputs::new(InputForm::Jsonl, &[text]).typed(r#"{"a": "Int32"}"#);
-    inputs.convert.columnar.on_mismatch = Some(OnMismatch::Null);
+    inputs.convert.mapping.on_mismatch = Some(OnMismatch::Null);
     assert!(inputs.given().unwrap_err().contains("is an error in IDV"));
 }

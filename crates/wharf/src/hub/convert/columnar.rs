@@ -1,39 +1,42 @@
-//! Parquet files and Arrow IPC written, from any table that can be read as record batches.
+//! The lane of record batches: inputs joined into one schema, and copied batch by batch.
 
 mod copy;
 pub(super) mod datadings;
 pub(super) mod declared;
 pub(super) mod ds;
+mod file;
 pub(super) mod idv;
 mod inputs;
 pub(super) mod join;
 mod meaning;
 pub(in crate::hub) mod picked;
 mod recode;
-mod target;
 mod unify;
 mod widen;
 
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
+use container_arrow::BatchWriter;
 use container_core::{Error, ErrorKind, Result};
 
 use super::super::{Bar, Lost, output};
-use super::job::{Env, Job, Report, finish};
+use super::job::{Context, Job, Report, finish};
 use copy::copy;
+pub(super) use file::FileFormat;
+use file::Writer;
 use inputs::{How, Joined};
-use target::Target;
 
-pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
-    let target = Target::new(job)?;
-    let bar = env.bar.as_ref();
+/// Writes Parquet or Arrow IPC.
+pub(super) fn run(file: &FileFormat, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {
+    let progress = context.progress.as_ref();
     let Some(path) = job.path else {
-        let joined = Joined::open(job, env.opener)?;
-        let mut watched = Watched { stream: env.stream()?, failed: None };
-        let writer = target.writer(&mut watched, Arc::clone(&joined.schema), job)?;
-        let written = write(job, writer, &joined, bar, report).map(drop);
-        // The writer of Parquet keeps of a cause nothing but its text.
+        let joined = Joined::open(job, context.opener)?;
+        let mut watched = Watched { stream: context.stream()?, failed: None };
+        let writer = file.writer(&mut watched, Arc::clone(&joined.schema))?;
+        let written = write(job, writer, &joined, progress, report).map(drop);
+        // The Parquet writer keeps only the text of a cause.
         return written.map_err(|error| match watched.failed {
             Some(kind) if error.kind() == ErrorKind::Io => {
                 output::stream_failed(io::Error::new(kind, error.to_string()))
@@ -45,46 +48,48 @@ pub(super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> 
     loop {
         let output = output::create(path, job.force, &job.inputs)?;
         let name = output.path().display().to_string();
-        let joined = Joined::open_with(job, env.opener, &How { may_guess, labels, ..How::default() })?;
-        let writer = target.writer_behind(output, Arc::clone(&joined.schema), job);
-        let written = writer.and_then(|writer| write(job, writer, &joined, bar, report));
+        let joined = Joined::open_with(job, context.opener, &How { may_guess, labels, ..How::default() })?;
+        let writer = file.background_writer(output, Arc::clone(&joined.schema));
+        let written = writer.and_then(|writer| write(job, writer, &joined, progress, report));
         if written.is_err() && joined.is_sampled && !report.sink_failed {
-            // What is wrong with the rows, if anything is, is told by a walk over all of them.
+            // Inferring from all rows either succeeds, or names the row that is wrong.
             (may_guess, *report) = (false, Report::default());
             continue;
         }
-        // Dictionaries whose indexes do not count the labels of all rows get wider ones.
+        // Dictionaries with more labels than their index type can count get a wider one.
         if let Some(needed) = report.dictionary.filter(|needed| *needed > labels) {
             (labels, *report) = (needed, Report::default());
             continue;
         }
         report.columns = joined.schema.fields().len();
         let output = written.map_err(|error| if report.sink_failed { error.in_file(name.clone()) } else { error })?;
-        target
-            .read_back(&output)
+        file.read_back(&output)
             .map_err(|cause| Error::invalid("the output cannot be read back").caused_by(cause).in_file(name.clone()))?;
         return finish(output, report);
     }
 }
 
-/// A file of a format that only the registry knows.
-pub(super) fn other(job: &Job<'_>, name: &'static str, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
-    let format = env.opener.registry.formats().iter().find(|format| format.name() == name).copied();
-    let format = format.ok_or_else(|| Error::usage(format!("the registry has no format {name:?}")))?;
-    let path = job.path("the output is a file")?;
-    let options = output::options(path, job.force, &job.inputs)?;
-    let joined = Joined::open(job, env.opener)?;
-    let named = |error: Error| error.in_file(path.display().to_string()).in_format(name);
-    let mut writer = format.batch_writer(path, Arc::clone(&joined.schema), options).map_err(named)?;
-    copy(job, &joined, env.bar.as_ref(), report, &mut |batch| writer.write(batch))?;
-    let losses = writer.finish().map_err(named)?;
-    report.losses.extend(Lost::all(losses, None));
-    report.columns = joined.schema.fields().len();
-    report.bytes = path.metadata().map_or(0, |metadata| metadata.len());
-    Ok(())
+impl Job<'_> {
+    /// Copies the selected rows of all inputs, batch by batch, into the writer that `begin` makes for their common schema. Returns that writer,
+    /// which is not finished yet. This is all that the [`run`](super::Target::run) of a columnar target needs.
+    ///
+    /// # Errors
+    /// An input cannot be opened or read, or has no columns with types; inputs differ in columns or their meaning; the writer fails.
+    pub fn copy_batches<W: BatchWriter + ?Sized>(
+        &self,
+        context: &mut Context<'_, '_>,
+        report: &mut Report,
+        begin: impl FnOnce(SchemaRef) -> Result<Box<W>>,
+    ) -> Result<Box<W>> {
+        let joined = Joined::open(self, context.opener)?;
+        let mut writer = begin(Arc::clone(&joined.schema))?;
+        copy(self, &joined, context.progress.as_ref(), report, &mut |batch| writer.write(batch))?;
+        report.columns = joined.schema.fields().len();
+        Ok(writer)
+    }
 }
 
-/// A stream, and how it failed.
+/// A stream that remembers how it failed.
 struct Watched<'a> {
     stream: &'a mut (dyn Write + Send),
     failed: Option<io::ErrorKind>,
@@ -108,16 +113,16 @@ impl Write for Watched<'_> {
     }
 }
 
-/// Writes the wanted rows of all inputs, and gives back the sink.
+/// Writes the selected rows of all inputs, and returns the sink.
 fn write<W: Write + Send>(
     job: &Job<'_>,
-    mut writer: target::Writer<W>,
+    mut writer: Writer<W>,
     joined: &Joined,
-    bar: &Bar,
+    progress: &Bar,
     report: &mut Report,
 ) -> Result<W> {
     let mut labels = None;
-    let outcome = copy(job, joined, bar, report, &mut |batch| {
+    let outcome = copy(job, joined, progress, report, &mut |batch| {
         writer.write(batch).inspect_err(|error| {
             if let ErrorKind::Limit { asked, .. } = error.kind() {
                 labels = Some(asked);
@@ -126,9 +131,9 @@ fn write<W: Write + Send>(
     });
     report.dictionary = labels;
     outcome?;
-    let ended = writer.end();
-    report.sink_failed = ended.as_ref().is_err_and(|error| error.kind() == ErrorKind::Io);
-    let (sink, notes) = ended?;
+    let finished = writer.finish();
+    report.sink_failed = finished.as_ref().is_err_and(|error| error.kind() == ErrorKind::Io);
+    let (sink, notes) = finished?;
     report.losses.extend(notes.into_iter().map(|loss| Lost { file: None, loss }));
     Ok(sink)
 }

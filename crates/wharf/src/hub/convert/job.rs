@@ -1,4 +1,4 @@
-//! What a conversion is told, works with, and reports.
+//! What a conversion is asked to do, what it works with, and what it reports.
 
 use std::io::Write;
 use std::ops::{Deref, Range};
@@ -14,15 +14,13 @@ use super::super::inputs::Location;
 use super::super::select::{self, Selection};
 use super::super::{Bar, Listener, Lost};
 use super::columnar::picked::Picked;
-use super::options::{
-    ColumnarOutput, DatadingsOutput, DsOutput, IdvOutput, NetcdfOutput, OutputForm, TextInput, ZdsOutput,
-};
+use super::options::{ColumnMapping, TextInput};
 
-/// A conversion: inputs whose rows follow one another, which columns and rows are selected, and how each kind of output is written.
+/// A conversion: the inputs, whose rows follow one another, and which columns and rows are selected.
 ///
-/// Inputs are files, data sets, stores, or folders of files; what they are follows from their content, or from [`TextInput::from`]. Several
-/// inputs have to have the same columns with the same meaning: what differs and cannot be unified is an error that names it. Options of outputs
-/// other than the one that is written are ignored. The same values get the same types whichever way they come.
+/// Inputs are files, data sets, stores, or folders of files; content and name show their format, or [`TextInput::from`] declares it. Several
+/// inputs need the same columns with the same meaning: a difference that cannot be unified is an error that names it. The options of the output
+/// belong to its [`Target`](super::Target). The same values get the same types whichever way they come.
 ///
 /// ```no_run
 /// use wharf::{Convert, Overwrite, Registry};
@@ -40,27 +38,17 @@ use super::options::{
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Convert {
-    /// The inputs. Several have the same columns.
+    /// The inputs.
     pub inputs: Vec<Location>,
     /// Which columns and rows.
     pub selection: Selection,
-    /// How inputs of text are read.
+    /// How text inputs are read.
     pub text: TextInput,
-    /// The output IDV.
-    pub idv: IdvOutput,
-    /// The output datadings.
-    pub datadings: DatadingsOutput,
-    /// The output ds.
-    pub ds: DsOutput,
-    /// The output NetCDF.
-    pub netcdf: NetcdfOutput,
-    /// The output ZDS.
-    pub zds: ZdsOutput,
-    /// The outputs Parquet and Arrow IPC.
-    pub columnar: ColumnarOutput,
-    /// Some of the rows, in another order; of formats that are read in columns.
+    /// How values are mapped to typed columns.
+    pub mapping: ColumnMapping,
+    /// Some of the rows, in another order; for formats that are read as columns.
     pub(in crate::hub) picked: Option<Arc<Picked>>,
-    /// Who hears how far the work is.
+    /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
 
@@ -73,7 +61,7 @@ pub enum To<'a> {
     Stream(&'a mut (dyn Write + Send)),
 }
 
-/// What has been done, also before an error.
+/// What a conversion did, also when it ended with an error.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
@@ -87,39 +75,39 @@ pub struct Report {
     pub bytes: u64,
     /// What could not be kept.
     pub losses: Vec<Lost>,
-    /// The types inferred for the columns of a text that became IDV, as `wharf info --json` has them.
+    /// The inferred schema of text that became IDV, as in `wharf info --json`.
     pub schema: Option<Value>,
-    /// Columns whose types were inferred, and these types.
+    /// Columns whose types were inferred, and the types.
     pub inferred: Vec<(String, String)>,
-    /// The texts of labels that are numbers in the samples.
+    /// The names of labels that are numbers in the samples.
     pub labels: Option<Vec<String>>,
     /// The collection of documents that was written.
     pub collection: Option<String>,
-    /// Documents that had no id, and have their number as one.
+    /// Documents without an id, whose row number became one.
     pub numbered: u64,
-    /// Columns of the last table that were left out because the sink shows no more.
+    /// Columns of the last table beyond what the sink shows.
     pub hidden: usize,
-    /// It was the output that failed, and not an input.
+    /// Whether the output failed, not an input.
     pub sink_failed: bool,
-    /// The labels that a dictionary of the output has to count, and does not.
+    /// The number of labels that exceeded the index type of a dictionary in the output.
     pub(super) dictionary: Option<u64>,
 }
 
 impl Convert {
-    /// Of files, one after the other.
+    /// Converts files, one after the other.
     #[must_use]
     pub fn new<P: Into<PathBuf>>(inputs: impl IntoIterator<Item = P>) -> Self {
         Self { inputs: Location::all(inputs), ..Self::default() }
     }
 
-    /// Only these columns, in this order.
+    /// Selects these columns, in this order.
     #[must_use]
     pub fn with_columns<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.selection.columns = quoted(names);
         self
     }
 
-    /// Only these rows, counted from 0 over all inputs.
+    /// Selects these rows, counted from 0 over all inputs.
     #[must_use]
     pub fn with_rows(mut self, rows: Range<u64>) -> Self {
         self.selection.rows = Some(select::RowRange { rows, one: false });
@@ -127,18 +115,20 @@ impl Convert {
     }
 }
 
-/// Names as selections have them: quoted, as a name may hold a comma.
+/// Quotes names as [`Selection`] expects them: a name can contain a comma.
 pub(in crate::hub) fn quoted<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Vec<String> {
     names.into_iter().map(|name| format!("\"{}\"", name.into().replace('"', "\"\""))).collect()
 }
 
-/// A conversion with its output.
-pub(super) struct Job<'a> {
+/// A conversion in progress, as its [`Target`](super::Target) sees it.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
     pub(super) convert: &'a Convert,
-    pub(super) form: OutputForm,
     /// `None` for a stream.
     pub(super) path: Option<&'a Path>,
     pub(super) force: bool,
+    /// See [`Target::infers_narrow_types`](super::Target::infers_narrow_types).
+    pub(super) narrow: bool,
 }
 
 impl Deref for Job<'_> {
@@ -150,19 +140,14 @@ impl Deref for Job<'_> {
 }
 
 impl Job<'_> {
-    /// The path of an output that is no stream of bytes.
-    pub(super) fn path(&self, what: &str) -> Result<&Path> {
-        self.path.ok_or_else(|| Error::usage(format!("{what}, which a stream is not: give a path")))
-    }
-
-    /// The rows that are wanted, over all inputs.
+    /// The selected rows, counted from 0 over all inputs.
     pub(super) fn rows(&self) -> Range<u64> {
         let rows = self.selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
         let end = self.selection.limit.map_or(rows.end, |limit| rows.start.saturating_add(limit).min(rows.end));
         rows.start..end
     }
 
-    /// Fails when the rows that are wanted begin behind all there are.
+    /// Fails when the selected rows begin after the last one.
     pub(super) fn check_rows(&self, passed: u64) -> Result<()> {
         match &self.selection.rows {
             Some(range) if passed < self.rows().end => range.check(passed),
@@ -170,13 +155,13 @@ impl Job<'_> {
         }
     }
 
-    /// Columns by name, where the input does not say beforehand which there are.
+    /// The selected columns by name, for inputs that do not list their columns.
     pub(super) fn columns(&self) -> Result<Option<Vec<String>>> {
         let mut names: Vec<String> = Vec::new();
         for argument in &self.selection.columns {
             for name in select::split(argument)? {
                 if names.contains(&name) {
-                    return Err(Error::usage(format!("the column {name:?} is chosen twice")));
+                    return Err(Error::usage(format!("column {name:?} is selected twice")));
                 }
                 names.push(name);
             }
@@ -184,46 +169,41 @@ impl Job<'_> {
         Ok(Some(names).filter(|names| !names.is_empty()))
     }
 
-    /// How the output is written, whole or not at all.
+    /// How the output file is created.
     pub(super) fn output_options(&self) -> OutputOptions {
         OutputOptions::default().with_overwrite(if self.force { Overwrite::Replace } else { Overwrite::Refuse })
     }
 
-    /// Are all variables wanted, whole?
+    /// Whether all variables are selected, with all rows.
     pub(super) fn is_whole(&self) -> bool {
         self.selection.columns.is_empty() && !self.is_cut()
     }
 
-    /// Are some rows wanted?
+    /// Whether only some rows are selected.
     pub(super) fn is_cut(&self) -> bool {
         self.selection.rows.is_some() || self.selection.limit.is_some()
     }
 
-    /// Refuses to say two things of values that do not fit.
+    /// Fails when values that do not fit a declared schema are to become JSON or msgpack: the schema decides the type.
     pub(super) fn check_mismatch(&self) -> Result<()> {
-        let detail = match self.columnar.on_mismatch {
-            _ if self.text.schema.is_none() => return Ok(()),
-            None | Some(OnMismatch::Error) => return Ok(()),
-            _ if self.form == OutputForm::Idv => {
-                "says the types of columns, and what does not fit into them is an error in IDV"
-            }
-            Some(OnMismatch::Json | OnMismatch::Msgpack) => {
-                "says the types of columns, and what does not fit may be an error or null: the type JSON takes anything"
-            }
-            _ => return Ok(()),
-        };
-        Err(Error::usage(detail).in_option("schema"))
+        match self.mapping.on_mismatch {
+            Some(OnMismatch::Json | OnMismatch::Msgpack) if self.text.schema.is_some() => Err(Error::usage(
+                "declares the types of columns; a value that does not fit can only be an error or null: the type JSON takes anything",
+            )
+            .in_option("schema")),
+            _ => Ok(()),
+        }
     }
 
-    /// How batches are read.
+    /// How record batches are read.
     pub(super) fn scan(&self) -> BatchScan {
         let mut mapping = Mapping::default();
-        mapping.times = self.columnar.times.unwrap_or(mapping.times);
-        mapping.sparse = self.columnar.sparse.unwrap_or(mapping.sparse);
-        mapping.on_mismatch = self.columnar.on_mismatch.unwrap_or(mapping.on_mismatch);
-        mapping.narrow = self.form == OutputForm::Idv;
+        mapping.times = self.mapping.times.unwrap_or(mapping.times);
+        mapping.sparse = self.mapping.sparse.unwrap_or(mapping.sparse);
+        mapping.on_mismatch = self.mapping.on_mismatch.unwrap_or(mapping.on_mismatch);
+        mapping.narrow = self.narrow;
         let scan = BatchScan::from(self.selection.reading.scan()).with_mapping(mapping);
-        match self.columnar.batch_rows {
+        match self.mapping.batch_rows {
             Some(rows) => scan.with_batch_rows(usize::try_from(rows).unwrap_or(usize::MAX)),
             None => scan,
         }
@@ -231,14 +211,14 @@ impl Job<'_> {
 }
 
 /// What a conversion works with.
-pub(super) struct Env<'e, 'o> {
+pub struct Context<'e, 'o> {
     pub(super) opener: &'e mut Opener<'o>,
-    pub(super) bar: &'e Arc<Bar>,
-    /// Where the output goes that has no path.
+    pub(super) progress: &'e Arc<Bar>,
+    /// The output, when it is a stream.
     pub(super) stream: Option<&'e mut (dyn Write + Send)>,
 }
 
-impl Env<'_, '_> {
+impl Context<'_, '_> {
     pub(super) fn stream(&mut self) -> Result<&mut (dyn Write + Send)> {
         match &mut self.stream {
             Some(stream) => Ok(*stream),

@@ -2,87 +2,204 @@
 
 use std::ffi::OsStr;
 
+use container_arrow::{OnMismatch, Sparse, Times};
 use container_core::{Error, ErrorKind, Result};
 
 use super::job::Convert;
-use super::options::OutputForm;
-use super::spec::OptionSpec;
-use super::specs::OPTIONS;
+use super::option::{OptionSpec, number, text, unknown_choice};
+use super::options::InputForm;
+use super::targets::Target;
+use super::targets::options::INPUT_OPTIONS;
+use crate::Registry;
+
+impl Registry {
+    /// The options of conversions: those of text inputs, then those of each [target](Self::targets). Each name occurs once.
+    #[must_use]
+    pub fn options(&self) -> Vec<OptionSpec> {
+        let mut options = INPUT_OPTIONS.to_vec();
+        for target in self.targets() {
+            for option in target.options() {
+                if !options.iter().any(|known| known.name == option.name) {
+                    options.push(*option);
+                }
+            }
+        }
+        options
+    }
+}
 
 impl Convert {
-    /// All options that [`set`](Self::set) knows.
-    #[must_use]
-    pub const fn options() -> &'static [OptionSpec] {
-        OPTIONS
-    }
-
-    /// Sets an option by its name, for the output that will be written; a flag whatever its value. The fields of this type are the same.
+    /// Sets an option by its name: of this conversion, or of the target. Flags are set whatever the value. The fields of both can be set
+    /// directly instead.
     ///
     /// ```
-    /// use wharf::Convert;
-    /// use wharf::convert::OutputForm;
+    /// use wharf::convert::{IdvTarget, ParquetTarget};
+    /// use wharf::{Convert, Registry};
     ///
+    /// let registry = Registry::builtin();
     /// let mut convert = Convert::new(["a.csv"]);
-    /// convert.set(OutputForm::Parquet, "row_group", "100000")?;
-    /// let error = convert.set(OutputForm::Idv, "row_group", "100000").unwrap_err();
-    /// assert_eq!(error.to_string(), "row_group is for the output parquet, and this one is idv");
+    /// let mut target = ParquetTarget::default();
+    /// convert.set(&mut target, "row_group", "100000", &registry)?;
+    /// assert_eq!(target.row_group, Some(100_000));
+    /// let error = convert.set(&mut IdvTarget::default(), "row_group", "100000", &registry).unwrap_err();
+    /// assert_eq!(error.to_string(), "row_group is an option of parquet, the output is idv");
     /// # Ok::<(), wharf::Error>(())
     /// ```
     ///
     /// # Errors
-    /// There is no such option; it is for other outputs; it does not take the value; a [file](crate::convert::OptionValue::File) whose text it takes cannot be read.
-    pub fn set(&mut self, form: OutputForm, name: &str, value: impl AsRef<OsStr>) -> Result<()> {
-        let Some(spec) = OPTIONS.iter().find(|spec| spec.name == name) else {
-            return Err(Error::usage(format!("there is no option {name:?}")));
-        };
+    /// The option is unknown, or belongs to other targets; it does not take the value; a [file](super::OptionValue::File) whose text it takes
+    /// cannot be read.
+    pub fn set(
+        &mut self,
+        target: &mut dyn Target,
+        name: &str,
+        value: impl AsRef<OsStr>,
+        registry: &Registry,
+    ) -> Result<()> {
         let value = value.as_ref();
-        let of_option =
-            |error: Error| if error.kind() == ErrorKind::Usage { error.in_option(spec.name) } else { error };
-        spec.check(form).and_then(|()| spec.value.check(value)).map_err(of_option)?;
-        (spec.set)(self, form, value).map_err(of_option)
+        let known = INPUT_OPTIONS.iter().chain(target.options()).find(|option| option.name == name);
+        let Some(option) = known else { return Err(misplaced(target, name, registry)) };
+        let in_option =
+            |error: Error| if error.kind() == ErrorKind::Usage { error.in_option(option.name) } else { error };
+        option.value.check(value).map_err(in_option)?;
+        self.set_checked(target, name, value).map_err(in_option)
     }
+
+    fn set_checked(&mut self, target: &mut dyn Target, name: &str, value: &OsStr) -> Result<()> {
+        match name {
+            "from" => self.text.from = Some(input_form(text(value)?)?),
+            "no_header" => self.text.no_header = true,
+            "delimiter" => self.text.delimiter = Some(one_character(text(value)?)?),
+            "schema" => self.text.schema = Some(value.into()),
+            "batch_rows" => self.mapping.batch_rows = Some(number(value)?),
+            "times" => self.mapping.times = Some(times(text(value)?)?),
+            "sparse" => {
+                self.mapping.sparse = Some(if value == "structs" { Sparse::Structs } else { Sparse::Lists });
+            }
+            "on_mismatch" => self.mapping.on_mismatch = Some(on_mismatch(text(value)?)?),
+            _ => return target.set(name, value),
+        }
+        Ok(())
+    }
+}
+
+/// The error for an option that the target does not have: it names those that do.
+fn misplaced(target: &dyn Target, name: &str, registry: &Registry) -> Error {
+    let Some(option) = registry.options().into_iter().find(|option| option.name == name) else {
+        return Error::usage(format!("unknown option {name:?}"));
+    };
+    let mut targets = registry.targets();
+    targets.retain(|target| target.options().iter().any(|option| option.name == name));
+    let names: Vec<_> = targets.iter().map(|target| target.info().name).collect();
+    let names = match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.concat(),
+    };
+    Error::usage(format!("is an option of {names}, the output is {}", target.info().name)).in_option(option.name)
+}
+
+fn input_form(word: &str) -> Result<InputForm> {
+    Ok(match word {
+        "jsonl" => InputForm::Jsonl,
+        "csv" => InputForm::Csv,
+        "tsv" => InputForm::Tsv,
+        "idv" => InputForm::Idv,
+        "datadings" => InputForm::Datadings,
+        "zip" => InputForm::Zip,
+        other => return Err(unknown_choice(other)),
+    })
+}
+
+fn one_character(text: &str) -> Result<char> {
+    let mut characters = text.chars();
+    match (characters.next(), characters.next()) {
+        (Some(character), None) => Ok(character),
+        _ => Err(Error::usage(format!("must be one character, found {text:?}"))),
+    }
+}
+
+fn times(word: &str) -> Result<Times> {
+    Ok(match word {
+        "exact" => Times::Exact,
+        "floor" => Times::Floor,
+        "nanoseconds" => Times::Nanoseconds,
+        "ticks" => Times::Ticks,
+        "truncate" => {
+            return Err(Error::usage("truncate is not supported any more")
+                .advising("{times} floor takes the microsecond before a finer time, also before 1970"));
+        }
+        other => return Err(unknown_choice(other)),
+    })
+}
+
+fn on_mismatch(word: &str) -> Result<OnMismatch> {
+    Ok(match word {
+        "error" => OnMismatch::Error,
+        "null" => OnMismatch::Null,
+        "json" => OnMismatch::Json,
+        "msgpack" => OnMismatch::Msgpack,
+        other => return Err(unknown_choice(other)),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::option::OptionValue;
+    use super::super::targets::{DsTarget, IdvTarget, TextTarget};
+    use super::*;
+    use container_core::testkit::MOCK;
     use dsfmt::arrow::Ragged;
 
-    use super::super::spec::OptionValue;
-    use super::*;
-
     #[test]
-    fn options_are_set_by_name_and_told_where_they_are_wrong() {
-        let mut convert = Convert::default();
-        let mut set = |form, name: &str, value: &str| convert.set(form, name, value).map_err(|error| error.to_string());
-        assert_eq!(set(OutputForm::Idv, "level", "9"), Ok(()));
-        assert_eq!(set(OutputForm::Idv, "level", "10").unwrap_err(), "level is 10, and 0 to 9 are allowed");
-        assert_eq!(set(OutputForm::Idv, "level", "x").unwrap_err(), "level is \"x\", and an integer is wanted");
-        assert_eq!(set(OutputForm::Other("own"), "batch_rows", "5"), Ok(()));
-        assert_eq!(set(OutputForm::Ds, "ragged", "pad"), Ok(()));
-        assert_eq!(set(OutputForm::Ds, "ragged", "cut").unwrap_err(), "ragged is \"cut\", and allowed are refuse, pad");
-        let detail = "is for the outputs idv, parquet, arrow and arrows, and this one is ds";
-        assert_eq!(set(OutputForm::Ds, "times", "ticks").unwrap_err(), format!("times {detail}"));
-        assert_eq!(set(OutputForm::Csv, "colour", "red").unwrap_err(), "there is no option \"colour\"");
-        assert_eq!(convert.idv.level, Some(9));
-        assert_eq!(convert.columnar.batch_rows, Some(5));
-        assert_eq!(convert.ds.ragged, Some(Ragged::Pad));
+    fn names_the_option_and_what_is_wrong_with_it() {
+        let registry = Registry::builtin().with(MOCK);
+        let (mut convert, mut idv, mut ds) = (Convert::default(), IdvTarget::default(), DsTarget::default());
+        let mut set = |target: &mut dyn Target, name: &str, value: &str| {
+            convert.set(target, name, value, &registry).map_err(|error| error.to_string())
+        };
+        assert_eq!(set(&mut idv, "level", "9"), Ok(()));
+        assert_eq!(set(&mut idv, "level", "10").unwrap_err(), "level must be 0 to 9, found 10");
+        assert_eq!(set(&mut idv, "level", "x").unwrap_err(), "level must be an integer, found \"x\"");
+        let mut own = registry.target("mock").unwrap();
+        assert_eq!(set(own.as_mut(), "batch_rows", "5"), Ok(()));
+        let detail = "compression is an option of idv, parquet, arrow and arrows, the output is mock";
+        assert_eq!(set(own.as_mut(), "compression", "none").unwrap_err(), detail);
+        assert_eq!(set(&mut ds, "ragged", "pad"), Ok(()));
+        assert_eq!(set(&mut ds, "ragged", "cut").unwrap_err(), "ragged must be refuse or pad, found \"cut\"");
+        let detail = "times is an option of idv, parquet, arrow, arrows and mock, the output is ds";
+        assert_eq!(set(&mut ds, "times", "ticks").unwrap_err(), detail);
+        assert_eq!(set(&mut TextTarget::CSV.clone(), "colour", "red").unwrap_err(), "unknown option \"colour\"");
+        assert_eq!(idv.level, Some(9));
+        assert_eq!(convert.mapping.batch_rows, Some(5));
+        assert_eq!(ds.ragged, Some(Ragged::Pad));
     }
 
-    /// What each option says of others is there, and each choice is one that it takes.
+    /// Options mention only options that exist, and each target takes every choice of each of its options.
     #[test]
-    fn options_fit_together() {
-        for spec in OPTIONS {
-            let others = spec.excludes.iter().chain(spec.requires.iter());
-            for other in others {
-                assert!(OPTIONS.iter().any(|spec| spec.name == *other), "{} names {other}", spec.name);
+    fn options_are_consistent() {
+        let registry = Registry::builtin();
+        let options = registry.options();
+        for option in &options {
+            for other in option.excludes.iter().chain(option.requires.iter()) {
+                assert!(options.iter().any(|option| option.name == *other), "{} names {other}", option.name);
             }
-            let form = OutputForm::ALL.iter().map(|(form, _)| *form).find(|form| spec.is_for(*form));
-            let form = form.unwrap_or_else(|| panic!("{} is for no output", spec.name));
-            if let OptionValue::Choice(words) = spec.value {
-                for (word, meaning) in words.iter().filter(|(_, meaning)| !meaning.is_empty()) {
-                    let form = if *word == "zip" { OutputForm::Datadings } else { form };
-                    let set = Convert::default().set(form, spec.name, word);
-                    assert!(set.is_ok(), "{} {word} ({meaning}): {set:?}", spec.name);
+        }
+        for mut target in registry.targets() {
+            let name = target.info().name;
+            for option in INPUT_OPTIONS.iter().chain(target.options()) {
+                let values: Vec<&str> = match option.value {
+                    OptionValue::Choice(words) => {
+                        words.iter().filter(|(_, meaning)| !meaning.is_empty()).map(|(word, _)| *word).collect()
+                    }
+                    OptionValue::Integer(min, _) if min > 0 => vec!["1"],
+                    OptionValue::Integer(..) => vec!["0"],
+                    OptionValue::Text if option.name == "compression" => vec!["none"],
+                    OptionValue::File => continue,
+                    _ => vec![";"],
+                };
+                for value in values {
+                    let outcome = Convert::default().set(target.as_mut(), option.name, value, &registry);
+                    assert!(outcome.is_ok(), "{name}: {} {value}: {outcome:?}", option.name);
                 }
             }
         }

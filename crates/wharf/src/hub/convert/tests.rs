@@ -1,12 +1,13 @@
 use std::fs;
 use std::io::{self, Write};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use container_core::{Access, ErrorKind, Progress, Unit};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::*;
+use crate::convert::import::Keys;
 
 const ROWS: &str = "{\"id\":1,\"a,b\":\"x\",\"f\":0.5}\n{\"id\":2,\"a,b\":\"y\",\"f\":-0.0}\n";
 
@@ -18,7 +19,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 
 fn lines(path: &Path) -> String {
     let mut out = Vec::new();
-    Convert::new([path]).stream(OutputForm::Jsonl, &mut out, &Registry::builtin()).unwrap();
+    Convert::new([path]).stream(&TextTarget::JSON_LINES, &mut out, &Registry::builtin()).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -36,9 +37,13 @@ fn every_form_comes_back() {
         ("x.arrows", ""),
         ("x.ndjson", ""),
     ] {
-        let mut convert = Convert::new([path("in.jsonl")]);
-        convert.datadings.keys = crate::convert::import::Keys::Number;
-        let report = convert.write(path(name), Overwrite::Refuse, &Registry::builtin()).unwrap();
+        let (convert, registry) = (Convert::new([path("in.jsonl")]), Registry::builtin());
+        let numbered = DatadingsTarget { keys: Keys::Number, ..DatadingsTarget::default() };
+        let report = match name {
+            "x.msgpack" => convert.write_as(&numbered, path(name), Overwrite::Refuse, &registry),
+            _ => convert.write(path(name), Overwrite::Refuse, &registry),
+        };
+        let report = report.unwrap();
         assert_eq!(report.losses, [], "{name}");
         assert!(report.bytes > 0 && (report.rows == 2 || report.variables == 3), "{name}: {report:?}");
         let first = format!("{{{extra}{}", ROWS.lines().next().unwrap().trim_start_matches('{'));
@@ -57,7 +62,7 @@ fn columns_and_rows_are_selected_by_name_and_number() {
     let inputs = ["in.jsonl", "more.jsonl"].map(|name| folder.path().join(name));
     let mut out = Vec::new();
     let convert = Convert::new(inputs).with_columns(["a,b", "id"]).with_rows(1..3);
-    let report = convert.stream(OutputForm::Jsonl, &mut out, &Registry::builtin()).unwrap();
+    let report = convert.stream(&TextTarget::JSON_LINES, &mut out, &Registry::builtin()).unwrap();
     assert_eq!(String::from_utf8(out).unwrap(), "{\"a,b\":\"y\",\"id\":2}\n{\"a,b\":\"x\",\"id\":1}\n");
     assert_eq!((report.rows, report.bytes), (2, 0));
 }
@@ -76,7 +81,7 @@ fn an_error_leaves_what_was_there_and_names_no_flag() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "no temporary file is left");
     let unknown = convert.write(path("out.xyz"), Overwrite::Refuse, &Registry::builtin()).unwrap_err();
     assert!(
-        unknown.to_string().ends_with("the extension \"xyz\" stands for no format that can be written"),
+        unknown.to_string().ends_with("unknown extension \"xyz\": no format that can be written has it"),
         "{unknown}"
     );
 }
@@ -94,15 +99,11 @@ fn options_that_do_not_fit_the_inputs_are_named() {
 #[test]
 fn what_is_a_set_of_files_is_not_streamed() {
     let folder = folder(&[("a.jsonl", "{\"key\":\"k\"}\n")]);
-    for (form, what) in [
-        (OutputForm::Datadings, "a dataset is a set of files"),
-        (OutputForm::Zds, "a store is a folder or an archive of one"),
-        (OutputForm::Netcdf, "a ds file is wanted"),
-    ] {
+    for target in Registry::builtin().targets() {
+        let Streaming::Unsupported(reason) = target.info().stream else { continue };
         let convert = Convert::new([folder.path().join("a.jsonl")]);
-        let error = convert.stream(form, &mut io::sink(), &Registry::builtin()).unwrap_err();
-        let said = error.to_string();
-        assert!(said.contains("which a stream is not: give a path"), "{what}: {said}");
+        let error = convert.stream(target.as_ref(), &mut io::sink(), &Registry::builtin()).unwrap_err().to_string();
+        assert_eq!(error, format!("{reason}, not a stream: give a path"));
     }
 }
 
@@ -123,15 +124,18 @@ impl Write for Broken {
 #[test]
 fn a_stream_that_fails_is_an_error_of_the_output() {
     let folder = folder(&[("a.jsonl", ROWS)]);
-    for form in [OutputForm::Jsonl, OutputForm::Idv, OutputForm::Ds, OutputForm::Parquet, OutputForm::Arrows] {
+    for target in Registry::builtin().targets() {
+        if let Streaming::Unsupported(_) = target.info().stream {
+            continue;
+        }
         let convert = Convert::new([folder.path().join("a.jsonl")]);
         let mut report = Report::default();
         let mut opener = Opener::new(Registry::builtin());
         opener.access = Access::Positional;
-        let error = convert.run(form, To::Stream(&mut Broken(10)), &mut opener, &mut report).unwrap_err();
+        let error = convert.run(target.as_ref(), To::Stream(&mut Broken(10)), &mut opener, &mut report).unwrap_err();
         let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>());
         let cause = cause.map(io::Error::kind);
-        assert_eq!((error.kind(), cause), (ErrorKind::Io, Some(io::ErrorKind::BrokenPipe)), "{form:?}: {error}");
+        assert_eq!((error.kind(), cause), (ErrorKind::Io, Some(io::ErrorKind::BrokenPipe)), "{target:?}: {error}");
     }
 }
 

@@ -8,20 +8,21 @@ use dsfmt::{Builder, Field, Reader, Select, Selection, Variable, Writer};
 
 use super::super::inputs::Location;
 use super::super::{Saved, put_ds, rejected_by_ds, stream_ds};
-use super::job::{Env, Job, Report};
+use super::job::{Context, Job, Report};
 use super::source::Kind;
+use super::targets::DsTarget;
 use super::text::does_not_go;
 
 /// Writes the file, and reports it.
 pub(super) fn put(
     job: &Job<'_>,
-    env: &mut Env<'_, '_>,
+    context: &mut Context<'_, '_>,
     report: &mut Report,
     write: impl FnOnce(&Path, OutputOptions) -> Result<Saved>,
 ) -> Result<()> {
     let (written, lost) = match job.path {
         Some(path) => put_ds(path, job.force, &job.inputs, write)?,
-        None => stream_ds(env.stream()?, write)?,
+        None => stream_ds(context.stream()?, write)?,
     };
     report.losses.extend(lost);
     (report.variables, report.bytes) = (written.variables, written.bytes);
@@ -31,14 +32,15 @@ pub(super) fn put(
 /// The file of the one input with some of its variables, or all.
 pub(super) fn copied(
     job: &Job<'_>,
+    target: &DsTarget,
     (kind, reader): (Kind, &Reader),
-    env: &mut Env<'_, '_>,
+    context: &mut Context<'_, '_>,
     report: &mut Report,
 ) -> Result<()> {
     let selection = &job.selection;
     let cut = selection.rows.is_some() || selection.limit.is_some();
     if !cut {
-        let rows = [("dim", job.ds.dim.is_some()), ("table", selection.reading.table.is_some())];
+        let rows = [("dim", target.dim.is_some()), ("table", selection.reading.table.is_some())];
         does_not_go(&rows, kind)?;
     }
     let name = job.inputs.first().map(Location::name).unwrap_or_default();
@@ -50,7 +52,7 @@ pub(super) fn copied(
     let rows = match cut {
         false => None,
         true => {
-            let asked = job.ds.dim.as_deref().or(selection.reading.table.as_deref());
+            let asked = target.dim.as_deref().or(selection.reading.table.as_deref());
             let (dimension, size) = dimension(reader, asked).map_err(named)?;
             let rows = job.rows();
             if let Some(range) = &selection.rows {
@@ -75,7 +77,7 @@ pub(super) fn copied(
             },
         );
     }
-    put(job, env, report, |path, options| match &rows {
+    put(job, context, report, |path, options| match &rows {
         None => Ok((builder.write(path, options)?, rejected_by_ds(&builder, &|_| Some(name.clone()))?)),
         Some(cut) => {
             let mut writer = builder.clone().begin(path, options)?;

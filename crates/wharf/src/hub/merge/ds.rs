@@ -6,7 +6,7 @@ use container_core::{Error, Overwrite, Result};
 use dsfmt::netcdf::{self, WriteOptions, from_ds, to_ds};
 use dsfmt::{MergeOptions, Reader, merge};
 
-use super::super::convert::{OutputForm, To};
+use super::super::convert::{NetcdfTarget, To};
 use super::super::ds_file::Temporary;
 use super::super::env::Opener;
 use super::super::inputs::Location;
@@ -42,7 +42,7 @@ pub(super) fn run_netcdf(
     if path == Path::new("-") {
         return Err(Error::usage("NetCDF is joined into a file, which a stream is not: give a path"));
     }
-    rows::output_form(path, netcdf::FORMAT_NAME, OutputForm::Netcdf, &opener.registry)?;
+    rows::other_form(path, &NetcdfTarget::default(), &opener.registry)?;
     let output = output::options(path, force, &job.inputs)?;
     let (mut files, mut readers) = (Vec::new(), Vec::new());
     let mut options = WriteOptions::default().with_output(output);

@@ -9,7 +9,7 @@ use super::super::env::Opener;
 use super::super::idv_file::open_idv;
 use super::super::inputs::Location;
 use super::super::{Lost, output, pour, select};
-use super::{IdvOutput, Merge, Report};
+use super::{IdvTarget, Merge, Report};
 
 /// An input, opened, with the columns wanted of it.
 struct File {
@@ -52,7 +52,7 @@ fn open(location: &Location, columns: &[String], opener: &mut Opener<'_>) -> Res
 }
 
 /// The schema of the first file, which all others have to have.
-fn schema(files: &[File], output: &IdvOutput) -> Result<idv::Schema> {
+fn schema(files: &[File], output: &IdvTarget) -> Result<idv::Schema> {
     let schema_of =
         |file: &File| file.reader.schema(Some(&file.columns)).map_err(|error| error.in_file(file.location.name()));
     let Some((first, others)) = files.split_first() else {

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use container_core::{Error, Overwrite, Progress, Result};
 
-use super::convert::{Convert, OutputForm, quoted};
-pub use super::convert::{IdvOutput, To};
+use super::convert::{Convert, Target, quoted};
+pub use super::convert::{IdvTarget, To};
 use super::env::Opener;
 use super::idv_file::{self, IDV};
 use super::inputs::Location;
@@ -56,7 +56,7 @@ pub struct Merge {
     /// What becomes of a sample or document whose key one before has already; an error unless given.
     pub on_duplicate: Option<OnDuplicate>,
     /// How IDV is written; `missing_as_double` is for conversions.
-    pub idv: IdvOutput,
+    pub idv: IdvTarget,
     /// How datadings is joined.
     pub datadings: DatadingsMerge,
     /// How ds and NetCDF are joined.
@@ -158,7 +158,7 @@ pub struct Report {
 }
 
 /// How inputs are joined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 enum Kind {
     Idv,
     Datadings,
@@ -166,7 +166,7 @@ enum Kind {
     Netcdf,
     Zds,
     /// Rows, as conversions join them.
-    Rows(OutputForm),
+    Rows(Box<dyn Target>),
 }
 
 impl Merge {
@@ -210,7 +210,7 @@ impl Merge {
     /// cannot be written. The output is there whole, or not at all.
     pub fn run(&self, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let (format, kind) = self.detect(opener)?;
-        self.check(format, kind)?;
+        self.check(format, &kind)?;
         report.format = format;
         let (path, force) = match &to {
             To::Path(path, overwrite) => (*path, *overwrite == Overwrite::Replace),
@@ -226,7 +226,7 @@ impl Merge {
                 Err(Error::usage("IDV is joined into a file, which a stream is not: give a path"))
             }
             Kind::Idv => idv::run(self, path, force, opener, report),
-            Kind::Rows(own) => self.rows((format, own), to, opener, report),
+            Kind::Rows(own) => self.rows(format, own, to, opener, report),
         }
     }
 
@@ -251,13 +251,13 @@ impl Merge {
             DS => Kind::Ds,
             dsfmt::netcdf::FORMAT_NAME => Kind::Netcdf,
             super::zds::NAME => Kind::Zds,
-            other => Kind::Rows(rows::form(other, &input).map_err(named)?),
+            other => Kind::Rows(rows::target_like(other, &input, &opener.registry).map_err(named)?),
         };
         Ok((format, kind))
     }
 
     /// Fails for an option of another format.
-    fn check(&self, format: &str, kind: Kind) -> Result<()> {
+    fn check(&self, format: &str, kind: &Kind) -> Result<()> {
         let columns = !self.columns.is_empty() && !matches!(kind, Kind::Rows(_));
         let idv = if columns { Some("columns") } else { idv_file::given(&self.idv) }.map(|option| (option, "IDV"));
         let datadings = self.datadings.given().map(|option| (option, dataset::NAME));
@@ -287,13 +287,14 @@ impl Merge {
     /// Rows of files of one format, as conversions join them.
     fn rows(
         &self,
-        (format, own): (&str, OutputForm),
+        format: &str,
+        own: Box<dyn Target>,
         to: To<'_>,
         opener: &mut Opener<'_>,
         report: &mut Report,
     ) -> Result<()> {
-        let form = match &to {
-            To::Path(path, _) => rows::output_form(path, format, own, &opener.registry)?,
+        let target = match &to {
+            To::Path(path, _) => rows::other_form(path, own.as_ref(), &opener.registry)?.unwrap_or(own),
             To::Stream(_) => own,
         };
         for location in &self.inputs {
@@ -311,7 +312,7 @@ impl Merge {
         convert.selection.columns.clone_from(&self.columns);
         convert.selection.reading.threads = self.threads;
         let mut converted = super::convert::Report::default();
-        let outcome = convert.run(form, to, opener, &mut converted);
+        let outcome = convert.run(target.as_ref(), to, opener, &mut converted);
         report.inputs = self.inputs.len();
         (report.rows, report.columns, report.bytes) = (converted.rows, converted.columns, converted.bytes);
         report.losses = converted.losses;

@@ -4,7 +4,7 @@ use container_core::ErrorKind;
 use tempfile::TempDir;
 
 use super::*;
-use crate::convert::import::Keys;
+use crate::convert::TextTarget;
 
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -15,7 +15,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
 /// The rows of a file as JSON lines.
 fn lines(path: &Path) -> String {
     let mut out = Vec::new();
-    Convert::new([path]).stream(OutputForm::Jsonl, &mut out, &Registry::builtin()).unwrap();
+    Convert::new([path]).stream(&TextTarget::JSON_LINES, &mut out, &Registry::builtin()).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -25,12 +25,18 @@ fn inputs(folder: &TempDir, extension: &str) -> [PathBuf; 2] {
         |(name, text)| {
             let rows = folder.path().join(format!("{name}.rows.jsonl"));
             fs::write(&rows, text).unwrap();
-            let mut convert = Convert::new([rows]);
-            convert.datadings.keys = Keys::Column("id".to_owned());
-            convert.zds.id = Some("id".to_owned());
-            convert.zds.collection = Some("rows".to_owned());
             let path = folder.path().join(format!("{name}.{extension}"));
-            convert.write(&path, Overwrite::Refuse, &Registry::builtin()).unwrap();
+            let registry = Registry::builtin();
+            let (mut convert, mut target) = (Convert::new([rows]), registry.target_for(&path).unwrap());
+            let options = match extension {
+                "msgpack" => &[("key", "id")][..],
+                "zds" => &[("id", "id"), ("collection", "rows")],
+                _ => &[],
+            };
+            for (option, value) in options {
+                convert.set(target.as_mut(), option, value, &registry).unwrap();
+            }
+            convert.write_as(target.as_ref(), &path, Overwrite::Refuse, &registry).unwrap();
             path
         },
     )

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use container_core::{Error, Overwrite, Result};
 
-use super::convert::IdvOutput;
+use super::convert::IdvTarget;
 use super::env::Opener;
 use super::idv_file::{self, IDV};
 use super::inputs::Location;
@@ -68,7 +68,7 @@ pub struct IdvRecover {
     /// A file with the columns of one whose table of contents is lost: an IDV file that was written in the same way, or JSON.
     pub schema: Option<PathBuf>,
     /// How it is written; `missing_as_double` is for conversions.
-    pub output: IdvOutput,
+    pub output: IdvTarget,
 }
 
 /// What is kept of datadings.

@@ -31,8 +31,8 @@ pub(super) fn run(
     let location = &job.input;
     let named = |error: Error| error.in_file(location.name()).in_format(format.name());
     let of_output = |error: Error| error.in_file(path.display().to_string()).in_format(format.name());
-    let own = rows::form(format.name(), input).map_err(named)?;
-    rows::output_form(path, format.name(), own, &opener.registry)?;
+    let own = rows::target_like(format.name(), input, &opener.registry).map_err(named)?;
+    rows::other_form(path, own.as_ref(), &opener.registry)?;
     let options = output::options(path, force, std::slice::from_ref(location))?;
     job.bar().name(&location.name());
     let open = OpenOptions::default().with_access(opener.access);

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tempfile::TempDir;
 
 use super::*;
-use crate::convert::{Convert, OutputForm};
+use crate::convert::{Convert, TextTarget};
 use crate::{
     ColumnInfo, Container, ErrorKind, Finding, Format, Input, Loss, OpenOptions, OutputOptions, Probe, Recognition,
     Rows, Scan, Source, Table, VerifyOptions, ipc, parquet,
@@ -60,7 +60,7 @@ fn ext(name: &str) -> &str {
 fn saved(folder: &TempDir, name: &str) -> Vec<i64> {
     let mut out = Vec::new();
     let path = folder.path().join("saved").with_extension(ext(name));
-    Convert::new([path]).stream(OutputForm::Jsonl, &mut out, &Registry::builtin()).unwrap();
+    Convert::new([path]).stream(&TextTarget::JSON_LINES, &mut out, &Registry::builtin()).unwrap();
     let rows = String::from_utf8(out).unwrap();
     let row = |line: &str| {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use container_arrow::Times;
 use container_core::{Bytes, Error, ErrorKind, Input, Output, Overwrite, Progress, Result, Source};
 
-use super::super::convert::{Convert, OutputForm, Picked, Report, To};
+use super::super::convert::{Convert, Picked, Report, Target, TargetUnit, To};
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::select::RowRange;
-use super::super::{Bar, DS, Lost, output, rows};
+use super::super::{Bar, Lost, output, rows};
 use super::{Copying, Written};
 use crate::Registry;
 use crate::text::{TextContainer, TextForm, TextOptions};
@@ -32,7 +32,7 @@ fn form_name(form: TextForm) -> &'static str {
 /// Records of a text.
 pub(super) struct Lines {
     pub(super) format: &'static str,
-    form: OutputForm,
+    target: Box<dyn Target>,
     name: String,
     source: Source,
     /// What stands in front of all.
@@ -41,12 +41,14 @@ pub(super) struct Lines {
     starts: Vec<u64>,
     end: u64,
     is_array: bool,
+    /// Blanks at the end of a record belong to its last cell.
+    is_cells: bool,
 }
 
 /// Rows of columns.
 pub(super) struct Columns {
     pub(super) format: &'static str,
-    form: OutputForm,
+    target: Box<dyn Target>,
     location: Location,
     input: Input,
     registry: Registry,
@@ -68,19 +70,28 @@ impl Rows {
         opener: &Opener<'_>,
     ) -> Result<Option<Self>> {
         let named = |error: Error| error.in_file(location.name());
-        let form = rows::form(format, input).map_err(named)?;
+        let target = rows::target_like(format, input, &opener.registry).map_err(named)?;
         if let (Some(text), Some(source)) = (text_form(format), input.source()) {
             let opened = TextContainer::open(source.clone(), &TextOptions::new(text)).map_err(named)?;
             let (head, (starts, end)) = (opened.head().map_err(named)?, opened.starts().map_err(named)?);
             let (name, source, is_array) = (location.name(), source.clone(), opened.is_array());
-            return Ok(Some(Self::Lines(Lines { format, form, name, source, head, starts, end, is_array })));
+            let is_cells = text != TextForm::JsonLines;
+            return Ok(Some(Self::Lines(Lines {
+                format,
+                target,
+                name,
+                source,
+                head,
+                starts,
+                end,
+                is_array,
+                is_cells,
+            })));
         }
-        let form = match form {
-            // Of these variables are chosen, not rows.
-            OutputForm::Other(DS | dsfmt::netcdf::FORMAT_NAME) => return Ok(None),
-            OutputForm::Other(name) => OutputForm::named(name).unwrap_or(form),
-            _ => form,
-        };
+        // Their variables can be selected, not their rows.
+        if target.info().unit == TargetUnit::Variables {
+            return Ok(None);
+        }
         let container = opener.container(input).map_err(named)?;
         let len = match container.tables().as_slice() {
             [table] if table.arrow().is_some() => table.len(),
@@ -88,7 +99,7 @@ impl Rows {
         };
         let len = len.ok_or_else(|| named(Error::unsupported("how many rows there are is not known")))?;
         let (location, input, registry) = (location.clone(), input.clone(), opener.registry.clone());
-        Ok(Some(Self::Columns(Columns { format, form, location, input, registry, len })))
+        Ok(Some(Self::Columns(Columns { format, target, location, input, registry, len })))
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -107,15 +118,15 @@ impl Rows {
 
     /// Refuses an output that would take the place of an input, or without `force` of anything, or has the name of another format.
     pub(super) fn refuse(&self, path: &Path, force: bool, inputs: &[Location], registry: &Registry) -> Result<()> {
-        let form = match self {
-            Self::Lines(lines) => lines.form,
-            Self::Columns(columns) => columns.form,
+        let target = match self {
+            Self::Lines(lines) => &lines.target,
+            Self::Columns(columns) => &columns.target,
         };
         if path == Path::new("-") {
             return Err(Error::usage("records are copied into a file, which standard output is not: give a path"));
         }
         output::options(path, force, inputs)?;
-        rows::output_form(path, self.format(), form, registry).map(drop)
+        rows::other_form(path, target.as_ref(), registry).map(drop)
     }
 }
 
@@ -189,13 +200,13 @@ impl Out {
                 let mut run = |times| {
                     later.run(columns, |convert| {
                         convert.picked = Some(Arc::clone(&picked));
-                        convert.columnar.times = times;
+                        convert.mapping.times = times;
                     })
                 };
-                // Ticks of IDV are microseconds, exactly, of any year, or nanoseconds of the years around ours: no unit of columns has them all.
+                // Ticks of IDV are 100 ns in the years 1 to 9999. Microseconds hold those years, nanoseconds hold the fraction: no unit holds both.
                 match run(None) {
-                    Err(error) if columns.form == OutputForm::Idv && error.kind() == ErrorKind::Invalid => {
-                        run(Some(Times::Nanoseconds))
+                    Err(error) if error.kind() == ErrorKind::Invalid => {
+                        run(Some(Times::Nanoseconds)).map_err(|_| error)
                     }
                     done => done,
                 }
@@ -243,7 +254,7 @@ impl Lines {
         // What stands between two records: line ends, blanks, and in an array commas.
         let between = |byte: &u8| match byte {
             b'\r' | b'\n' => true,
-            b' ' | b'\t' => self.form == OutputForm::Jsonl,
+            b' ' | b'\t' => !self.is_cells,
             b',' => self.is_array,
             _ => false,
         };
@@ -267,7 +278,9 @@ impl Later {
         let mut opener = Opener::new(columns.registry.clone());
         opener.hold(&columns.location, &columns.input);
         let overwrite = if self.force { Overwrite::Replace } else { Overwrite::Refuse };
-        let done = convert.run(columns.form, To::Path(&self.made_at, overwrite), &mut opener, &mut self.report);
+        self.report = Report::default();
+        let done =
+            convert.run(columns.target.as_ref(), To::Path(&self.made_at, overwrite), &mut opener, &mut self.report);
         // Advice names options of conversions.
         done.map_err(|error| match error.kind() {
             ErrorKind::Io => error,

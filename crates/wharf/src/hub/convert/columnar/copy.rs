@@ -16,7 +16,7 @@ use super::recode::Recoder;
 pub(super) fn copy(
     job: &Job<'_>,
     joined: &Joined,
-    bar: &Bar,
+    progress: &Bar,
     report: &mut Report,
     write: &mut dyn FnMut(&RecordBatch) -> Result<()>,
 ) -> Result<()> {
@@ -35,7 +35,7 @@ pub(super) fn copy(
             complete = false;
             break;
         }
-        bar.name(&pour::nth(input.name.clone(), number, joined.inputs.len()));
+        progress.name(&pour::nth(input.name.clone(), number, joined.inputs.len()));
         let named = |error: Error| error.in_file(input.name.clone());
         let table = input.table().map_err(named)?;
         let (start, end) = (wanted.start.saturating_sub(before), wanted.end.saturating_sub(before));
@@ -45,7 +45,7 @@ pub(super) fn copy(
             Some(len) => (start.min(len)..end.min(len), 0),
             None => (0..end, start),
         };
-        bar.begin(Unit::Rows, len.map(|_| rows.end - rows.start));
+        progress.begin(Unit::Rows, len.map(|_| rows.end - rows.start));
         let first_row = rows.start;
         let mut own = scan.clone();
         own.scan.columns.clone_from(&input.columns);
@@ -82,7 +82,7 @@ pub(super) fn copy(
             if let Err(error) = outcome {
                 break Err(if report.sink_failed { error } else { named(error) });
             }
-            bar.advance(rows);
+            progress.advance(rows);
             if gather.as_ref().is_some_and(Gather::is_done) {
                 break Ok(());
             }

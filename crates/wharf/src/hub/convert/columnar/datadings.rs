@@ -23,7 +23,7 @@ pub(in super::super) fn write(
     job: &Job<'_>,
     opener: &mut Opener<'_>,
     (path, dataset, keys): (&Path, DatasetOptions, Keys),
-    bar: &Bar,
+    progress: &Bar,
     report: &mut Report,
 ) -> Result<Written> {
     // The key is read, too, where other columns are chosen.
@@ -45,7 +45,7 @@ pub(in super::super) fn write(
     };
     let mut schema = Arc::clone(&joined.schema);
     let mut writer = ArrowWriter::create(path, Arc::clone(&schema), options).map_err(named)?;
-    copy(job, &joined, bar, report, &mut |batch| {
+    copy(job, &joined, progress, report, &mut |batch| {
         if batch.schema_ref() != &schema {
             schema = batch.schema();
             writer.change_schema(Arc::clone(&schema))?;

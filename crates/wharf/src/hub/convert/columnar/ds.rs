@@ -13,25 +13,36 @@ use dsfmt::Written;
 use dsfmt::arrow::{ArrowWriter, WriterOptions};
 
 use super::super::super::Lost;
-use super::super::job::{Env, Job, Report};
+use super::super::job::{Context, Job, Report};
+use super::super::targets::DsTarget;
 use super::copy::copy;
 use super::inputs::Joined;
 use super::meaning::{self, Profile, Translation};
 use super::recode::Recoder;
 
 /// Writes the rows of all inputs, which have the same columns, to a ds file.
-pub(in super::super) fn run(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
-    let joined = Joined::open(job, env.opener)?;
-    put(job, &joined, env, report)
+pub(in super::super) fn run(
+    job: &Job<'_>,
+    target: &DsTarget,
+    context: &mut Context<'_, '_>,
+    report: &mut Report,
+) -> Result<()> {
+    let joined = Joined::open(job, context.opener)?;
+    put(job, target, &joined, context, report)
 }
 
 /// Writes the rows of IDV files.
-pub(in super::super) fn run_idv(job: &Job<'_>, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
-    // Ticks are all that a time is.
+pub(in super::super) fn run_idv(
+    job: &Job<'_>,
+    target: &DsTarget,
+    context: &mut Context<'_, '_>,
+    report: &mut Report,
+) -> Result<()> {
+    // Ticks hold every time exactly.
     let mut convert = job.convert.clone();
-    convert.columnar.times = Some(Times::Ticks);
+    convert.mapping.times = Some(Times::Ticks);
     let job = &Job { convert: &convert, ..*job };
-    let mut joined = Joined::open(job, env.opener)?;
+    let mut joined = Joined::open(job, context.opener)?;
     let (profiles, rows) = profiles(job, &joined)?;
     let file = joined.inputs.first().map(|input| input.name.clone());
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
@@ -45,19 +56,25 @@ pub(in super::super) fn run_idv(job: &Job<'_>, env: &mut Env<'_, '_>, report: &m
         let loss = Loss::new("row without columns left out, of which ds has none", rows, Position::default());
         report.losses.push(Lost { file, loss });
     }
-    meaning::name_rows(&mut fields, job.ds.dim.as_deref(), rows)?;
+    meaning::name_rows(&mut fields, target.dim.as_deref(), rows)?;
     joined.recoder = Some(Recoder { schema: Arc::new(Schema::new(fields)), columns });
-    put(job, &joined, env, report)
+    put(job, target, &joined, context, report)
 }
 
-fn put(job: &Job<'_>, joined: &Joined, env: &mut Env<'_, '_>, report: &mut Report) -> Result<()> {
-    let bar = env.bar;
-    super::super::variables::put(job, env, report, |path, output| {
+fn put(
+    job: &Job<'_>,
+    target: &DsTarget,
+    joined: &Joined,
+    context: &mut Context<'_, '_>,
+    report: &mut Report,
+) -> Result<()> {
+    let progress = context.progress;
+    super::super::variables::put(job, context, report, |path, output| {
         let options = WriterOptions::default()
             .with_output(output)
-            .with_ragged(job.ds.ragged.unwrap_or_default())
-            .with_structs(job.ds.structs.unwrap_or_default());
-        let options = match &job.ds.dim {
+            .with_ragged(target.ragged.unwrap_or_default())
+            .with_structs(target.structs.unwrap_or_default());
+        let options = match &target.dim {
             Some(dimension) => options.with_dimension(dimension),
             None => options,
         };
@@ -67,7 +84,7 @@ fn put(job: &Job<'_>, joined: &Joined, env: &mut Env<'_, '_>, report: &mut Repor
         };
         let mut writer = ArrowWriter::new(path, Arc::clone(joined.written()), options).map_err(named)?;
         let mut copied = Report::default();
-        copy(job, joined, bar.as_ref(), &mut copied, &mut |batch| writer.write(batch))?;
+        copy(job, joined, progress.as_ref(), &mut copied, &mut |batch| writer.write(batch))?;
         let losses = Box::new(writer).finish()?;
         copied.losses.extend(Lost::all(losses, None));
         let written = dsfmt::Reader::open(path)?;

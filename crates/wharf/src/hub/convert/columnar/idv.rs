@@ -13,9 +13,9 @@ use idv::arrow::{ArrowOptions, ArrowWriter, NullIntegers};
 use idv::{ColumnSchema, ItemType, Type};
 use serde_json::Value;
 
-use super::super::super::env::Opener;
-use super::super::super::{Bar, DS, Lost, schema_file, select};
-use super::super::job::{Job, Report};
+use super::super::super::{DS, Lost, schema_file, select};
+use super::super::job::{Context, Job, Report};
+use super::super::targets::IdvTarget;
 use super::copy::copy;
 use super::inputs::{How, Joined};
 use super::meaning::{self, Translation};
@@ -43,23 +43,23 @@ fn attributes(joined: &Joined) -> Option<Lost> {
 /// Writes the rows of all inputs, which have the same columns, to an IDV file.
 pub(in super::super) fn write<W: Write + Seek>(
     job: &Job<'_>,
-    opener: &mut Opener<'_>,
+    target: &IdvTarget,
     sink: W,
-    bar: &Arc<Bar>,
-    done: &mut Report,
+    context: &mut Context<'_, '_>,
+    report: &mut Report,
 ) -> Result<W> {
     let given = match &job.text.schema {
-        Some(path) => Some(given(path, job, done)?),
+        Some(path) => Some(given(path, job, report)?),
         None => None,
     };
-    let mut joined = Joined::open_with(job, opener, &How { declared: given.clone(), ..How::default() })?;
+    let mut joined = Joined::open_with(job, context.opener, &How { declared: given.clone(), ..How::default() })?;
     let is_ds =
         job.selection.reading.time.is_none() && (joined.are_all(DS) || joined.are_all(dsfmt::netcdf::FORMAT_NAME));
     match is_ds {
-        true => joined.recoder = Some(of_ds(job, &joined, done)?),
-        false => done.losses.extend(attributes(&joined)),
+        true => joined.recoder = Some(of_ds(job, &joined, report)?),
+        false => report.losses.extend(attributes(&joined)),
     }
-    done.columns = joined.written().fields().len();
+    report.columns = joined.written().fields().len();
     let untyped = joined.is_schemaless();
     if untyped {
         let cells = joined.is_cells();
@@ -70,13 +70,13 @@ pub(in super::super) fn write<W: Write + Seek>(
         };
         joined.declare(Arc::new(Schema::new(fields?)));
     }
-    let mut options = job.idv.writer_options(job.selection.reading.threads, Arc::clone(bar));
-    // The bar counts rows that are read.
+    let mut options = target.writer_options(job.selection.reading.threads, Arc::clone(context.progress));
+    // Progress counts the rows that are read.
     options.progress = None;
-    let integers = if job.idv.missing_as_double { NullIntegers::Double } else { NullIntegers::Error };
+    let integers = if target.missing_as_double { NullIntegers::Double } else { NullIntegers::Error };
     let options = ArrowOptions::from(options)
         .with_null_integers(integers)
-        .with_times(job.columnar.times.unwrap_or_default())
+        .with_times(job.mapping.times.unwrap_or_default())
         .with_untyped(untyped)
         .with_convert(is_ds);
     let file = match joined.inputs.as_slice() {
@@ -93,13 +93,13 @@ pub(in super::super) fn write<W: Write + Seek>(
     };
     let mut writer = ArrowWriter::new(sink, joined.written(), options).map_err(named)?;
     if untyped && job.text.schema.is_none() {
-        done.schema = Some(writer.schema().to_json()?);
+        report.schema = Some(writer.schema().to_json()?);
         let columns = writer.schema().columns.iter().zip(joined.schema.fields());
-        done.inferred = columns.map(|(column, field)| described(column, field)).collect();
+        report.inferred = columns.map(|(column, field)| described(column, field)).collect();
     }
-    copy(job, &joined, bar.as_ref(), done, &mut |batch| writer.write(batch))?;
+    copy(job, &joined, context.progress.as_ref(), report, &mut |batch| writer.write(batch))?;
     let (sink, losses) = writer.finish_sink()?;
-    done.losses.extend(Lost::all(losses, file.as_deref()));
+    report.losses.extend(Lost::all(losses, file.as_deref()));
     Ok(sink)
 }
 

@@ -1,0 +1,121 @@
+//! ds: variables of ds and NetCDF files as they are, everything else as columns.
+
+use std::ffi::OsStr;
+
+use container_core::{Error, Result};
+use dsfmt::arrow::{Ragged, Structs};
+use dsfmt::netcdf::{ReadOptions, to_ds};
+
+use super::super::super::ds_file::Temporary;
+use super::super::super::{DS, Lost, Saved, open_ds, open_netcdf};
+use super::super::columnar;
+use super::super::job::{Context, Job, Report};
+use super::super::option::{OptionSpec, text};
+use super::super::source::{self, Kind};
+use super::super::text::{does_not_go, refuse};
+use super::super::variables::{copied, put};
+use super::options::{DIM, ON_MISMATCH, RAGGED, SCALED, SCHEMA, STRUCTS};
+use super::{Streaming, Target, TargetInfo, TargetUnit, unknown_option};
+
+/// ds, n-dimensional arrays.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct DsTarget {
+    /// The dimension of the rows; `None` for `row`, or the only one of a ds file.
+    pub dim: Option<String>,
+    /// Apply `scale_factor` and `add_offset` of NetCDF; otherwise they stay attributes.
+    pub scaled: bool,
+    /// What becomes of lists of different lengths; `None` for an error.
+    pub ragged: Option<Ragged>,
+    /// What becomes of structs; `None` for an error.
+    pub structs: Option<Structs>,
+}
+
+impl DsTarget {
+    /// The variables of a NetCDF file.
+    fn copy_netcdf(&self, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {
+        if !job.is_cut() {
+            let of_rows = [("dim", self.dim.is_some()), ("table", job.selection.reading.table.is_some())];
+            refuse(&of_rows, "NetCDF, of which all rows are taken")?;
+        }
+        let [location] = job.inputs.as_slice() else {
+            return Err(Error::usage("several NetCDF files do not become one by convert: `wharf merge` joins them"));
+        };
+        let named = |error: Error| error.in_file(location.name());
+        let input = location.input(context.opener).map_err(named)?;
+        let source = input.source().ok_or_else(|| named(Error::usage("it is a folder where a file is wanted")))?;
+        let reader = open_netcdf(source.clone(), context.opener).map_err(named)?;
+        let reading = ReadOptions::default().with_scaled(self.scaled);
+        let write = |path: &std::path::Path, output| -> Result<Saved> {
+            // What names no file is about the input: the writer names the output.
+            let done = to_ds(&reader, path, &reading, output).map_err(named)?;
+            Ok((done.written, Lost::all(done.losses, Some(&location.name())).collect()))
+        };
+        if job.is_whole() {
+            return put(job, context, report, write);
+        }
+        // Parts of variables are those of a ds file.
+        let (whole, (_, lost)) = Temporary::write(write)?;
+        report.losses.extend(lost);
+        copied(job, self, (Kind::NETCDF, &dsfmt::Reader::open(&whole.path)?), context, report)
+    }
+}
+
+impl Target for DsTarget {
+    fn info(&self) -> TargetInfo {
+        TargetInfo {
+            name: "ds",
+            format: DS,
+            title: "ds, n-dimensional arrays",
+            extensions: &["ds"],
+            stream: Streaming::Binary,
+            unit: TargetUnit::Variables,
+        }
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        &[DIM, SCALED, RAGGED, STRUCTS, ON_MISMATCH, SCHEMA]
+    }
+
+    fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {
+        match option {
+            "dim" => self.dim = Some(text(value)?.to_owned()),
+            "scaled" => self.scaled = true,
+            "ragged" => self.ragged = Some(if value == "pad" { Ragged::Pad } else { Ragged::Refuse }),
+            "structs" => self.structs = Some(if value == "flatten" { Structs::Flatten } else { Structs::Refuse }),
+            _ => return Err(unknown_option(option)),
+        }
+        Ok(())
+    }
+
+    fn run(&self, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {
+        let (kind, _) = source::open(&job.inputs, job.text.from, context.opener)?;
+        job.text.check(kind)?;
+        if job.selection.reading.missing_as_null {
+            return Err(Error::usage("is for text outputs: ds has its own missing values").in_option("missing_as_null"));
+        }
+        if matches!(kind, Kind::Idv | Kind::NETCDF | Kind::Container(DS)) {
+            let for_columns = [
+                ("ragged", self.ragged.is_some() && kind != Kind::Idv),
+                ("structs", self.structs.is_some()),
+                ("on_mismatch", job.mapping.on_mismatch.is_some()),
+                ("schema", job.text.schema.is_some()),
+            ];
+            does_not_go(&for_columns, kind)?;
+        }
+        match kind {
+            Kind::Container(DS) => {
+                let [location] = job.inputs.as_slice() else {
+                    return Err(Error::usage(
+                        "several ds files do not become one by convert: `wharf merge` joins them",
+                    ));
+                };
+                let reader = open_ds(location, context.opener, "convert")?;
+                copied(job, self, (kind, &reader), context, report)
+            }
+            Kind::NETCDF => self.copy_netcdf(job, context, report),
+            Kind::Idv => columnar::ds::run_idv(job, self, context, report),
+            _ => columnar::ds::run(job, self, context, report),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Output formats of conversions: one type each, which holds the options of its format and writes it.
+//!
+//! A target gets a [`Job`] and takes the first lane that its inputs offer: its own format carried over as it is, rows as JSON, or record batches.
+
+mod batches;
+mod datadings;
+mod ds;
+mod idv;
+mod ipc;
+mod netcdf;
+pub(super) mod options;
+mod parquet;
+mod text;
+mod zds;
+
+pub use batches::BatchTarget;
+pub use datadings::DatadingsTarget;
+pub use ds::DsTarget;
+pub use idv::IdvTarget;
+pub use ipc::IpcTarget;
+pub use netcdf::NetcdfTarget;
+pub use parquet::ParquetTarget;
+pub use text::TextTarget;
+pub use zds::ZdsTarget;
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use container_core::{Error, Result};
+
+use super::job::{Context, Job, Report};
+use super::option::OptionSpec;
+use crate::Registry;
+
+/// An output format, with its options.
+///
+/// [`Registry::target`] and [`Registry::target_for`] find one by name or extension. A format of a third party needs none of its own: when it
+/// implements [`Format::batch_writer`](crate::Format::batch_writer), the registry makes a [`BatchTarget`] of it.
+pub trait Target: fmt::Debug + Send + Sync {
+    /// Its name, and what can be known about its files beforehand.
+    fn info(&self) -> TargetInfo;
+
+    /// The options that affect this output, apart from those that describe text inputs.
+    fn options(&self) -> &'static [OptionSpec];
+
+    /// Sets one of its own options. [`Convert::set`](super::Convert::set) checks the value against the [`OptionSpec`] first, and keeps those that
+    /// affect how inputs are read.
+    ///
+    /// # Errors
+    /// [`Usage`](crate::ErrorKind::Usage) for an unknown option or an invalid value.
+    fn set(&mut self, option: &str, value: &OsStr) -> Result<()>;
+
+    /// Whether inferred types are as narrow as the values allow, as ML.NET's users expect: `Single` beside `Double`.
+    fn infers_narrow_types(&self) -> bool {
+        false
+    }
+
+    /// The files that writing to `path` creates or replaces.
+    fn files(&self, path: &Path) -> Vec<PathBuf> {
+        vec![path.to_owned()]
+    }
+
+    /// Writes the selected rows of all inputs. `report` counts them, also when this fails.
+    ///
+    /// # Errors
+    /// See [`Convert::run`](super::Convert::run).
+    fn run(&self, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()>;
+}
+
+/// What is known about a [`Target`] before anything is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TargetInfo {
+    /// The name by which users select it: `parquet`, `arrows`.
+    pub name: &'static str,
+    /// The name of the [`Format`](crate::Format) that reads its files. `arrow` and `arrows` share one.
+    pub format: &'static str,
+    /// One line for lists and help texts.
+    pub title: &'static str,
+    /// File extensions in lower case, without the dot.
+    pub extensions: &'static [&'static str],
+    /// Whether it can be written to a stream.
+    pub stream: Streaming,
+    /// What its reports count.
+    pub unit: TargetUnit,
+}
+
+/// Whether a target can be written to a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Streaming {
+    /// Yes, as text.
+    Text,
+    /// Yes, as bytes that a terminal cannot show.
+    Binary,
+    /// No, for this reason: `a datadings dataset is a set of files`.
+    Unsupported(&'static str),
+}
+
+/// What a target consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TargetUnit {
+    /// Rows without a schema: text.
+    Rows,
+    /// Rows of typed columns.
+    TypedRows,
+    /// Samples.
+    Samples,
+    /// Documents.
+    Documents,
+    /// Variables.
+    Variables,
+}
+
+/// The targets that are built in, in the order in which help texts list them.
+const BUILTIN: [fn() -> Box<dyn Target>; 11] = [
+    || Box::new(TextTarget::JSON_LINES),
+    || Box::new(TextTarget::CSV),
+    || Box::new(TextTarget::TSV),
+    || Box::<IdvTarget>::default(),
+    || Box::<DatadingsTarget>::default(),
+    || Box::<DsTarget>::default(),
+    || Box::<NetcdfTarget>::default(),
+    || Box::<ZdsTarget>::default(),
+    || Box::<ParquetTarget>::default(),
+    || Box::new(IpcTarget::FILE),
+    || Box::new(IpcTarget::STREAM),
+];
+
+impl Registry {
+    /// All built-in targets with default options, then one for each other format, whether or not it can be written.
+    #[must_use]
+    pub fn targets(&self) -> Vec<Box<dyn Target>> {
+        let mut targets: Vec<Box<dyn Target>> = BUILTIN.iter().map(|new| new()).collect();
+        for format in self.formats() {
+            if !targets.iter().any(|target| target.info().format == format.name()) {
+                targets.push(Box::new(BatchTarget::new(*format)));
+            }
+        }
+        targets
+    }
+
+    /// The target with this name, with default options.
+    #[must_use]
+    pub fn target(&self, name: &str) -> Option<Box<dyn Target>> {
+        self.targets().into_iter().find(|target| target.info().name == name)
+    }
+
+    /// The target that the extension of `path` stands for, in any case, with default options.
+    #[must_use]
+    pub fn target_for(&self, path: &Path) -> Option<Box<dyn Target>> {
+        let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
+        self.targets().into_iter().find(|target| target.info().extensions.contains(&extension.as_str()))
+    }
+}
+
+/// The error for an option that a target does not have.
+fn unknown_option(option: &str) -> Error {
+    Error::usage(format!("unknown option {option:?}"))
+}
+
+/// Fails when the output cannot be a stream.
+fn path_of<'a>(job: &Job<'a>, target: &dyn Target) -> Result<&'a Path> {
+    job.path.ok_or_else(|| match target.info().stream {
+        Streaming::Unsupported(reason) => Error::usage(format!("{reason}, not a stream: give a path")),
+        _ => Error::usage("the output must be a file: give a path"),
+    })
+}

@@ -1,0 +1,98 @@
+//! NetCDF.
+
+use std::ffi::OsStr;
+
+use container_core::Result;
+use dsfmt::netcdf::{FORMAT_NAME, Kind, WriteOptions, from_ds};
+
+use super::super::super::ds_file::Temporary;
+use super::super::super::{DS, Lost, open_ds, output};
+use super::super::job::{Context, Job, Report};
+use super::super::option::{OptionSpec, number, text, unknown_choice};
+use super::super::source;
+use super::super::text::refuse;
+use super::options::{DEFLATE, DIM, NC_KIND, ON_MISMATCH, RAGGED, SCALED, SCHEMA, STRUCTS, UNLIMITED};
+use super::{DsTarget, Streaming, Target, TargetInfo, TargetUnit, path_of};
+
+/// NetCDF. It is written from what becomes a ds file: columns first go into a temporary one.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct NetcdfTarget {
+    /// How variables are made.
+    pub ds: DsTarget,
+    /// The kind of file; `None` for the first of the classic ones that can hold the data.
+    pub kind: Option<Kind>,
+    /// The dimension that can grow later.
+    pub unlimited: Option<String>,
+    /// The compression level of NetCDF-4, 1 to 9.
+    pub deflate: Option<u8>,
+}
+
+impl Target for NetcdfTarget {
+    fn info(&self) -> TargetInfo {
+        TargetInfo {
+            name: "netcdf",
+            format: FORMAT_NAME,
+            title: "NetCDF",
+            extensions: &["nc"],
+            stream: Streaming::Unsupported("NetCDF is written to a file"),
+            unit: TargetUnit::Variables,
+        }
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        &[DIM, SCALED, RAGGED, STRUCTS, NC_KIND, UNLIMITED, DEFLATE, ON_MISMATCH, SCHEMA]
+    }
+
+    fn set(&mut self, option: &str, value: &OsStr) -> Result<()> {
+        match option {
+            "nc_kind" => {
+                self.kind = Some(match text(value)? {
+                    "classic" => Kind::Classic,
+                    "64bit-offset" => Kind::Offset64,
+                    "cdf5" => Kind::Data64,
+                    "netcdf4" => Kind::Hdf5,
+                    other => return Err(unknown_choice(other)),
+                });
+            }
+            "unlimited" => self.unlimited = Some(text(value)?.to_owned()),
+            "deflate" => self.deflate = number(value)?.try_into().ok(),
+            _ => return self.ds.set(option, value),
+        }
+        Ok(())
+    }
+
+    fn run(&self, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {
+        let path = path_of(job, self)?;
+        let (kind, _) = source::open(&job.inputs, job.text.from, context.opener)?;
+        let output = output::options(path, job.force, &job.inputs)?;
+        let (reader, _temporary) = match job.inputs.as_slice() {
+            [location] if kind == source::Kind::Container(DS) && job.is_whole() => {
+                let of_rows = [("dim", self.ds.dim.is_some()), ("table", job.selection.reading.table.is_some())];
+                refuse(&of_rows, "ds, of which all rows are taken")?;
+                (open_ds(location, context.opener, "convert to NetCDF")?, None)
+            }
+            _ => {
+                let (file, _) = Temporary::write(|path, _| {
+                    let job = Job { path: Some(path), force: false, ..*job };
+                    self.ds.run(&job, context, report)?;
+                    Ok((dsfmt::Written { variables: report.variables, bytes: report.bytes }, Vec::new()))
+                })?;
+                (dsfmt::Reader::open(&file.path)?, Some(file))
+            }
+        };
+        let options = WriteOptions::default()
+            .with_kind(self.kind)
+            .with_unlimited(self.unlimited.clone())
+            .with_deflate(self.deflate)
+            .with_output(output);
+        let done = from_ds(&reader, path, &options)?;
+        let name = match job.inputs.as_slice() {
+            [location] => Some(location.name()),
+            _ => None,
+        };
+        report.losses.extend(Lost::all(done.losses, name.as_deref()));
+        (report.variables, report.bytes) = (done.written.variables, done.written.bytes);
+        Ok(())
+    }
+}
