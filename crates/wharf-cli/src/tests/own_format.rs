@@ -70,7 +70,7 @@ fn it_is_written_whole_or_not_at_all() {
     assert_eq!((ran.code, ran.err.contains("found null, expected a value (column \"y\")")), (1, true), "{}", ran.err);
     assert!(!place.path("b.points").exists());
     let ran = place.wharf(&["convert", "@a.points", "@b.points", "--row-group", "5"]);
-    assert_eq!((ran.code, &*ran.err), (2, "error: --row-group is for the output parquet, and this one is points\n"));
+    assert_eq!((ran.code, &*ran.err), (2, "error: --row-group is an option of parquet, the output is points\n"));
     let done = place.wharf(&["convert", "@a.points", "@b.points", "--json"]).ok();
     assert_eq!(done, "{\"file\":\"@b.points\",\"to\":\"points\",\"rows\":2,\"bytes\":33,\"columns\":3}\n");
     let ran = place.wharf(&["convert", "@a.points", "@b.points"]);

@@ -412,5 +412,5 @@ fn what_does_not_fit_becomes_what_is_asked_for() {
     assert!(error.contains("no type for Binary"), "{error}");
     let mut inputs = Inputs::new(InputForm::Jsonl, &[text]).typed(r#"{"a": "Int32"}"#);
     inputs.convert.mapping.on_mismatch = Some(OnMismatch::Null);
-    assert!(inputs.given().unwrap_err().contains("is an error in IDV"));
+    assert!(inputs.given().unwrap_err().contains("in IDV a value that does not fit is an error"));
 }

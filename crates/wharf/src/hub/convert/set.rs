@@ -89,7 +89,7 @@ fn misplaced(target: &dyn Target, name: &str, registry: &Registry) -> Error {
         return Error::usage(format!("unknown option {name:?}"));
     };
     let mut targets = registry.targets();
-    targets.retain(|target| target.options().iter().any(|option| option.name == name));
+    targets.retain(|target| target.info().name != target.info().title && target.options().iter().any(|option| option.name == name));
     let names: Vec<_> = targets.iter().map(|target| target.info().name).collect();
     let names = match names.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(set(own.as_mut(), "compression", "none").unwrap_err(), detail);
         assert_eq!(set(&mut ds, "ragged", "pad"), Ok(()));
         assert_eq!(set(&mut ds, "ragged", "cut").unwrap_err(), "ragged must be refuse or pad, found \"cut\"");
-        let detail = "times is an option of idv, parquet, arrow, arrows and mock, the output is ds";
+        let detail = "times is an option of idv, parquet, arrow and arrows, the output is ds";
         assert_eq!(set(&mut ds, "times", "ticks").unwrap_err(), detail);
         assert_eq!(set(&mut TextTarget::CSV.clone(), "colour", "red").unwrap_err(), "unknown option \"colour\"");
         assert_eq!(idv.level, Some(9));

@@ -205,9 +205,7 @@ impl Out {
                 };
                 // Ticks of IDV are 100 ns in the years 1 to 9999. Microseconds hold those years, nanoseconds hold the fraction: no unit holds both.
                 match run(None) {
-                    Err(error) if error.kind() == ErrorKind::Invalid => {
-                        run(Some(Times::Nanoseconds)).map_err(|_| error)
-                    }
+                    Err(error) if error.kind() == ErrorKind::Invalid => run(Some(Times::Nanoseconds)),
                     done => done,
                 }
             }
