@@ -9,7 +9,7 @@ pub(super) mod idv;
 mod inputs;
 pub(super) mod join;
 mod meaning;
-pub(in crate::hub) mod picked;
+pub(in crate::hub) mod pick;
 mod recode;
 mod unify;
 mod widen;
@@ -26,7 +26,7 @@ use super::job::{Context, Job, Report, finish};
 use copy::copy;
 pub(super) use file::FileFormat;
 use file::Writer;
-use inputs::{How, Joined};
+use inputs::{JoinOptions, Joined};
 
 /// Writes Parquet or Arrow IPC.
 pub(super) fn run(file: &FileFormat, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {
@@ -44,16 +44,17 @@ pub(super) fn run(file: &FileFormat, job: &Job<'_>, context: &mut Context<'_, '_
             _ => error,
         });
     };
-    let (mut may_guess, mut labels) = (true, 0);
+    let (mut may_sample, mut labels) = (true, 0);
     loop {
         let output = output::create(path, job.force, &job.inputs)?;
         let name = output.path().display().to_string();
-        let joined = Joined::open_with(job, context.opener, &How { may_guess, labels, ..How::default() })?;
+        let joined =
+            Joined::open_with(job, context.opener, &JoinOptions { may_sample, labels, ..JoinOptions::default() })?;
         let writer = file.background_writer(output, Arc::clone(&joined.schema));
         let written = writer.and_then(|writer| write(job, writer, &joined, progress, report));
         if written.is_err() && joined.is_sampled && !report.sink_failed {
             // Inferring from all rows either succeeds, or names the row that is wrong.
-            (may_guess, *report) = (false, Report::default());
+            (may_sample, *report) = (false, Report::default());
             continue;
         }
         // Dictionaries with more labels than their index type can count get a wider one.

@@ -13,7 +13,7 @@ use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::select::{self, Selection};
 use super::super::{Bar, Listener, Lost};
-use super::columnar::picked::Picked;
+use super::columnar::pick::PickedRows;
 use super::options::{ColumnMapping, TextInput};
 
 /// A conversion: the inputs, whose rows follow one another, and which columns and rows are selected.
@@ -47,7 +47,7 @@ pub struct Convert {
     /// How values are mapped to typed columns.
     pub mapping: ColumnMapping,
     /// Some of the rows, in another order; for formats that are read as columns.
-    pub(in crate::hub) picked: Option<Arc<Picked>>,
+    pub(in crate::hub) picked: Option<Arc<PickedRows>>,
     /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }

@@ -19,7 +19,7 @@ use std::path::Path;
 use container_core::{Error, Overwrite, Result};
 
 pub use alike::Alike;
-pub(super) use columnar::picked::Picked;
+pub(super) use columnar::pick::PickedRows;
 pub(super) use job::quoted;
 pub use job::{Context, Convert, Job, Report, To};
 pub use option::{OptionSpec, OptionValue};

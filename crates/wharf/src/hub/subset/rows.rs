@@ -8,7 +8,7 @@ use std::sync::Arc;
 use container_arrow::Times;
 use container_core::{Bytes, Error, ErrorKind, Input, Output, Overwrite, Progress, Result, Source};
 
-use super::super::convert::{Convert, Picked, Report, Target, TargetUnit, To};
+use super::super::convert::{Convert, PickedRows, Report, Target, TargetUnit, To};
 use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::super::select::RowRange;
@@ -196,7 +196,7 @@ impl Out {
                 Ok(())
             }
             (Rows::Columns(columns), Self::Columns(later)) => {
-                let picked = Arc::new(Picked::new(numbers));
+                let picked = Arc::new(PickedRows::new(numbers));
                 let mut run = |times| {
                     later.run(columns, |convert| {
                         convert.picked = Some(Arc::clone(&picked));

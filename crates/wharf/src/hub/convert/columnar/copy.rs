@@ -1,4 +1,4 @@
-//! The rows of inputs that have the same columns, one batch after another.
+//! Copies the rows of joined inputs, batch by batch.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use container_core::{Error, ErrorKind, Result, Unit};
 use super::super::super::{Bar, Lost, pour};
 use super::super::job::{Job, Report};
 use super::inputs::Joined;
-use super::picked::Gather;
+use super::pick::Gather;
 use super::recode::Recoder;
 
-/// Gives the wanted rows of all inputs to `write`, batch by batch; `report` tells how far it came, and whether it was the sink that failed.
+/// Passes the selected rows of all inputs to `write`, batch by batch. `report` counts them, and says whether the sink failed.
 pub(super) fn copy(
     job: &Job<'_>,
     joined: &Joined,
@@ -20,7 +20,7 @@ pub(super) fn copy(
     report: &mut Report,
     write: &mut dyn FnMut(&RecordBatch) -> Result<()>,
 ) -> Result<()> {
-    let wanted = job.rows();
+    let requested = job.rows();
     let scan = job.scan();
     let (mut before, mut complete) = (0_u64, true);
     let mut gather = job.picked.as_deref().map(Gather::new);
@@ -31,15 +31,15 @@ pub(super) fn copy(
         written
     };
     for (number, input) in joined.inputs.iter().enumerate() {
-        if number > 0 && before >= wanted.end {
+        if number > 0 && before >= requested.end {
             complete = false;
             break;
         }
         progress.name(&pour::nth(input.name.clone(), number, joined.inputs.len()));
         let named = |error: Error| error.in_file(input.name.clone());
         let table = input.table().map_err(named)?;
-        let (start, end) = (wanted.start.saturating_sub(before), wanted.end.saturating_sub(before));
-        // Where the length is not known, rows are counted by walking over them. In text nobody walks twice to know it before.
+        let (start, end) = (requested.start.saturating_sub(before), requested.end.saturating_sub(before));
+        // Without a known length, rows are counted as they come. Text is not read twice just to know it beforehand.
         let len = if joined.is_sampled && input.is_text() { None } else { table.len() };
         let (rows, mut skip) = match len {
             Some(len) => (start.min(len)..end.min(len), 0),
@@ -57,7 +57,7 @@ pub(super) fn copy(
             own = own.with_schema(Arc::clone(declared));
         }
         let mut batches = table.batches(&own).map_err(named)?;
-        let mut walked = 0_u64;
+        let mut rows_read = 0_u64;
         let outcome = loop {
             let batch = match batches.next() {
                 None => break Ok(()),
@@ -65,13 +65,13 @@ pub(super) fn copy(
                 Some(Ok(batch)) => batch,
             };
             let rows = batch.num_rows() as u64;
-            walked += rows;
+            rows_read += rows;
             let skipped = skip.min(rows);
             skip -= skipped;
             let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
             let batch = batch.slice(skipped, batch.num_rows() - skipped);
-            let first = first_row + walked - batch.num_rows() as u64;
-            let batch = match joined.fit(&batch, first) {
+            let first = first_row + rows_read - batch.num_rows() as u64;
+            let batch = match joined.convert(&batch, first) {
                 Ok(batch) => batch,
                 Err(error) => break Err(named(error)),
             };
@@ -88,14 +88,14 @@ pub(super) fn copy(
             }
         };
         let lost = batches.losses();
-        // Readers of some formats report the columns that they leave out.
+        // Some readers report left-out columns themselves.
         let left_out = input.left_out.iter().filter(|one| !lost.contains(&one.loss)).cloned().collect::<Vec<_>>();
         report.losses.extend(Lost::all(lost, Some(&input.name)));
         let recoded = joined.recoder.as_ref().map(Recoder::take_losses).unwrap_or_default();
         report.losses.extend(Lost::all(recoded, Some(&input.name)));
         outcome?;
         report.losses.extend(left_out);
-        before = before.saturating_add(table.len().unwrap_or(walked));
+        before = before.saturating_add(table.len().unwrap_or(rows_read));
     }
     if let Some(gather) = gather {
         gather.finish(&mut |batch| put(batch, report))?;

@@ -1,4 +1,4 @@
-//! Parquet and Arrow IPC as datadings: a sample of each row, with arrays of numpy where there are tensors.
+//! Record batches as datadings: each row becomes a sample, and tensors become numpy arrays.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use super::super::super::Lost;
 use super::super::super::env::Opener;
 use super::super::job::{Job, Report};
 use super::copy::copy;
-use super::inputs::{Beside, How, Joined};
+use super::inputs::{ExtraColumn, JoinOptions, Joined};
 
-/// The column that is a sample's key.
+/// The column with the key of a sample.
 const KEY: &str = "key";
 
-/// Writes the rows of all inputs, each with the columns it has, to a dataset.
+/// Writes the rows of all inputs to a dataset, each with its own columns.
 pub(in super::super) fn write(
     job: &Job<'_>,
     opener: &mut Opener<'_>,
@@ -26,16 +26,16 @@ pub(in super::super) fn write(
     progress: &Bar,
     report: &mut Report,
 ) -> Result<Written> {
-    // The key is read, too, where other columns are chosen.
-    let beside = match &keys {
-        Keys::Key => Some(Beside { name: KEY.to_owned(), first: true }),
-        Keys::Column(name) => Some(Beside { name: name.clone(), first: false }),
+    // The key is read even when only other columns are selected.
+    let extra = match &keys {
+        Keys::Key => Some(ExtraColumn { name: KEY.to_owned(), first: true }),
+        Keys::Column(name) => Some(ExtraColumn { name: name.clone(), first: false }),
         Keys::Number => None,
     };
-    let how = How { apart: true, beside: beside.as_ref(), ..How::default() };
-    let joined = Joined::open_with(job, opener, &how)?;
+    let options = JoinOptions { independent: true, extra: extra.as_ref(), ..JoinOptions::default() };
+    let joined = Joined::open_with(job, opener, &options)?;
     let options = WriterOptions::default()
-        .with_only_key(joined.has_beside)
+        .with_only_key(joined.has_extra)
         .with_first_row(job.rows().start)
         .with_keys(keys)
         .with_dataset(dataset);

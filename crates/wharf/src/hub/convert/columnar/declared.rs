@@ -16,28 +16,28 @@ use super::super::super::env::Opener;
 use super::super::super::select;
 use super::widen;
 
-/// Brackets in each other in the name of a type, at most.
-const DEEPEST: usize = 64;
+/// Maximum nesting of parentheses in the name of a type.
+const MAX_DEPTH: usize = 64;
 
-/// The formats whose files have no types of their own.
+/// Whether files of a format have no schema.
 pub(in super::super) fn is_schemaless(format: &str) -> bool {
     matches!(format, "jsonl" | "csv" | "tsv" | "datadings" | "zds")
 }
 
-/// The columns that a file declares, those that are asked for: a file that has them, or JSON as `wharf info --json` prints it, or
-/// `{"age": "Single"}`. Types are called as IDV calls them, or Arrow. All columns may have nulls.
-pub(super) fn read(path: &Path, asked: &[String], opener: &Opener<'_>, lost: &mut Vec<Lost>) -> Result<SchemaRef> {
+/// Reads the schema that a file declares, reduced to the selected columns: from a file with a schema, from JSON as `wharf info --json` prints it, or
+/// from `{"age": "Single"}`. Type names are those of IDV or Arrow. All columns are nullable.
+pub(super) fn read(path: &Path, selected: &[String], opener: &Opener<'_>, lost: &mut Vec<Lost>) -> Result<SchemaRef> {
     let file = path.display().to_string();
     let input = Input::open(path, opener.access)?;
     let named = |error: Error| error.in_file(file.clone());
     let fields = match typed(&input, opener).map_err(named)? {
         Some(schema) => Vec::from_iter(schema.fields().iter().cloned()),
         None => {
-            let folder = || Error::usage("it is a folder where a file is wanted");
+            let folder = || Error::usage("expected a file, found a folder");
             let source = input.source().ok_or_else(folder).map_err(named)?;
             let text = source.read(0..source.len())?;
             let json = serde_json::from_slice(&text)
-                .map_err(|cause| named(Error::invalid("the schema is no JSON").caused_by(cause)))?;
+                .map_err(|cause| named(Error::invalid("invalid JSON in the schema").caused_by(cause)))?;
             let mut left_out = Vec::new();
             let fields = of_json(&json, &mut left_out).map_err(named)?;
             lost.extend(left_out.into_iter().map(|loss| Lost { file: Some(file.clone()), loss }));
@@ -46,7 +46,7 @@ pub(super) fn read(path: &Path, asked: &[String], opener: &Opener<'_>, lost: &mu
     };
     let columns: Vec<ColumnInfo> =
         fields.iter().map(|field| ColumnInfo::new(field.name().clone(), String::new())).collect();
-    let chosen = select::columns_of(&columns, asked).map_err(named)?;
+    let chosen = select::columns_of(&columns, selected).map_err(named)?;
     let fields: Vec<FieldRef> = match chosen {
         None => fields,
         Some(chosen) => chosen.into_iter().filter_map(|index| fields.get(index).cloned()).collect(),
@@ -54,7 +54,7 @@ pub(super) fn read(path: &Path, asked: &[String], opener: &Opener<'_>, lost: &mu
     Ok(Arc::new(Schema::new(fields.iter().map(declared).collect::<Vec<_>>())))
 }
 
-/// The columns of a file that has types; none where it is text.
+/// The schema of a file that has one; `None` for text.
 fn typed(input: &Input, opener: &Opener<'_>) -> Result<Option<SchemaRef>> {
     let Some(source) = input.source() else { return Ok(None) };
     let head = source.read(0..source.len().min(4096))?;
@@ -63,12 +63,12 @@ fn typed(input: &Input, opener: &Opener<'_>) -> Result<Option<SchemaRef>> {
     let Some(format) = opener.registry.formats().iter().find(is) else { return Ok(None) };
     let container = format.open(input, &OpenOptions::default().with_access(opener.access))?;
     let table = select::table(container.as_ref(), None)?;
-    let none = || Error::usage(format!("a file of the format {} has no columns with types", format.name()));
+    let none = || Error::usage(format!("files of the format {} have no typed columns", format.name()));
     let schema = table.arrow().ok_or_else(none)?.schema(&BatchScan::default())?;
     Ok(Some(if format.name() == "idv" { of_idv(&schema) } else { schema }))
 }
 
-/// Times with their difference to UTC are moments where they come from text.
+/// Replaces pairs of time and offset by timestamps: values that are read from text are in UTC.
 fn of_idv(schema: &Schema) -> SchemaRef {
     let field = |field: &FieldRef| {
         let DataType::Struct(parts) = field.data_type() else { return Arc::clone(field) };
@@ -82,7 +82,7 @@ fn of_idv(schema: &Schema) -> SchemaRef {
     Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
 }
 
-/// The same with nulls everywhere, and without what only another format reads.
+/// The field, nullable at all levels, without metadata for other formats.
 fn declared(field: &FieldRef) -> FieldRef {
     let fields = |fields: &Fields| fields.iter().map(declared).collect::<Fields>();
     let data_type = match field.data_type() {
@@ -99,11 +99,11 @@ fn declared(field: &FieldRef) -> FieldRef {
     Arc::new(Field::new(field.name(), data_type, true).with_metadata(metadata))
 }
 
-/// The columns of a schema in JSON, and which of them the file that it describes keeps unreadable.
+/// The columns of a schema in JSON. `left_out` receives those that cannot be read in the file it describes.
 fn of_json(json: &Value, left_out: &mut Vec<Loss>) -> Result<Vec<FieldRef>> {
     let wrong = || {
-        let wanted = "a list of columns, an object with \"columns\", or one as {\"age\": \"Single\"}";
-        Error::usage(format!("the schema is none: wanted is {wanted}"))
+        let expected = "a list of columns, an object with \"columns\", or an object such as {\"age\": \"Single\"}";
+        Error::usage(format!("invalid schema: expected {expected}"))
     };
     let columns = match json {
         Value::Array(columns) => columns,
@@ -112,7 +112,8 @@ fn of_json(json: &Value, left_out: &mut Vec<Loss>) -> Result<Vec<FieldRef>> {
                 [table] => table.get("columns").and_then(Value::as_array).ok_or_else(wrong)?,
                 all => {
                     let n = all.len();
-                    let detail = format!("{n} tables where one is wanted; the columns of one are a schema too");
+                    let detail =
+                        format!("expected one table, found {n}; the \"columns\" of one of them are a schema, too");
                     return Err(Error::usage(detail));
                 }
             },
@@ -121,7 +122,7 @@ fn of_json(json: &Value, left_out: &mut Vec<Loss>) -> Result<Vec<FieldRef>> {
                 let field = |(name, kind): (&String, &Value)| match kind {
                     Value::String(text) => of_type(name, text, json!({ name: text })),
                     _ => {
-                        let detail = "the name of a type is wanted, such as \"Single\" or \"Timestamp(us)\"";
+                        let detail = "expected the name of a type, such as \"Single\" or \"Timestamp(us)\"";
                         Err(Error::usage(detail).in_column(name.clone()))
                     }
                 };
@@ -133,7 +134,7 @@ fn of_json(json: &Value, left_out: &mut Vec<Loss>) -> Result<Vec<FieldRef>> {
     let mut fields = Vec::new();
     for (index, column) in columns.iter().enumerate() {
         let text = |member: &str| column.get(member).and_then(Value::as_str);
-        let missing = |what: &str| Error::usage(format!("column {index} (counted from 0) has no member {what:?}"));
+        let missing = |what: &str| Error::usage(format!("column {index} (counted from 0) lacks {what:?}"));
         let name = text("name").ok_or_else(|| missing("name"))?;
         if let Some(why) = text("unreadable") {
             let mut first = Position::default();
@@ -148,7 +149,7 @@ fn of_json(json: &Value, left_out: &mut Vec<Loss>) -> Result<Vec<FieldRef>> {
     Ok(fields)
 }
 
-/// The extension that the metadata of a column name, as `info` tells them.
+/// Adds the extension type that `info` printed as metadata of a column.
 fn extended(field: FieldRef, metadata: Option<&Map<String, Value>>) -> FieldRef {
     let Some(metadata) = metadata.filter(|_| field.metadata().is_empty()) else { return field };
     let mut own: HashMap<String, String> = HashMap::new();
@@ -159,12 +160,12 @@ fn extended(field: FieldRef, metadata: Option<&Map<String, Value>>) -> FieldRef 
     if own.is_empty() { field } else { Arc::new(Field::clone(&field).with_metadata(own)) }
 }
 
-/// The column of a type, by its name in Arrow or, with all that is said of it, in IDV.
+/// The field of a type named as in Arrow or, with metadata, as in IDV.
 fn of_type(name: &str, kind: &str, column: Value) -> Result<FieldRef> {
     if kind.eq_ignore_ascii_case("json") {
         return Ok(widen::json(name, false));
     }
-    let shallow = kind.bytes().filter(|byte| *byte == b'(').count() <= DEEPEST;
+    let shallow = kind.bytes().filter(|byte| *byte == b'(').count() <= MAX_DEPTH;
     let arrow = if shallow { kind.parse::<DataType>().ok() } else { None };
     match arrow {
         Some(data_type) => Ok(Arc::new(Field::new(name, data_type, true))),
@@ -172,12 +173,11 @@ fn of_type(name: &str, kind: &str, column: Value) -> Result<FieldRef> {
     }
 }
 
-/// What the type of a column of IDV is in Arrow: that of a file without rows.
+/// The Arrow field of an IDV column: that of an IDV file without rows.
 fn of_idv_type(name: &str, kind: &str, column: Value) -> Result<FieldRef> {
     let unknown = |error: Error| {
-        let known =
-            "types are those of IDV, such as Single, Text and DateTime, and of Arrow, such as Date32 and Timestamp(us)";
-        Error::usage(format!("the type {kind:?}: {}; {known}", error.detail())).in_column(name.to_owned())
+        let known = "known are the types of IDV, such as Single, Text and DateTime, and those of Arrow, such as Date32 and Timestamp(us)";
+        Error::usage(format!("invalid type {kind:?}: {}; {known}", error.detail())).in_column(name.to_owned())
     };
     let (schema, _) = idv::Schema::from_json(&column).map_err(unknown)?;
     let options = idv::WriterOptions::default().with_threads(1);
@@ -187,7 +187,7 @@ fn of_idv_type(name: &str, kind: &str, column: Value) -> Result<FieldRef> {
     let reader = idv::Reader::from_source(source, idv::OpenOptions::default()).map_err(unknown)?;
     let container = idv::IdvContainer::new(reader);
     let table: &dyn container_core::Table = &container;
-    let none = || Error::usage("it has no type in Arrow");
+    let none = || Error::usage("no Arrow type corresponds to it");
     let schema = table.arrow().ok_or_else(none).and_then(|table| table.schema(&BatchScan::default()));
     let schema = schema.map_err(unknown)?;
     let schema = of_idv(&schema);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn types_of_arrow_in_all_forms() {
+    fn parses_arrow_types_in_every_notation() {
         let expected = ["at: Timestamp(µs)", "n: Int16", "words: List(Utf8)"];
         let short = json!({"at": "Timestamp(us)", "n": "Int16", "words": "List(Utf8)"});
         assert_eq!(types(short).unwrap(), expected);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn types_of_idv() {
+    fn parses_idv_types() {
         let all = json!({"a": "Single", "b": "Text", "c": "DateTime", "d": "Vector<Double, 3>", "e": "DateTimeOffset"});
         let expected =
             ["a: Float32", "b: Utf8", "c: Timestamp(µs)", "d: FixedSizeList(3 x Float64)", "e: Timestamp(µs, \"UTC\")"];
@@ -232,14 +232,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schema() {
+    fn rejects_invalid_schemas() {
         let error = |json: Value| types(json).unwrap_err().to_string();
-        assert!(error(json!(1)).starts_with("the schema is none"));
-        assert!(error(json!({"a": 1})).contains("the name of a type is wanted"));
-        assert!(error(json!([{"type": "Int8"}])).contains("column 0 (counted from 0) has no member \"name\""));
+        assert!(error(json!(1)).starts_with("invalid schema"));
+        assert!(error(json!({"a": 1})).contains("expected the name of a type"));
+        assert!(error(json!([{"type": "Int8"}])).contains("column 0 (counted from 0) lacks \"name\""));
         assert!(error(json!({"a": "Number"})).contains("Number"), "{}", error(json!({"a": "Number"})));
         let deep = "List(".repeat(100_000) + "Int8" + &")".repeat(100_000);
         assert!(types(json!({ "a": deep })).is_err());
-        assert!(error(json!({"tables": [{}, {}]})).contains("2 tables where one is wanted"));
+        assert!(error(json!({"tables": [{}, {}]})).contains("expected one table, found 2"));
     }
 }

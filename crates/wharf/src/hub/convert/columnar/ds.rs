@@ -82,7 +82,7 @@ fn put(
             [input] if error.position().file.is_none() => error.in_file(input.name.clone()),
             _ => error,
         };
-        let mut writer = ArrowWriter::new(path, Arc::clone(joined.written()), options).map_err(named)?;
+        let mut writer = ArrowWriter::new(path, Arc::clone(joined.output_schema()), options).map_err(named)?;
         let mut copied = Report::default();
         copy(job, joined, progress.as_ref(), &mut copied, &mut |batch| writer.write(batch))?;
         let losses = Box::new(writer).finish()?;

@@ -1,4 +1,4 @@
-//! Rows as IDV: columns keep the types they have, and get those that their values show where they have none.
+//! Record batches as IDV: typed columns keep their types, and those of inputs without a schema are inferred.
 
 use std::collections::HashMap;
 use std::io::{Seek, Write};
@@ -17,22 +17,22 @@ use super::super::super::{DS, Lost, schema_file, select};
 use super::super::job::{Context, Job, Report};
 use super::super::targets::IdvTarget;
 use super::copy::copy;
-use super::inputs::{How, Joined};
+use super::inputs::{JoinOptions, Joined};
 use super::meaning::{self, Translation};
 use super::recode::Recoder;
 use super::widen;
 use crate::text::records::make_unique;
 
-/// What is said of ds and NetCDF files and their variables beside values and types, where it comes by way of another format or with times.
+/// Counts attributes of ds and NetCDF variables that IDV does not get, when they come through another format or with times.
 fn attributes(joined: &Joined) -> Option<Lost> {
     let counted = |metadata: &HashMap<String, String>| -> usize {
-        let said = metadata.get(DS).and_then(|text| serde_json::from_str::<Value>(text).ok());
-        said.as_ref().and_then(|said| said.get("attributes")?.as_object()).map_or(0, |all| all.len())
+        let header = metadata.get(DS).and_then(|text| serde_json::from_str::<Value>(text).ok());
+        header.as_ref().and_then(|header| header.get("attributes")?.as_object()).map_or(0, |all| all.len())
     };
     let schema = &joined.schema;
     let count =
         counted(schema.metadata()) + schema.fields().iter().map(|field| counted(field.metadata())).sum::<usize>();
-    let loss = Loss::new("attribute left out: IDV gets values and types alone", count as u64, Position::default());
+    let loss = Loss::new("attribute left out: IDV gets only values and types", count as u64, Position::default());
     let file = match joined.inputs.as_slice() {
         [input] => Some(input.name.clone()),
         _ => None,
@@ -48,25 +48,26 @@ pub(in super::super) fn write<W: Write + Seek>(
     context: &mut Context<'_, '_>,
     report: &mut Report,
 ) -> Result<W> {
-    let given = match &job.text.schema {
-        Some(path) => Some(given(path, job, report)?),
+    let declared = match &job.text.schema {
+        Some(path) => Some(read_schema(path, job, report)?),
         None => None,
     };
-    let mut joined = Joined::open_with(job, context.opener, &How { declared: given.clone(), ..How::default() })?;
+    let mut joined =
+        Joined::open_with(job, context.opener, &JoinOptions { declared: declared.clone(), ..JoinOptions::default() })?;
     let is_ds =
         job.selection.reading.time.is_none() && (joined.are_all(DS) || joined.are_all(dsfmt::netcdf::FORMAT_NAME));
     match is_ds {
         true => joined.recoder = Some(of_ds(job, &joined, report)?),
         false => report.losses.extend(attributes(&joined)),
     }
-    report.columns = joined.written().fields().len();
+    report.columns = joined.output_schema().fields().len();
     let untyped = joined.is_schemaless();
     if untyped {
         let cells = joined.is_cells();
         let fields = joined.schema.fields().iter();
-        let fields = match given {
+        let fields = match declared {
             Some(_) => fields.map(|field| if cells { Ok(Arc::clone(field)) } else { Ok(as_json(field)) }).collect(),
-            None => fields.map(|field| untold(field, cells)).collect::<Result<Vec<_>>>(),
+            None => fields.map(|field| reading_type(field, cells)).collect::<Result<Vec<_>>>(),
         };
         joined.declare(Arc::new(Schema::new(fields?)));
     }
@@ -85,13 +86,14 @@ pub(in super::super) fn write<W: Write + Seek>(
     };
     let named = |error: Error| {
         let has_no_type = untyped && error.kind() == ErrorKind::Unsupported;
-        let error = if has_no_type { error.advising("{schema} can say Text, which keeps its JSON") } else { error };
+        let error =
+            if has_no_type { error.advising("{schema} can declare it Text, which keeps its JSON") } else { error };
         match &file {
             Some(file) => error.in_file(file.clone()),
             None => error,
         }
     };
-    let mut writer = ArrowWriter::new(sink, joined.written(), options).map_err(named)?;
+    let mut writer = ArrowWriter::new(sink, joined.output_schema(), options).map_err(named)?;
     if untyped && job.text.schema.is_none() {
         report.schema = Some(writer.schema().to_json()?);
         let columns = writer.schema().columns.iter().zip(joined.schema.fields());
@@ -103,13 +105,14 @@ pub(in super::super) fn write<W: Write + Seek>(
     Ok(sink)
 }
 
-/// What becomes of variables of ds, their attributes and those of their datasets. Variables without values are left out, unless they were chosen.
+/// Translates variables of ds and their attributes. Empty variables are left out; selecting one is an error.
 fn of_ds(job: &Job<'_>, joined: &Joined, report: &mut Report) -> Result<Recoder> {
     let file = joined.inputs.first().map(|input| input.name.as_str());
     for input in &joined.inputs {
         let names = meaning::dataset_attributes(&input.metadata)?;
         if !names.is_empty() {
-            let what = format!("attribute of the dataset left out, of which IDV has none: {}", meaning::listed(&names));
+            let what =
+                format!("attribute of the dataset left out, IDV has no place for it: {}", meaning::listed(&names));
             let loss = Loss::new(what, names.len() as u64, Position::default());
             report.losses.push(Lost { file: Some(input.name.clone()), loss });
         }
@@ -130,13 +133,13 @@ fn of_ds(job: &Job<'_>, joined: &Joined, report: &mut Report) -> Result<Recoder>
                 columns.push((index, recode));
             }
             None if !job.selection.columns.is_empty() => {
-                let error = Error::usage("the variable is empty: IDV has no columns without values");
+                let error = Error::usage("variable is empty: an IDV column needs values");
                 return Err(in_column(error));
             }
             None => {
                 let mut first = Position::default();
                 first.column = Some(field.name().clone().into());
-                let loss = Loss::new("variable left out (it is empty, of which IDV has none)", 1, first);
+                let loss = Loss::new("empty variable left out: an IDV column needs values", 1, first);
                 report.losses.push(Lost { file: file.map(str::to_owned), loss });
             }
         }
@@ -144,8 +147,8 @@ fn of_ds(job: &Job<'_>, joined: &Joined, report: &mut Report) -> Result<Recoder>
     Ok(Recoder { schema: Arc::new(Schema::new(fields)), columns })
 }
 
-/// The columns that a schema file gives, as far as they are wanted: words that are read as values of their types.
-fn given(path: &Path, job: &Job<'_>, report: &mut Report) -> Result<SchemaRef> {
+/// Reads a schema file, reduced to the selected columns. Columns are strings whose metadata carry the IDV type to parse them as.
+fn read_schema(path: &Path, job: &Job<'_>, report: &mut Report) -> Result<SchemaRef> {
     let (schema, lost) = schema_file::read(path)?;
     let file = path.display().to_string();
     report.losses.extend(lost.into_iter().map(|loss| Lost { file: Some(file.clone()), loss }));
@@ -155,19 +158,19 @@ fn given(path: &Path, job: &Job<'_>, report: &mut Report) -> Result<SchemaRef> {
     let chosen = select::columns_of(&infos, &job.selection.columns)?;
     let chosen = chosen.unwrap_or_else(|| (0..names.len()).collect());
     let columns = chosen.into_iter().filter_map(|index| names.get(index).zip(schema.columns.get(index)));
-    let fields = columns.map(|(name, column)| word(name, column.clone())).collect::<Result<Vec<_>>>()?;
+    let fields = columns.map(|(name, column)| string_for(name, column.clone())).collect::<Result<Vec<_>>>()?;
     Ok(Arc::new(Schema::new(fields)))
 }
 
-/// Text that is read as values of a column.
-fn word(name: &str, column: ColumnSchema) -> Result<Field> {
+/// A string column that is parsed as an IDV column.
+fn string_for(name: &str, column: ColumnSchema) -> Result<Field> {
     let json = idv::Schema::new([column]).to_json()?;
-    let said = json.get(0).map(ToString::to_string).unwrap_or_default();
-    let metadata = HashMap::from([(idv::FORMAT.name().to_owned(), said)]);
+    let column = json.get(0).map(ToString::to_string).unwrap_or_default();
+    let metadata = HashMap::from([(idv::FORMAT.name().to_owned(), column)]);
     Ok(Field::new(name, DataType::Utf8, true).with_metadata(metadata))
 }
 
-/// The same, as the JSON of each value.
+/// The same column, with each value as JSON.
 fn as_json(field: &Field) -> FieldRef {
     let json = widen::json(field.name(), false);
     let mut metadata = field.metadata().clone();
@@ -175,29 +178,29 @@ fn as_json(field: &Field) -> FieldRef {
     Arc::new(Field::clone(&json).with_metadata(metadata).with_nullable(field.is_nullable()))
 }
 
-/// How a column is read whose type was inferred: times, and vectors that are sparse or have dimensions, in the words in which they are written,
-/// which IDV reads with all that they say; of cells, what IDV has no type for, as text.
-fn untold(field: &FieldRef, cells: bool) -> Result<FieldRef> {
-    let said = |kind| {
-        let field = word(field.name(), ColumnSchema::new(field.name(), kind))?.with_nullable(field.is_nullable());
+/// How a column with an inferred type is read. Times, and vectors that are sparse or have dimensions, stay strings or JSON, which the IDV writer
+/// parses without loss; cells of other types without an IDV equivalent stay text.
+fn reading_type(field: &FieldRef, cells: bool) -> Result<FieldRef> {
+    let parsed_as = |kind| {
+        let field = string_for(field.name(), ColumnSchema::new(field.name(), kind))?.with_nullable(field.is_nullable());
         Ok(if cells { Arc::new(field) } else { as_json(&field) })
     };
     let missing = field.is_nullable();
     let text = || Ok(Arc::new(Field::new(field.name(), DataType::Utf8, missing)));
     match field.data_type() {
         DataType::Timestamp(_, zone) if cells => {
-            said(Type::Item(if zone.is_none() { ItemType::DateTime } else { ItemType::DateTimeOffset }))
+            parsed_as(Type::Item(if zone.is_none() { ItemType::DateTime } else { ItemType::DateTimeOffset }))
         }
         DataType::Time64(_) if cells => {
-            said(Type::Item(if missing { ItemType::DvTimeSpan } else { ItemType::TimeSpan }))
+            parsed_as(Type::Item(if missing { ItemType::DvTimeSpan } else { ItemType::TimeSpan }))
         }
         DataType::Struct(_) | DataType::Binary | DataType::LargeBinary if cells => text(),
-        // Vectors of a known size cannot be missing.
+        // An IDV vector of fixed size cannot be missing; one of variable size can be empty.
         DataType::FixedSizeList(item, _) if field.metadata().contains_key(EXTENSION_TYPE_NAME_KEY) => {
             match item_of(item).zip(shape(field)).filter(|_| missing) {
                 Some((item, shape)) => {
                     let kind = Type::Vector { item, dimensions: [0].into_iter().chain(shape).collect() };
-                    let column = word(field.name(), ColumnSchema::new(field.name(), kind))?;
+                    let column = string_for(field.name(), ColumnSchema::new(field.name(), kind))?;
                     let metadata = field.metadata().iter().chain(column.metadata());
                     let metadata = metadata.map(|(key, value)| (key.clone(), value.clone())).collect();
                     Ok(Arc::new(Field::clone(field).with_metadata(metadata)))
@@ -209,7 +212,7 @@ fn untold(field: &FieldRef, cells: bool) -> Result<FieldRef> {
             let is_nested = matches!(item.data_type(), DataType::List(_) | DataType::FixedSizeList(..));
             let is_sparse = field.metadata().contains_key(SPARSE);
             match vector(field) {
-                Some(kind) if is_nested || is_sparse => said(kind),
+                Some(kind) if is_nested || is_sparse => parsed_as(kind),
                 None if cells => text(),
                 _ => Ok(Arc::clone(field)),
             }
@@ -218,7 +221,7 @@ fn untold(field: &FieldRef, cells: bool) -> Result<FieldRef> {
     }
 }
 
-/// The vectors that lists in lists are, of which those inside have one size.
+/// The vector type of nested lists whose inner lists have fixed sizes.
 fn vector(field: &Field) -> Option<Type> {
     let (mut inner, mut dimensions) = (field, Vec::new());
     let item = loop {
@@ -257,14 +260,14 @@ fn item_of(field: &Field) -> Option<ItemType> {
     })
 }
 
-/// The sizes of tensors of one shape, but for the first.
+/// The sizes of a fixed-shape tensor, without the first.
 fn shape(field: &Field) -> Option<Vec<u32>> {
-    let said: Value = serde_json::from_str(field.metadata().get(EXTENSION_TYPE_METADATA_KEY)?).ok()?;
-    let sizes = said.get("shape")?.as_array()?.iter().skip(1);
+    let tensor: Value = serde_json::from_str(field.metadata().get(EXTENSION_TYPE_METADATA_KEY)?).ok()?;
+    let sizes = tensor.get("shape")?.as_array()?.iter().skip(1);
     sizes.map(|size| u32::try_from(size.as_u64()?).ok()).collect()
 }
 
-/// An inferred type for people, and what ML.NET makes of the values that are missing.
+/// An inferred type for reports, and how ML.NET reads its missing values.
 fn described(column: &ColumnSchema, field: &Field) -> (String, String) {
     let item = match field.data_type() {
         DataType::List(item) | DataType::FixedSizeList(item, _) => item,

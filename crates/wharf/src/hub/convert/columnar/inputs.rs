@@ -1,4 +1,4 @@
-//! Inputs whose rows follow one another in one table: their columns have to agree.
+//! Inputs whose rows follow one another in one table: their schemas are unified.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,40 +20,50 @@ use super::recode::Recoder;
 use super::unify;
 use super::widen::{self, Widen};
 
-/// All inputs, and the columns that they have together.
+/// All inputs, and their common schema.
 pub(super) struct Joined {
     pub(super) inputs: Vec<Input>,
-    /// Of inputs whose columns need not agree, those of the first.
+    /// The common schema; with `independent` schemas, that of the first input.
     pub(super) schema: SchemaRef,
-    /// The schema is a guess.
+    /// The schema was inferred from a sample, and a later row can contradict it.
     pub(super) is_sampled: bool,
-    /// The columns need not agree.
-    apart: bool,
-    /// A column is read beside those that were chosen.
-    pub(super) has_beside: bool,
-    /// What becomes of the values before they are written.
+    /// Each input keeps its own schema.
+    independent: bool,
+    /// An [`ExtraColumn`] is read that was not selected.
+    pub(super) has_extra: bool,
+    /// Converts values before they are written.
     pub(super) recoder: Option<Recoder>,
 }
 
-/// How inputs are opened.
+/// JoinOptions inputs are opened.
 #[derive(Default)]
-pub(super) struct How<'a> {
-    /// Whoever can begin again may have the schema guessed, of one input that can be opened again.
-    pub(super) may_guess: bool,
-    /// The columns need not agree: batches are those of each.
-    pub(super) apart: bool,
-    pub(super) beside: Option<&'a Beside>,
-    /// Labels that the indexes of every dictionary have to count.
+pub(super) struct JoinOptions<'a> {
+    /// The schema may be inferred from a sample: the caller can start again. Only for one input that can be opened again.
+    pub(super) may_sample: bool,
+    /// Each input keeps its own schema.
+    pub(super) independent: bool,
+    pub(super) extra: Option<&'a ExtraColumn>,
+    /// The number of labels that the index type of every dictionary must be able to count.
     pub(super) labels: u64,
-    /// The columns that are declared, where no file has to be read for them.
+    /// The declared schema, when it is not read from a file.
     pub(super) declared: Option<SchemaRef>,
 }
 
-/// A column that is read beside those that were chosen.
-pub(super) struct Beside {
+/// A column that is read in addition to the selected ones.
+pub(super) struct ExtraColumn {
     pub(super) name: String,
-    /// In front of the others.
+    /// It comes before the others, not after them.
     pub(super) first: bool,
+}
+
+impl ExtraColumn {
+    /// Adds the column to a selection that lacks it. False when the table lacks it, or it is selected already.
+    fn add_to(&self, selected: &mut Vec<usize>, columns: &[ColumnInfo]) -> bool {
+        let found = columns.iter().position(|column| column.name == self.name);
+        let Some(index) = found.filter(|index| !selected.contains(index)) else { return false };
+        selected.insert(if self.first { 0 } else { selected.len() }, index);
+        true
+    }
 }
 
 /// An input, opened.
@@ -61,13 +71,13 @@ pub(super) struct Input {
     pub(super) name: String,
     container: Box<dyn Container>,
     table: Option<String>,
-    /// The columns wanted, by index; all that batches have, where none is chosen.
+    /// The selected columns, by index; `None` for all.
     pub(super) columns: Option<Vec<usize>>,
-    /// The columns and their types, where they do not follow from this input alone.
+    /// The schema, when it does not follow from this input alone.
     pub(super) declared: Option<SchemaRef>,
     /// Columns that cannot be read.
     pub(super) left_out: Vec<Lost>,
-    /// What the schema of this input has beside its columns.
+    /// The metadata of this input's schema.
     pub(super) metadata: HashMap<String, String>,
 }
 
@@ -76,12 +86,12 @@ impl Input {
         is_schemaless(self.container.format())
     }
 
-    /// Rows of text, which have to be counted.
+    /// Whether this is text, whose rows are counted by reading them.
     pub(super) fn is_text(&self) -> bool {
         self.is_cells() || self.container.format() == "jsonl"
     }
 
-    /// Rows of cells, not of values.
+    /// Whether this is CSV or TSV, whose cells have no types.
     fn is_cells(&self) -> bool {
         matches!(self.container.format(), "csv" | "tsv")
     }
@@ -91,50 +101,50 @@ impl Input {
         table.arrow().ok_or_else(|| {
             let format = self.container.format();
             Error::unsupported(format!(
-                "tables of the format {format} cannot be read as columns with types, which this output has"
+                "tables of the format {format} cannot be read as typed columns, which this output needs"
             ))
         })
     }
 }
 
 impl Joined {
-    /// Opens all inputs and looks at their columns.
+    /// Opens all inputs and unifies their schemas.
     pub(super) fn open(job: &Job<'_>, opener: &mut Opener<'_>) -> Result<Self> {
-        Self::open_with(job, opener, &How::default())
+        Self::open_with(job, opener, &JoinOptions::default())
     }
 
-    /// The same in another way.
-    pub(super) fn open_with(job: &Job<'_>, opener: &mut Opener<'_>, how: &How<'_>) -> Result<Self> {
-        let How { may_guess, apart, beside, labels, ref declared } = *how;
+    /// As [`open`](Self::open), with options.
+    pub(super) fn open_with(job: &Job<'_>, opener: &mut Opener<'_>, options: &JoinOptions<'_>) -> Result<Self> {
+        let JoinOptions { may_sample, independent, extra, labels, ref declared } = *options;
         let selection = &job.selection;
         job.check_mismatch()?;
-        // Only a walk over all rows shows whether a guess was right.
-        let are_all = selection.rows.is_none() && selection.limit.is_none();
-        let may_guess = may_guess && are_all && matches!(job.inputs.as_slice(), [place] if place.is_lasting());
+        // Only reading all rows shows whether a schema inferred from a sample holds.
+        let all_rows = selection.rows.is_none() && selection.limit.is_none();
+        let may_sample = may_sample && all_rows && matches!(job.inputs.as_slice(), [location] if location.is_lasting());
         let mut is_sampled = false;
         let scan = job.scan();
         let mut inputs: Vec<Input> = Vec::new();
         let mut joined: Option<(SchemaRef, String)> = None;
-        let (mut has_beside, mut had_rows) = (false, false);
+        let (mut has_extra, mut had_rows) = (false, false);
         let mut alike = Alike::of_samples();
-        let (wanted, mut rows_before) = (job.rows(), 0_u64);
-        let (mut before_all, mut own_schemas) = (Vec::new(), Vec::new());
+        let (requested, mut rows_before) = (job.rows(), 0_u64);
+        let (mut schema_losses, mut own_schemas) = (Vec::new(), Vec::new());
         let declared = match (declared, &job.text.schema) {
-            (None, Some(path)) => Some(declared::read(path, &selection.columns, opener, &mut before_all)?),
+            (None, Some(path)) => Some(declared::read(path, &selection.columns, opener, &mut schema_losses)?),
             (declared, _) => declared.clone(),
         };
-        let mut sought = Sought::new(&selection.columns, job.inputs.len());
-        for place in &job.inputs {
-            let name = place.name();
+        let mut projection = Projection::new(&selection.columns, job.inputs.len());
+        for location in &job.inputs {
+            let name = location.name();
             let named = |error: Error| error.in_file(name.clone());
-            let container = place.open(opener)?.container;
+            let container = location.open(opener)?.container;
             let mut input = Input {
                 name: name.clone(),
                 container,
                 table: selection.reading.table.clone(),
                 columns: None,
                 declared: declared.clone(),
-                left_out: std::mem::take(&mut before_all),
+                left_out: std::mem::take(&mut schema_losses),
                 metadata: HashMap::new(),
             };
             let format = input.container.format();
@@ -154,50 +164,51 @@ impl Joined {
                 continue;
             }
             let table = input.table().map_err(named)?;
-            // To find columns by name they have to be known; else what batches have is looked at once, and not twice.
+            // Selecting by name needs all column names. Otherwise the schema below finds them, and one scan is enough.
             if !selection.columns.is_empty() {
                 table.survey().map_err(named)?;
             }
-            let mut chosen = match schemaless {
-                true => sought.columns(table),
+            let mut selected = match schemaless {
+                true => projection.columns(table),
                 false => select::columns(table, &selection.columns),
             }
             .map_err(named)?;
-            if let (Some(chosen), Some(beside)) = (&mut chosen, beside) {
-                has_beside |= add(beside, table.columns(), chosen);
+            if let (Some(selected), Some(extra)) = (&mut selected, extra) {
+                has_extra |= extra.add_to(selected, table.columns());
             }
             let mut own = scan.clone();
-            own.scan.columns.clone_from(&chosen);
+            own.scan.columns.clone_from(&selected);
             if format == DS {
-                // What times and nulls become follows from the rows that are read.
+                // The types of times and of missing values depend on the rows that are read.
                 let len = table.len().unwrap_or(0);
-                let place = |row: u64| row.saturating_sub(rows_before).min(len);
-                own.scan.rows = place(wanted.start)..place(wanted.end);
+                let row_here = |row: u64| row.saturating_sub(rows_before).min(len);
+                own.scan.rows = row_here(requested.start)..row_here(requested.end);
                 rows_before = rows_before.saturating_add(len);
             }
-            let guess = if may_guess { table.infer_from_sample(&own).map_err(named)? } else { None };
-            is_sampled |= guess.is_some();
-            let schema = match guess {
+            let sampled = if may_sample { table.infer_from_sample(&own).map_err(named)? } else { None };
+            is_sampled |= sampled.is_some();
+            let schema = match sampled {
                 Some(schema) => schema,
                 None => table.schema(&own).map_err(named)?,
             };
             own_schemas.push(Arc::clone(&schema));
-            // Without rows nothing is missing.
+            // The nullability of an empty input says nothing.
             let has_rows = !scan.mapping.narrow || table.len() != Some(0);
-            let there: HashSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-            let is_there =
-                |lost: &Lost| lost.loss.first.column.as_ref().is_some_and(|name| there.contains(name.as_ref()));
-            let mut left_out = if selection.columns.is_empty() { pour::unreadable(place, table) } else { Vec::new() };
-            left_out.retain(|lost| !is_there(lost));
-            let mut differ = Vec::new();
+            let names: HashSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            let is_read =
+                |lost: &Lost| lost.loss.first.column.as_ref().is_some_and(|name| names.contains(name.as_ref()));
+            let mut left_out =
+                if selection.columns.is_empty() { pour::unreadable(location, table) } else { Vec::new() };
+            left_out.retain(|lost| !is_read(lost));
+            let mut metadata_losses = Vec::new();
             joined = Some(match joined {
                 None => {
-                    if apart {
+                    if independent {
                         alike.check_schema(&name, Arc::clone(&schema)).map_err(named)?;
                     }
                     (schema, name.clone())
                 }
-                Some(first) if apart => {
+                Some(first) if independent => {
                     alike.check_schema(&name, schema).map_err(named)?;
                     first
                 }
@@ -206,75 +217,75 @@ impl Joined {
                     let widen = Widen { mapping: &scan.mapping, cells, first: &first };
                     let both = match (had_rows, has_rows) {
                         (true, true) => widen.schemas(&before, &schema).map_err(named)?,
-                        (_, false) => widen::beside(&before, &schema, &before),
-                        (false, true) => widen::beside(&before, &schema, &schema),
+                        (_, false) => widen::with_empty(&before, &schema, &before),
+                        (false, true) => widen::with_empty(&before, &schema, &schema),
                     };
                     (both, first)
                 }
                 Some((before, first)) => {
-                    let both = join(&before, &schema, &first, &mut differ).map_err(named)?;
+                    let both = join(&before, &schema, &first, &mut metadata_losses).map_err(named)?;
                     (both, first)
                 }
             });
             had_rows |= has_rows;
-            left_out.extend(differ.into_iter().map(|loss| Lost { file: Some(name.clone()), loss }));
-            (input.columns, input.left_out) = (chosen, left_out);
+            left_out.extend(metadata_losses.into_iter().map(|loss| Lost { file: Some(name.clone()), loss }));
+            (input.columns, input.left_out) = (selected, left_out);
             if let Some(own) = own_schemas.last() {
                 input.metadata.clone_from(own.metadata());
             }
             inputs.push(input);
         }
         let (schema, _) = joined.ok_or_else(|| Error::usage("there is no input"))?;
-        let schema = with_labels(sought.in_order(schema)?, labels);
-        // Types that follow from all inputs are those of each; those that follow from all rows are those of some.
-        if !apart && inputs.iter().all(Input::is_schemaless) {
-            let others = inputs.iter_mut().zip(&own_schemas).filter(|(_, own)| !are_all || **own != schema);
+        let schema = with_labels(projection.in_order(schema)?, labels);
+        // Types inferred from all inputs and rows apply to each input and to a part of the rows.
+        if !independent && inputs.iter().all(Input::is_schemaless) {
+            let others = inputs.iter_mut().zip(&own_schemas).filter(|(_, own)| !all_rows || **own != schema);
             others.for_each(|(input, _)| input.declared = Some(Arc::clone(&schema)));
         }
-        Ok(Self { inputs, schema, is_sampled, apart, has_beside, recoder: None })
+        Ok(Self { inputs, schema, is_sampled, independent, has_extra, recoder: None })
     }
 
-    /// Has no input types of its own?
+    /// Whether no input has a schema.
     pub(super) fn is_schemaless(&self) -> bool {
         self.inputs.iter().all(Input::is_schemaless)
     }
 
-    /// Are all inputs of this format?
+    /// Whether all inputs have this format.
     pub(super) fn are_all(&self, format: &str) -> bool {
         self.inputs.iter().all(|input| input.container.format() == format)
     }
 
-    /// Are all inputs rows of cells?
+    /// Whether all inputs are CSV or TSV.
     pub(super) fn is_cells(&self) -> bool {
         self.inputs.iter().all(Input::is_cells)
     }
 
-    /// Reads the columns as these, of the same names.
+    /// Reads the columns with these types; the names are the same.
     pub(super) fn declare(&mut self, schema: SchemaRef) {
         self.inputs.iter_mut().for_each(|input| input.declared = Some(Arc::clone(&schema)));
         self.schema = schema;
     }
 
-    /// The columns that are written.
-    pub(super) fn written(&self) -> &SchemaRef {
+    /// The schema of the output.
+    pub(super) fn output_schema(&self) -> &SchemaRef {
         self.recoder.as_ref().map_or(&self.schema, |recoder| &recoder.schema)
     }
 
-    /// A batch of one input with the columns that are written; its first row is row `first` of the input.
-    pub(super) fn fit(&self, batch: &RecordBatch, first: u64) -> Result<RecordBatch> {
+    /// Converts a batch of one input to the schema of the output. Its first row is row `first` of the input.
+    pub(super) fn convert(&self, batch: &RecordBatch, first: u64) -> Result<RecordBatch> {
         let batch = self.unified(batch)?;
         self.recoder.as_ref().map_or(Ok(batch.clone()), |recoder| recoder.batch(&batch, first))
     }
 
-    /// A batch of one input with the columns of all.
+    /// Converts a batch of one input to the common schema.
     fn unified(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        if self.apart {
+        if self.independent {
             return Ok(batch.clone());
         }
         let rows = batch.num_rows();
         let column = |(field, array): (&Arc<Field>, &ArrayRef)| match (array.data_type(), field.data_type()) {
-            (DataType::Null, wanted) if *wanted != DataType::Null => Ok(new_null_array(wanted, rows)),
-            (_, wanted) => unify::cast(array, wanted),
+            (DataType::Null, data_type) if *data_type != DataType::Null => Ok(new_null_array(data_type, rows)),
+            (_, data_type) => unify::cast(array, data_type),
         };
         let columns = self.schema.fields().iter().zip(batch.columns()).map(column).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
@@ -282,44 +293,44 @@ impl Joined {
     }
 }
 
-/// Columns that were asked for, of inputs not all of which need to have them.
-struct Sought<'a> {
-    asked: &'a [String],
-    /// There are other inputs.
+/// The selected columns, when not every input has to have all of them.
+struct Projection<'a> {
+    arguments: &'a [String],
+    /// There is more than one input.
     several: bool,
-    /// What an input said that has not all of them.
+    /// The error of the first input that lacks a column.
     missing: Option<Error>,
     names: Vec<String>,
 }
 
-impl<'a> Sought<'a> {
-    fn new(asked: &'a [String], inputs: usize) -> Self {
-        Self { asked, several: inputs > 1, missing: None, names: Vec::new() }
+impl<'a> Projection<'a> {
+    fn new(arguments: &'a [String], inputs: usize) -> Self {
+        Self { arguments, several: inputs > 1, missing: None, names: Vec::new() }
     }
 
-    /// Those of one input.
+    /// The selected columns that an input has, by index.
     fn columns(&mut self, table: &dyn ArrowTable) -> Result<Option<Vec<usize>>> {
-        let chosen = select::columns(table, self.asked);
-        let error = match chosen {
+        let selected = select::columns(table, self.arguments);
+        let error = match selected {
             Err(error) if self.several => error,
-            chosen => return chosen,
+            selected => return selected,
         };
         let mut columns = Vec::new();
-        let places: HashMap<&str, usize> =
-            table.columns().iter().enumerate().rev().map(|(place, column)| (&*column.name, place)).collect();
-        for argument in self.asked {
+        let indexes: HashMap<&str, usize> =
+            table.columns().iter().enumerate().rev().map(|(index, column)| (&*column.name, index)).collect();
+        for argument in self.arguments {
             for name in select::split(argument)? {
-                columns.extend(places.get(&*name));
+                columns.extend(indexes.get(&*name));
             }
         }
         self.missing.get_or_insert(error);
         Ok(Some(columns))
     }
 
-    /// The columns of all inputs as they were asked for.
+    /// The common schema, in the order of the selection.
     fn in_order(mut self, schema: SchemaRef) -> Result<SchemaRef> {
         let Some(missing) = self.missing else { return Ok(schema) };
-        for argument in self.asked {
+        for argument in self.arguments {
             self.names.extend(select::split(argument)?);
         }
         let by_name: HashMap<&String, &Arc<Field>> =
@@ -332,29 +343,20 @@ impl<'a> Sought<'a> {
     }
 }
 
-/// Columns that a schema does not have, as they are told.
+/// Reports the columns that a declared schema does not have.
 fn undeclared(table: &dyn ArrowTable, schema: &SchemaRef, file: &str) -> Result<Vec<Lost>> {
     table.survey()?;
     let names: HashSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     let others = table.columns().iter().filter(|column| !names.contains(column.name.as_str()));
-    let told = |column: &ColumnInfo| {
+    let report = |column: &ColumnInfo| {
         let mut first = Position::default();
         first.column = Some(column.name.clone().into());
-        Lost { file: Some(file.to_owned()), loss: Loss::new("column left out: the schema does not have it", 1, first) }
+        Lost { file: Some(file.to_owned()), loss: Loss::new("column left out: not in the declared schema", 1, first) }
     };
-    Ok(others.map(told).collect())
+    Ok(others.map(report).collect())
 }
 
-/// Adds a column to those that were chosen, if it is there, and none of them.
-fn add(beside: &Beside, columns: &[ColumnInfo], chosen: &mut Vec<usize>) -> bool {
-    let found = columns.iter().position(|column| column.name == beside.name);
-    let Some(index) = found.filter(|index| !chosen.contains(index)) else { return false };
-    let place = if beside.first { 0 } else { chosen.len() };
-    chosen.insert(place, index);
-    true
-}
-
-/// The columns with dictionaries whose indexes count so many labels.
+/// Widens the index types of dictionaries so that they can count this many labels.
 fn with_labels(schema: SchemaRef, labels: u64) -> SchemaRef {
     if labels == 0 {
         return schema;

@@ -1,4 +1,4 @@
-//! Columns of two inputs made one.
+//! The common schema of two inputs that have schemas.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use container_core::{Error, Loss, Position, Result};
 
 use super::unify::{self, Unified};
 
-/// The columns that both have: names and types are the same, in the same order. A column of nulls alone takes the type of the other.
-/// `left_out` receives metadata that do not hold of both.
+/// Unifies two schemas, which need the same names in the same order. A column of type Null takes the type of the other. `left_out` receives
+/// metadata that are not true for both.
 pub(in super::super) fn join(
     before: &SchemaRef,
     found: &SchemaRef,
     first: &str,
     left_out: &mut Vec<Loss>,
 ) -> Result<SchemaRef> {
-    let differ = |what: String| Error::invalid(format!("its columns differ from those of {first}: {what}"));
+    let differ = |what: String| Error::invalid(format!("columns differ from those of {first}: {what}"));
     let (old, new) = (before.fields(), found.fields());
     if old.len() != new.len() {
         let names: HashSet<&String> = old.iter().map(|field| field.name()).collect();
@@ -24,11 +24,11 @@ pub(in super::super) fn join(
         let names: HashSet<&String> = new.iter().map(|field| field.name()).collect();
         let less = old.iter().find(|field| !names.contains(field.name()));
         let odd = match (more, less) {
-            (Some(more), _) => format!("; {:?} is not there", more.name()),
-            (None, Some(less)) => format!("; {:?} is not here", less.name()),
+            (Some(more), _) => format!("; only this one has {:?}", more.name()),
+            (None, Some(less)) => format!("; this one lacks {:?}", less.name()),
             (None, None) => String::new(),
         };
-        return Err(differ(format!("it has {} columns here, {} there{odd}", new.len(), old.len())));
+        return Err(differ(format!("{} columns here, {} there{odd}", new.len(), old.len())));
     }
     let mut fields = Vec::with_capacity(old.len());
     for (number, (old, new)) in old.iter().zip(new).enumerate() {
@@ -40,7 +40,7 @@ pub(in super::super) fn join(
         left_out.extend(names.into_iter().map(|name| {
             let mut at = Position::default();
             at.column = Some(new.name().clone().into());
-            Loss::new(format!("metadata {name:?} left out: they differ from those of {first}"), 1, at)
+            Loss::new(format!("metadata {name:?} left out: not the same as in {first}"), 1, at)
         }));
         fields.push(Arc::new(field));
     }
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_inputs_have_to_agree() {
+    fn rejects_schemas_that_cannot_be_unified() {
         let one = schema(&[("a", DataType::Int32, false), ("b", DataType::Null, true), ("c", DataType::Utf8, true)]);
         let two = schema(&[("a", DataType::Int32, true), ("b", DataType::Utf8, false), ("c", DataType::Null, true)]);
         let both = schema(&[("a", DataType::Int32, true), ("b", DataType::Utf8, true), ("c", DataType::Utf8, true)]);
@@ -68,15 +68,15 @@ mod tests {
         let wrong = |two: &SchemaRef| join(&one, two, "one", &mut Vec::new()).unwrap_err().to_string();
         assert_eq!(
             wrong(&schema(&[("a", DataType::Int64, true), ("b", DataType::Utf8, true), ("c", DataType::Utf8, true)])),
-            "its columns differ from those of one: it is Int64 here, Int32 there (column \"a\")"
+            "columns differ from those of one: Int64 here, Int32 there (column \"a\")"
         );
         assert_eq!(
             wrong(&schema(&[("a", DataType::Int32, true), ("c", DataType::Utf8, true), ("b", DataType::Utf8, true)])),
-            "its columns differ from those of one: column 1 is \"c\" here, \"b\" there"
+            "columns differ from those of one: column 1 is \"c\" here, \"b\" there"
         );
         assert_eq!(
             wrong(&schema(&[("a", DataType::Int32, true), ("b", DataType::Utf8, true)])),
-            "its columns differ from those of one: it has 2 columns here, 3 there; \"c\" is not here"
+            "columns differ from those of one: 2 columns here, 3 there; this one lacks \"c\""
         );
     }
 }

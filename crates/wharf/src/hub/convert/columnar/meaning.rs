@@ -14,26 +14,26 @@ use super::recode::{NullCounts, Recode};
 pub(super) use ds::{Profile, name_rows, variable};
 pub(super) use idv::{column, dataset_attributes, listed};
 
-/// Names of dimensions: the metadata has the name of the header's member, which no attribute can have.
+/// Metadata for the names of dimensions. It is the name of a header member, which no attribute can have.
 const DIMS: &str = ".dims";
 
 /// Values are Julian dates.
 const TIME: &str = ".time";
 
-/// NaN stands for what is missing.
+/// NaN means missing.
 const MISSING: &str = ".missing";
 
-/// The type that integers had before some were missing, and strings of bytes before they were texts.
+/// The original type of nullable integers and of byte strings.
 const BEFORE: &str = ".type";
 
-/// The attribute that has the type of IDV, where that of the variable does not follow from it.
+/// The attribute with the IDV type, when it does not follow from the type of the variable.
 const TYPE: &str = "idv_type";
 
-/// What whole microseconds count from: the attributes of times.
+/// The units and calendar of times: whole microseconds.
 const UNITS: &str = "microseconds since 0001-01-01T00:00:00";
 const CALENDAR: &str = "proleptic_gregorian";
 
-/// A column as another format has it.
+/// A column translated to the other format.
 pub(super) struct Translation {
     pub(super) field: Field,
     pub(super) recode: Recode,

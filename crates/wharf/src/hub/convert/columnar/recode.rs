@@ -21,42 +21,42 @@ use idv::{DateTime, DateTimeOffset, ItemType, TimeSpan};
 
 use super::super::super::DS;
 
-/// Ticks of a microsecond and of a minute.
+/// Ticks of 100 ns in a microsecond, and in a minute.
 const MICRO: i64 = 10;
 const MINUTE: i64 = 600_000_000;
 
-/// NaN as .NET has it.
+/// The NaN that .NET writes.
 const NAN_SINGLE: f32 = f32::from_bits(0xFFC0_0000);
 const NAN_DOUBLE: f64 = f64::from_bits(0xFFF8_0000_0000_0000);
 
-/// What becomes of the items of a column.
+/// The conversion of a column's items.
 #[derive(Debug)]
 pub(super) enum Recode {
-    /// They stay what they are.
+    /// Unchanged.
     Keep,
     /// Ticks become microseconds.
     Micros,
-    /// Ticks, times with an offset, and row ids become the texts that rows show.
+    /// Ticks, times with an offset, and row ids become strings, as in rows.
     Texts(ItemType),
-    /// Numbers of keys become their labels.
+    /// Keys become their labels.
     Labels(ArrayRef),
     /// NaN becomes null.
     NanAsNull,
-    /// Floats become the integers that they are, NaN null.
+    /// Floats with integral values become integers, NaN becomes null.
     Integers(DataType),
-    /// Texts become their bytes.
+    /// Strings become bytes.
     Bytes,
-    /// Bytes become the texts that they are.
+    /// Bytes become strings.
     Utf8,
     /// Microseconds become ticks.
     Ticks,
-    /// Integers become floats, null NaN: the nulls are counted.
+    /// Integers become floats, null becomes NaN. The nulls are counted.
     Doubles(NullCounts),
-    /// Null becomes NaN, where there is no other.
+    /// Null becomes NaN, unless the column has NaN already.
     NullAsNan(NullCounts),
 }
 
-/// The first NaN and the first null of a column, and how many nulls it has.
+/// The first NaN and the first null of a column, and the number of nulls.
 #[derive(Debug, Default)]
 pub(super) struct NullCounts {
     /// The row of the first NaN.
@@ -66,21 +66,21 @@ pub(super) struct NullCounts {
     nulls: Cell<u64>,
 }
 
-/// Batches with columns of other types.
+/// Converts the columns of batches.
 pub(super) struct Recoder {
     pub(super) schema: SchemaRef,
-    /// The column of a batch that each comes from.
+    /// For each output column, the index of its input column, and its conversion.
     pub(super) columns: Vec<(usize, Recode)>,
 }
 
-/// A value that has no like, and its place.
+/// The index of a value that cannot be converted, and why.
 type Fault = (usize, Error);
 
 impl Recoder {
-    /// The same rows, of which the first is row `first` of its file.
+    /// Converts a batch whose first row is row `first` of its file.
     pub(super) fn batch(&self, batch: &RecordBatch, first: u64) -> Result<RecordBatch> {
         let column = |((index, recode), field): (&(usize, Recode), &Arc<arrow_schema::Field>)| {
-            let array = batch.columns().get(*index).ok_or_else(|| Error::usage("the batch lacks a column"))?;
+            let array = batch.columns().get(*index).ok_or_else(|| Error::usage("the batch has too few columns"))?;
             recode
                 .apply(array, field.data_type(), first)
                 .map_err(|error| error.in_column(field.name().clone()).in_format(DS))
@@ -92,14 +92,14 @@ impl Recoder {
 }
 
 impl Recoder {
-    /// What the values lost since this was asked last.
+    /// Losses since the last call.
     pub(super) fn take_losses(&self) -> Vec<Loss> {
         let losses = self.columns.iter().zip(self.schema.fields()).filter_map(|((_, recode), field)| {
             let Recode::Doubles(rows) = recode else { return None };
             let count = rows.nulls.take();
             let mut first = Position::default();
             (first.column, first.row) = (Some(field.name().clone().into()), rows.null.take());
-            let what = "missing integer written as NaN, and its column as Double";
+            let what = "null integer written as NaN, and its column as Double";
             (count > 0).then(|| Loss::new(what, count, first))
         });
         losses.collect()
@@ -107,10 +107,10 @@ impl Recoder {
 }
 
 impl Recode {
-    fn apply(&self, array: &ArrayRef, wanted: &DataType, first: u64) -> Result<ArrayRef> {
+    fn apply(&self, array: &ArrayRef, data_type: &DataType, first: u64) -> Result<ArrayRef> {
         let row_of = |wide: usize| move |place: usize| first + (place / wide.max(1)) as u64;
         let of_rows = |wide: usize| move |(place, error): Fault| error.in_row(row_of(wide)(place));
-        match (array.data_type(), wanted) {
+        match (array.data_type(), data_type) {
             (DataType::FixedSizeList(_, size), DataType::FixedSizeList(item, _)) => {
                 let wide = usize::try_from(*size).unwrap_or(0);
                 let items = self.items(array.as_fixed_size_list().values(), &row_of(wide)).map_err(of_rows(wide))?;
@@ -121,7 +121,7 @@ impl Recode {
                 let lists = array.as_list::<i32>();
                 let start = lists.value_offsets().first().map_or(0, |start| usize::try_from(*start).unwrap_or(0));
                 let wide = usize::try_from(*size).unwrap_or(0);
-                // All lists have this length: their column was walked over before.
+                // A pass over the column has shown that all lists have this length.
                 let items = lists.values().slice(start, array.len() * wide);
                 let items = self.items(&items, &row_of(wide)).map_err(of_rows(wide))?;
                 let list = FixedSizeListArray::try_new_with_length(Arc::clone(item), *size, items, None, array.len());
@@ -155,7 +155,7 @@ impl Recode {
                 let count = labels.len() as u64;
                 if let Some(place) = numbers.iter().position(|key| key.is_some_and(|key| key >= count)) {
                     let detail = format!(
-                        "the key value {} has no label, and others have: a variable has one type",
+                        "key value {} has no label while others have: a variable has one type",
                         numbers.value(place)
                     );
                     return Err((place, Error::unsupported(detail)));
@@ -180,7 +180,7 @@ impl Recode {
                 let ticks = |(place, micros): (usize, Option<i64>)| {
                     let ticks = micros.map(|micros| micros.checked_mul(MICRO).ok_or(micros));
                     ticks.transpose().map_err(|micros| {
-                        (place, Error::invalid(format!("{micros} microseconds are not of the years 1 to 9999")))
+                        (place, Error::invalid(format!("{micros} microseconds are outside of the years 1 to 9999")))
                     })
                 };
                 Arc::new(micros.iter().enumerate().map(ticks).collect::<Result<PrimitiveArray<Int64Type>, Fault>>()?)
@@ -209,7 +209,7 @@ impl NullCounts {
         self.nulls.set(self.nulls.get() + nulls);
     }
 
-    /// Floats of which those that are null become this NaN.
+    /// Replaces null by this NaN.
     fn null_as_nan<T: ArrowPrimitiveType>(
         &self,
         array: &ArrayRef,
@@ -221,9 +221,7 @@ impl NullCounts {
         let first = (0..floats.len()).find(|&place| floats.is_valid(place) && is_nan(&floats.value(place)));
         self.nan.set(self.nan.get().or(first.map(row_of)));
         if let (Some(nan), Some(null)) = (self.nan.get(), self.null.get()) {
-            let detail = format!(
-                "NaN in row {nan}, and an element is missing in row {null}: in IDV NaN is what is missing, and they could not be told apart"
-            );
+            let detail = format!("NaN in row {nan} and a missing element in row {null}: IDV has NaN for both");
             let later = (0..floats.len()).find(|place| row_of(*place) >= nan.max(null)).unwrap_or(0);
             return Err((later, Error::unsupported(detail)));
         }
@@ -232,14 +230,14 @@ impl NullCounts {
     }
 }
 
-/// Integers as floats that have them exactly, NaN where they are null.
+/// Converts integers to floats exactly, null to NaN.
 fn doubles(array: &ArrayRef) -> Result<ArrayRef, Fault> {
     fn all<T: ArrowPrimitiveType<Native: Into<i128>>>(array: &ArrayRef) -> Result<ArrayRef, Fault> {
         let one = |(place, number): (usize, Option<T::Native>)| {
             let Some(number) = number.map(Into::into) else { return Ok(NAN_DOUBLE) };
             exact(number).ok_or_else(|| {
                 let detail = format!(
-                    "the integer {number} is no Double exactly, and an integer of IDV cannot be missing, which others are"
+                    "the integer {number} has no exact Double; the column becomes Double because others are null, which IDV integers cannot be"
                 );
                 (place, Error::unsupported(detail))
             })
@@ -259,7 +257,7 @@ fn doubles(array: &ArrayRef) -> Result<ArrayRef, Fault> {
     }
 }
 
-/// An integer as the float that it is.
+/// The float that equals an integer, if there is one.
 pub(in super::super) fn exact(number: i128) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "what is lost is found in the next line")]
     let float = number as f64;
@@ -268,13 +266,13 @@ pub(in super::super) fn exact(number: i128) -> Option<f64> {
     (back == number).then_some(float)
 }
 
-/// Bytes as the texts that they are.
+/// Converts bytes to strings.
 fn utf8<O: OffsetSizeTrait>(array: &ArrayRef) -> Result<ArrayRef, Fault> {
     let bytes = array.as_binary::<O>();
     for (place, bytes) in bytes.iter().enumerate() {
         if let Some(Err(error)) = bytes.map(std::str::from_utf8) {
             let detail = format!(
-                "a string of bytes is not UTF-8 at its byte {}, and IDV has texts alone: JSON lines keep the bytes",
+                "invalid UTF-8 at byte {} of a byte string, and IDV has only text: JSON lines keep the bytes",
                 error.valid_up_to()
             );
             return Err((place, Error::unsupported(detail)));
@@ -284,7 +282,7 @@ fn utf8<O: OffsetSizeTrait>(array: &ArrayRef) -> Result<ArrayRef, Fault> {
     Ok(Arc::new(texts.map_err(|error| (0, from_arrow(error)))?))
 }
 
-/// What rows show of values that ds has no type for.
+/// Strings for values that ds has no type for, as in rows.
 fn texts(item: ItemType, array: &ArrayRef) -> Result<ArrayRef, Fault> {
     let ticks = |show: fn(i64) -> String| -> ArrayRef {
         let texts = array.as_primitive::<Int64Type>().iter().map(|ticks| ticks.map(show));

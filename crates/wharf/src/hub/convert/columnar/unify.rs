@@ -1,7 +1,7 @@
-//! The column that two inputs have together, with what their metadata say of it.
+//! Unifies a column of two inputs, with its metadata.
 //!
-//! What gives values their meaning is the same in both, or it is unified, or the difference is an error: no value comes under the label of another
-//! file. Labels of dictionaries come with the values; only their index type and the labels in the metadata have to hold those of both.
+//! Whatever gives values their meaning is the same in both, or is unified, or the difference is an error: no value may appear under the label of
+//! another file. Dictionary arrays bring their labels along; only their index type, and the labels in the metadata, must have room for both.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use container_arrow::{ENCODING, from_arrow};
 use container_core::Result;
 use serde_json::Value;
 
-/// What two columns have together.
+/// The common column of two inputs.
 pub(super) struct Unified {
     pub(super) field: Field,
-    /// Metadata of one of them that do not hold of both, by name.
+    /// Names of metadata that are not true for both.
     pub(super) left_out: Vec<String>,
 }
 
-/// The column that two inputs have together; the error is how they differ.
+/// Unifies two columns. The error says how they differ.
 pub(super) fn columns(before: &Field, found: &Field) -> Result<Unified, String> {
     let nullable = before.is_nullable() || found.is_nullable();
     let (kept, other) = match (before.data_type(), found.data_type()) {
@@ -36,7 +36,7 @@ pub(super) fn columns(before: &Field, found: &Field) -> Result<Unified, String> 
         return Ok(Unified { field: kept.clone().with_nullable(true), left_out: Vec::new() });
     }
     let data_type = types(before.data_type(), found.data_type())
-        .ok_or_else(|| format!("it is {} here, {} there", found.data_type(), before.data_type()))?;
+        .ok_or_else(|| format!("{} here, {} there", found.data_type(), before.data_type()))?;
     let mut unified =
         Unified { field: before.clone().with_data_type(data_type).with_nullable(nullable), left_out: Vec::new() };
     if before.metadata() != found.metadata() {
@@ -45,7 +45,7 @@ pub(super) fn columns(before: &Field, found: &Field) -> Result<Unified, String> 
     Ok(unified)
 }
 
-/// The type that holds the values of both: the same one, but for the index types of dictionaries.
+/// The common type: types are equal except for the index types of dictionaries.
 fn types(one: &DataType, other: &DataType) -> Option<DataType> {
     let item = |one: &FieldRef, other: &FieldRef| -> Option<FieldRef> {
         let data_type = types(one.data_type(), other.data_type())?;
@@ -76,7 +76,7 @@ fn types(one: &DataType, other: &DataType) -> Option<DataType> {
     })
 }
 
-/// How many labels an index type counts.
+/// How many labels an index type can count.
 fn capacity(index: &DataType) -> u64 {
     match index {
         DataType::Int8 => 1 << 7,
@@ -90,7 +90,7 @@ fn capacity(index: &DataType) -> u64 {
     }
 }
 
-/// The same index type, or the next one of its kind that counts more than `labels`.
+/// The index type, or the next wider one that can count `labels`.
 fn wider(index: &DataType, labels: u64) -> DataType {
     use DataType::{Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
     let kind = match index {
@@ -101,7 +101,7 @@ fn wider(index: &DataType, labels: u64) -> DataType {
     kind.into_iter().find(|index| capacity(index) >= least).unwrap_or_else(|| index.clone())
 }
 
-/// The type with indexes of dictionaries that count so many labels.
+/// Widens the index types of dictionaries so that they can count `labels`.
 pub(super) fn widened(data_type: &DataType, labels: u64) -> DataType {
     let item = |item: &FieldRef| -> FieldRef {
         let data_type = widened(item.data_type(), labels);
@@ -121,12 +121,12 @@ pub(super) fn widened(data_type: &DataType, labels: u64) -> DataType {
     }
 }
 
-/// An array whose dictionaries have the index types of `wanted`, which is its type otherwise.
-pub(super) fn cast(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef> {
-    if array.data_type() == wanted {
+/// Converts the index types of dictionaries to those of `data_type`, which equals the type of the array otherwise.
+pub(super) fn cast(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
+    if array.data_type() == data_type {
         return Ok(Arc::clone(array));
     }
-    if let (DataType::Dictionary(index, _), Some(dictionary)) = (wanted, array.as_any_dictionary_opt()) {
+    if let (DataType::Dictionary(index, _), Some(dictionary)) = (data_type, array.as_any_dictionary_opt()) {
         return match **index {
             DataType::Int8 => indexes::<Int8Type>(dictionary),
             DataType::Int16 => indexes::<Int16Type>(dictionary),
@@ -138,22 +138,22 @@ pub(super) fn cast(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef> {
             _ => indexes::<UInt64Type>(dictionary),
         };
     }
-    let fields: Vec<&DataType> = match wanted {
+    let fields: Vec<&DataType> = match data_type {
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => vec![item.data_type()],
         DataType::Struct(members) => members.iter().map(|member| member.data_type()).collect(),
         _ => Vec::new(),
     };
     let data = array.to_data();
     let children = data.child_data().iter().zip(fields);
-    let children = children.map(|(child, wanted)| Ok(cast(&make_array(child.clone()), wanted)?.to_data()));
+    let children = children.map(|(child, data_type)| Ok(cast(&make_array(child.clone()), data_type)?.to_data()));
     let children = children.collect::<Result<Vec<_>>>()?;
-    let data = data.into_builder().data_type(wanted.clone()).child_data(children).build().map_err(from_arrow)?;
+    let data = data.into_builder().data_type(data_type.clone()).child_data(children).build().map_err(from_arrow)?;
     Ok(make_array(data))
 }
 
 fn indexes<K: ArrowDictionaryKeyType>(dictionary: &dyn AnyDictionaryArray) -> Result<ArrayRef> {
     let labels = dictionary.values();
-    // The index under a null may be any number.
+    // The index of a null can be anything.
     let index = |index: usize| K::Native::from_usize(index).unwrap_or_default();
     let indexes = if labels.is_empty() {
         vec![K::Native::default(); dictionary.len()]
@@ -166,7 +166,7 @@ fn indexes<K: ArrowDictionaryKeyType>(dictionary: &dyn AnyDictionaryArray) -> Re
 }
 
 impl Unified {
-    /// The metadata that hold of both.
+    /// Keeps the metadata that are true for both.
     fn metadata(&mut self, before: &Field, found: &Field) -> Result<(), String> {
         let mut metadata: HashMap<String, String> = HashMap::new();
         let (before, found) = (before.metadata(), found.metadata());
@@ -176,11 +176,11 @@ impl Unified {
                 (_, Some(one), Some(other)) if one == other => Some(one.clone()),
                 (EXTENSION_TYPE_NAME_KEY | EXTENSION_TYPE_METADATA_KEY | ENCODING, one, other) => {
                     let shown = |text: Option<&String>| text.map_or("missing".to_owned(), |text| format!("{text:?}"));
-                    return Err(format!("metadata {name:?} are {} here, {} there", shown(other), shown(one)));
+                    return Err(format!("metadata {name:?}: {} here, {} there", shown(other), shown(one)));
                 }
                 ("idv", Some(one), Some(other)) => self.idv(one, other)?,
                 ("ds", Some(one), Some(other)) => {
-                    // Times are counted from one point already.
+                    // Timestamps have one unit and epoch already.
                     let is_time = self.field.data_type().is_temporal();
                     if !is_time {
                         same_meaning(one, other)?;
@@ -188,7 +188,7 @@ impl Unified {
                     self.left_out.extend(other_attributes(one, other, is_time));
                     Some(one.clone())
                 }
-                // Numbers of fields are those of a file.
+                // Field ids are valid within one file.
                 ("PARQUET:field_id", ..) => continue,
                 _ => None,
             };
@@ -201,7 +201,7 @@ impl Unified {
         Ok(())
     }
 
-    /// The column of IDV that holds the values of both; `None` for another type.
+    /// Unifies the IDV schemas of a column; `None` when its type is not the same.
     fn idv(&mut self, one: &str, other: &str) -> Result<Option<String>, String> {
         let column = |text: &str| {
             let json = Value::Array(vec![serde_json::from_str(text).ok()?]);
@@ -209,11 +209,12 @@ impl Unified {
         };
         let (Some(mut one), Some(mut other)) = (column(one), column(other)) else { return Ok(None) };
         widest_keys(&mut one.kind, &mut other.kind);
-        // As of ds, whose attributes these are. Names of slots are compared below.
+        // The attributes that units and scales have in ds, too. Slot names are compared below.
         for name in dsfmt::MEANING_ATTRIBUTES.into_iter().filter(|name| *name != "SlotNames") {
-            let of = |column: &'_ idv::ColumnSchema| column.metadata.iter().find(|said| said.kind == name).cloned();
+            let of =
+                |column: &'_ idv::ColumnSchema| column.metadata.iter().find(|metadata| metadata.kind == name).cloned();
             if of(&one) != of(&other) {
-                return Err(format!("its metadata {name:?} is another: the same number means something else"));
+                return Err(format!("metadata {name:?} differ: the same number has another meaning"));
             }
         }
         if has_dictionary(self.field.data_type()) && labels_of(&one) != labels_of(&other) {
@@ -221,7 +222,7 @@ impl Unified {
             let all = widened(self.field.data_type(), labels);
             self.field.set_data_type(all);
         }
-        // What neither names slots nor values may go.
+        // Metadata that name neither slots nor values can be dropped.
         let is_name = |kind: &str| matches!(kind, "KeyValues" | "SlotNames");
         let (mine, others) = (one.metadata.clone(), other.metadata.clone());
         one.metadata.retain(|metadata| is_name(&metadata.kind) || others.contains(metadata));
@@ -237,14 +238,15 @@ impl Unified {
             let all = |column: &idv::ColumnSchema| idv::Schema::new([column.clone()]);
             return match all(&one).difference(&all(&same)) {
                 Some(difference) => Err(difference.detail),
-                // They are in another order.
+                // Only the order differs.
                 None => Ok(text_of(one)),
             };
         }
         Ok((one.kind == other.kind).then(|| text_of(one)).flatten())
     }
 
-    /// Gives two columns the labels of both, those of the first in their places, and says how many there are. `None` for those that are not text.
+    /// Gives two columns the union of their labels, those of the first before the others, and returns their number. `None` for labels other than
+    /// text.
     fn unify_labels(&self, one: &mut idv::ColumnSchema, other: &mut idv::ColumnSchema) -> Option<u64> {
         let mut labels: Vec<String> = texts(one)?;
         let mut known: std::collections::HashSet<String> = labels.iter().cloned().collect();
@@ -266,7 +268,7 @@ impl Unified {
     }
 }
 
-/// Gives keys that are stored alike the number of values that holds those of both.
+/// Gives keys of the same width the larger of their counts.
 fn widest_keys(one: &mut idv::Type, other: &mut idv::Type) {
     fn key(kind: &mut idv::Type) -> Option<&mut idv::KeyType> {
         match kind {
@@ -279,7 +281,7 @@ fn widest_keys(one: &mut idv::Type, other: &mut idv::Type) {
     if let (Some(one), Some(other)) = (key(one), key(other))
         && (one.width, one.min) == (other.width, other.min)
     {
-        // 0 stands for any number.
+        // A count of 0 means unknown.
         let count = if one.count.min(other.count) == 0 { 0 } else { one.count.max(other.count) };
         (one.count, other.count) = (count, count);
     }
@@ -294,7 +296,7 @@ fn labels_of(column: &idv::ColumnSchema) -> Option<&idv::MetadataSchema> {
     column.metadata.iter().find(|metadata| metadata.kind == "KeyValues")
 }
 
-/// The labels of a column, where all are texts.
+/// The labels of a column, if all are text.
 fn texts(column: &idv::ColumnSchema) -> Option<Vec<String>> {
     let json = text_of(column.clone())?;
     let json: Value = serde_json::from_str(&json).ok()?;
@@ -313,7 +315,7 @@ fn has_dictionary(data_type: &DataType) -> bool {
     }
 }
 
-/// Attributes of either of two variables that do not hold of both: those of the first are kept.
+/// Names of attributes that two variables do not share. The output keeps those of the first.
 fn other_attributes(one: &str, other: &str, is_time: bool) -> Vec<String> {
     let all = |text: &str| {
         let json: Option<Value> = serde_json::from_str(text).ok();
@@ -325,7 +327,7 @@ fn other_attributes(one: &str, other: &str, is_time: bool) -> Vec<String> {
     differ.filter(|name| !is_time || !dsfmt::MEANING_ATTRIBUTES.contains(&name.as_str())).cloned().collect()
 }
 
-/// Fails unless the variables of two files mean the same.
+/// Fails unless the values of two variables have the same meaning.
 fn same_meaning(one: &str, other: &str) -> Result<(), String> {
     let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let (one, other) = (parsed(one), parsed(other));
@@ -335,7 +337,7 @@ fn same_meaning(one: &str, other: &str) -> Result<(), String> {
         let (there, here) = (of(&one), of(&other));
         if there != here {
             let (here, there) = (shown(here.as_ref()), shown(there.as_ref()));
-            return Err(format!("attribute {name:?} is {here} here, {there} there"));
+            return Err(format!("attribute {name:?}: {here} here, {there} there"));
         }
     }
     Ok(())

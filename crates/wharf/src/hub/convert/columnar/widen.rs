@@ -1,4 +1,4 @@
-//! The columns of several inputs without a schema: of the types that they would have as rows of one.
+//! The common schema of inputs without schemas: columns get the types that would be inferred if all rows were in one input.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,37 +11,37 @@ use container_core::{Error, Result};
 /// The name of JSON text among Arrow's extensions.
 const JSON: &str = "arrow.json";
 
-/// What two columns are that do not go together.
-enum Apart {
-    /// They may, by an option.
-    Never,
-    /// A path in them, and the two types there.
+/// Two types without a common type.
+enum Mismatch {
+    /// Here: the mismatch policy decides.
+    Here,
+    /// Reported at this path, with both types.
     At(String, DataType, DataType),
 }
 
-/// How types are joined.
+/// How types are widened.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Widen<'a> {
     pub(super) mapping: &'a Mapping,
-    /// Columns of cells: what does not go together is text.
+    /// The inputs are CSV or TSV: types without a common type become text.
     pub(super) cells: bool,
-    /// The file that the columns before are of.
+    /// The name of the first input.
     pub(super) first: &'a str,
 }
 
 impl Widen<'_> {
-    /// The columns that one or both have, in the order of their first appearance.
+    /// The columns of both, in the order of their first appearance.
     pub(super) fn schemas(&self, before: &Schema, found: &Schema) -> Result<SchemaRef> {
         let fields =
-            self.members(before.fields(), found.fields(), &mut String::new()).map_err(|apart| match apart {
-                Apart::Never => Error::usage("the columns differ"),
-                Apart::At(path, there, here) => {
-                    let (here, there) = (told(&here), told(&there));
-                    let what = format!("it is {here} here and {there} in {}", self.first);
+            self.members(before.fields(), found.fields(), &mut String::new()).map_err(|mismatch| match mismatch {
+                Mismatch::Here => Error::usage("the types of columns differ"),
+                Mismatch::At(path, there, here) => {
+                    let (here, there) = (type_name(&here), type_name(&there));
+                    let what = format!("{here} here, {there} in {}", self.first);
                     let help = if self.cells {
-                        "{schema} says its type"
+                        "{schema} can declare its type"
                     } else {
-                        "{on_mismatch} null or json says what becomes of it, {schema} which type it has"
+                        "{on_mismatch} null or json decides what becomes of it, {schema} declares its type"
                     };
                     Error::invalid(what).advising(help).in_column(path)
                 }
@@ -49,14 +49,14 @@ impl Widen<'_> {
         Ok(Arc::new(Schema::new(fields)))
     }
 
-    fn members(&self, before: &Fields, found: &Fields, path: &mut String) -> Result<Vec<FieldRef>, Apart> {
+    fn members(&self, before: &Fields, found: &Fields, path: &mut String) -> Result<Vec<FieldRef>, Mismatch> {
         let others: HashMap<&str, &FieldRef> = found.iter().map(|field| (field.name().as_str(), field)).collect();
         let own: HashMap<&str, &FieldRef> = before.iter().map(|field| (field.name().as_str(), field)).collect();
         let length = path.len();
         let mut fields = Vec::with_capacity(before.len());
         for field in before {
             fields.push(match others.get(field.name().as_str()) {
-                None => self.missing(field, true),
+                None => self.with_nulls(field, true),
                 Some(other) => {
                     if length > 0 {
                         path.push('.');
@@ -72,67 +72,67 @@ impl Widen<'_> {
             found
                 .iter()
                 .filter(|field| !own.contains_key(field.name().as_str()))
-                .map(|field| self.missing(field, true)),
+                .map(|field| self.with_nulls(field, true)),
         );
         Ok(fields)
     }
 
-    fn field(&self, one: &FieldRef, other: &FieldRef, path: &mut String) -> Result<FieldRef, Apart> {
-        let missing = one.is_nullable() || other.is_nullable();
+    fn field(&self, one: &FieldRef, other: &FieldRef, path: &mut String) -> Result<FieldRef, Mismatch> {
+        let either = one.is_nullable() || other.is_nullable();
         if one.data_type() == other.data_type() && one.metadata() == other.metadata() {
-            return Ok(self.missing(one, missing));
+            return Ok(self.with_nulls(one, either));
         }
         match (one.data_type(), other.data_type()) {
-            (_, DataType::Null) => return Ok(self.missing(one, missing)),
-            (DataType::Null, _) => return Ok(self.missing(other, missing)),
+            (_, DataType::Null) => return Ok(self.with_nulls(one, either)),
+            (DataType::Null, _) => return Ok(self.with_nulls(other, either)),
             _ => {}
         }
-        if let Some(joined) = self.text(one, other) {
+        if let Some(joined) = self.encoded(one, other) {
             return Ok(joined);
         }
         let length = path.len();
         let joined = match self.types(one, other, path) {
-            // Of arrays and objects in cells that do not go together the cells do.
+            // Arrays and objects in cells without a common type stay text, as all cells are.
             Err(_) if self.cells => DataType::Utf8,
-            Err(Apart::Never) => return self.on_mismatch(one, other, path),
+            Err(Mismatch::Here) => return self.on_mismatch(one, other, path),
             joined => joined?,
         };
         path.truncate(length);
-        // What was said of one alone does not hold of both, but that one of them has sparse vectors.
+        // Metadata of one do not describe both, except that there are sparse vectors.
         let mut metadata = HashMap::new();
         for field in [one, other] {
             metadata.extend(field.metadata().get(SPARSE).map(|sparse| (SPARSE.to_owned(), sparse.clone())));
         }
-        Ok(self.missing(&Arc::new(Field::new(one.name(), joined, true).with_metadata(metadata)), missing))
+        Ok(self.with_nulls(&Arc::new(Field::new(one.name(), joined, true).with_metadata(metadata)), either))
     }
 
-    /// The field as it is where values may be missing.
-    fn missing(&self, field: &FieldRef, missing: bool) -> FieldRef {
-        if self.mapping.narrow { Arc::new(narrowed(Field::clone(field), missing)) } else { nullable(field) }
+    /// The field, nullable if `nullable`, or always when types are not inferred narrowly.
+    fn with_nulls(&self, field: &FieldRef, nullable: bool) -> FieldRef {
+        if self.mapping.narrow { Arc::new(narrowed(Field::clone(field), nullable)) } else { as_nullable(field) }
     }
 
-    /// Columns one of which is JSON or msgpack.
-    fn text(&self, one: &FieldRef, other: &FieldRef) -> Option<FieldRef> {
+    /// The common field when one of two holds JSON or msgpack.
+    fn encoded(&self, one: &FieldRef, other: &FieldRef) -> Option<FieldRef> {
         let (texts, large) = ((is_json(one), is_json(other)), is_large(one) || is_large(other));
         match (texts, self.mapping.on_mismatch) {
             ((false, false), _) if is_msgpack(one) || is_msgpack(other) => Some(msgpack(one.name(), large)),
             ((false, false), _) => None,
             ((true, true), _) | (_, OnMismatch::Json) => Some(json(one.name(), large)),
-            // Objects without members are such, and go with those that have some.
-            ((true, false), _) if matches!(other.data_type(), DataType::Struct(_)) => Some(nullable(other)),
-            ((false, true), _) if matches!(one.data_type(), DataType::Struct(_)) => Some(nullable(one)),
+            // Empty objects have no members to make a struct of; they fit into any struct.
+            ((true, false), _) if matches!(other.data_type(), DataType::Struct(_)) => Some(as_nullable(other)),
+            ((false, true), _) if matches!(one.data_type(), DataType::Struct(_)) => Some(as_nullable(one)),
             _ => None,
         }
     }
 
-    fn types(&self, one: &FieldRef, other: &FieldRef, path: &mut String) -> Result<DataType, Apart> {
+    fn types(&self, one: &FieldRef, other: &FieldRef, path: &mut String) -> Result<DataType, Mismatch> {
         use DataType::{
             Binary, Date32, FixedSizeList, Float16, Float32, Float64, Int64, LargeBinary, LargeUtf8, List, Struct,
             Time64, Timestamp, UInt64, Utf8,
         };
 
         if is_json(one) || is_json(other) {
-            return Err(Apart::Never);
+            return Err(Mismatch::Here);
         }
         let inner = Self { cells: false, ..*self };
         let plain = |field: &Field| !field.metadata().contains_key(EXTENSION_TYPE_NAME_KEY);
@@ -169,25 +169,25 @@ impl Widen<'_> {
                 true => LargeUtf8,
                 false => Utf8,
             },
-            _ => return Err(Apart::Never),
+            _ => return Err(Mismatch::Here),
         })
     }
 
-    /// Columns that do not go together.
-    fn on_mismatch(&self, one: &FieldRef, other: &FieldRef, path: &str) -> Result<FieldRef, Apart> {
+    /// What the policy makes of two types without a common type.
+    fn on_mismatch(&self, one: &FieldRef, other: &FieldRef, path: &str) -> Result<FieldRef, Mismatch> {
         let large = is_large(one) || is_large(other);
         match self.mapping.on_mismatch {
             OnMismatch::Json => Ok(json(one.name(), large)),
             OnMismatch::Msgpack => Ok(msgpack(one.name(), large)),
-            // What does not fit into the type of the first file is null.
-            OnMismatch::Null => Ok(nullable(one)),
-            _ => Err(Apart::At(path.to_owned(), one.data_type().clone(), other.data_type().clone())),
+            // Values that do not fit the type of the first input become null.
+            OnMismatch::Null => Ok(as_nullable(one)),
+            _ => Err(Mismatch::At(path.to_owned(), one.data_type().clone(), other.data_type().clone())),
         }
     }
 }
 
-/// The columns of two inputs, of which those of `known` are as that one says: the other has no rows.
-pub(super) fn beside(before: &Schema, found: &Schema, known: &Schema) -> SchemaRef {
+/// The columns of two inputs of which one has no rows: types come from `known`, the other one.
+pub(super) fn with_empty(before: &Schema, found: &Schema, known: &Schema) -> SchemaRef {
     let all =
         before.fields().iter().chain(found.fields().iter().filter(|field| before.index_of(field.name()).is_err()));
     let field = |field: &FieldRef| match known.fields().find(field.name()) {
@@ -197,7 +197,7 @@ pub(super) fn beside(before: &Schema, found: &Schema, known: &Schema) -> SchemaR
     Arc::new(Schema::new(all.map(field).collect::<Vec<_>>()))
 }
 
-fn nullable(field: &FieldRef) -> FieldRef {
+fn as_nullable(field: &FieldRef) -> FieldRef {
     if field.is_nullable() { Arc::clone(field) } else { Arc::new(Field::clone(field).with_nullable(true)) }
 }
 
@@ -216,23 +216,23 @@ fn is_large(field: &Field) -> bool {
 /// A column of JSON text.
 pub(super) fn json(name: &str, large: bool) -> FieldRef {
     let text = if large { DataType::LargeUtf8 } else { DataType::Utf8 };
-    let said = [(EXTENSION_TYPE_NAME_KEY, JSON), (arrow_schema::extension::EXTENSION_TYPE_METADATA_KEY, "")];
-    let said: HashMap<String, String> = said.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-    Arc::new(Field::new(name, text, true).with_metadata(said))
+    let metadata = [(EXTENSION_TYPE_NAME_KEY, JSON), (arrow_schema::extension::EXTENSION_TYPE_METADATA_KEY, "")];
+    let metadata: HashMap<String, String> = metadata.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    Arc::new(Field::new(name, text, true).with_metadata(metadata))
 }
 
 fn msgpack(name: &str, large: bool) -> FieldRef {
     let bytes = if large { DataType::LargeBinary } else { DataType::Binary };
-    let said = HashMap::from([(ENCODING.to_owned(), "msgpack".to_owned())]);
-    Arc::new(Field::new(name, bytes, true).with_metadata(said))
+    let metadata = HashMap::from([(ENCODING.to_owned(), "msgpack".to_owned())]);
+    Arc::new(Field::new(name, bytes, true).with_metadata(metadata))
 }
 
-/// A type as messages tell it: what is in it may be long.
-fn told(data_type: &DataType) -> String {
+/// The name of a type in messages. Item types are left out: they can be long.
+fn type_name(data_type: &DataType) -> String {
     match data_type {
         DataType::Struct(_) => "a struct".to_owned(),
         DataType::List(_) => "a list".to_owned(),
-        DataType::FixedSizeList(..) => "a list or tensor of one size".to_owned(),
+        DataType::FixedSizeList(..) => "a list or tensor of fixed size".to_owned(),
         other => other.to_string(),
     }
 }
@@ -297,13 +297,13 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together_is_told_or_becomes_what_was_asked_for() {
+    fn types_without_a_common_type_follow_the_policy() {
         let of = |on_mismatch| {
             joined(&[("x", r#"Struct("y": Int64)"#)], &[("x", r#"Struct("y": Utf8)"#)], false, on_mismatch)
         };
         let error = of(OnMismatch::Error).unwrap_err().to_string();
         let help = "on_mismatch null or json says what becomes of it, schema which type it has";
-        assert_eq!(error, format!("it is Utf8 here and Int64 in one; {help} (column \"x.y\")"));
+        assert_eq!(error, format!("Utf8 here, Int64 in one; {help} (column \"x.y\")"));
         assert_eq!(of(OnMismatch::Null).unwrap(), [r#"x: Struct("y": Int64)"#]);
         let text = of(OnMismatch::Json).unwrap();
         assert!(text[0].starts_with(r#"x: Struct("y": Utf8"#) && text[0].contains("arrow.json"), "{text:?}");

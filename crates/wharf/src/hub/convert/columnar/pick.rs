@@ -1,4 +1,4 @@
-//! Some rows of all inputs, in any order.
+//! A selection of rows of all inputs, in any order.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek};
@@ -12,80 +12,79 @@ use arrow_select::take::take_record_batch;
 use container_arrow::from_arrow;
 use container_core::{Error, Result};
 
-/// Bytes of rows that are put in order at once.
-const TOGETHER: usize = 64 << 20;
+/// Maximum bytes of rows that are sorted in memory at once.
+const MAX_MEMORY: usize = 64 << 20;
 
-/// Rows of a batch that is written.
-const BATCH: usize = 8192;
+/// Rows of an output batch.
+const BATCH_ROWS: usize = 8192;
 
-/// Rows by number, each at most once, and where they go.
+/// Rows by number, each at most once, and their positions in the output.
 #[derive(Debug)]
-pub(in crate::hub) struct Picked {
-    /// The number of a row and its place in the output, in the order of the numbers.
-    places: Vec<(u64, u64)>,
-    /// Rows keep their order.
+pub(in crate::hub) struct PickedRows {
+    /// The number of a row and its position in the output, in the order of the numbers.
+    positions: Vec<(u64, u64)>,
+    /// The rows stay in their order.
     is_sorted: bool,
 }
 
-impl Picked {
-    /// Rows in the order of the output.
+impl PickedRows {
+    /// Selects rows, given in the order of the output.
     pub(in crate::hub) fn new(rows: impl Iterator<Item = u64>) -> Self {
-        let mut places: Vec<(u64, u64)> = rows.zip(0..).collect();
-        let is_sorted = places.is_sorted();
-        places.sort_unstable();
-        Self { places, is_sorted }
+        let mut positions: Vec<(u64, u64)> = rows.zip(0..).collect();
+        let is_sorted = positions.is_sorted();
+        positions.sort_unstable();
+        Self { positions, is_sorted }
     }
 }
 
-/// Where batches go.
+/// Receives output batches.
 type Put<'p> = &'p mut dyn FnMut(&RecordBatch) -> Result<()>;
 
-/// Picks rows from batches, and puts them in order. Memory: what a stretch of the output takes, a few times 64 MiB, and 24 bytes for each row. Where all
-/// take more, they wait in temporary files, one for each stretch.
+/// Takes the selected rows from batches and sorts them. Memory: a few times 64 MiB, and 24 bytes per row. More rows are partitioned into temporary
+/// files, one per stretch of the output.
 pub(super) struct Gather<'a> {
-    picked: &'a Picked,
-    /// Those that were passed.
-    at: usize,
-    /// Picked, with their places, in the order in which they came.
-    held: Vec<RecordBatch>,
-    places: Vec<u64>,
+    picked: &'a PickedRows,
+    /// How many of them have been taken.
+    taken: usize,
+    /// Rows in memory, in input order, and their positions in the output.
+    buffered: Vec<RecordBatch>,
+    positions: Vec<u64>,
     bytes: usize,
-    /// Stretches of the output, once there are several.
+    /// Stretches of the output, once rows have been spilled.
     stretches: Vec<Stretch>,
-    /// Rows of one.
-    rows: u64,
-    /// Bytes that are held at most.
-    together: usize,
+    /// Rows of a stretch.
+    stretch_rows: u64,
+    max_memory: usize,
 }
 
-/// A stretch of the output.
+/// A stretch of the output, in a temporary file.
 struct Stretch {
     writer: StreamWriter<BufWriter<File>>,
-    places: Vec<u64>,
+    positions: Vec<u64>,
 }
 
 impl<'a> Gather<'a> {
-    pub(super) fn new(picked: &'a Picked) -> Self {
-        let (held, places, stretches) = (Vec::new(), Vec::new(), Vec::new());
-        Self { picked, at: 0, held, places, bytes: 0, stretches, rows: 0, together: TOGETHER }
+    pub(super) fn new(picked: &'a PickedRows) -> Self {
+        let (buffered, positions, stretches) = (Vec::new(), Vec::new(), Vec::new());
+        Self { picked, taken: 0, buffered, positions, bytes: 0, stretches, stretch_rows: 0, max_memory: MAX_MEMORY }
     }
 
-    /// Are all rows passed that are picked?
+    /// Whether all selected rows have been taken.
     pub(super) fn is_done(&self) -> bool {
-        self.at == self.picked.places.len()
+        self.taken == self.picked.positions.len()
     }
 
-    /// Takes rows of a batch whose first has this number.
+    /// Takes the selected rows of a batch, whose first row has number `first`.
     pub(super) fn take(&mut self, batch: &RecordBatch, first: u64, put: Put<'_>) -> Result<()> {
         let end = first.saturating_add(batch.num_rows() as u64);
-        let rest = self.picked.places.get(self.at..).unwrap_or_default();
+        let rest = self.picked.positions.get(self.taken..).unwrap_or_default();
         let here = rest.get(..rest.partition_point(|(row, _)| *row < end)).unwrap_or_default();
-        self.at += here.len();
+        self.taken += here.len();
         if here.is_empty() {
             return Ok(());
         }
         if batch.num_columns() == 0 {
-            return put(&batch.slice(0, here.len())); // one such row is like another
+            return put(&batch.slice(0, here.len())); // rows without columns are all the same
         }
         let indices = UInt64Array::from_iter_values(here.iter().map(|(row, _)| row - first));
         let taken = take_record_batch(batch, &indices).map_err(from_arrow)?;
@@ -93,76 +92,79 @@ impl<'a> Gather<'a> {
             return put(&taken);
         }
         self.bytes += taken.get_array_memory_size();
-        self.held.push(taken);
-        self.places.extend(here.iter().map(|(_, place)| place));
-        if self.bytes > self.together { self.spill() } else { Ok(()) }
+        self.buffered.push(taken);
+        self.positions.extend(here.iter().map(|(_, position)| position));
+        if self.bytes > self.max_memory { self.spill() } else { Ok(()) }
     }
 
-    /// The rows in order.
+    /// Passes the rows on in the order of the output.
     pub(super) fn finish(mut self, put: Put<'_>) -> Result<()> {
         if self.stretches.is_empty() {
-            return ordered(&self.held, &self.places, put);
+            return write_sorted(&self.buffered, &self.positions, put);
         }
         self.spill()?;
-        for Stretch { writer, places } in self.stretches {
-            let mut file =
-                writer.into_inner().map_err(from_arrow)?.into_inner().map_err(|error| kept(error.into_error()))?;
-            file.rewind().map_err(kept)?;
+        for Stretch { writer, positions } in self.stretches {
+            let mut file = writer
+                .into_inner()
+                .map_err(from_arrow)?
+                .into_inner()
+                .map_err(|error| temporary_file_error(error.into_error()))?;
+            file.rewind().map_err(temporary_file_error)?;
             let batches = StreamReader::try_new(BufReader::new(file), None).map_err(from_arrow)?;
             let batches = batches.collect::<Result<Vec<_>, ArrowError>>().map_err(from_arrow)?;
-            ordered(&batches, &places, put)?;
+            write_sorted(&batches, &positions, put)?;
         }
         Ok(())
     }
 
-    /// Writes what is held to the files of the stretches.
+    /// Moves the rows in memory to the files of their stretches.
     fn spill(&mut self) -> Result<()> {
-        let Some(first) = self.held.first() else { return Ok(()) };
-        let (schema, held) = (first.schema(), concat_batches(&first.schema(), &self.held).map_err(from_arrow)?);
+        let Some(first) = self.buffered.first() else { return Ok(()) };
+        let (schema, all) = (first.schema(), concat_batches(&first.schema(), &self.buffered).map_err(from_arrow)?);
         if self.stretches.is_empty() {
-            // As many rows as are held now take the memory that may be taken.
-            self.rows = (held.num_rows() as u64).max(1);
-            let count = (self.picked.places.len() as u64).div_ceil(self.rows);
+            // This many rows have just filled the memory limit.
+            self.stretch_rows = (all.num_rows() as u64).max(1);
+            let count = (self.picked.positions.len() as u64).div_ceil(self.stretch_rows);
             for _ in 0..count {
-                let file = BufWriter::new(tempfile::tempfile().map_err(kept)?);
+                let file = BufWriter::new(tempfile::tempfile().map_err(temporary_file_error)?);
                 let writer = StreamWriter::try_new(file, &schema).map_err(from_arrow)?;
-                self.stretches.push(Stretch { writer, places: Vec::new() });
+                self.stretches.push(Stretch { writer, positions: Vec::new() });
             }
         }
-        let mut sorted: Vec<(u64, u64)> = self.places.iter().copied().zip(0..).collect();
+        let mut sorted: Vec<(u64, u64)> = self.positions.iter().copied().zip(0..).collect();
         sorted.sort_unstable();
         let mut rest = sorted.as_slice();
         for (number, stretch) in (1..).zip(&mut self.stretches) {
-            let count = rest.partition_point(|(place, _)| *place < self.rows.saturating_mul(number));
+            let count = rest.partition_point(|(position, _)| *position < self.stretch_rows.saturating_mul(number));
             let (here, others) = rest.split_at(count);
             rest = others;
             if here.is_empty() {
                 continue;
             }
             let indices = UInt64Array::from_iter_values(here.iter().map(|(_, index)| *index));
-            let rows = take_record_batch(&held, &indices).map_err(from_arrow)?;
+            let rows = take_record_batch(&all, &indices).map_err(from_arrow)?;
             stretch.writer.write(&rows).map_err(from_arrow)?;
-            stretch.places.extend(here.iter().map(|(place, _)| place));
+            stretch.positions.extend(here.iter().map(|(position, _)| position));
         }
-        (self.held, self.places, self.bytes) = (Vec::new(), Vec::new(), 0);
+        (self.buffered, self.positions, self.bytes) = (Vec::new(), Vec::new(), 0);
         Ok(())
     }
 }
 
-/// Gives rows in the order of their places.
-fn ordered(batches: &[RecordBatch], places: &[u64], put: Put<'_>) -> Result<()> {
+/// Writes rows in the order of their positions.
+fn write_sorted(batches: &[RecordBatch], positions: &[u64], put: Put<'_>) -> Result<()> {
     let Some(first) = batches.first() else { return Ok(()) };
     let all = concat_batches(&first.schema(), batches).map_err(from_arrow)?;
-    let mut order: Vec<(u64, u64)> = places.iter().copied().zip(0..).collect();
+    let mut order: Vec<(u64, u64)> = positions.iter().copied().zip(0..).collect();
     order.sort_unstable();
-    for part in order.chunks(BATCH) {
+    for part in order.chunks(BATCH_ROWS) {
         let indices = UInt64Array::from_iter_values(part.iter().map(|(_, index)| *index));
         put(&take_record_batch(&all, &indices).map_err(from_arrow)?)?;
     }
     Ok(())
 }
 
-fn kept(cause: std::io::Error) -> Error {
+fn temporary_file_error(cause: std::io::Error) -> Error {
     Error::io("cannot keep rows in a temporary file", cause)
 }
 
@@ -202,10 +204,10 @@ mod tests {
         // All rows from the back in steps, some of them, and some in order.
         let stepped: Vec<u64> = (0..4000).map(|n| (n * 1777 + 5) % 4000).collect();
         for rows in [&stepped[..], &stepped[..501], &[3999, 0], &[], &[7, 8, 3000]] {
-            for together in [usize::MAX, 20_000, 0] {
-                let picked = Picked::new(rows.iter().copied());
+            for max_memory in [usize::MAX, 20_000, 0] {
+                let picked = PickedRows::new(rows.iter().copied());
                 let mut gather = Gather::new(&picked);
-                gather.together = together;
+                gather.max_memory = max_memory;
                 let (mut found, mut spilled) = (Vec::new(), false);
                 let mut put = |batch: &RecordBatch| {
                     let numbers = batch.column(0).as_primitive::<UInt64Type>();
@@ -228,8 +230,8 @@ mod tests {
                 }
                 assert!(gather.is_done());
                 gather.finish(&mut put).unwrap();
-                assert_eq!(found, rows, "{together}");
-                assert!(spilled || together > 0 || rows.len() < 100);
+                assert_eq!(found, rows, "{max_memory}");
+                assert!(spilled || max_memory > 0 || rows.len() < 100);
             }
         }
     }
