@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use container_core::{Error, Result};
 use wharf::convert::{Csv, Delimiter, JsonLines, Sink};
 use wharf::hub::convert::Report;
-use wharf::hub::pour::Job;
+use wharf::hub::copy_rows::CopyRows;
 
 use super::Outcome;
 use super::bar::Bar;
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let locations = inputs::expand(&arguments.files)?;
     let mut selection = arguments.selection.plain();
     selection.reading.time = arguments.time.map(Into::into);
-    env.opener.show(&selection)?;
+    env.opener.apply(&selection)?;
     env.opener.check_filters(&locations, selection.reading.table.as_deref())?;
     let Form { csv, tsv, pretty } = arguments.form;
     if env.json() && (csv || tsv || pretty) {
@@ -89,11 +89,11 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         return Err(Error::usage("--json cannot be used with another form"));
     }
     let terminal = env.stdout.terminal;
-    let mut job = Job {
+    let mut job = CopyRows {
         locations: &locations,
         selection: &selection,
-        most_columns: usize::MAX,
-        alike: false,
+        max_columns: usize::MAX,
+        same_columns: false,
         progress: &Bar::new(false),
     };
     if pretty || (terminal.is_some() && !csv && !tsv && !env.json()) {
@@ -113,10 +113,10 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     finish(outcome, &report, env)
 }
 
-fn table(job: &mut Job<'_>, terminal: Option<u16>, env: &mut Env<'_>) -> Result<Outcome> {
+fn table(job: &mut CopyRows<'_>, terminal: Option<u16>, env: &mut Env<'_>) -> Result<Outcome> {
     let mut report = Report::default();
     let mut sink = Pages::new(&mut env.stdout, terminal);
-    job.most_columns = sink.most_columns();
+    job.max_columns = sink.most_columns();
     let outcome = job.stream(&mut sink, &mut env.opener, &mut report);
     let hidden = report.hidden + sink.hidden();
     let unknown = sink.unknown();

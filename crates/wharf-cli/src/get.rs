@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         return raw(arguments, location, &input, env);
     }
     env.opener.view.columns(&arguments.columns)?;
-    let opened = location.understand(&input, &env.opener)?;
+    let opened = location.open_input(&input, &env.opener)?;
     let table = select::table(opened.container.as_ref(), arguments.reading.table.as_deref()).map_err(file)?;
     record(arguments, location, table, env).map_err(file)
 }

@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
         let input = location.input(&mut env.opener).map_err(|error| error.in_file(location.name()))?;
         let errors = RefCell::new(Vec::new());
         if env.json() {
-            let opened = location.understand(&input, &env.opener)?;
+            let opened = location.open_input(&input, &env.opener)?;
             let file = several.then(|| location.name());
             let info = Info { file, container: opened.container.as_ref(), errors: &errors };
             print_json(&info, env)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
                 env.stdout.print(&text)?;
                 continue;
             }
-            let opened = location.understand(&input, &env.opener)?;
+            let opened = location.open_input(&input, &env.opener)?;
             let text = format!("{gap}{}", describe(location, &opened, &errors, env.stdout.terminal));
             env.stdout.print(&text)?;
         }

@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let location = super::inputs::Location::Path(arguments.file.clone().into());
-    let input = if arguments.file == "-" { None } else { location.input_if_there(&mut env.opener)? };
+    let input = if arguments.file == "-" { None } else { location.existing_input(&mut env.opener)? };
     if input.is_some_and(|input| super::zds::is_store(&input, &env.opener)) {
         if let Some(option) = arguments.for_ds() {
             let error = Error::usage(format!("{option} is for ds: documents are deleted in place"));

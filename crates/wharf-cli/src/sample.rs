@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use container_core::{Progress, Result};
 use wharf::Sample;
-use wharf::subset::{Chosen, Report};
+use wharf::subset::{Report, SampleMethod};
 
 use super::Outcome;
 use super::bar::Bar;
@@ -62,10 +62,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let mut sample = Sample::new("", arguments.number);
     sample.input = dataset::single(&arguments.input, "sample")?;
-    sample.chosen = match arguments {
-        Arguments { sequential: true, .. } => Chosen::First,
-        Arguments { keep_order: true, .. } => Chosen::InOrder,
-        _ => Chosen::Random,
+    sample.method = match arguments {
+        Arguments { sequential: true, .. } => SampleMethod::First,
+        Arguments { keep_order: true, .. } => SampleMethod::InOrder,
+        _ => SampleMethod::Random,
     };
     sample.seed = arguments.seed;
     sample.copying = arguments.placing.copying(&arguments.which);

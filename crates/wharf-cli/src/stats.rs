@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, env: &mut Env<'_>) -> Result<Outcome> {
     let reader = match netcdf::variables(&input, &env.opener).map_err(file)? {
         Some(reader) => reader,
         None => {
-            let opened = place.understand(&input, &env.opener)?;
+            let opened = place.open_input(&input, &env.opener)?;
             let detail = format!("stats works on ds and NetCDF files, this one is {}", opened.container.format());
             return Err(file(Error::usage(detail)));
         }

@@ -187,7 +187,7 @@ fn files_that_differ_are_refused_with_the_difference() {
     let (one, two) = (golden("block-rows-7.idv"), golden("text-ascii.idv"));
     let error = place.run(&["convert", &one, &two, "@out.idv", "--json"]).json_error(1);
     let message = error["message"].as_str().unwrap();
-    assert!(message.starts_with(&format!("{two}: its columns differ from those of {one}: ")), "{message}");
+    assert!(message.starts_with(&format!("{two}: columns differ from those of {one}: ")), "{message}");
     assert_eq!(place.files(), Vec::<String>::new());
 }
 
@@ -407,10 +407,10 @@ fn options_that_do_not_belong_are_refused() {
     let place = Place::new().with("a.jsonl", "{\"a\":1}\n").with("types.json", "{}");
     let file = golden("text-ascii.idv");
     for (arguments, expected) in [
-        (&["convert", &file, "@x.csv", "--level", "1"][..], "--level is for the output idv, and this one is csv"),
+        (&["convert", &file, "@x.csv", "--level", "1"][..], "--level is an option of idv, the output is csv"),
         (
             &["convert", &file, "@x.jsonl", "--schema", "@types.json"],
-            "--schema is for the outputs idv, ds, netcdf, parquet, arrow and arrows, and this one is jsonl",
+            "--schema is an option of idv, ds, netcdf, parquet, arrow and arrows, the output is jsonl",
         ),
         (&["convert", &file, "@x.idv", "--schema", "@types.json"], "--schema does not go with inputs that are IDV"),
         (&["convert", "@a.jsonl", "@x.idv", "--no-header"], "--no-header does not go with inputs that are JSON lines"),

@@ -192,7 +192,7 @@ fn nothing_that_matches_is_an_error() {
     let error = place.failed(&["convert", "photos", "x.msgpack", "--pattern", "../*"], 2);
     assert_eq!(error, "error: the pattern \"../*\" leaves the input");
     let error = place.failed(&["convert", "photos", "x.jsonl", "--pattern", "*"], 2);
-    assert_eq!(error, "error: --pattern is for the output datadings, and this one is jsonl");
+    assert_eq!(error, "error: --pattern is an option of datadings, the output is jsonl");
     let error = place.failed(&["convert", "photos", "x.msgpack", "--columns", "key"], 2);
     assert_eq!(error, "error: --columns does not go with inputs that are a folder");
 }

@@ -320,7 +320,7 @@ fn what_is_there_stays_unless_told_otherwise() {
     assert_eq!((code, said.as_str()), (2, "error: @folder: the output is a directory\n"));
     let (code, said) = place.said(&["convert", "@a.jsonl", "-", "--to", "datadings"]);
     assert_eq!(code, 2);
-    assert_eq!(said, "error: a dataset is a set of files, which standard output is not: give a file\n");
+    assert_eq!(said, "error: a datadings dataset is a set of files, not standard output: give a path\n");
 }
 
 #[test]
@@ -357,20 +357,17 @@ fn options_that_do_not_go_together_are_refused() {
         (&["@a.csv", "@x.msgpack", "--pattern", "*"], "--pattern does not go with inputs that are CSV"),
         (&["@a.csv", "@x.msgpack", "--field", "image"], "--field does not go with inputs that are CSV"),
         (&["@a.csv", "@x.msgpack", "--missing-as-null"], "--missing-as-null does not go with inputs that are CSV"),
-        (&["@a.csv", "@x.jsonl", "--number"], "--number is for the output datadings, and this one is jsonl"),
-        (
-            &["@a.csv", "@x.jsonl", "--label-names", "x"],
-            "--label-names is for the output datadings, and this one is jsonl",
-        ),
+        (&["@a.csv", "@x.jsonl", "--number"], "--number is an option of datadings, the output is jsonl"),
+        (&["@a.csv", "@x.jsonl", "--label-names", "x"], "--label-names is an option of datadings, the output is jsonl"),
     ] {
         let full = [&["convert"], arguments].concat();
         assert_eq!(place.said(&full), (2, format!("error: {said}\n")), "{arguments:?}");
     }
     for (arguments, said) in [
-        (&["@a.csv", "@x.idv", "--key", "key"][..], "--key is for the output datadings, and this one is idv"),
+        (&["@a.csv", "@x.idv", "--key", "key"][..], "--key is an option of datadings, the output is idv"),
         (
             &["@a.csv", "@x.msgpack", "--schema", "x"],
-            "--schema is for the outputs idv, ds, netcdf, parquet, arrow and arrows, and this one is datadings",
+            "--schema is an option of idv, ds, netcdf, parquet, arrow and arrows, the output is datadings",
         ),
     ] {
         let full = [&["convert"], arguments].concat();

@@ -134,7 +134,7 @@ fn types_follow_from_all_rows() {
         )
     );
     let ran = run(["convert", &lines, &path(&folder, "x.csv"), "--dim", "a"]);
-    assert_eq!((ran.code(), ran.err()), (2, "error: --dim is for the outputs ds and netcdf, and this one is csv\n"));
+    assert_eq!((ran.code(), ran.err()), (2, "error: --dim is an option of ds and netcdf, the output is csv\n"));
 }
 
 #[test]

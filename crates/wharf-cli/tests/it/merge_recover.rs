@@ -64,7 +64,7 @@ fn files_that_do_not_fit_are_named_with_the_difference() {
     let ran = run(["merge", &one, &other, "-o", &out]);
     // The command was right; the data do not fit.
     assert_eq!((ran.code(), ran.out()), (1, ""));
-    let expected = format!("error: {other}: its columns differ from those of {one}: columns ");
+    let expected = format!("error: {other}: columns differ from those of {one}: columns ");
     assert!(ran.err().starts_with(&expected), "{}", ran.err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     let ran = run(["merge", &one, "-o", &one, "--force"]);

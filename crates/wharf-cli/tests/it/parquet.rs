@@ -97,9 +97,7 @@ fn columns_that_differ_are_refused_by_name() {
     let error = run(["convert", &one, &two, &folder.path("out.parquet")]).json_error_or_text(1);
     assert_eq!(
         error,
-        format!(
-            "error: {two}: its columns differ from those of {one}: it is Float32 here, Int32 there (column \"x\")\n"
-        )
+        format!("error: {two}: columns differ from those of {one}: Float32 here, Int32 there (column \"x\")\n")
     );
     assert!(!fs::exists(folder.path("out.parquet")).unwrap());
 }
@@ -148,15 +146,15 @@ fn options_and_inputs_that_do_not_go_are_refused() {
     for (out, option, wanted) in [
         ("x.parquet", "--compression=deflate", "Parquet has no compression \"deflate\""),
         ("x.arrow", "--compression=snappy", "Arrow IPC has no compression \"snappy\""),
-        ("x.idv", "--compression=zstd", "IDV has no compression \"zstd\": it has none, deflate and zlib"),
+        ("x.idv", "--compression=zstd", "--compression must be none, deflate or zlib for IDV, found \"zstd\""),
         (
             "x.csv",
             "--compression=zstd",
-            "--compression is for the outputs idv, parquet, arrow and arrows, and this one is csv",
+            "--compression is an option of idv, parquet, arrow and arrows, the output is csv",
         ),
-        ("x.csv", "--times=ticks", "--times is for the outputs idv, parquet, arrow and arrows, and this one is csv"),
-        ("x.arrow", "--row-group=5", "--row-group is for the output parquet, and this one is arrow"),
-        ("x.parquet", "--level=5", "--level is for the output idv"),
+        ("x.csv", "--times=ticks", "--times is an option of idv, parquet, arrow and arrows, the output is csv"),
+        ("x.arrow", "--row-group=5", "--row-group is an option of parquet, the output is arrow"),
+        ("x.parquet", "--level=5", "--level is an option of idv"),
     ] {
         let error = run(["convert", &input, &folder.path(out), option]).json_error_or_text(2);
         assert!(error.contains(wanted), "{error}");
@@ -260,7 +258,7 @@ fn integers_that_are_missing_go_into_idv_when_that_is_said() {
     );
     let error = run(["convert", &out, &folder.path("out.csv"), "--null-integers", "double"]);
     assert!(
-        error.json_error_or_text(2).contains("--null-integers is for the output idv"),
+        error.json_error_or_text(2).contains("--null-integers is an option of idv"),
         "{}",
         error.json_error_or_text(2)
     );

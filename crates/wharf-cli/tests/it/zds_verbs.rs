@@ -294,7 +294,7 @@ fn documents_come_out_of_anything_and_go_into_anything() {
     assert!(ran.code() == 1 && ran.err().contains("line 2"), "{ran:?}");
     assert!(!folder.files().iter().any(|name| name.starts_with("twice.zds") || name.contains("wharf")));
     let ran = run(["convert", &path("trees.jsonl"), &path("numbered.zds")]);
-    assert!(ran.err().contains("2 documents had no _id"), "{ran:?}");
+    assert!(ran.err().contains("2 documents without _id"), "{ran:?}");
     assert!(cat(&path("numbered.zds")).starts_with("{\"_id\":\"0000000000\",\"name\":\"oak\""));
     let ran = run(["convert", &path("trees.jsonl"), &path("x.csv"), "--id", "name"]);
     assert_eq!(ran.code(), 2);

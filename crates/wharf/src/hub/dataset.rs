@@ -1,4 +1,4 @@
-//! datadings datasets, whose samples are copied as they are.
+//! datadings datasets whose samples are copied unchanged.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -17,13 +17,13 @@ use super::{Bar, Lost};
 /// The name of the format.
 pub const NAME: &str = "datadings";
 
-/// How many samples pass between two words to the bar.
+/// Samples between two progress reports.
 const STRIDE: u64 = 256;
 
-/// Refuses an output that would take the place of a file of an input, whatever the flags, or without `force` that of any file.
+/// Fails when the output would replace a file of an input or, without `force`, any file.
 pub fn refuse(output: &Path, force: bool, inputs: &[Location]) -> Result<()> {
     if output == Path::new("-") {
-        return Err(Error::usage("a datadings dataset is a set of files: standard output cannot take it"));
+        return Err(Error::usage("a datadings dataset is a set of files, not standard output: give a path"));
     }
     refuse_overlap(members(output), inputs)?;
     if output.is_dir() {
@@ -31,14 +31,14 @@ pub fn refuse(output: &Path, force: bool, inputs: &[Location]) -> Result<()> {
     }
     match members(output).find(|part| part.symlink_metadata().is_ok()) {
         Some(there) if !force => {
-            let exists = Error::usage("the output exists").advising("{force} replaces it, with all files of its set");
+            let exists = Error::usage("the output exists").advising("{force} replaces it and all files of its set");
             Err(exists.in_file(there.display().to_string()))
         }
         _ => Ok(()),
     }
 }
 
-/// How a copy is written: what is no sample for others stays as it is.
+/// Options for writing a copy. Messages that other readers reject are copied, too.
 pub fn copy_options(force: bool, no_md5: bool, threads: usize) -> WriterOptions {
     let overwrite = if force { Overwrite::Replace } else { Overwrite::Refuse };
     let output = OutputOptions::default().with_overwrite(overwrite);
@@ -46,63 +46,63 @@ pub fn copy_options(force: bool, no_md5: bool, threads: usize) -> WriterOptions 
     options.with_md5(!no_md5).with_any_message(true)
 }
 
-/// Begins a copy, once it is certain that it takes the place of nothing.
+/// Creates the output of a copy, after [`refuse`].
 pub fn create(path: &Path, force: bool, options: WriterOptions, inputs: &[Location]) -> Result<Writer> {
     refuse(path, force, inputs)?;
     Writer::create(path, options)
 }
 
-/// A dataset that is read.
+/// An opened dataset.
 pub struct Dataset {
     pub location: Location,
     pub reader: Reader,
 }
 
 impl Dataset {
-    /// Opens it. What is clearly another format is named.
+    /// Opens a dataset. The error for another format names it.
     pub fn open(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Result<Self> {
         let named = |error: Error| error.in_file(location.name());
         let input = location.input(opener).map_err(named)?;
         Self::of(location, &input, opener, verb)
     }
 
-    /// The dataset that an input holds which was opened already.
+    /// As [`open`](Self::open), for an opened input.
     pub fn of(location: &Location, input: &Input, opener: &Opener<'_>, verb: &str) -> Result<Self> {
         let named = |error: Error| error.in_file(location.name());
         check_format(input, opener, verb).map_err(named)?;
         let options = OpenOptions::default().with_access(opener.access);
         let reader = match (location, input.source()) {
-            // Without an index the data are walked over, as other verbs do; what may be anything is not.
+            // Without an index the data are scanned, but only if they look like a dataset.
             (Location::Path(path), Some(source)) if !has_index(path) && is_dataset(input, opener) => {
                 Reader::walk(source.clone(), options)
             }
             (Location::Path(path), Some(_)) => Reader::open_with(path, options),
             (Location::Stdin, Some(source)) => Reader::walk(source.clone(), options),
-            (_, None) => Err(Error::usage("a directory is no datadings dataset")),
+            (_, None) => Err(Error::usage("expected a datadings dataset, found a directory")),
         };
         Ok(Self { location: location.clone(), reader: reader.map_err(named)? })
     }
 
-    /// An error in a sample of it.
-    fn location(&self, error: Error, row: u64) -> Error {
+    /// Adds format, row and file to an error.
+    fn located(&self, error: Error, row: u64) -> Error {
         error.in_format(NAME).in_row(row).in_file(self.location.name())
     }
 
-    /// Copies samples of a range, in order.
+    /// Copies a range of samples.
     pub fn copy(&self, rows: Range<u64>, writer: &mut Writer, bar: &Bar) -> Result<()> {
         let named = |error: Error| error.in_file(self.location.name());
         let mut keys = self.reader.keys(rows.clone()).map_err(named)?;
         for (sample, row) in self.reader.samples(rows.clone()).map_err(named)?.zip(rows) {
             let sample = sample.map_err(named)?;
             let key = keys.next().transpose().map_err(named)?;
-            let key = key.ok_or_else(|| self.location(Error::invalid("the sample has no key"), row))?;
+            let key = key.ok_or_else(|| self.located(Error::invalid("the sample has no key"), row))?;
             self.put(&key, &sample, writer)?;
             tick(bar, writer.len());
         }
         Ok(())
     }
 
-    /// Copies the samples of these numbers, in this order.
+    /// Copies the samples with these numbers, in this order.
     pub fn copy_rows(&self, rows: impl Iterator<Item = u64>, writer: &mut Writer, bar: &Bar) -> Result<()> {
         for row in rows {
             let (key, sample) = self.get(row)?;
@@ -121,21 +121,21 @@ impl Dataset {
     fn put(&self, key: &str, sample: &Sample<'_>, writer: &mut Writer) -> Result<()> {
         match writer.append_raw(key, sample.as_bytes()) {
             Err(error) if is_duplicate(&error) => {
-                let error = Error::invalid("another sample has the same key; `wharf recover` keeps the first of both");
-                Err(self.location(error.in_key(key.to_owned()), sample.index()))
+                let error = Error::invalid("another sample has the same key; `wharf recover` keeps the first one");
+                Err(self.located(error.in_key(key.to_owned()), sample.index()))
             }
-            Err(error) => Err(self.of_message(error, sample)),
+            Err(error) => Err(self.in_message(error, sample)),
             Ok(()) => Ok(()),
         }
     }
 
-    /// An error of a writer in a message, which counts from its own beginnings, or of the output.
-    pub fn of_message(&self, error: Error, sample: &Sample<'_>) -> Error {
+    /// Moves the offset in an error of the writer from the start of the message to that of the input. Errors of the output stay unchanged.
+    pub fn in_message(&self, error: Error, sample: &Sample<'_>) -> Error {
         if error.kind() == ErrorKind::Io {
             return error;
         }
         let byte = sample.offset().saturating_add(error.position().byte.unwrap_or(0));
-        self.location(Error::new(error.kind(), error.detail().to_owned()).at(byte), sample.index())
+        self.located(Error::new(error.kind(), error.detail().to_owned()).at(byte), sample.index())
     }
 }
 
@@ -144,19 +144,19 @@ pub fn rejected(writer: &mut Writer, file: Option<String>) -> Vec<Lost> {
     writer.take_losses().into_iter().map(|loss| Lost { file: file.clone(), loss }).collect()
 }
 
-/// The writer has this key already: the one thing it holds against a message of which it takes any.
+/// Whether the writer has the key already.
 pub fn is_duplicate(error: &Error) -> bool {
     error.kind() == ErrorKind::Usage && error.position().key.is_some()
 }
 
-/// Tells the bar of a sample more.
+/// Reports progress every [`STRIDE`] samples.
 pub fn tick(bar: &Bar, written: u64) {
     if written.is_multiple_of(STRIDE) {
         bar.advance(STRIDE);
     }
 }
 
-/// Fails when an input is clearly of another format.
+/// Fails when an input is certainly another format.
 pub fn check(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Result<()> {
     let input = location.input(opener)?;
     check_format(&input, opener, verb)
@@ -165,11 +165,11 @@ pub fn check(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Result
 fn check_format(input: &Input, opener: &Opener<'_>, verb: &str) -> Result<()> {
     match other_format(input, opener)? {
         None => Ok(()),
-        Some(other) => Err(Error::usage(format!("{verb} works on datadings datasets, this one is {other}"))),
+        Some(other) => Err(Error::usage(format!("{verb} works on datadings datasets, the input is {other}"))),
     }
 }
 
-/// The format whose content this is for certain, when it is another one.
+/// The format that recognizes the content, if it is another one.
 fn other_format(input: &Input, opener: &Opener<'_>) -> Result<Option<&'static str>> {
     let Some(source) = input.source() else { return Ok(None) };
     let head = source.read(0..source.len().min(4096))?;
@@ -179,7 +179,7 @@ fn other_format(input: &Input, opener: &Opener<'_>) -> Result<Option<&'static st
     Ok(first.filter(|&name| name != NAME && !sure.any(|format| format.name() == NAME)))
 }
 
-/// True when an input is a dataset, also one whose data are damaged at their beginning: its index stands beside them.
+/// Whether an input is a dataset, including one with damaged data beside an index.
 pub fn is_dataset(input: &Input, opener: &Opener<'_>) -> bool {
     match opener.registry.detect(input) {
         Ok(format) => format.name() == NAME,
@@ -187,7 +187,7 @@ pub fn is_dataset(input: &Input, opener: &Opener<'_>) -> bool {
     }
 }
 
-/// The seed that was given, or one that nobody knows yet, short enough to be typed.
+/// The given seed, or a random one of 32 bits, short enough to type.
 pub fn seed(given: Option<u64>) -> u64 {
     given.unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 32)
 }

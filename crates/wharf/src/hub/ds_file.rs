@@ -1,4 +1,4 @@
-//! ds files that are read, and copied.
+//! Opens and writes ds files.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,8 +14,8 @@ use super::{Lost, output};
 /// The name of the format.
 pub const DS: &str = "ds";
 
-/// What verification rejects of values that are copied byte for byte: the first of each variable, with how many there are. `name` names the
-/// file of a reader.
+/// Values that are copied byte for byte although verification rejects them: the first of each variable, and how many there are. `name` returns
+/// the file name of a reader.
 pub fn rejected_by_ds(builder: &Builder<'_>, name: &dyn Fn(&Reader) -> Option<String>) -> Result<Vec<Lost>> {
     let mut lost: Vec<Lost> = Vec::new();
     builder.verify_copied(&mut |reader, finding| {
@@ -33,7 +33,7 @@ pub fn rejected_by_ds(builder: &Builder<'_>, name: &dyn Fn(&Reader) -> Option<St
     Ok(lost)
 }
 
-/// Opens an input, which has to be a ds file.
+/// Opens an input that must be a ds file.
 pub fn open_ds(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Result<Reader> {
     let named = |error: Error| error.in_file(location.name());
     let input = location.input(opener).map_err(named)?;
@@ -44,19 +44,19 @@ pub fn open_ds(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Resu
             Reader::from_source(source.clone(), options).map_err(named)
         }
         (dsfmt::netcdf::FORMAT_NAME, _) => {
-            Err(named(Error::usage(format!("{verb} works on ds files, this one is NetCDF, which convert makes ds of"))))
+            Err(named(Error::usage(format!("{verb} works on ds files, the input is NetCDF: convert it to ds first"))))
         }
-        (other, _) => Err(named(Error::usage(format!("{verb} works on ds files, this one is {other}")))),
+        (other, _) => Err(named(Error::usage(format!("{verb} works on ds files, the input is {other}")))),
     }
 }
 
-/// What was written, and what it could not keep.
+/// What was written, and what was lost.
 pub type Saved = (Written, Vec<Lost>);
 
-/// Writes a file that is no input.
+/// Writes a file, unless it is an input.
 ///
 /// # Errors
-/// The file is one of an input, or exists and is not to be replaced; and what `write` fails for.
+/// The file belongs to an input, or exists and is not to be replaced; and what `write` fails for.
 pub fn put_ds(
     path: &Path,
     force: bool,
@@ -74,14 +74,14 @@ pub fn stream_ds(
     stream: &mut (dyn Write + Send),
     write: impl FnOnce(&Path, OutputOptions) -> Result<Saved>,
 ) -> Result<Saved> {
-    // Where a variable lies is known when all have come: it cannot be written into a stream as it comes.
+    // The header has the offsets of all variables, which are known last.
     let (file, saved) = Temporary::write(write)?;
     let mut file = File::open(&file.path).map_err(temporary)?;
     io::copy(&mut file, stream).and_then(|_| stream.flush()).map_err(output::stream_failed)?;
     Ok(saved)
 }
 
-/// A ds file that is gone with this.
+/// A temporary ds file, removed on drop.
 pub(super) struct Temporary {
     pub(super) path: PathBuf,
     _folder: TemporaryFolder,

@@ -1,4 +1,4 @@
-//! What opening inputs and writing outputs takes.
+//! Opens inputs.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,37 +9,37 @@ use std::sync::Arc;
 use container_core::{Access, Container, Error, Input, OpenOptions, Result, Source};
 use dsfmt::container::TimeForm;
 
-use super::inputs::{Location, is_lasting};
+use super::inputs::{Location, is_reopenable};
 use super::overrides::Overrides;
 use super::select::Selection;
 use crate::Registry;
 
-/// What opening an input takes.
+/// Opens inputs with a registry, and remembers those that can be read only once.
 pub struct Opener<'a> {
     pub registry: Registry,
     pub access: Access,
     pub stdin: Box<dyn Read + 'a>,
-    /// What stood there, once it was read: who asks again gets the same.
+    /// The content of standard input, once it has been read.
     pub stdin_read: Option<Source>,
-    /// What inputs are declared to be.
+    /// The declared format of inputs.
     pub overrides: Overrides,
-    /// What of documents is shown.
+    /// Which documents are shown, and which of their fields.
     pub view: super::zds::View,
-    /// How times of ds and NetCDF files are shown.
+    /// How times of ds and NetCDF are read.
     time: Option<TimeForm>,
-    /// What pipes held that were read: who asks again gets the same.
+    /// The content of pipes that have been read.
     pipes: HashMap<PathBuf, Input>,
 }
 
-/// An input, opened.
+/// An opened input.
 pub struct Opened {
     pub container: Box<dyn Container>,
-    /// Its size, when it is one file.
+    /// Its size in bytes, if it is one file.
     pub bytes: Option<u64>,
 }
 
 impl<'a> Opener<'a> {
-    /// For files, whose content and names tell what they are.
+    /// Detects formats by content and name.
     #[must_use]
     pub fn new(registry: Registry) -> Self {
         Self {
@@ -54,14 +54,14 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// With what stands for standard input.
+    /// Sets standard input.
     #[must_use]
     pub fn with_stdin(mut self, stdin: impl Read + 'a) -> Self {
         self.stdin = Box::new(stdin);
         self
     }
 
-    /// Standard input, read to its end.
+    /// Reads standard input to its end.
     pub fn stdin(&mut self) -> Result<Source> {
         if let Some(read) = &self.stdin_read {
             return Ok(read.clone());
@@ -71,37 +71,37 @@ impl<'a> Opener<'a> {
         Ok(read)
     }
 
-    /// Opens a path. A pipe is read once, whoever asks.
+    /// Opens a path. A pipe is read only once.
     fn path(&mut self, path: &Path) -> Result<Input> {
         if let Some(input) = self.pipes.get(path) {
             return Ok(input.clone());
         }
         let input = Input::open(path, self.access)?;
-        if !is_lasting(path) {
+        if !is_reopenable(path) {
             self.pipes.insert(path.to_owned(), input.clone());
         }
         Ok(input)
     }
 
-    /// Gives this to who asks for a location that cannot be read again.
-    pub(super) fn hold(&mut self, location: &Location, input: &Input) {
+    /// Keeps the content of a location that cannot be read again.
+    pub(super) fn keep(&mut self, location: &Location, input: &Input) {
         match location {
             Location::Stdin => self.stdin_read = input.source().cloned(),
-            Location::Path(path) if !is_lasting(path) => drop(self.pipes.insert(path.clone(), input.clone())),
+            Location::Path(path) if !is_reopenable(path) => drop(self.pipes.insert(path.clone(), input.clone())),
             Location::Path(_) => {}
         }
     }
 
-    /// Takes what is to be shown of inputs.
+    /// Applies the filters, columns and time form of a selection to inputs opened from now on.
     ///
     /// # Errors
-    /// A filter or a name of a column cannot be understood.
-    pub fn show(&mut self, selection: &Selection) -> Result<()> {
+    /// A filter or a column name is invalid.
+    pub fn apply(&mut self, selection: &Selection) -> Result<()> {
         self.time = selection.reading.time;
         self.view.set(selection)
     }
 
-    /// Fails for inputs that are called so when times of ds and NetCDF files are asked for.
+    /// Fails for inputs of other formats when a form of ds and NetCDF times was selected.
     pub(super) fn check_time(&self, inputs: &str) -> Result<()> {
         match self.time {
             Some(_) if ![super::DS, dsfmt::netcdf::FORMAT_NAME].contains(&inputs) => {
@@ -111,11 +111,11 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Fails for a filter that compares a field which no document of the inputs has: it is a misspelled name.
+    /// Fails for a filter on a field that no document of the inputs has: its name is misspelled.
     pub fn check_filters(&mut self, locations: &[Location], table: Option<&str>) -> Result<()> {
-        // What can be read only once is not read to check a name.
+        // Inputs that can be read only once are not read to check a name.
         if !self.view.compares()
-            || !locations.iter().all(|location| location.is_lasting() || *location == Location::Stdin)
+            || !locations.iter().all(|location| location.is_reopenable() || *location == Location::Stdin)
         {
             return Ok(());
         }
@@ -126,12 +126,11 @@ impl<'a> Opener<'a> {
         let options = OpenOptions::default().with_access(self.access);
         let Some((field, known)) = self.view.unknown_field(&inputs, table, &options) else { return Ok(()) };
         let known = super::select::listed("the fields are", &known);
-        Err(Error::usage(format!("names a field {field:?} that no document has; {known}")).in_option("where"))
+        Err(Error::usage(format!("compares the field {field:?}, which no document has; {known}")).in_option("where"))
     }
 
-    /// Has cells of several inputs of CSV shown as values of the types that their columns have in all of them, up to the input that has row
-    /// `end`. What cannot be read is reported where rows are read.
-    pub(super) fn join_cells(&mut self, locations: &[Location], end: u64, threads: usize) {
+    /// Infers one type per column over several CSV inputs, up to the input that has row `end`. Errors are reported later, when rows are read.
+    pub(super) fn infer_common_types(&mut self, locations: &[Location], end: u64, threads: usize) {
         self.overrides.kinds = None;
         if locations.len() < 2 {
             return;
@@ -152,7 +151,7 @@ impl<'a> Opener<'a> {
         }
     }
 
-    /// Opens an input.
+    /// Opens an input as a container.
     pub fn container(&self, input: &Input) -> Result<Box<dyn Container>> {
         let options = OpenOptions::default().with_access(self.access);
         let opened = self.opened(input, &options)?;
@@ -171,12 +170,12 @@ impl<'a> Opener<'a> {
             None => Cow::Borrowed(&self.registry),
             Some(time) => Cow::Owned(self.registry.clone().with(time.format()).with(time.netcdf())),
         };
-        registry.open_with(input, options).map_err(|error| self.overrides.helped(error))
+        registry.open_with(input, options).map_err(|error| self.overrides.with_advice(error))
     }
 }
 
 impl Location {
-    /// What it holds, not yet understood.
+    /// The bytes or directory, without detecting a format.
     pub fn input(&self, opener: &mut Opener<'_>) -> Result<Input> {
         match self {
             Self::Path(path) => opener.path(path),
@@ -184,8 +183,8 @@ impl Location {
         }
     }
 
-    /// The same, to find out what to do with it; `None` where nothing is there, which whoever reads it reports.
-    pub fn input_if_there(&self, opener: &mut Opener<'_>) -> Result<Option<Input>> {
+    /// As [`input`](Self::input); `None` if there is nothing, which is reported when it is read.
+    pub fn existing_input(&self, opener: &mut Opener<'_>) -> Result<Option<Input>> {
         match self.input(opener) {
             Ok(input) => Ok(Some(input)),
             Err(error) => match std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>()) {
@@ -195,13 +194,14 @@ impl Location {
         }
     }
 
+    /// Opens it as a container.
     pub fn open(&self, opener: &mut Opener<'_>) -> Result<Opened> {
         let input = self.input(opener).map_err(|error| error.in_file(self.name()))?;
-        self.understand(&input, opener)
+        self.open_input(&input, opener)
     }
 
-    /// Opens what it holds.
-    pub fn understand(&self, input: &Input, opener: &Opener<'_>) -> Result<Opened> {
+    /// Opens its input as a container.
+    pub fn open_input(&self, input: &Input, opener: &Opener<'_>) -> Result<Opened> {
         let container = opener.container(input).map_err(|error| error.in_file(self.name()))?;
         Ok(Opened { container, bytes: input.source().map(Source::len) })
     }

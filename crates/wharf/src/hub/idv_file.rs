@@ -1,4 +1,4 @@
-//! IDV files that are read, and written from others.
+//! Opens IDV files.
 
 use container_core::{Error, Result};
 
@@ -9,7 +9,7 @@ use super::inputs::Location;
 /// The name of the format.
 pub(super) const IDV: &str = "idv";
 
-/// The reader of an input, which has to be an IDV file.
+/// Opens an input that must be an IDV file.
 pub(super) fn open_idv(location: &Location, opener: &mut Opener<'_>, verb: &str) -> Result<idv::Reader> {
     let named = |error: Error| error.in_file(location.name());
     let input = location.input(opener).map_err(named)?;
@@ -19,11 +19,11 @@ pub(super) fn open_idv(location: &Location, opener: &mut Opener<'_>, verb: &str)
             let options = idv::OpenOptions::default().with_access(opener.access);
             idv::Reader::from_source(source.clone(), options).map_err(named)
         }
-        (other, _) => Err(named(Error::usage(format!("{verb} works on IDV files, this one is {other}")))),
+        (other, _) => Err(named(Error::usage(format!("{verb} works on IDV files, the input is {other}")))),
     }
 }
 
-/// An option of the output that was given.
+/// The first option of the output that was set.
 pub(super) fn given(options: &IdvTarget) -> Option<&'static str> {
     let IdvTarget { missing_as_double: _, compression, level, rows_per_block, bytes_per_block } = options;
     super::first_given(&[

@@ -1,4 +1,4 @@
-//! What a verb works on: files, or standard input.
+//! Locations of inputs: files, or standard input.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ impl Location {
         paths.into_iter().map(|path| Self::Path(path.into())).collect()
     }
 
-    /// How it is called in messages.
+    /// Its name in messages.
     pub fn name(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
@@ -23,13 +23,13 @@ impl Location {
         }
     }
 
-    /// Can it be opened a second time, and have the same bytes? A pipe cannot.
-    pub fn is_lasting(&self) -> bool {
-        matches!(self, Self::Path(path) if is_lasting(path))
+    /// Whether it can be opened again, with the same bytes. A pipe cannot.
+    pub fn is_reopenable(&self) -> bool {
+        matches!(self, Self::Path(path) if is_reopenable(path))
     }
 }
 
-/// Is a path that of a file or a folder, which have the same bytes whenever they are opened?
-pub(super) fn is_lasting(path: &Path) -> bool {
+/// Whether a path is that of a file or folder, not of a pipe.
+pub(super) fn is_reopenable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() || metadata.is_dir())
 }

@@ -1,9 +1,10 @@
-//! What all verbs share: inputs opened, columns and rows chosen, outputs made, rows brought from any container into any other.
+//! The verbs: opening inputs, selecting columns and rows, writing outputs of any format.
 //!
-//! What is for everybody is public elsewhere: [`Convert`](crate::Convert) and its options in [`convert`](mod@crate::convert). The rest is for
-//! the command `wharf`, as long as verbs other than conversion belong to it, and may change with every version.
+//! The public API is re-exported at the crate root and in [`convert`](mod@crate::convert). The rest serves the command `wharf` and can change with
+//! every version.
 
 pub mod convert;
+pub mod copy_rows;
 pub mod dataset;
 mod dataset_files;
 mod ds_file;
@@ -15,14 +16,13 @@ mod netcdf;
 pub mod output;
 pub mod overlap;
 mod overrides;
-pub mod pour;
 pub mod recover;
 pub mod reindex;
 mod rows;
 pub mod schema_file;
 pub mod select;
-mod staged;
 pub mod subset;
+mod transaction;
 pub mod zds;
 
 pub use ds_file::{DS, Saved, open_ds, put_ds, rejected_by_ds, stream_ds};
@@ -34,10 +34,10 @@ use std::sync::Arc;
 
 use container_core::{Loss, Progress, Unit};
 
-/// Who hears how far the work is.
+/// Receives progress reports.
 pub(crate) type Bar = dyn Progress;
 
-/// Who hears how far the work is; nobody unless set.
+/// Receives progress reports; ignores them by default.
 #[derive(Clone)]
 struct Listener(Arc<Bar>);
 
@@ -53,11 +53,11 @@ impl fmt::Debug for Listener {
     }
 }
 
-/// Gives builders that have a field `progress` the method that sets it.
+/// Implements `with_progress` for builders with a field `progress`.
 macro_rules! with_progress {
     ($($builder:ty),+) => {
         $(impl $builder {
-            /// Tells `progress` which input is read, and how far.
+            /// Reports to `progress` which input is read, and how far.
             #[must_use]
             pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
                 self.progress = Listener(progress);
@@ -77,7 +77,7 @@ with_progress!(
     subset::Split
 );
 
-/// Nobody listens.
+/// Ignores progress reports.
 struct Silent;
 
 impl Progress for Silent {
@@ -85,16 +85,16 @@ impl Progress for Silent {
     fn advance(&self, _: u64) {}
 }
 
-/// Something that was not kept.
+/// A loss, and the input it occurred in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
-    /// The input it was in, if it was one.
+    /// The input, if it occurred in one.
     pub file: Option<String>,
     /// What, how often, and where first.
     pub loss: Loss,
 }
 
-/// The file, what was lost and how often, and where first.
+/// `file: what was lost (n times, first ...)`
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
@@ -105,13 +105,13 @@ impl fmt::Display for Lost {
 }
 
 impl Lost {
-    /// Losses in a file.
+    /// Losses in one file.
     pub(crate) fn all(losses: Vec<Loss>, file: Option<&str>) -> impl Iterator<Item = Self> {
         losses.into_iter().map(move |loss| Self { file: file.map(str::to_owned), loss })
     }
 }
 
-/// The first option that was given.
+/// The first option that was set.
 fn first_given(given: &[(&'static str, bool)]) -> Option<&'static str> {
     given.iter().find(|(_, given)| *given).map(|(option, _)| *option)
 }

@@ -6,7 +6,7 @@ use super::env::Opener;
 /// Opens bytes that are NetCDF.
 ///
 /// # Errors
-/// What is wrong with the file; its name is not among what is known here.
+/// The bytes are not NetCDF, or damaged. The error does not name the file.
 pub fn open_netcdf(source: Source, opener: &Opener<'_>) -> Result<Reader> {
     Reader::from_source(source, OpenOptions::default().with_access(opener.access))
 }

@@ -1,4 +1,4 @@
-//! The file that is written.
+//! Output files.
 
 use std::io;
 use std::path::Path;
@@ -8,17 +8,17 @@ use container_core::{Error, Output, OutputOptions, Overwrite, Result};
 use super::inputs::Location;
 use super::overlap::refuse_overlap;
 
-/// A stream cannot be written.
+/// The error when a stream cannot be written.
 pub fn stream_failed(cause: io::Error) -> Error {
     Error::io("cannot write to standard output", cause)
 }
 
-/// Begins the output; one that is a file of an input is refused whatever the flags.
+/// Creates the output. One that is a file of an input is refused, also with `force`.
 pub fn create(path: &Path, force: bool, locations: &[Location]) -> Result<Output> {
     Output::create(path, options(path, force, locations)?)
 }
 
-/// How the output is written; one that is a file of an input is refused whatever the flags.
+/// Options for creating the output. One that is a file of an input is refused, also with `force`.
 pub fn options(path: &Path, force: bool, locations: &[Location]) -> Result<OutputOptions> {
     refuse_overlap([path.to_owned()], locations)?;
     if !force && path.is_file() {

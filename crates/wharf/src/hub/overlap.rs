@@ -1,4 +1,4 @@
-//! Outputs that would take the place of an input.
+//! Refuses outputs that would replace an input.
 
 use std::fs;
 use std::io;
@@ -9,10 +9,10 @@ use container_core::{Error, Probe, Recognition, Result};
 use super::dataset_files::{members, set_of};
 use super::inputs::Location;
 
-/// Refuses to write where an input is: each of `outputs` is a file that is written or removed, or a folder that is replaced.
+/// Fails when one of `outputs`, which are written, removed or replaced, is an input.
 ///
-/// An output is refused that is a file of an input, by whatever name (a link, a hard link), or would become one: `m.msgpack.keys` is part of
-/// the dataset `m.msgpack` even if that file is missing. So is a folder that an input is in, and what is in the folder of a store.
+/// That is: a file of an input by any name (a symbolic or hard link); a file that would become part of it, as `m.msgpack.keys` of the dataset
+/// `m.msgpack`; a folder that contains an input; a file in the folder of a store.
 pub fn refuse_overlap(outputs: impl IntoIterator<Item = PathBuf>, inputs: &[Location]) -> Result<()> {
     let outputs: Vec<(PathBuf, File)> = outputs
         .into_iter()
@@ -30,7 +30,7 @@ pub fn refuse_overlap(outputs: impl IntoIterator<Item = PathBuf>, inputs: &[Loca
             let relation = if files.iter().any(|file| file.is(output)) {
                 "is the input"
             } else if files.iter().any(|file| file.path.starts_with(&output.path)) {
-                "is a folder with the input in it:"
+                "is a folder that contains the input"
             } else if is_store && files.iter().any(|file| is_inside(&file.path)) {
                 "is in the store"
             } else {
@@ -43,7 +43,7 @@ pub fn refuse_overlap(outputs: impl IntoIterator<Item = PathBuf>, inputs: &[Loca
     Ok(())
 }
 
-/// The files of this input: of a dataset all files of its set, of a folder the folder alone.
+/// The files of an input: all of a file set, or the path itself.
 fn files_of(input: &Location) -> Vec<File> {
     let Location::Path(path) = input else { return stdin_file().into_iter().collect() };
     if let Some(data) = set_of(path) {
@@ -52,7 +52,7 @@ fn files_of(input: &Location) -> Vec<File> {
     vec![File::of(path)]
 }
 
-/// True for a store that is a folder.
+/// Whether the input is the folder of a store.
 fn is_store(input: &Location) -> bool {
     if let Location::Path(path) = input {
         return path.is_dir() && zdx::FORMAT.recognize(&Probe::directory(path)) == Recognition::Content;
@@ -60,16 +60,16 @@ fn is_store(input: &Location) -> bool {
     false
 }
 
-/// Which file a path leads to, whether it is there or not.
+/// The file of a path, existing or not.
 struct File {
-    /// Without links, as far as it is there.
+    /// Canonical, as far as it exists.
     path: PathBuf,
     identity: Option<Identity>,
-    /// The file has other names.
+    /// It has several names.
     has_links: bool,
 }
 
-/// Device and inode, where the system has them.
+/// Device and inode, on systems that have them.
 type Identity = (u64, u64);
 
 impl File {
@@ -89,7 +89,7 @@ impl File {
     }
 }
 
-/// Is one of the files below a folder this file, by another name?
+/// Whether one of the files below a folder is this file, by another name.
 fn is_in(file: &File, folder: &Path) -> bool {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -126,7 +126,7 @@ fn has_links(_: &fs::Metadata) -> bool {
     false
 }
 
-/// The file that standard input is, if it is one.
+/// The file behind standard input, if it is one.
 fn stdin_file() -> Option<File> {
     #[cfg(unix)]
     {
@@ -145,7 +145,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_same_file_by_another_name_is_seen() {
+    fn recognizes_a_file_by_another_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("a"), "").unwrap();

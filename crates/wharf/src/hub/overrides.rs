@@ -1,4 +1,4 @@
-//! What is said of inputs that are text: what form they have, and what separates cells.
+//! Declared properties of text inputs: format, delimiter, header.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,23 +6,23 @@ use std::sync::Arc;
 use crate::text::{Kind, Seen, TextContainer, TextForm, TextOptions};
 use container_core::{Container, Error, ErrorKind, Format, Input, OpenOptions, Result};
 
-/// What is said of inputs. The default is nothing: they are what content and names tell.
+/// What is declared about inputs. By default nothing: formats are detected by content and name.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
     /// The name of the format.
     pub format: Option<&'static str>,
-    /// What stands between two cells.
+    /// The delimiter between two cells.
     pub delimiter: Option<u8>,
-    /// There is no line of names.
+    /// There is no header line.
     pub no_header: bool,
-    /// There is an option that says what inputs are: errors may name it.
+    /// The caller has an option that declares the format: errors can advise it.
     pub is_known: bool,
-    /// What the cells of a column are in all inputs of CSV that are read together.
+    /// The types of columns over all CSV inputs that are read together.
     pub(super) kinds: Option<Arc<HashMap<String, Kind>>>,
 }
 
 impl Overrides {
-    /// Opens an input as is said of it; nothing where nothing is said.
+    /// Opens an input as declared; `None` when nothing is declared.
     pub fn open(
         &self,
         input: &Input,
@@ -37,12 +37,12 @@ impl Overrides {
             return Ok(Some(Box::new(text)));
         }
         let format = formats.iter().find(|format| format.name() == name);
-        let unknown = || Error::unsupported(format!("the format {name} is not built in"));
+        let unknown = || Error::unsupported(format!("unknown format {name}"));
         let opened = format.ok_or_else(unknown)?.open(input, options);
         opened.map(Some).map_err(|error| error.in_format(name))
     }
 
-    /// Adds what the cells of an input are, if it is CSV, and says how many rows it has.
+    /// Adds the column types of an input, if it is CSV or TSV, and returns the number of its rows.
     pub(super) fn add_cells(
         &self,
         input: &Input,
@@ -58,20 +58,20 @@ impl Overrides {
         }
     }
 
-    /// Something is said that only cells can be.
+    /// Whether something is declared that only CSV and TSV have.
     fn is_of_cells(&self) -> bool {
         self.delimiter.is_some() || self.no_header
     }
 
-    /// The name of an input's format.
+    /// The format of an input.
     fn name(&self, input: &Input, formats: &[&'static dyn Format]) -> Result<&'static str> {
         match self.format {
-            Some(said) => Ok(said),
-            None => Ok(container_core::detect(formats, input).map_err(|error| self.helped(error))?.name()),
+            Some(declared) => Ok(declared),
+            None => Ok(container_core::detect(formats, input).map_err(|error| self.with_advice(error))?.name()),
         }
     }
 
-    /// An input of this format as the text that it is; nothing where it is none.
+    /// Opens an input of a text format; `None` for other formats.
     fn text(&self, name: &'static str, input: &Input, options: &OpenOptions) -> Result<Option<TextContainer>> {
         let form = match name {
             "csv" => TextForm::Csv,
@@ -83,7 +83,7 @@ impl Overrides {
             "jsonl" => TextForm::JsonLines,
             _ => return Ok(None),
         };
-        let folder = || Error::usage("it is a folder where a file is wanted");
+        let folder = || Error::usage("expected a file, found a folder");
         let source = input.source().ok_or_else(folder)?.clone();
         let mut text = TextOptions::new(form).with_header(!self.no_header).with_limits(options.limits);
         if let Some(delimiter) = self.delimiter {
@@ -96,11 +96,11 @@ impl Overrides {
         }))
     }
 
-    /// An error that an unknown format is, with what helps.
-    pub fn helped(&self, error: Error) -> Error {
+    /// Adds advice to the error for an unrecognized format.
+    pub fn with_advice(&self, error: Error) -> Error {
         if !self.is_known || error.kind() != ErrorKind::Unsupported || error.format().is_some() {
             return error;
         }
-        error.advising("of text, {from} jsonl, csv or tsv says what it is")
+        error.advising("for text, {from} jsonl, csv or tsv declares the format")
     }
 }

@@ -1,4 +1,4 @@
-//! Indexes made anew, from the data.
+//! Rebuilds indexes from the data.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ use super::zds::{self, Stored, located, open_writer, writer_options};
 use super::{Listener, Lost, dataset, first_given};
 use crate::Registry;
 
-/// Makes the index of a datadings dataset, or of a ZDS store, anew.
+/// Rebuilds the index of a datadings dataset, or of a ZDS store.
 ///
 /// | input | what is done |
 /// |---|---|
-/// | datadings | the index files beside the data, byte for byte as their writer did; the old ones are replaced when the new ones are whole, and the data stay as they are |
-/// | ZDS | an index that is missing, damaged, or older or longer than the data; a torn end of the data is cut off |
+/// | datadings | the index files beside the data are written as the dataset's writer did, byte for byte; they replace the old ones once they are complete, and the data stay unchanged |
+/// | ZDS | an index that is missing, damaged, or older or longer than the data is rebuilt; an incomplete document at the end of the data is cut off |
 ///
 /// ```no_run
 /// use wharf::{Registry, Reindex};
@@ -35,47 +35,47 @@ use crate::Registry;
 pub struct Reindex {
     /// The dataset or store.
     pub input: Location,
-    /// Threads that may work at once; 0 for all the machine has.
+    /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
-    /// How it is done for datadings.
+    /// Options for datadings.
     pub datadings: DatadingsReindex,
-    /// How it is done for ZDS.
+    /// Options for ZDS.
     pub zds: ZdsReindex,
-    /// Who hears how far the work is.
+    /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
 
-/// How it is done for datadings.
+/// Options for datadings.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DatadingsReindex {
-    /// What an interrupted append has left behind the last whole sample is cut off: the one change ever made to data.
+    /// Cut off what an interrupted append left after the last complete sample: the only change to the data.
     pub truncate: bool,
-    /// An `.index` of the older form is removed once there is a new one.
+    /// Remove a legacy `.index` file once the new index is complete.
     pub remove_older: bool,
-    /// Write no `.md5`, and remove the old one.
+    /// Write no `.md5` file, and remove the old one.
     pub no_md5: bool,
 }
 
-/// How it is done for ZDS.
+/// Options for ZDS.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ZdsReindex {
     /// Only this collection.
     pub table: Option<String>,
-    /// Also where it is valid: deleted documents whose lines are still there come back.
+    /// Rebuild a valid index, too: deleted documents whose lines are still there come back.
     pub force: bool,
 }
 
-/// What has been done, also before an error.
+/// What was done, also before an error.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
     /// The format of the input.
     pub format: &'static str,
-    /// An index for each collection, or the one of a dataset.
+    /// One index for a dataset, or one for each collection.
     pub indexes: Vec<Index>,
-    /// Documents that the index named and the data no longer have.
+    /// Documents that the old index listed and the data no longer have.
     pub losses: Vec<Lost>,
 }
 
@@ -83,54 +83,54 @@ pub struct Report {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Index {
-    /// The collection, of ZDS.
+    /// The collection, for ZDS.
     pub table: Option<String>,
     /// Samples or documents that it lists.
     pub rows: u64,
-    /// The index that was there.
+    /// The old index.
     pub before: Before,
-    /// It was made anew.
+    /// Whether it was rebuilt.
     pub is_made: bool,
-    /// Bytes of the data of a dataset.
+    /// Bytes of the data, for datadings.
     pub bytes: u64,
-    /// Bytes of an interrupted append that were cut off a dataset.
+    /// Bytes of an interrupted append that were cut off, for datadings.
     pub bytes_cut: u64,
-    /// The index of the older form is still there.
+    /// Whether a legacy index is still there.
     pub kept_older: bool,
-    /// The first of the deleted documents whose lines are still there, and how many there are.
+    /// The first deleted document whose line is still there, and their number.
     pub deleted: Option<(String, u64)>,
     /// What was repaired in a store.
     pub notes: Vec<String>,
 }
 
-/// An index before it was made anew.
+/// The state of an index before it was rebuilt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Before {
-    /// Of a dataset: one of today's form.
+    /// datadings: a current index.
     Offsets,
-    /// Of a dataset: one of the older form.
+    /// datadings: a legacy index.
     Older,
-    /// There was none.
+    /// Missing.
     Missing,
-    /// Of a store: a valid one.
+    /// ZDS: valid.
     Valid,
-    /// Of a store: one that is text, which is valid.
+    /// ZDS: a text index, which is valid.
     Text,
-    /// It was damaged.
+    /// Damaged.
     Damaged,
-    /// It was older than the data.
+    /// Older than the data.
     Stale,
-    /// It named lines that the data do not have.
+    /// Longer than the data: it listed lines that do not exist.
     LongerThanData,
-    /// A transaction was broken off.
+    /// A transaction was interrupted.
     Journal,
     /// There are no data.
     NoData,
 }
 
 impl Reindex {
-    /// Of a dataset or store.
+    /// Rebuilds the index of a dataset or store.
     #[must_use]
     pub fn new(input: impl Into<PathBuf>) -> Self {
         Self {
@@ -176,27 +176,31 @@ impl Reindex {
         let named = |error: Error| error.in_file(self.input.name());
         let wrong = |option: &'static str, what| Err(named(Error::usage(what).in_option(option)));
         if let Location::Path(_) = self.input
-            && let Some(input) = self.input.input_if_there(opener)?
+            && let Some(input) = self.input.existing_input(opener)?
             && zds::is_store(&input, opener)
         {
             return match self.datadings.given() {
-                Some(option) => wrong(option, "is for datadings, this is zds"),
+                Some(option) => wrong(option, "is an option of datadings, the input is zds"),
                 None => zds::tables(&self.input, self.zds.table.as_deref(), opener).map(Some),
             };
         }
         if let Some(option) = self.zds.given() {
-            return wrong(option, "is for ZDS stores, and this is not one");
+            return wrong(option, "is an option of ZDS, the input is another format");
         }
         match &self.input {
-            Location::Path(path) if path.is_dir() => Err(named(Error::usage("a directory is not a datadings dataset"))),
+            Location::Path(path) if path.is_dir() => {
+                Err(named(Error::usage("expected a datadings dataset, found a directory")))
+            }
             Location::Path(_) => dataset::check(&self.input, opener, "index").map_err(named).map(|()| None),
-            Location::Stdin => Err(Error::usage("an index stands beside a file: standard input has none")),
+            Location::Stdin => {
+                Err(Error::usage("an index is a file beside the data, which standard input cannot have"))
+            }
         }
     }
 
     fn dataset(&self, opener: &Opener<'_>, report: &mut Report) -> Result<()> {
         let Location::Path(path) = &self.input else {
-            return Err(Error::usage("an index stands beside a file: standard input has none"));
+            return Err(Error::usage("an index is a file beside the data, which standard input cannot have"));
         };
         let path = dataset::data_of(path);
         report.format = dataset::NAME;
@@ -209,7 +213,7 @@ impl Reindex {
         let bar = &self.progress.0;
         bar.name(&path.display().to_string());
         let DatadingsReindex { truncate, remove_older, no_md5 } = self.datadings;
-        // What is cut is not mapped.
+        // A mapping of a file that is truncated would be unsound.
         let access = if truncate { Access::Auto } else { opener.access };
         let options = RebuildOptions::default()
             .with_open(OpenOptions::default().with_access(access))
@@ -223,7 +227,7 @@ impl Reindex {
         Ok(())
     }
 
-    /// The index of a collection, unless it is valid.
+    /// Rebuilds the index of a collection, unless it is valid.
     fn collection(&self, table: &str, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let named = |error: Error| error.in_file(self.input.name());
         let input = self.input.input(opener).map_err(named)?;
@@ -232,19 +236,19 @@ impl Reindex {
         let is_cut = condition.data_end_before.is_some();
         let before = if is_cut { Before::LongerThanData } else { Before::of(&condition.index) };
         let is_valid = matches!(before, Before::Valid | Before::Text);
-        let dead = if is_valid { self.dead(&stored.collection)? } else { Vec::new() };
+        let deleted = if is_valid { self.deleted_ids(&stored.collection)? } else { Vec::new() };
         let mut index = Index::new(before, stored.count()?);
         let known = index.rows;
         index.table = Some(table.to_owned());
         index.is_made = !matches!(condition.index, IndexState::NoData) && (self.zds.force || !is_valid);
-        index.deleted = dead.first().map(|first| (first.clone(), dead.len() as u64));
+        index.deleted = deleted.first().map(|first| (first.clone(), deleted.len() as u64));
         drop(stored);
         if index.is_made {
             let options = writer_options(false).with_rebuild(self.zds.force || is_cut);
             let (root, name) = open_writer(&self.input, Some(table), options, "index")?;
             let named = |error: Error| located(error, &self.input, &name);
             let writer = root.collection(&name).map_err(named)?;
-            // Of an index that was valid there is nothing to be told but what it had left out.
+            // A valid index has no defects to report, only deleted documents.
             index.notes = if is_valid { Vec::new() } else { writer.recovered().notes() };
             index.rows = writer.len();
             writer.finish().map_err(named)?;
@@ -253,7 +257,7 @@ impl Reindex {
         if let Some(end) = condition.data_end_before {
             let s = if known == 1 { "" } else { "s" };
             let what = format!(
-                "table {table}: the index named lines up to byte {end} of the data, which end before: {known} document{s} before, {} now",
+                "table {table}: the index listed lines up to byte {end}, after the end of the data: {known} document{s} before, {} now",
                 index.rows
             );
             report.losses.push(Lost { file: Some(self.input.name()), loss: Loss::new(what, 1, Position::default()) });
@@ -262,38 +266,38 @@ impl Reindex {
         Ok(())
     }
 
-    /// Ids of documents whose lines are there and that the index does not name.
-    fn dead(&self, collection: &Collection) -> Result<Vec<String>> {
+    /// Ids of documents whose lines are there but not in the index: they were deleted.
+    fn deleted_ids(&self, collection: &Collection) -> Result<Vec<String>> {
         let Location::Path(path) = &self.input else { return Ok(Vec::new()) };
         let named = |error: Error| error.in_file(self.input.name());
         let source = Source::open(data_of(path, collection.name()))?;
         let bytes = source.read(0..source.len()).map_err(named)?;
-        let (mut seen, mut dead) = (HashSet::new(), Vec::new());
+        let (mut ids, mut deleted) = (HashSet::new(), Vec::new());
         for line in lines(&bytes) {
             let Ok(id) = line.plain_id().map_or_else(|| line.scan().map(Scanned::into_id), |id| Ok(Some(id.into())))
             else {
                 continue;
             };
-            if let Some(id) = id.filter(|id| !seen.contains(id.as_ref()))
+            if let Some(id) = id.filter(|id| !ids.contains(id.as_ref()))
                 && !collection.contains(&id).map_err(named)?
             {
-                seen.insert(id.clone().into_owned());
-                dead.push(id.into_owned());
+                ids.insert(id.clone().into_owned());
+                deleted.push(id.into_owned());
             }
         }
-        Ok(dead)
+        Ok(deleted)
     }
 }
 
 impl DatadingsReindex {
-    /// An option that was given.
+    /// The first option that was set.
     fn given(&self) -> Option<&'static str> {
         first_given(&[("truncate", self.truncate), ("remove_older", self.remove_older), ("no_md5", self.no_md5)])
     }
 }
 
 impl ZdsReindex {
-    /// An option that was given.
+    /// The first option that was set.
     fn given(&self) -> Option<&'static str> {
         first_given(&[("table", self.table.is_some()), ("force", self.force)])
     }
@@ -329,7 +333,7 @@ impl Before {
     }
 }
 
-/// The data of a collection, of whatever leads to it.
+/// The data file of a collection, from any path inside its store.
 fn data_of(path: &Path, name: &str) -> PathBuf {
     let folder = zdx::Store::open(path).ok().and_then(|store| store.folder().map(Path::to_owned)).unwrap_or_default();
     let collections = folder.join(zdx::layout::COLLECTIONS);

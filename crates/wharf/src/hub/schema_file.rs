@@ -1,10 +1,10 @@
-//! Schemas that files give.
+//! Reads schema files.
 
 use std::path::Path;
 
 use container_core::{Error, Loss, Probe, Recognition, Result, Source};
 
-/// The schema that a file gives, an IDV file or JSON, and what of it cannot be one.
+/// Reads the schema of an IDV file or of JSON, and losses of the latter.
 pub fn read(path: &Path) -> Result<(idv::Schema, Vec<Loss>)> {
     let named = |error: Error| error.in_file(path.display().to_string());
     let source = Source::open(path)?;
@@ -15,6 +15,6 @@ pub fn read(path: &Path) -> Result<(idv::Schema, Vec<Loss>)> {
     }
     let text = source.read(0..source.len())?;
     let json = serde_json::from_slice(&text)
-        .map_err(|cause| named(Error::invalid("the schema is no JSON").caused_by(cause)))?;
+        .map_err(|cause| named(Error::invalid("invalid JSON in the schema").caused_by(cause)))?;
     idv::Schema::from_json(&json).map_err(named)
 }

@@ -10,13 +10,13 @@ use dsfmt::container::TimeForm;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Selection {
-    /// Columns by name, in this order; none for all. A name that no column has is split at commas outside of double quotes.
+    /// Columns by name, in this order; empty for all. A name that no column has is split at commas outside of double quotes.
     pub columns: Vec<String>,
     /// Rows, counted from 0 over all inputs.
     pub rows: Option<RowRange>,
-    /// Rows at most, from the first of `rows` on.
+    /// Maximum number of rows, from the first of `rows` on.
     pub limit: Option<u64>,
-    /// Filters of documents (ZDS), all of which must hold: `FIELD=VALUE`, `FIELD`, `!FIELD`.
+    /// Filters for documents (ZDS), all of which must match: `FIELD=VALUE`, `FIELD`, `!FIELD`.
     pub filters: Vec<String>,
     /// How tables are read.
     pub reading: Reading,
@@ -26,18 +26,18 @@ pub struct Selection {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Reading {
-    /// The table, where a container has several.
+    /// The table, for containers with several.
     pub table: Option<String>,
-    /// Threads that may work at once; 0 for all the machine has.
+    /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
-    /// Numbers that stand for "missing" (NaN, the smallest integer in old IDV files) are null.
+    /// Read numbers that mean "missing" (NaN, the smallest integer in old IDV files) as null.
     pub missing_as_null: bool,
-    /// Times of ds files are read as such; `None` for the numbers that are stored. For other formats it is an error.
+    /// How times of ds and NetCDF are read; `None` for the stored numbers. An error for other formats.
     pub time: Option<TimeForm>,
 }
 
 impl Selection {
-    /// Everything of these columns, rows and so on that is given.
+    /// Selects these columns and rows.
     #[must_use]
     pub fn new(
         columns: Vec<String>,
@@ -51,76 +51,78 @@ impl Selection {
 }
 
 impl Reading {
-    /// The table of this name, read by so many threads.
+    /// Reads the table of this name with this many threads.
     #[must_use]
     pub const fn new(table: Option<String>, threads: usize, missing_as_null: bool) -> Self {
         Self { table, threads, missing_as_null, time: None }
     }
 
-    /// With times of ds files read as such.
+    /// Reads times of ds and NetCDF in this form.
     #[must_use]
     pub const fn with_time(mut self, time: Option<TimeForm>) -> Self {
         self.time = time;
         self
     }
 
-    /// A scan of whole tables.
+    /// A scan of all rows and columns.
     #[must_use]
     pub fn scan(&self) -> Scan {
         Scan::default().with_threads(self.threads).with_missing_as_null(self.missing_as_null)
     }
 }
 
-/// Rows by number, and whether the first of them has to exist.
+/// A range of rows, and whether its first row must exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowRange {
     pub rows: Range<u64>,
-    /// One row by its number, which must be there; the beginning of a range may be the end of the table.
+    /// A single row, which must exist. A range may begin at the end of the table.
     pub one: bool,
 }
 
 impl RowRange {
-    /// Fails when the selection begins past the end of what `total` rows there are.
+    /// Fails when the range begins after the last of `total` rows.
     pub fn check(&self, total: u64) -> Result<()> {
         let start = self.rows.start;
         if start < total || (start == total && !self.one) {
             return Ok(());
         }
         let s = if total == 1 { "" } else { "s" };
-        Err(Error::usage(format!("there is no row {start}: the input has {total} row{s}, counted from 0")))
+        Err(Error::usage(format!("no row {start}: the input has {total} row{s}, counted from 0")))
     }
 }
 
-/// The table of this name, or the only one.
+/// The table with this name, or the only one.
 pub fn table<'c>(container: &'c dyn Container, name: Option<&str>) -> Result<&'c dyn Table> {
     let tables = container.tables();
     let names = || tables.iter().map(|table| table.name().to_owned()).collect::<Vec<_>>();
     match (name, tables.as_slice()) {
         (Some(name), all) => match all.iter().find(|table| table.name() == name) {
             Some(table) => Ok(*table),
-            None => Err(Error::usage(format!("there is no table {name:?}; {}", listed("the tables are", &names())))),
+            None => Err(Error::usage(format!("no table {name:?}; {}", listed("the tables are", &names())))),
         },
         (None, [table]) => Ok(*table),
-        (None, []) => Err(Error::usage("there are no tables")),
-        (None, _) => Err(Error::usage(listed("there are several tables:", &names())).advising("{table} chooses one")),
+        (None, []) => Err(Error::usage("the input has no tables")),
+        (None, _) => {
+            Err(Error::usage(listed("the input has several tables:", &names())).advising("{table} selects one"))
+        }
     }
 }
 
-/// Indexes of the columns that were asked for; `None` when none were, which means all.
-pub fn columns(table: &dyn Table, asked: &[String]) -> Result<Option<Vec<usize>>> {
-    columns_of(table.columns(), asked).or_else(|_| {
-        // It may be one that only some rows have.
+/// The indexes of the selected columns; `None` when all are selected.
+pub fn columns(table: &dyn Table, selected: &[String]) -> Result<Option<Vec<usize>>> {
+    columns_of(table.columns(), selected).or_else(|_| {
+        // Without a schema, only reading all rows shows all columns.
         table.survey()?;
-        columns_of(table.columns(), asked)
+        columns_of(table.columns(), selected)
     })
 }
 
-/// The same for columns without a table.
-pub fn columns_of(all: &[ColumnInfo], asked: &[String]) -> Result<Option<Vec<usize>>> {
-    if asked.is_empty() {
+/// As [`columns`], for a list of columns.
+pub fn columns_of(all: &[ColumnInfo], selected: &[String]) -> Result<Option<Vec<usize>>> {
+    if selected.is_empty() {
         return Ok(None);
     }
-    // A column that stands at a path may be called as another one: it is asked for by the path.
+    // Two columns with different paths can have one name: such columns are selected by path.
     let path = |column: &ColumnInfo| {
         let found = column.details.iter().find(|(key, _)| key == "path");
         found.and_then(|(_, value)| value.as_str()).map(str::to_owned)
@@ -133,32 +135,32 @@ pub fn columns_of(all: &[ColumnInfo], asked: &[String]) -> Result<Option<Vec<usi
         };
     }
     let index = |name: &str| by_name.get(name).or_else(|| by_path.get(name)).copied();
-    let mut chosen = Vec::new();
-    for argument in asked {
-        // A name that exists is taken whole, commas and all.
+    let mut indexes = Vec::new();
+    for argument in selected {
+        // An existing name is not split at its commas.
         if let Some(found) = index(argument) {
-            chosen.push(found);
+            indexes.push(found);
             continue;
         }
         for name in split(argument)? {
-            chosen.push(index(&name).ok_or_else(|| unknown_column(all, &name))?);
+            indexes.push(index(&name).ok_or_else(|| unknown_column(all, &name))?);
         }
     }
-    let mut seen = HashSet::new();
-    if let Some(column) = chosen.iter().find(|&&column| !seen.insert(column)).and_then(|&twice| all.get(twice)) {
-        return Err(Error::usage(format!("the column {:?} is chosen twice", column.name)));
+    let mut distinct = HashSet::new();
+    if let Some(column) = indexes.iter().find(|&&index| !distinct.insert(index)).and_then(|&twice| all.get(twice)) {
+        return Err(Error::usage(format!("column {:?} is selected twice", column.name)));
     }
-    Ok(Some(chosen))
+    Ok(Some(indexes))
 }
 
-/// Splits at commas; a part in double quotes is one name, a quote in it is doubled.
+/// Splits at commas. A name in double quotes can contain commas; a quote in it is doubled.
 pub fn split(argument: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let mut rest = argument;
     loop {
         let (name, after) = match rest.strip_prefix('"') {
             Some(quoted) => unquote(quoted)
-                .ok_or_else(|| Error::usage(format!("a quote is not closed in the column names {argument:?}")))?,
+                .ok_or_else(|| Error::usage(format!("unclosed quote in the column names {argument:?}")))?,
             None => {
                 let end = rest.find(',').unwrap_or(rest.len());
                 let (name, after) = rest.split_at(end);
@@ -170,7 +172,7 @@ pub fn split(argument: &str) -> Result<Vec<String>> {
             Some(next) => rest = next,
             None if after.is_empty() => return Ok(names),
             None => {
-                let detail = format!("a comma is missing before {after:?} in the column names {argument:?}");
+                let detail = format!("missing comma before {after:?} in the column names {argument:?}");
                 return Err(Error::usage(detail));
             }
         }
@@ -198,8 +200,8 @@ fn unquote(quoted: &str) -> Option<(String, &str)> {
 fn unknown_column(all: &[ColumnInfo], name: &str) -> Error {
     let names: Vec<String> = all.iter().map(|column| column.name.clone()).collect();
     let near = near(name, &names);
-    let hint = if near.is_empty() { listed("the columns are", &names) } else { listed("near are", &near) };
-    Error::usage(format!("there is no column {name:?}; {hint}"))
+    let hint = if near.is_empty() { listed("the columns are", &names) } else { listed("similar:", &near) };
+    Error::usage(format!("no column {name:?}; {hint}"))
 }
 
 /// `the columns are "a", "b" and 5 more`.
@@ -213,21 +215,21 @@ pub fn listed(what: &str, names: &[String]) -> String {
     }
 }
 
-/// The names that somebody who wrote `name` may have meant: the nearest first, five at most.
+/// At most five names similar to `name`, the nearest first.
 fn near(name: &str, names: &[String]) -> Vec<String> {
-    /// Names beyond this are not compared: it is a hint and must not take time.
-    const COMPARED: usize = 10_000;
-    let wanted: Vec<char> = name.to_lowercase().chars().take(64).collect();
-    let most = wanted.len() / 3 + 1;
+    /// A hint must not take time: later names are not compared.
+    const MAX_COMPARED: usize = 10_000;
+    let target: Vec<char> = name.to_lowercase().chars().take(64).collect();
+    let max_distance = target.len() / 3 + 1;
     let mut found: Vec<(usize, &String)> = Vec::new();
-    for candidate in names.iter().take(COMPARED) {
+    for candidate in names.iter().take(MAX_COMPARED) {
         let other: Vec<char> = candidate.to_lowercase().chars().take(64).collect();
-        let distance = distance(&wanted, &other);
-        let contains = wanted.len() > 2 && other.len() > 2 && (contains(&other, &wanted) || contains(&wanted, &other));
-        if distance <= most {
+        let distance = distance(&target, &other);
+        let contains = target.len() > 2 && other.len() > 2 && (contains(&other, &target) || contains(&target, &other));
+        if distance <= max_distance {
             found.push((distance, candidate));
         } else if contains {
-            found.push((most + distance, candidate));
+            found.push((max_distance + distance, candidate));
         }
     }
     found.sort_by_key(|(distance, _)| *distance);
@@ -238,7 +240,7 @@ fn contains(whole: &[char], part: &[char]) -> bool {
     whole.windows(part.len()).any(|window| window == part)
 }
 
-/// How many characters have to be put in, taken out or changed to make one text of the other.
+/// The Levenshtein distance.
 fn distance(one: &[char], other: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.iter().enumerate() {
@@ -268,12 +270,12 @@ mod tests {
         assert_eq!(names(r#""a,b",c"#), Ok(vec!["a,b".into(), "c".into()]));
         assert_eq!(names(r#""say ""hi""""#), Ok(vec![r#"say "hi""#.into()]));
         assert_eq!(names(r#""""#), Ok(vec![String::new()]));
-        assert!(names(r#""a"#).unwrap_err().contains("not closed"));
-        assert!(names(r#""a"b"#).unwrap_err().contains("comma is missing"));
+        assert!(names(r#""a"#).unwrap_err().contains("unclosed quote"));
+        assert!(names(r#""a"b"#).unwrap_err().contains("missing comma"));
     }
 
     #[test]
-    fn near_names() {
+    fn finds_similar_names() {
         let names: Vec<String> =
             ["SepalLength", "SepalWidth", "PetalLength", "Label", "Id"].map(str::to_owned).to_vec();
         assert_eq!(near("sepallenght", &names), ["SepalLength", "PetalLength"]);
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn distances() {
+    fn computes_levenshtein_distances() {
         let distance = |a: &str, b: &str| distance(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>());
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(distance("", "abc"), 3);

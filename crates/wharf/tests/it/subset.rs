@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use wharf::convert::{Convert, JsonLines, copy};
-use wharf::subset::{Chosen, Parts, Quasi};
+use wharf::subset::{Parts, Quasi, SampleMethod};
 use wharf::{Overwrite, Registry, Sample, Scan, Shuffle, Split};
 
 const ROWS: u64 = 3000;
@@ -83,19 +83,19 @@ fn the_same_seed_chooses_the_same_rows_in_every_format() {
             assert_eq!(chosen.iter().collect::<BTreeSet<_>>().len(), chosen.len(), "{path:?}");
             chosen
         };
-        let sample = |chosen: Chosen, name: &str| {
+        let sample = |method: SampleMethod, name: &str| {
             let mut sample = Sample::new(&input, 400).with_seed(7);
-            sample.chosen = chosen;
+            sample.method = method;
             let report = sample.write(out(name), Overwrite::Replace, &Registry::builtin()).unwrap();
             assert_eq!((report.of, report.outputs[0].rows), (ROWS, 400));
             checked(&out(name))
         };
-        let random = sample(Chosen::Random, "random");
+        let random = sample(SampleMethod::Random, "random");
         let mut sorted = random.clone();
         sorted.sort_unstable();
         assert!(!random.is_sorted());
-        assert_eq!(sample(Chosen::InOrder, "sorted"), sorted);
-        assert_eq!(sample(Chosen::First, "first"), (0..400).collect::<Vec<_>>());
+        assert_eq!(sample(SampleMethod::InOrder, "sorted"), sorted);
+        assert_eq!(sample(SampleMethod::First, "first"), (0..400).collect::<Vec<_>>());
         sampled.insert(random);
         for quasi in [false, true] {
             let mut shuffle = Shuffle::new(&input).with_seed(3);

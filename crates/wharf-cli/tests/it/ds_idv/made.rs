@@ -169,7 +169,7 @@ fn what_idv_cannot_hold_is_refused_or_told() {
     check(two(), &["--table", "t", "--rows", "2"], 2, "there is no row 2: the input has 1 row");
     check(two(), &["--table", "t", "--schema", "x.json"], 2, "--schema does not go with inputs that are ds");
     check(two(), &["--table", "t", "--missing-as-null"], 2, "IDV has its own missing values");
-    check(two(), &["--table", "t", "--dim", "q"], 2, "--dim is for the outputs ds and netcdf");
+    check(two(), &["--table", "t", "--dim", "q"], 2, "--dim is an option of ds and netcdf");
     let said = |text: &str, kind: &str| {
         vec![("x", along([text].into_iter().collect::<dsfmt::Values<'_>>()).with_attribute("idv_type", kind))]
     };
@@ -309,13 +309,13 @@ fn rows_columns_and_several_files() {
     let other = ds(&folder, "3.ds", vec![("a", numbers(5)), ("b", along(vec![1i8; 5]))]);
     let ran = run(["convert", &one, &other, &out, "--force"]);
     assert_eq!(ran.code(), 1);
-    assert!(ran.err().contains("it is Int8 here, UInt8 there (column \"b\")"), "{}", ran.err());
+    assert!(ran.err().contains("Int8 here, UInt8 there (column \"b\")"), "{}", ran.err());
     let ran = run(["convert", &one, &one, &out, "--columns", "a,c", "--force"]);
     assert_eq!((ran.code(), ran.err().contains("there is no column \"c\"")), (2, true));
     assert_eq!(run(["convert", &other, &second, "--force"]).ok(), "");
     let ran = run(["convert", &first, &second, &back, "--force"]);
     assert_eq!(ran.code(), 1);
-    assert!(ran.err().contains("it is Int8 here, UInt8 there (column \"b\")"), "{}", ran.err());
+    assert!(ran.err().contains("Int8 here, UInt8 there (column \"b\")"), "{}", ran.err());
     let kilometers = numbers(2).with_attribute("units", "km");
     let other = ds(&folder, "3.ds", vec![("a", kilometers), ("b", along(vec![1u8; 2]))]);
     let ran = run(["convert", &one, &other, &out, "--force"]);

@@ -1,10 +1,10 @@
 //! Rows of any container brought into any other.
 
-pub(super) mod alike;
 mod columnar;
 pub(super) mod job;
 mod option;
 mod options;
+pub(super) mod schema_check;
 mod set;
 mod source;
 mod targets;
@@ -18,12 +18,12 @@ use std::path::Path;
 
 use container_core::{Error, Overwrite, Result};
 
-pub use alike::Alike;
 pub(super) use columnar::pick::PickedRows;
 pub(super) use job::quoted;
 pub use job::{Context, Convert, Job, Report, To};
 pub use option::{OptionSpec, OptionValue};
 pub use options::{ColumnMapping, InputForm, TextInput};
+pub use schema_check::SchemaCheck;
 pub use targets::{
     BatchTarget, DatadingsTarget, DsTarget, IdvTarget, IpcTarget, NetcdfTarget, ParquetTarget, Streaming, Target,
     TargetInfo, TargetUnit, TextTarget, ZdsTarget,
@@ -89,7 +89,7 @@ impl Convert {
                 (None, false, Some(stream))
             }
         };
-        opener.show(&self.selection)?;
+        opener.apply(&self.selection)?;
         opener.overrides = self.text.overrides()?;
         if self.selection.reading.time.is_some() && target.info().unit == TargetUnit::Variables {
             let why = "is for outputs of other formats: ds and NetCDF keep the numbers and their units";

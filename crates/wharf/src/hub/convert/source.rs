@@ -1,4 +1,4 @@
-//! What inputs of a conversion are: a container, text of some kind, or files.
+//! The kind of the inputs of a conversion: a container, text, or files.
 
 use std::fmt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::super::env::Opener;
 use super::super::inputs::Location;
 use super::options::InputForm;
 
-/// What an input is.
+/// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// JSON lines, or one array of objects.
@@ -20,7 +20,7 @@ pub(super) enum Kind {
     Datadings,
     /// A container of another format, by the format's name.
     Container(&'static str),
-    /// One whose values are those of its columns with types, and have no more to say.
+    /// A container that is read as typed columns without loss.
     Columns(&'static str),
     /// A ZIP archive of files.
     Zip,
@@ -29,14 +29,14 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Of whose variables ds makes more than rows.
+    /// NetCDF, whose variables ds copies instead of rows.
     pub(super) const NETCDF: Self = Self::Container(dsfmt::netcdf::FORMAT_NAME);
 
     pub(super) const fn is_text(self) -> bool {
         matches!(self, Self::Jsonl | Self::Csv | Self::Tsv)
     }
 
-    /// Does it come as columns with types into IDV, ds and datadings, too?
+    /// Whether IDV, ds and datadings, too, read it as typed columns.
     pub(super) const fn is_columns(self) -> bool {
         matches!(self, Self::Columns(_))
     }
@@ -70,7 +70,7 @@ impl From<InputForm> for Kind {
     }
 }
 
-/// An input, opened.
+/// An opened input.
 pub(super) struct Opened {
     pub(super) name: String,
     pub(super) input: Input,
@@ -79,12 +79,12 @@ pub(super) struct Opened {
 impl Opened {
     /// Its bytes.
     pub(super) fn source(&self) -> Result<&Source> {
-        let folder = || Error::usage("it is a folder where a file is wanted").in_file(self.name.clone());
+        let folder = || Error::usage("expected a file, found a folder").in_file(self.name.clone());
         self.input.source().ok_or_else(folder)
     }
 }
 
-/// Formats with columns whose values have more to say: their way into IDV, ds and datadings is another one.
+/// Formats whose values carry more than typed columns: IDV, ds and datadings read them in another way.
 const OTHERS: [&str; 4] = [super::super::zds::NAME, super::super::DS, dsfmt::netcdf::FORMAT_NAME, "mlnet-model"];
 
 /// Opens all inputs, which must be of one kind.
@@ -103,7 +103,7 @@ pub(super) fn open(
         let first = *common.get_or_insert(kind);
         if first != kind {
             let other = all.first().map(|opened| opened.name.as_str()).unwrap_or_default();
-            let detail = format!("it is {kind} where {other} is {first}: inputs of one command must be of one kind");
+            let detail = format!("found {kind}, expected {first} like {other}: all inputs must be of one kind");
             return Err(Error::usage(detail).in_file(name));
         }
         all.push(Opened { name, input });
@@ -164,7 +164,7 @@ fn by_extension(path: &Path) -> Option<Kind> {
     }
 }
 
-/// Text that begins as JSON does.
+/// Recognizes text that begins like JSON.
 fn by_content(head: &[u8]) -> Option<Kind> {
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let first = text.iter().find(|byte| !byte.is_ascii_whitespace());

@@ -1,4 +1,4 @@
-//! Inputs that are text, and the tables they are.
+//! Text inputs as tables.
 
 use container_core::{Error, Result};
 
@@ -8,10 +8,10 @@ use super::source::{Kind, Opened};
 use crate::convert::import::TextTable;
 
 impl TextInput {
-    /// What inputs are declared to be that are opened as containers.
+    /// The declared properties, for inputs that are opened as containers.
     ///
     /// # Errors
-    /// The delimiter is no ASCII character.
+    /// The delimiter is not ASCII.
     pub(super) fn overrides(&self) -> Result<Overrides> {
         let format = self.from.and_then(|from| match from {
             InputForm::Jsonl => Some("jsonl"),
@@ -19,7 +19,7 @@ impl TextInput {
             InputForm::Tsv => Some("tsv"),
             InputForm::Idv => Some("idv"),
             InputForm::Datadings => Some("datadings"),
-            InputForm::Zip => None,
+            InputForm::Zip => Some("zip"),
         });
         Ok(Overrides {
             format,
@@ -33,17 +33,17 @@ impl TextInput {
     fn delimiter(&self) -> Result<Option<u8>> {
         let Some(delimiter) = self.delimiter else { return Ok(None) };
         let byte = u8::try_from(delimiter).ok().filter(u8::is_ascii);
-        byte.map(Some).ok_or_else(|| Error::usage(format!("the delimiter {delimiter:?} is no ASCII")))
+        byte.map(Some).ok_or_else(|| Error::usage(format!("the delimiter must be ASCII, found {delimiter:?}")))
     }
 
-    /// Fails when an option does not go with what the inputs are.
+    /// Fails for an option that does not go with the inputs.
     pub(super) fn check(&self, kind: Kind) -> Result<()> {
         let csv = matches!(kind, Kind::Csv | Kind::Tsv);
         let wrong = [("no_header", self.no_header && !csv), ("delimiter", self.delimiter.is_some() && !csv)];
         does_not_go(&wrong, kind)
     }
 
-    /// The table that inputs of text are.
+    /// The text inputs as one table.
     pub(super) fn table(&self, kind: Kind, inputs: Vec<Opened>, threads: usize) -> Result<TextTable> {
         let mut table = match kind {
             Kind::Csv => TextTable::csv(),
@@ -67,7 +67,7 @@ pub(super) fn does_not_go(wrong: &[(&'static str, bool)], kind: Kind) -> Result<
     refuse(wrong, &kind.to_string())
 }
 
-/// The same, where they are called so.
+/// As [`does_not_go`], with a description of the inputs.
 pub(super) fn refuse(wrong: &[(&'static str, bool)], inputs: &str) -> Result<()> {
     match wrong.iter().find(|(_, wrong)| *wrong) {
         Some((option, _)) => Err(Error::usage(format!("does not go with inputs that are {inputs}")).in_option(option)),
@@ -75,7 +75,7 @@ pub(super) fn refuse(wrong: &[(&'static str, bool)], inputs: &str) -> Result<()>
     }
 }
 
-/// How the inputs of a command are called together.
+/// A name for all inputs of a conversion.
 pub(super) fn together(inputs: &[Opened]) -> String {
     match inputs {
         [one] => one.name.clone(),

@@ -1,4 +1,4 @@
-//! Variables of a file that become those of a ds file: all, some, or rows of them.
+//! Copies variables into a ds file: all, some, or a range of rows.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::source::Kind;
 use super::targets::DsTarget;
 use super::text::does_not_go;
 
-/// Writes the file, and reports it.
+/// Writes the file, and fills the report.
 pub(super) fn put(
     job: &Job<'_>,
     context: &mut Context<'_, '_>,
@@ -29,7 +29,7 @@ pub(super) fn put(
     Ok(())
 }
 
-/// The file of the one input with some of its variables, or all.
+/// Copies variables of the one input.
 pub(super) fn copied(
     job: &Job<'_>,
     target: &DsTarget,
@@ -58,7 +58,7 @@ pub(super) fn copied(
             if let Some(range) = &selection.rows {
                 range.check(size).map_err(named)?;
             }
-            Some(Cut { dimension, rows: rows.start.min(size)..rows.end.min(size) })
+            Some(Slice { dimension, rows: rows.start.min(size)..rows.end.min(size) })
         }
     };
     let mut builder = Builder::new();
@@ -68,7 +68,7 @@ pub(super) fn copied(
         builder.field(
             variable.name(),
             match (shape, variable.data_type()) {
-                // Which is stated, as it is in what the reference selects.
+                // The mask is declared even if no selected element is missing, as the reference does.
                 (Some(shape), Some(data_type)) => Field::stream(data_type, shape)
                     .with_missing(variable.is_masked())
                     .like(variable)
@@ -89,7 +89,7 @@ pub(super) fn copied(
     })
 }
 
-/// The dimension of the rows: the one that is named, or else the only one that comes first in variables.
+/// The dimension of the rows: the named one, or the only first dimension of variables.
 fn dimension(reader: &Reader, asked: Option<&str>) -> Result<(String, u64)> {
     let all = reader.dimensions();
     let quoted = |names: &[&str]| names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
@@ -119,21 +119,21 @@ fn dimension(reader: &Reader, asked: Option<&str>) -> Result<(String, u64)> {
     let found = all.iter().find(|dimension| dimension.name == name).map(|found| (found.name.clone(), found.size));
     found.ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|dimension| dimension.name.as_str()).collect();
-        Error::usage(format!("there is no dimension {name:?}: there are {}", quoted(&names)))
+        Error::usage(format!("no dimension {name:?}: the dimensions are {}", quoted(&names)))
     })
 }
 
-/// Elements that are taken at once, about.
-const PIECE: u64 = 256 << 10;
+/// Elements that are read at once, approximately.
+const CHUNK_ELEMENTS: u64 = 256 << 10;
 
-/// Rows along a dimension.
-struct Cut {
+/// A range of rows along a dimension.
+struct Slice {
     dimension: String,
     rows: Range<u64>,
 }
 
-impl Cut {
-    /// The sizes that are left of a variable; `None` where it does not lie along the dimension.
+impl Slice {
+    /// The shape of the selected part of a variable; `None` if it lacks the dimension.
     fn shape(&self, variable: &Variable<'_>) -> Option<Vec<u64>> {
         let mut shape = variable.shape()?.to_vec();
         let along = |(name, _): &(&String, &mut u64)| *name == &self.dimension;
@@ -145,7 +145,7 @@ impl Cut {
         found.then_some(shape)
     }
 
-    /// Appends what is left of a variable. It takes memory for some rows of its first dimension.
+    /// Appends the selected part of a variable, some rows of its first dimension at a time.
     fn write(&self, variable: &Variable<'_>, writer: &mut Writer<'_>) -> Result<()> {
         let shape = self.shape(variable).unwrap_or_default();
         let first = variable.dimensions().first().is_some_and(|name| *name == self.dimension);
@@ -155,7 +155,7 @@ impl Cut {
         let signed =
             |number: u64| i64::try_from(number).map_err(|_| Error::usage(format!("row {number} exceeds 2^63")));
         while at < rows {
-            let end = rows.min(at.saturating_add((PIECE / wide).max(1)));
+            let end = rows.min(at.saturating_add((CHUNK_ELEMENTS / wide).max(1)));
             let moved = if first { self.rows.start } else { 0 };
             let piece = if whole {
                 variable.read_rows(at + moved..end + moved)?
@@ -165,7 +165,7 @@ impl Cut {
                 let selection = Selection::new().with(self.dimension.as_str(), inner);
                 match variable.dimensions().first() {
                     Some(name) if !first => variable.select(&selection.with(name.as_str(), outer))?,
-                    // Along it twice: all of it at once.
+                    // The variable has the dimension twice.
                     _ => {
                         return writer.append(&variable.select(&selection)?);
                     }

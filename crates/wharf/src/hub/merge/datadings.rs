@@ -1,4 +1,4 @@
-//! datadings datasets into one.
+//! Merges datadings datasets.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,12 +16,14 @@ use super::{Merge, OnDuplicate, Report, Strategy};
 pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
     let options = &job.datadings;
     if job.on_duplicate == Some(OnDuplicate::Last) {
-        return Err(Error::usage("last is for ZDS, and the inputs are datadings").in_option("on_duplicate"));
+        return Err(Error::usage("last is for ZDS, the inputs are datadings").in_option("on_duplicate"));
     }
     let random = options.strategy == Some(Strategy::Random);
     if options.seed.is_some() && !random && !options.shuffle {
-        let detail = "has no effect: nothing here is left to chance";
-        return Err(Error::usage(detail).in_option("seed").advising("it is for {strategy} random and for {shuffle}"));
+        let detail = "has no effect: nothing is random here";
+        return Err(Error::usage(detail)
+            .in_option("seed")
+            .advising("it goes with {strategy} random and with {shuffle}"));
     }
     let seed = (random || options.shuffle).then(|| dataset::seed(options.seed));
     let mut inputs = Vec::with_capacity(job.inputs.len());
@@ -45,28 +47,28 @@ pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>
         numbers: HashMap::new(),
     };
     match seed {
-        None => (0..inputs.len()).try_for_each(|number| samples.whole(number))?,
-        Some(seed) if random => samples.random(total, seed, options.shuffle)?,
-        Some(seed) => samples.shuffled(seed)?,
+        None => (0..inputs.len()).try_for_each(|number| samples.copy_all(number))?,
+        Some(seed) if random => samples.copy_random(total, seed, options.shuffle)?,
+        Some(seed) => samples.copy_shuffled(seed)?,
     }
     let mut writer = samples.writer;
     report.duplicates = report.losses.iter().map(|lost| lost.loss.count).sum();
-    // Of which dataset each is its key tells.
+    // The key tells which dataset a sample is from.
     report.losses.extend(dataset::rejected(&mut writer, None));
     let written = writer.finish()?;
     (report.rows, report.bytes) = (written.samples, written.bytes);
     Ok(())
 }
 
-/// Samples being copied.
+/// Copies samples.
 struct Samples<'a> {
     inputs: &'a [Dataset],
     writer: Writer,
     bar: &'a Bar,
     on_duplicate: OnDuplicate,
-    /// Samples that could not be kept as they were, by dataset.
+    /// Samples left out or renamed, by dataset.
     lost: &'a mut Vec<Lost>,
-    /// Where the numbers go on that are appended to a key that comes again: all samples may have the same.
+    /// The next number to append to a duplicate key. Without it, many samples with one key would take quadratic time.
     numbers: HashMap<Box<str>, u64>,
 }
 
@@ -75,8 +77,8 @@ impl<'a> Samples<'a> {
         self.inputs.get(number).ok_or_else(|| Error::usage("there are no datasets to merge"))
     }
 
-    /// All samples of a dataset, in order.
-    fn whole(&mut self, number: usize) -> Result<()> {
+    /// Copies all samples of a dataset, in order.
+    fn copy_all(&mut self, number: usize) -> Result<()> {
         let input = self.input(number)?;
         let named = |error: Error| error.in_file(input.location.name());
         let mut keys = input.reader.keys(0..input.reader.len()).map_err(named)?;
@@ -89,25 +91,25 @@ impl<'a> Samples<'a> {
         Ok(())
     }
 
-    /// A sample by its number.
-    fn one(&mut self, number: usize, row: u64) -> Result<()> {
+    /// Copies a sample by its number.
+    fn copy_one(&mut self, number: usize, row: u64) -> Result<()> {
         let (key, sample) = self.input(number)?.get(row)?;
         self.put(number, &key, &sample)
     }
 
-    /// All datasets one behind the other, each in an order of its own.
-    fn shuffled(&mut self, seed: u64) -> Result<()> {
+    /// Copies the datasets one after the other, each shuffled.
+    fn copy_shuffled(&mut self, seed: u64) -> Result<()> {
         for number in 0..self.inputs.len() {
             let order = Order::sequential(self.input(number)?.reader.len()).shuffled(seed)?;
             for row in order.iter(number as u64) {
-                self.one(number, row)?;
+                self.copy_one(number, row)?;
             }
         }
         Ok(())
     }
 
-    /// Positions of all samples in random order say which dataset comes next: so each sample that is left is as likely as the others.
-    fn random(&mut self, total: u64, seed: u64, shuffle: bool) -> Result<()> {
+    /// Takes all positions in random order; each selects the dataset of the next sample, so that all remaining samples are equally likely.
+    fn copy_random(&mut self, total: u64, seed: u64, shuffle: bool) -> Result<()> {
         let mut starts = Vec::with_capacity(self.inputs.len());
         let mut start = 0_u64;
         for input in self.inputs {
@@ -116,7 +118,7 @@ impl<'a> Samples<'a> {
         }
         let mut next = vec![0_u64; self.inputs.len()];
         for position in Order::sequential(total).shuffled(seed)?.iter(0) {
-            // Of empty datasets, which begin at the same position, it is the last that is not.
+            // Empty datasets share their start with the next one; the last of them has samples.
             let number = starts.partition_point(|&start| start <= position).saturating_sub(1);
             let row = match (next.get_mut(number), starts.get(number)) {
                 (Some(next), _) if !shuffle => {
@@ -126,7 +128,7 @@ impl<'a> Samples<'a> {
                 (_, Some(start)) => position - start,
                 _ => position,
             };
-            self.one(number, row)?;
+            self.copy_one(number, row)?;
         }
         Ok(())
     }
@@ -138,23 +140,23 @@ impl<'a> Samples<'a> {
                 tick(self.bar, self.writer.len());
                 Ok(())
             }
-            Err(error) if !is_duplicate(&error) => Err(input.of_message(error, sample)),
+            Err(error) if !is_duplicate(&error) => Err(input.in_message(error, sample)),
             Err(_) => match self.on_duplicate {
                 OnDuplicate::Error | OnDuplicate::Last => Err(self.duplicate(number, key, sample)),
                 OnDuplicate::First => {
-                    self.count(input, "sample left out: its key came before", key, sample);
+                    self.count(input, "sample left out: duplicate key", key, sample);
                     Ok(())
                 }
                 OnDuplicate::Rename => {
                     self.rename(input, key, sample)?;
-                    self.count(input, "key with a number appended: it came before", key, sample);
+                    self.count(input, "duplicate key with a number appended", key, sample);
                     Ok(())
                 }
             },
         }
     }
 
-    /// The error for a key that two samples have.
+    /// The error for a duplicate key.
     #[cold]
     fn duplicate(&self, number: usize, key: &str, sample: &Sample<'_>) -> Error {
         let others = self.inputs.iter().enumerate().filter(|(other, _)| *other != number);
@@ -164,7 +166,7 @@ impl<'a> Samples<'a> {
             None => "the dataset has the same key twice".to_owned(),
         };
         let file = self.inputs.get(number).map(|input| input.location.name()).unwrap_or_default();
-        let error = Error::usage(detail).advising("{on_duplicate} says what to do");
+        let error = Error::usage(detail).advising("{on_duplicate} decides what to do");
         error.in_format(dataset::NAME).in_row(sample.index()).in_key(key.to_owned()).in_file(file)
     }
 
@@ -180,22 +182,22 @@ impl<'a> Samples<'a> {
         self.lost.push(Lost { file, loss: Loss::new(what.to_owned(), 1, first) });
     }
 
-    /// Writes a sample under a key that is free.
+    /// Writes a sample under an unused key.
     fn rename(&mut self, input: &Dataset, key: &str, sample: &Sample<'_>) -> Result<()> {
         let number = self.numbers.entry(key.into()).or_insert(2);
         loop {
             let new = format!("{key}#{number}");
             *number += 1;
-            let message = with_key(sample, &new).map_err(|error| input.of_message(error, sample))?;
+            let message = with_key(sample, &new).map_err(|error| input.in_message(error, sample))?;
             match self.writer.append_raw(&new, &message) {
                 Err(error) if is_duplicate(&error) => {}
-                other => return other.map_err(|error| input.of_message(error, sample)),
+                other => return other.map_err(|error| input.in_message(error, sample)),
             }
         }
     }
 }
 
-/// The message with another key. One that states no key stays as it is.
+/// The message with another key, or unchanged if it has none.
 fn with_key<'s>(sample: &'s Sample<'_>, key: &str) -> Result<Cow<'s, [u8]>> {
     let message = sample.as_bytes();
     let Ok(Some(old)) = RawValue::new(message).get("key") else { return Ok(Cow::Borrowed(message)) };

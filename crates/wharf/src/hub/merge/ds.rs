@@ -1,4 +1,4 @@
-//! ds and NetCDF files joined along a dimension.
+//! Merges ds and NetCDF files along a dimension.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::super::inputs::Location;
 use super::super::{Lost, open_ds, open_netcdf, output, put_ds, rows, stream_ds};
 use super::{Merge, Report};
 
-/// Deflate of NetCDF-4, as Python's `netCDF4` compresses.
+/// The default compression level of Python's `netCDF4`.
 const LEVEL: u8 = 4;
 
 pub(super) fn run(job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
@@ -30,7 +30,7 @@ pub(super) fn run(job: &Merge, to: To<'_>, opener: &mut Opener<'_>, report: &mut
     Ok(())
 }
 
-/// NetCDF files, joined as the ds files that they become. CDF-5 and NetCDF-4 stay what the first is; else the smallest kind is taken that holds all.
+/// Merges NetCDF files by way of ds files. The output is CDF-5 or NetCDF-4 like the first input, or the smallest classic kind that can hold the data.
 pub(super) fn run_netcdf(
     job: &Merge,
     path: &Path,
@@ -40,7 +40,7 @@ pub(super) fn run_netcdf(
 ) -> Result<()> {
     let dimension = check(job)?;
     if path == Path::new("-") {
-        return Err(Error::usage("NetCDF is joined into a file, which a stream is not: give a path"));
+        return Err(Error::usage("NetCDF is merged into a file, not a stream: give a path"));
     }
     rows::other_form(path, &NetcdfTarget::default(), &opener.registry)?;
     let output = output::options(path, force, &job.inputs)?;
@@ -51,7 +51,7 @@ pub(super) fn run_netcdf(
         let input = location.input(opener).map_err(named)?;
         let found = opener.registry.detect(&input).map_err(named)?.name();
         let source = input.source().filter(|_| found == netcdf::FORMAT_NAME).ok_or_else(|| {
-            named(Error::usage(format!("found {found}, expected {} as the first input is", netcdf::FORMAT_NAME)))
+            named(Error::usage(format!("found {found}, expected {} like the first input", netcdf::FORMAT_NAME)))
         })?;
         let reader = open_netcdf(source.clone(), opener).map_err(named)?;
         if files.is_empty() {
@@ -76,7 +76,7 @@ pub(super) fn run_netcdf(
     Ok(())
 }
 
-/// How a file is written that is like another.
+/// Options for writing a file like `first`.
 fn like(first: &netcdf::Reader, dimension: &str, options: WriteOptions) -> WriteOptions {
     use netcdf::Kind::{Data64, Hdf5};
 
@@ -88,29 +88,29 @@ fn like(first: &netcdf::Reader, dimension: &str, options: WriteOptions) -> Write
     });
     let is_compressed = first.kind() == Hdf5 && values.fold(0, u64::saturating_add) > first.source().len();
     options
-        // Of the others not all hold what several files hold together.
+        // The classic kinds have size limits that several files together can exceed.
         .with_kind(Some(first.kind()).filter(|kind| matches!(kind, Data64 | Hdf5)))
         .with_unlimited(grows.map(|dimension| dimension.name.clone()))
         .with_deflate(is_compressed.then_some(LEVEL))
 }
 
-/// The dimension along which files are joined.
+/// The dimension along which files are merged.
 fn check(job: &Merge) -> Result<&str> {
     job.ds
         .dim
         .as_deref()
-        .ok_or_else(|| Error::usage("ds and NetCDF files are joined along a dimension").advising("{dim} says which"))
+        .ok_or_else(|| Error::usage("ds and NetCDF files are merged along a dimension").advising("{dim} selects it"))
 }
 
 fn join<'r>(job: &Merge, readers: &'r [Reader], report: &mut Report) -> Result<dsfmt::Merge<'r>> {
-    let options = &job.ds;
-    let wanted = MergeOptions::default()
-        .with_new(options.new.clone())
-        .with_variables(options.variables.clone())
-        .with_keep_times(options.keep_times)
+    let ds = &job.ds;
+    let options = MergeOptions::default()
+        .with_new(ds.new.clone())
+        .with_variables(ds.variables.clone())
+        .with_keep_times(ds.keep_times)
         .with_names(job.inputs.iter().map(Location::name).collect());
     let readers: Vec<&Reader> = readers.iter().collect();
-    let joined = merge(&readers, check(job)?, wanted)?;
+    let joined = merge(&readers, check(job)?, options)?;
     report.losses.extend(Lost::all(joined.losses().to_vec(), None));
     report.inputs = readers.len();
     Ok(joined)

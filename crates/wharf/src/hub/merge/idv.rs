@@ -1,4 +1,4 @@
-//! IDV files into one.
+//! Merges IDV files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use container_core::{Access, Error, Output, Result, Unit};
 use super::super::env::Opener;
 use super::super::idv_file::open_idv;
 use super::super::inputs::Location;
-use super::super::{Lost, output, pour, select};
+use super::super::{Lost, copy_rows, output, select};
 use super::{IdvTarget, Merge, Report};
 
-/// An input, opened, with the columns wanted of it.
+/// An opened input, and the selected columns.
 struct File {
     location: Location,
     reader: idv::Reader,
@@ -21,7 +21,7 @@ struct File {
 
 pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
     let access = opener.access;
-    // Bytes that are only copied are copied faster so.
+    // Positional reads are faster for bytes that are only copied.
     opener.access = Access::Positional;
     let files = job.inputs.iter().map(|location| open(location, &job.columns, opener)).collect::<Result<Vec<_>>>();
     opener.access = access;
@@ -45,13 +45,13 @@ fn open(location: &Location, columns: &[String], opener: &mut Opener<'_>) -> Res
         Some(chosen) => (chosen, Vec::new()),
         None => {
             let readable = reader.columns().iter().filter(|column| column.kind().is_ok());
-            (readable.map(idv::Column::index).collect(), pour::unreadable(location, &container))
+            (readable.map(idv::Column::index).collect(), copy_rows::unreadable(location, &container))
         }
     };
     Ok(File { location: location.clone(), reader, columns, lost })
 }
 
-/// The schema of the first file, which all others have to have.
+/// The schema of the first file, which all others must have.
 fn schema(files: &[File], output: &IdvTarget) -> Result<idv::Schema> {
     let schema_of =
         |file: &File| file.reader.schema(Some(&file.columns)).map_err(|error| error.in_file(file.location.name()));
@@ -61,7 +61,7 @@ fn schema(files: &[File], output: &IdvTarget) -> Result<idv::Schema> {
     let mut schema = schema_of(first)?;
     for file in others {
         if let Some(difference) = schema.difference(&schema_of(file)?) {
-            let detail = format!("its columns differ from those of {}: {difference}", first.location.name());
+            let detail = format!("columns differ from those of {}: {difference}", first.location.name());
             return Err(Error::invalid(detail).in_file(file.location.name()));
         }
     }

@@ -1,4 +1,4 @@
-//! Files of one format joined into one.
+//! Merges files of one format.
 
 mod datadings;
 mod ds;
@@ -20,18 +20,18 @@ use super::inputs::Location;
 use super::{Bar, DS, Listener, Lost, dataset, first_given, rows};
 use crate::Registry;
 
-/// Files of one format that are joined into one of this format, in their order.
+/// Merges files of one format into one file of that format, in their order.
 ///
-/// | inputs | what is joined |
+/// | inputs | what is merged |
 /// |---|---|
-/// | IDV | rows; blocks are carried over as they are, where the new file can have them so |
-/// | datadings | samples, byte for byte, one dataset behind the other or [at random](DatadingsMerge) |
+/// | IDV | rows; blocks are copied unchanged where the new file can have them so |
+/// | datadings | samples, byte for byte, one dataset after the other or [at random](DatadingsMerge) |
 /// | ds, NetCDF | variables, [along a dimension](DsMerge) |
 /// | ZDS | documents of collections of the same name, byte for byte |
 /// | all others | rows, as [`Convert`] joins them: text, Parquet, Arrow IPC, and formats of the registry that offer Arrow columns and [`Format::batch_writer`](crate::Format::batch_writer) |
 ///
-/// Columns have to be the same, with the same meaning: what differs and cannot be unified is an error that names it. An option of another format
-/// than the inputs' is an error, too.
+/// Columns must be the same, with the same meaning: a difference that cannot be unified is an error that names it. So is an option of another
+/// format than that of the inputs.
 ///
 /// ```no_run
 /// use wharf::{Merge, Overwrite, Registry};
@@ -49,49 +49,49 @@ use crate::Registry;
 pub struct Merge {
     /// The inputs.
     pub inputs: Vec<Location>,
-    /// Only these columns, in this order: names with commas between them; one with a comma stands in quotes. Not for datadings, ds and ZDS.
+    /// Selects these columns, in this order: names separated by commas; a name with a comma is quoted. Not for datadings, ds and ZDS.
     pub columns: Vec<String>,
-    /// Threads that may work at once; 0 for all the machine has.
+    /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
-    /// What becomes of a sample or document whose key one before has already; an error unless given.
+    /// What becomes of a sample or document with a duplicate key; `None` for an error.
     pub on_duplicate: Option<OnDuplicate>,
     /// How IDV is written; `missing_as_double` is for conversions.
     pub idv: IdvTarget,
-    /// How datadings is joined.
+    /// How datadings datasets are merged.
     pub datadings: DatadingsMerge,
-    /// How ds and NetCDF are joined.
+    /// How ds and NetCDF files are merged.
     pub ds: DsMerge,
-    /// How ZDS is joined.
+    /// How ZDS stores are merged.
     pub zds: ZdsMerge,
-    /// Who hears how far the work is.
+    /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
 
-/// What becomes of a sample or document whose key one before has already.
+/// What becomes of a sample or document with a duplicate key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnDuplicate {
     /// An error, and nothing is written.
     Error,
-    /// The one that came first is kept.
+    /// The first one is kept.
     First,
-    /// The one that came last is kept: ZDS.
+    /// The last one is kept: ZDS.
     Last,
-    /// Both are kept, and the later key gets `#2`, `#3` and so on appended: datadings.
+    /// Both are kept, and `#2`, `#3` and so on are appended to the later key: datadings.
     Rename,
 }
 
-/// How datadings is joined.
+/// How datadings datasets are merged.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DatadingsMerge {
-    /// Which sample comes next; [`Strategy::Concat`] unless given.
+    /// Which sample comes next; `None` for [`Strategy::Concat`].
     pub strategy: Option<Strategy>,
-    /// The samples of each dataset come in random order.
+    /// Shuffle the samples of each dataset.
     pub shuffle: bool,
-    /// Where chance begins; another number each time unless given.
+    /// The random seed; `None` for another one each time.
     pub seed: Option<u64>,
-    /// Write no `.md5`.
+    /// Write no `.md5` file.
     pub no_md5: bool,
 }
 
@@ -101,35 +101,35 @@ pub struct DatadingsMerge {
 pub enum Strategy {
     /// All of the first dataset, then all of the second, and so on.
     Concat,
-    /// One of all samples that are left; each dataset keeps its order.
+    /// A random one of all remaining samples; each dataset keeps its order.
     Random,
 }
 
-/// How ds and NetCDF are joined.
+/// How ds and NetCDF files are merged.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DsMerge {
-    /// The dimension along which the files are joined; one that none of them has is new. It has to be given.
+    /// The dimension along which the files are merged, existing or new. Required.
     pub dim: Option<String>,
-    /// Variables that are not along it are joined along this new one; unless given, those of the first file are kept.
+    /// Variables without that dimension are merged along this new one; `None` keeps those of the first file.
     pub new: Option<String>,
-    /// Only these variables are joined along a new dimension.
+    /// Merge only these variables along a new dimension.
     pub variables: Option<Vec<String>>,
-    /// Times in different units are joined as they are; otherwise they get the units of the first file.
+    /// Keep the numbers of times in different units; otherwise they are rebased to the units of the first file.
     pub keep_times: bool,
 }
 
-/// How ZDS is joined.
+/// How ZDS stores are merged.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ZdsMerge {
     /// Only collections of this name.
     pub table: Option<String>,
-    /// All collections are joined into one of this name.
+    /// Merge all collections into one of this name.
     pub into: Option<String>,
 }
 
-/// What has been done, also before an error.
+/// What was done, also before an error.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
@@ -137,27 +137,27 @@ pub struct Report {
     pub format: &'static str,
     /// Rows written, or samples, or documents.
     pub rows: u64,
-    /// Columns written, where the format has columns.
+    /// Columns written, for formats with columns.
     pub columns: usize,
-    /// Variables written, where the format has variables.
+    /// Variables written, for formats with variables.
     pub variables: usize,
     /// Bytes of the output; 0 for streams.
     pub bytes: u64,
-    /// Files that were joined, or datasets, or collections.
+    /// Files merged, or datasets, or collections.
     pub inputs: usize,
     /// What could not be kept.
     pub losses: Vec<Lost>,
-    /// Blocks of IDV that were copied as they were.
+    /// IDV blocks that were copied unchanged.
     pub blocks_carried: u64,
-    /// Blocks of IDV that were encoded anew.
+    /// IDV blocks that were encoded again.
     pub blocks_encoded: u64,
-    /// Where chance began.
+    /// The random seed.
     pub seed: Option<u64>,
-    /// Samples left out or renamed because their keys came before.
+    /// Samples left out or renamed because of duplicate keys.
     pub duplicates: u64,
 }
 
-/// How inputs are joined.
+/// How inputs are merged.
 #[derive(Debug)]
 enum Kind {
     Idv,
@@ -165,18 +165,18 @@ enum Kind {
     Ds,
     Netcdf,
     Zds,
-    /// Rows, as conversions join them.
+    /// By rows, as conversions join them.
     Rows(Box<dyn Target>),
 }
 
 impl Merge {
-    /// Of files, one behind the other.
+    /// Merges files, one after the other.
     #[must_use]
     pub fn new<P: Into<PathBuf>>(inputs: impl IntoIterator<Item = P>) -> Self {
         Self { inputs: Location::all(inputs), ..Self::default() }
     }
 
-    /// Only these columns, in this order.
+    /// Selects these columns, in this order.
     #[must_use]
     pub fn with_columns<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.columns = quoted(names);
@@ -194,7 +194,7 @@ impl Merge {
         Ok(report)
     }
 
-    /// The name of the format that the inputs have, as the first says that is a file.
+    /// The format of the inputs, detected from the first one that is a file.
     ///
     /// # Errors
     /// There is no input; it cannot be read, or its format is unknown.
@@ -202,7 +202,7 @@ impl Merge {
         self.detect(opener).map(|(format, _)| format)
     }
 
-    /// Joins the inputs; `report` says what was done also when it ends with an error. Streams take ds, text, Parquet and Arrow IPC.
+    /// Merges the inputs. `report` says what was done, also when this ends with an error. ds, text, Parquet and Arrow IPC can be streams.
     ///
     /// # Errors
     /// An input cannot be opened or read, or has another format than the first; inputs differ in columns or their meaning; a key comes twice; an
@@ -223,7 +223,7 @@ impl Merge {
             Kind::Netcdf => ds::run_netcdf(self, path, force, opener, report),
             Kind::Datadings => datadings::run(self, path, force, opener, report),
             Kind::Idv if matches!(to, To::Stream(_)) => {
-                Err(Error::usage("IDV is joined into a file, which a stream is not: give a path"))
+                Err(Error::usage("IDV is merged into a file, not a stream: give a path"))
             }
             Kind::Idv => idv::run(self, path, force, opener, report),
             Kind::Rows(own) => self.rows(format, own, to, opener, report),
@@ -234,7 +234,7 @@ impl Merge {
         &self.progress.0
     }
 
-    /// The format of the first input that is no stream, and how its files are joined.
+    /// The format of the first input that is not standard input, and how its files are merged.
     fn detect(&self, opener: &mut Opener<'_>) -> Result<(&'static str, Kind)> {
         let first = self.inputs.iter().find(|location| **location != Location::Stdin).or(self.inputs.first());
         let location = first.ok_or_else(|| Error::usage("there is no input"))?;
@@ -264,27 +264,28 @@ impl Merge {
         let with_key = datadings.or(self.on_duplicate.map(|_| ("on_duplicate", dataset::NAME)));
         let ds = self.ds.given().map(|option| (option, "ds and NetCDF"));
         let zds = self.zds.given().map(|option| (option, "ZDS"));
-        // Those that the inputs are not, and those that do not go with what they are.
-        let (not, beside) = match kind {
+        // Options of formats that are merged in another way, and options that do not go with this format.
+        let (foreign, unsupported) = match kind {
             Kind::Zds => (None, idv.or(datadings).or(ds)),
             Kind::Ds | Kind::Netcdf => (zds, idv.or(with_key)),
             Kind::Datadings => (zds.or(ds), idv),
             Kind::Idv => (zds.or(ds).or(with_key), None),
             Kind::Rows(_) => (zds.or(ds), idv.or(with_key)),
         };
-        if let Some((option, wanted)) = not {
-            let error = Error::usage(format!("is for {wanted}, and the first input is none")).in_option(option);
+        if let Some((option, expected)) = foreign {
+            let error = Error::usage(format!("is an option of {expected}, the first input is another format"))
+                .in_option(option);
             return Err(error.in_file(self.inputs.first().map(Location::name).unwrap_or_default()));
         }
-        match beside {
-            Some((option, wanted)) => {
-                Err(Error::usage(format!("is for {wanted}, and the inputs are {format}")).in_option(option))
+        match unsupported {
+            Some((option, expected)) => {
+                Err(Error::usage(format!("is an option of {expected}, the inputs are {format}")).in_option(option))
             }
             None => Ok(()),
         }
     }
 
-    /// Rows of files of one format, as conversions join them.
+    /// Merges files by rows, as conversions join them.
     fn rows(
         &self,
         format: &str,
@@ -302,8 +303,9 @@ impl Merge {
             let input = location.input(opener).map_err(named)?;
             let found = opener.registry.detect(&input).map_err(named)?.name();
             if found != format {
-                let detail =
-                    format!("found {found}, expected {format} as the first input is; `wharf convert` joins them");
+                let detail = format!(
+                    "found {found}, expected {format} like the first input; `wharf convert` joins different formats"
+                );
                 return Err(named(Error::usage(detail)));
             }
         }
@@ -321,7 +323,7 @@ impl Merge {
 }
 
 impl DatadingsMerge {
-    /// An option that was given.
+    /// The first option that was set.
     fn given(&self) -> Option<&'static str> {
         let Self { strategy, shuffle, seed, no_md5 } = self;
         first_given(&[
@@ -334,7 +336,7 @@ impl DatadingsMerge {
 }
 
 impl DsMerge {
-    /// An option that was given.
+    /// The first option that was set.
     fn given(&self) -> Option<&'static str> {
         let Self { dim, new, variables, keep_times } = self;
         first_given(&[
@@ -347,7 +349,7 @@ impl DsMerge {
 }
 
 impl ZdsMerge {
-    /// An option that was given.
+    /// The first option that was set.
     fn given(&self) -> Option<&'static str> {
         first_given(&[("table", self.table.is_some()), ("into", self.into.is_some())])
     }

@@ -1,4 +1,4 @@
-//! ZDS stores into one.
+//! Merges ZDS stores.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,19 +12,19 @@ use super::super::env::Opener;
 use super::super::zds::{self, NewZds, Stored};
 use super::{Merge, OnDuplicate, Report};
 
-/// Documents between two words to the bar.
+/// Documents between two progress reports.
 const STRIDE: u64 = 256;
 
 pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
     if job.on_duplicate == Some(OnDuplicate::Rename) {
-        return Err(Error::usage("rename is for datadings: an id has no #").in_option("on_duplicate"));
+        return Err(Error::usage("rename is for datadings: an id cannot contain #").in_option("on_duplicate"));
     }
     let mut inputs: Vec<Stored> = Vec::new();
     for location in &job.inputs {
         let named = |error: Error| error.in_file(location.name());
         let input = location.input(opener).map_err(named)?;
         if !zds::is_store(&input, opener) {
-            return Err(named(Error::unsupported("merge joins files of one format, and this one is no ZDS store")));
+            return Err(named(Error::unsupported("expected a ZDS store like the first input")));
         }
         let store = Stored::store(location, &input, opener)?;
         let mut names = store.names().map_err(named)?;
@@ -35,8 +35,8 @@ pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>
         }
     }
     if inputs.is_empty() {
-        let wanted = job.zds.table.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default();
-        return Err(Error::usage(format!("no input has a table{wanted}")));
+        let name = job.zds.table.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default();
+        return Err(Error::usage(format!("no input has a table{name}")));
     }
     let new = NewZds::create(path, force, &job.inputs)?;
     let bar = job.bar();
@@ -58,7 +58,7 @@ pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>
         let Some(writer) = writers.get_mut(name) else { continue };
         let condition = input.collection.condition().map_err(named)?;
         report.losses.extend(Lost::all(losses(&condition), Some(&input.location.name())));
-        let (mut row, mut again) = (0_u64, Loss::new("document left out: its id came before", 0, Position::default()));
+        let (mut row, mut again) = (0_u64, Loss::new("document left out: duplicate id", 0, Position::default()));
         let mut documents = input.collection.documents().map_err(named)?;
         while let Some(document) = documents.try_next().map_err(named)? {
             if writer.contains(document.id()) {
@@ -73,7 +73,7 @@ pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>
                         continue;
                     }
                     OnDuplicate::Last => {
-                        again.what = "document put in place of one before: the ids are the same".to_owned();
+                        again.what = "document replaced an earlier one: duplicate id".to_owned();
                         if again.count == 0 {
                             again.first.row = Some(row);
                             again.first.key = Some(document.id().to_owned().into());
@@ -82,7 +82,7 @@ pub(super) fn run(job: &Merge, path: &Path, force: bool, opener: &mut Opener<'_>
                     }
                     OnDuplicate::Error | OnDuplicate::Rename => {
                         let error = Error::invalid("another document has the same id").in_key(document.id().to_owned());
-                        let error = error.advising("{on_duplicate} first or last keeps one of both");
+                        let error = error.advising("{on_duplicate} first or last keeps one of them");
                         return Err(named(error.in_row(row)));
                     }
                 }

@@ -1,4 +1,4 @@
-//! What is whole in a damaged datadings dataset, into a new one.
+//! Recovers the intact samples of a damaged datadings dataset into a new one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use datadings::{Reader, RecoverOptions, Recovery, SameKey, WriterOptions};
 
 use super::super::env::Opener;
 use super::super::inputs::Location;
-use super::super::staged::Staged;
+use super::super::transaction::Transaction;
 use super::super::{Bar, Lost, dataset};
-use super::{LostRow, MOST_LISTED, Recover, Report};
+use super::{LostRow, MAX_LISTED, Recover, Report};
 
 pub(super) fn run(
     job: &Recover,
@@ -32,36 +32,39 @@ pub(super) fn run(
     let recovery = match location {
         Location::Path(path) => Recovery::survey(path, &options),
         Location::Stdin => {
-            let source = input.source().ok_or_else(|| named(Error::usage("a directory is no datadings dataset")))?;
+            let source =
+                input.source().ok_or_else(|| named(Error::usage("expected a datadings dataset, found a directory")))?;
             Recovery::survey_source(source.clone(), &options)
         }
     };
     let recovery = recovery.map_err(named)?;
     report.declared = recovery.samples_declared();
 
-    // The dataset is whole and verified before it gets its place.
-    let mut staged = Staged::new(force);
-    let staging = staged.path(path)?;
+    // The new dataset is complete and verified before it appears.
+    let mut transaction = Transaction::new(force);
+    let temporary = transaction.path(path)?;
     let writing = WriterOptions::default().with_threads(job.threads).with_md5(!job.datadings.no_md5);
-    let (written, losses) = recovery.write(&staging, writing).map_err(|error| in_place(error, &staging, location))?;
+    let (written, losses) =
+        recovery.write(&temporary, writing).map_err(|error| with_final_name(error, &temporary, location))?;
     report.losses.extend(Lost::all(losses, Some(&location.name())));
     bar.name(&path.display().to_string());
     bar.begin(Unit::Bytes, Some(written.bytes));
-    check(&staging, job.threads, bar).map_err(|error| in_place(error, &staging, &Location::Path(path.to_owned())))?;
-    staged.commit()?;
+    check(&temporary, job.threads, bar)
+        .map_err(|error| with_final_name(error, &temporary, &Location::Path(path.to_owned())))?;
+    transaction.commit()?;
     (report.rows, report.bytes) = (written.samples, written.bytes);
-    let rows = recovery.lost_rows(MOST_LISTED).map_err(named)?.into_iter();
+    let rows = recovery.lost_rows(MAX_LISTED).map_err(named)?.into_iter();
     report.lost_rows = rows.map(|row| LostRow { row, key: recovery.listed_key(row).map(str::to_owned) }).collect();
-    report.lost_bytes = recovery.lost().iter().take(MOST_LISTED).cloned().collect();
+    report.lost_bytes = recovery.lost().iter().take(MAX_LISTED).cloned().collect();
     report.findings = recovery.into_findings();
     Ok(())
 }
 
-/// An error that names the file which was written before it had its name.
-fn in_place(error: Error, staging: &Path, location: &Location) -> Error {
+/// Replaces the name of the temporary file in an error.
+fn with_final_name(error: Error, temporary: &Path, location: &Location) -> Error {
     let file = error.position().file.clone();
     match file {
-        Some(file) if Path::new(file.as_ref()).starts_with(staging.parent().unwrap_or(staging)) => {
+        Some(file) if Path::new(file.as_ref()).starts_with(temporary.parent().unwrap_or(temporary)) => {
             let mut new = Error::new(error.kind(), error.detail().to_owned()).in_file(location.name());
             if let Some(format) = error.format() {
                 new = new.in_format(format);
@@ -75,7 +78,7 @@ fn in_place(error: Error, staging: &Path, location: &Location) -> Error {
     }
 }
 
-/// Opens what was written and verifies it.
+/// Verifies the new dataset.
 fn check(path: &Path, threads: usize, bar: &Arc<Bar>) -> Result<()> {
     let mut first = None;
     let options = VerifyOptions::default().with_threads(threads).with_progress(Arc::clone(bar));

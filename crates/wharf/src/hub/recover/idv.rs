@@ -1,4 +1,4 @@
-//! What is whole in a damaged IDV file, into a new one.
+//! Recovers the intact columns and rows of a damaged IDV file into a new one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) fn run(job: &Recover, input: &Input, (path, force): (&Path, bool), re
     inputs.extend(job.idv.schema.clone().map(Location::Path));
     let output = output::create(path, force, &inputs)?;
     let name = output.path().display().to_string();
-    let source = input.source().ok_or_else(|| named(Error::usage("a directory is no IDV file")))?;
+    let source = input.source().ok_or_else(|| named(Error::usage("expected an IDV file, found a directory")))?;
 
     let bar = job.bar();
     bar.name(&location.name());
@@ -47,7 +47,7 @@ pub(super) fn run(job: &Recover, input: &Input, (path, force): (&Path, bool), re
     Ok(())
 }
 
-/// Opens what was written and verifies it, before it gets its name.
+/// Verifies the new file before it appears.
 fn check(output: &Output, threads: usize) -> Result<()> {
     let reader = Reader::from_source(output.read_back()?, idv::OpenOptions::default())?;
     let mut first = None;

@@ -1,4 +1,4 @@
-//! What is whole in a damaged file, into a new one.
+//! Recovers the intact part of a damaged file into a new one.
 
 mod datadings;
 mod idv;
@@ -21,24 +21,24 @@ use super::{Bar, Listener, Lost, dataset, first_given};
 use crate::Registry;
 pub use crate::convert::import::FOLDER;
 
-/// Saves what is whole out of a damaged file into a new one of the same format.
+/// Copies the intact part of a damaged file into a new one of the same format.
 ///
 /// | input | what is kept |
 /// |---|---|
-/// | IDV | the columns and rows that make the most values, verified |
-/// | datadings | every whole sample, also without an index, verified |
-/// | ZDS | every whole document, also without an index; or the store is put right [in place](Self::in_place) |
-/// | a format of the registry with [`Format::recover`](crate::Format::recover) | what it says |
+/// | IDV | the columns and rows that keep the most values, verified |
+/// | datadings | every intact sample, also without an index, verified |
+/// | ZDS | every intact document, also without an index; or the store is repaired [in place](Self::in_place) |
+/// | a format of the registry with [`Format::recover`](crate::Format::recover) | what that method recovers |
 /// | Parquet, Arrow IPC, and formats that offer Arrow columns, count their rows and have [`Format::batch_writer`](crate::Format::batch_writer) | every range of rows that can be read |
 ///
-/// What is lost is in [`Report::losses`]. Ranges of rows are found by trying: a range that begins and ends between two tries may be lost with the
-/// damaged rows around it, and is counted as lost.
+/// [`Report::losses`] says what is lost. Readable ranges of rows are found by trial: one that lies between two trials can be lost with the damaged
+/// rows around it, and is counted as lost.
 ///
 /// ```no_run
 /// use wharf::{Overwrite, Recover, Registry};
 ///
 /// let report = Recover::new("damaged.parquet").write("saved.parquet", Overwrite::Refuse, &Registry::builtin())?;
-/// println!("{} rows saved", report.rows);
+/// println!("{} rows recovered", report.rows);
 /// for lost in &report.losses {
 ///     eprintln!("{lost}");
 /// }
@@ -49,80 +49,80 @@ pub use crate::convert::import::FOLDER;
 pub struct Recover {
     /// The damaged file.
     pub input: Location,
-    /// Threads that may work at once; 0 for all the machine has.
+    /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
-    /// What is kept of IDV, and how it is written.
+    /// Which part of an IDV file is kept, and how it is written.
     pub idv: IdvRecover,
-    /// What is kept of datadings.
+    /// Which part of a datadings dataset is kept.
     pub datadings: DatadingsRecover,
-    /// Who hears how far the work is.
+    /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
 
-/// What is kept of IDV, and how it is written.
+/// Which part of an IDV file is kept, and how it is written.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct IdvRecover {
-    /// These columns are kept, in this order, whatever rows that costs: names with commas between them; one with a comma stands in quotes.
+    /// Keep these columns, in this order, even if that costs rows: names separated by commas; a name with a comma is quoted.
     pub columns: Vec<String>,
-    /// A file with the columns of one whose table of contents is lost: an IDV file that was written in the same way, or JSON.
+    /// A file with the schema, when the table of contents is lost: an IDV file with the same columns, or JSON.
     pub schema: Option<PathBuf>,
     /// How it is written; `missing_as_double` is for conversions.
     pub output: IdvTarget,
 }
 
-/// What is kept of datadings.
+/// Which part of a datadings dataset is kept.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DatadingsRecover {
-    /// A sample whose key one before has already is kept, and its key gets `#2`, `#3` and so on appended.
+    /// Keep samples with duplicate keys: `#2`, `#3` and so on are appended to the later ones.
     pub rename_duplicates: bool,
-    /// Write no `.md5`.
+    /// Write no `.md5` file.
     pub no_md5: bool,
 }
 
-/// Rows and ranges that a report lists, at most.
-const MOST_LISTED: usize = 1000;
+/// Maximum number of rows and ranges in a report.
+const MAX_LISTED: usize = 1000;
 
-/// What has been done, also before an error.
+/// What was done, also before an error.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
     /// The format of the input and of the output.
     pub format: &'static str,
-    /// Rows that were saved, or samples, or documents.
+    /// Rows recovered, or samples, or documents.
     pub rows: u64,
-    /// How many there were, where the damaged file says so.
+    /// How many there were, if the damaged file says so.
     pub declared: Option<u64>,
-    /// The columns that were written, where the format has columns.
+    /// The columns written, for formats with columns.
     pub columns: Vec<String>,
     /// Bytes of the output.
     pub bytes: u64,
     /// What is lost.
     pub losses: Vec<Lost>,
-    /// What is wrong with an IDV file or a dataset and cost nothing by itself; of ZDS the errors of the first 20 documents that are lost.
+    /// For IDV and datadings: problems that cost no rows. For ZDS: the errors of the first 20 lost documents.
     pub findings: Vec<Error>,
-    /// Samples that are lost, where the index says which: 1000 at most.
+    /// Lost samples, if the index lists them: at most 1000.
     pub lost_rows: Vec<LostRow>,
-    /// Where rows are lost that are read in batches: 1000 ranges at most.
+    /// Lost ranges of rows, for formats that are read in batches: at most 1000.
     pub lost_ranges: Vec<Range<u64>>,
-    /// Bytes of the data of a dataset that are lost: 1000 ranges at most.
+    /// Lost ranges of bytes of a dataset: at most 1000.
     pub lost_bytes: Vec<Range<u64>>,
-    /// The tables of a store that was put right in place.
+    /// The tables of a store that was repaired in place.
     pub tables: Vec<RepairedTable>,
 }
 
-/// A sample that is lost.
+/// A lost sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LostRow {
     /// Its number.
     pub row: u64,
-    /// Its key, where a file lists it.
+    /// Its key, if a file lists it.
     pub key: Option<String>,
 }
 
-/// A table of a store that was put right in place.
+/// A table of a store that was repaired in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairedTable {
@@ -130,25 +130,25 @@ pub struct RepairedTable {
     pub name: String,
     /// Documents in it.
     pub rows: u64,
-    /// What was wrong; empty where nothing was.
+    /// What was wrong.
     pub notes: Vec<String>,
 }
 
 impl Recover {
-    /// Of a damaged file.
+    /// Recovers a damaged file.
     #[must_use]
     pub fn new(input: impl Into<PathBuf>) -> Self {
         Self::of(Location::Path(input.into()))
     }
 
-    /// Of a damaged file, or of standard input.
+    /// Recovers a damaged file, or standard input.
     #[must_use]
     pub fn of(input: Location) -> Self {
         let (idv, datadings) = (IdvRecover::default(), DatadingsRecover::default());
         Self { input, threads: 0, idv, datadings, progress: Listener::default() }
     }
 
-    /// Writes what is whole into a new file.
+    /// Writes the intact part into a new file.
     ///
     /// # Errors
     /// All that [`run`](Self::run) fails for.
@@ -158,19 +158,19 @@ impl Recover {
         Ok(report)
     }
 
-    /// Writes what is whole into a new file; `report` says what was done and lost also when it ends with an error.
+    /// Writes the intact part into a new file. `report` says what was done and lost, also when this ends with an error.
     ///
     /// # Errors
-    /// The input cannot be read, or nothing in it is whole; [`Unsupported`](crate::ErrorKind::Unsupported) for a format that cannot be recovered;
+    /// The input cannot be read, or nothing in it is intact; [`Unsupported`](crate::ErrorKind::Unsupported) for a format that cannot be recovered;
     /// an option is for another format; the extension of the output stands for another format; the output exists and is not to be replaced, or
     /// cannot be written. The output is there whole, or not at all.
     pub fn run(&self, path: &Path, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let name = || self.input.name();
-        let wrong = |option, detail: String| Err(Error::usage(detail).in_option(option).in_file(name()));
+        let misplaced = |option, detail: String| Err(Error::usage(detail).in_option(option).in_file(name()));
         let to = (path, overwrite == Overwrite::Replace);
         if let Some(input) = self.store(opener)? {
             if let Some(option) = self.datadings.given().or_else(|| self.idv.given()) {
-                return wrong(option, "is not for ZDS".to_owned());
+                return misplaced(option, "is not an option of ZDS".to_owned());
             }
             report.format = super::zds::NAME;
             return zds::run(self, &input, to, opener, report);
@@ -182,23 +182,23 @@ impl Recover {
         }
         if dataset::is_dataset(&input, opener) {
             if let Some(option) = self.idv.given() {
-                return wrong(option, "is for IDV, this is datadings".to_owned());
+                return misplaced(option, "is an option of IDV, the input is datadings".to_owned());
             }
             report.format = dataset::NAME;
             return datadings::run(self, &input, to, opener, report);
         }
         if let Some(option) = self.datadings.given() {
-            return wrong(option, "is for datadings, and this is none".to_owned());
+            return misplaced(option, "is an option of datadings, the input is another format".to_owned());
         }
         match format.filter(|format| format.name() != IDV) {
             Some(format) => {
                 if let Some(option) = self.idv.given() {
-                    return wrong(option, format!("is for IDV, this is {}", format.name()));
+                    return misplaced(option, format!("is an option of IDV, the input is {}", format.name()));
                 }
                 report.format = format.name();
                 rows::run(self, format, &input, to, opener, report)
             }
-            // Or what is left of one.
+            // An IDV file, or the remains of one.
             None => {
                 report.format = IDV;
                 idv::run(self, &input, to, report)
@@ -206,26 +206,26 @@ impl Recover {
         }
     }
 
-    /// Puts a ZDS store right where it is: a torn end is cut off, and a fresh index written.
+    /// Repairs a ZDS store in place: an incomplete document at its end is cut off, and the index is written anew.
     ///
     /// # Errors
-    /// It is no store; it cannot be read or written.
+    /// The input is not a store, or cannot be read or written.
     pub fn in_place(&self, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-        let wrong = |option, detail| Err(Error::usage(detail).in_option(option).in_file(self.input.name()));
+        let misplaced = |option, detail| Err(Error::usage(detail).in_option(option).in_file(self.input.name()));
         if self.store(opener)?.is_none() {
-            return wrong("in_place", "is for ZDS, and this is none");
+            return misplaced("in_place", "is an option of ZDS, the input is another format");
         }
         if let Some(option) = self.datadings.given().or_else(|| self.idv.given()) {
-            return wrong(option, "is not for ZDS");
+            return misplaced(option, "is not an option of ZDS");
         }
         report.format = super::zds::NAME;
         zds::in_place(&self.input, opener, report)
     }
 
-    /// The input, if it is a store: that is no stream, which can be read only once.
+    /// The input, if it is a store. Standard input cannot be one.
     fn store(&self, opener: &mut Opener<'_>) -> Result<Option<container_core::Input>> {
         let input = match &self.input {
-            Location::Path(_) => self.input.input_if_there(opener)?,
+            Location::Path(_) => self.input.existing_input(opener)?,
             Location::Stdin => None,
         };
         Ok(input.filter(|input| super::zds::is_store(input, opener)))
@@ -237,7 +237,7 @@ impl Recover {
 }
 
 impl IdvRecover {
-    /// An option that was given.
+    /// The first option that was set.
     fn given(&self) -> Option<&'static str> {
         let own = first_given(&[("columns", !self.columns.is_empty()), ("schema", self.schema.is_some())]);
         own.or_else(|| idv_file::given(&self.output))
@@ -245,7 +245,7 @@ impl IdvRecover {
 }
 
 impl DatadingsRecover {
-    /// An option that was given.
+    /// The first option that was set.
     fn given(&self) -> Option<&'static str> {
         first_given(&[("rename_duplicates", self.rename_duplicates), ("no_md5", self.no_md5)])
     }

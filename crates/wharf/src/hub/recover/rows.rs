@@ -1,7 +1,6 @@
-//! The rows of a damaged file that can be read, into a new one: for formats that are read and written in batches.
+//! Copies the readable rows of a damaged file into a new one, for formats that are read and written in batches.
 //!
-//! A walk over batches ends at a damaged one. Where its rows begin and end that cannot be read is found by trying: ranges twice as long each time,
-//! and then halves of the last.
+//! Reading ends at a damaged batch. The first and last unreadable row are found by galloping search: ranges that double, then bisection of the last.
 
 use std::error::Error as _;
 use std::ops::Range;
@@ -11,14 +10,14 @@ use container_arrow::{ArrowTable, BatchScan, BatchWriter};
 use container_core::{Error, ErrorKind, Format, Input, Loss, OpenOptions, Result, Scan, Unit};
 
 use super::super::env::Opener;
-use super::super::{Bar, Lost, output, pour, rows};
-use super::{MOST_LISTED, Recover, Report};
+use super::super::{Bar, Lost, copy_rows, output, rows};
+use super::{MAX_LISTED, Recover, Report};
 
-/// Ranges that are tried, at most: each may take as long as it takes to read a block of the file.
-const MOST_TRIES: u32 = 4096;
+/// Maximum number of ranges tried: each can take as long as reading a block of the file.
+const MAX_TRIES: u32 = 4096;
 
-/// Lost ranges that are reported one by one.
-const MOST_LOSSES: usize = 20;
+/// Maximum number of lost ranges that are reported one by one.
+const MAX_LOSSES: usize = 20;
 
 pub(super) fn run(
     job: &Recover,
@@ -44,16 +43,16 @@ pub(super) fn run(
     }
     let container = opener.registry.open_with(input, &open).map_err(named)?;
     let tables = container.tables();
-    let unable = |why: &str| named(Error::unsupported(format!("it cannot be recovered so far: {why}")));
-    let [table] = *tables.as_slice() else { return Err(unable("it has not one table")) };
-    let len = table.len().ok_or_else(|| unable("where a row begins behind a damaged one is not known"))?;
-    let arrow = table.arrow().ok_or_else(|| unable("its rows cannot be read in batches"))?;
+    let unable = |why: &str| named(Error::unsupported(format!("cannot be recovered: {why}")));
+    let [table] = *tables.as_slice() else { return Err(unable("expected one table")) };
+    let len = table.len().ok_or_else(|| unable("the start of the row after a damaged one is unknown"))?;
+    let arrow = table.arrow().ok_or_else(|| unable("its rows cannot be read as record batches"))?;
     report.declared = Some(len);
-    report.losses.extend(pour::unreadable(location, arrow));
+    report.losses.extend(copy_rows::unreadable(location, arrow));
     let schema = arrow.schema(&BatchScan::default()).map_err(named)?;
     report.columns = schema.fields().iter().map(|field| field.name().clone()).collect();
     let writer = format.batch_writer(path, schema, options).map_err(|error| match error.kind() {
-        ErrorKind::Unsupported => named(Error::unsupported("it cannot be recovered so far").caused_by(error)),
+        ErrorKind::Unsupported => named(Error::unsupported("cannot be recovered").caused_by(error)),
         _ => of_output(error),
     })?;
     let mut walk =
@@ -67,7 +66,7 @@ pub(super) fn run(
     }
     report.rows = walk.written;
     report.losses.extend(Lost::all(losses(&damages), Some(&location.name())));
-    report.lost_ranges = damages.iter().map(|damage| damage.rows.clone()).take(MOST_LISTED).collect();
+    report.lost_ranges = damages.iter().map(|damage| damage.rows.clone()).take(MAX_LISTED).collect();
     if let Some(first) = damages.into_iter().next().filter(|_| walk.written == 0) {
         return Err(named(Error::invalid("no row can be read").caused_by(first.error)));
     }
@@ -103,7 +102,7 @@ fn losses(damages: &[Damage]) -> Vec<Loss> {
         [damages @ .., rest] if rest.is_untried => (damages, Some(rest)),
         _ => (damages, None),
     };
-    let (each, others) = damages.split_at_checked(MOST_LOSSES).unwrap_or((damages, &[]));
+    let (each, others) = damages.split_at_checked(MAX_LOSSES).unwrap_or((damages, &[]));
     let mut losses: Vec<Loss> = each.iter().map(loss).collect();
     if let Some(first) = others.first() {
         let mut all = loss(first);
@@ -139,14 +138,14 @@ impl Walk<'_> {
         };
         // Of the batch that cannot be read, the first rows may be whole.
         let start = self.row;
-        let whole = self.edge(start, &|row| start..row + 1, false)?;
+        let whole = self.boundary(start, &|row| start..row + 1, false)?;
         let error = self.copy(whole, of_output)?.unwrap_or(error);
         let start = self.row;
-        let mut behind = self.edge(start + 1, &|row| row..row + 1, true)?;
-        let is_untried = self.tries >= MOST_TRIES;
+        let mut behind = self.boundary(start + 1, &|row| row..row + 1, true)?;
+        let is_untried = self.tries >= MAX_TRIES;
         let error = if is_untried {
             behind = self.len;
-            Error::invalid("the file is damaged in too many places to try all").caused_by(error)
+            Error::invalid("the file is damaged in too many places to try them all").caused_by(error)
         } else {
             error
         };
@@ -158,7 +157,7 @@ impl Walk<'_> {
         BatchScan::from(Scan::default().with_rows(rows).with_threads(self.threads))
     }
 
-    /// Writes rows up to `end`, or up to a batch that cannot be read, whose error it gives back.
+    /// Copies rows up to `end`, or up to a batch that cannot be read, whose error it returns.
     fn copy(&mut self, end: u64, of_output: &dyn Fn(Error) -> Error) -> Result<Option<Error>> {
         if self.row >= end {
             return Ok(None);
@@ -182,15 +181,15 @@ impl Walk<'_> {
         }
     }
 
-    /// The first row from `start` on of which `range` can be read, or cannot, as `wanted` says; behind the last row where there is none.
-    fn edge(&mut self, start: u64, range: &dyn Fn(u64) -> Range<u64>, wanted: bool) -> Result<u64> {
+    /// The first row from `start` on whose `range` is `readable`; the number of rows if there is none.
+    fn boundary(&mut self, start: u64, range: &dyn Fn(u64) -> Range<u64>, readable: bool) -> Result<u64> {
         let (mut low, mut step) = (start, 1);
         let mut high = start;
         loop {
             if high >= self.len {
                 return Ok(self.len);
             }
-            if self.can_read(range(high))? == wanted {
+            if self.can_read(range(high))? == readable {
                 break;
             }
             if high + 1 >= self.len {
@@ -202,18 +201,18 @@ impl Walk<'_> {
         }
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.can_read(range(middle))? == wanted { high = middle } else { low = middle + 1 }
+            if self.can_read(range(middle))? == readable { high = middle } else { low = middle + 1 }
         }
         Ok(high)
     }
 
-    /// Whether all of these rows can be read. Nothing can when too much was tried.
+    /// Whether all of these rows can be read. Always false after [`MAX_TRIES`].
     fn can_read(&mut self, rows: Range<u64>) -> Result<bool> {
         self.tries += 1;
-        if self.tries > MOST_TRIES {
+        if self.tries > MAX_TRIES {
             return Ok(false);
         }
-        let wanted = rows.end - rows.start;
+        let expected = rows.end - rows.start;
         let mut batches = match self.table.batches(&self.scan(rows)) {
             Ok(batches) => batches,
             Err(error) => return damage(error).map(|_| false),
@@ -221,7 +220,7 @@ impl Walk<'_> {
         let mut found = 0;
         loop {
             match batches.try_next() {
-                Ok(None) => return Ok(found == wanted),
+                Ok(None) => return Ok(found == expected),
                 Ok(Some(batch)) => found += batch.num_rows() as u64,
                 Err(error) => return damage(error).map(|_| false),
             }
@@ -229,7 +228,7 @@ impl Walk<'_> {
     }
 }
 
-/// An error that is damage. A disk that fails is not.
+/// Separates damage from errors of the disk or the caller.
 fn damage(error: Error) -> Result<Error> {
     match error.kind() {
         ErrorKind::Io | ErrorKind::Usage => Err(error),

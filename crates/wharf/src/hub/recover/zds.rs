@@ -1,4 +1,4 @@
-//! What is whole in a damaged ZDS store, into a new one, or in its place.
+//! Recovers the intact documents of a damaged ZDS store, into a new one or in place.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::super::inputs::Location;
 use super::super::zds::{self, NewZds, Stored};
 use super::{Recover, RepairedTable, Report};
 
-/// Errors of lost documents that are kept.
-const MOST_FINDINGS: usize = 20;
+/// Maximum number of errors of lost documents in a report.
+const MAX_FINDINGS: usize = 20;
 
-/// Every whole document into a new store.
+/// Copies every intact document into a new store.
 pub(super) fn run(
     job: &Recover,
     input: &Input,
@@ -39,7 +39,7 @@ pub(super) fn run(
         let mut loss = Loss::new(format!("document of {name:?} lost"), 0, Position::default());
         let mut next = 0;
         while next < len {
-            // A walk ends with an error: the next one goes on behind it.
+            // An iterator ends with its first error: the next one continues after it.
             let mut documents = stored.collection.documents_in(next..len).map_err(named)?;
             loop {
                 let row = documents.row();
@@ -60,7 +60,7 @@ pub(super) fn run(
                     loss.first.file = None;
                 }
                 loss.count += 1;
-                if report.findings.len() < MOST_FINDINGS {
+                if report.findings.len() < MAX_FINDINGS {
                     report.findings.push(error);
                 }
             }
@@ -75,7 +75,8 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Puts a store right where it is: a torn end is cut off, and a fresh index written. One that does not fit the data is made anew out of them.
+/// Repairs a store in place: an incomplete document at the end is cut off, and the index is written anew. An index that does not fit the data is
+/// rebuilt from them.
 pub(super) fn in_place(location: &Location, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
     for name in zds::tables(location, None, opener)? {
         let named = |error: Error| zds::located(error, location, &name);
@@ -89,7 +90,7 @@ pub(super) fn in_place(location: &Location, opener: &mut Opener<'_>, report: &mu
                 root = zds::open_writer(location, Some(&name), options.with_rebuild(true), "recover")?.0;
                 let writer = root.collection(&name).map_err(named)?;
                 let what = format!(
-                    "the index was made anew out of the data, deleted documents among them: {}",
+                    "the index was rebuilt from the data, which brings deleted documents back: {}",
                     error.detail()
                 );
                 lost.push(Loss::new(what, 1, Position::default()));

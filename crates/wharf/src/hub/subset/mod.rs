@@ -1,14 +1,14 @@
-//! Records of one input in others of its format: all of them in several, some of them, or all in another order.
+//! Splits, samples and shuffles records; outputs have the format of the input.
 //!
 //! | inputs | records |
 //! |---|---|
 //! | datadings, ZDS | samples and documents, byte for byte |
-//! | JSON lines, CSV, TSV | rows, byte for byte, and the names of CSV in front of each output; an array of objects stays one |
-//! | IDV | rows; a stretch of them as they are, others as columns: sparse vectors are written in full then, and times before 1677 or behind 2262 are an error |
-//! | Parquet, Arrow IPC, formats of the registry with columns that write batches | rows, as columns |
+//! | JSON lines, CSV, TSV | rows, byte for byte, and the header of CSV in each output; an array of objects stays one |
+//! | IDV | rows; a range as it is, others as columns: then sparse vectors become dense, and times outside of 1677 to 2262 are an error |
+//! | Parquet, Arrow IPC, other formats of the registry that read and write record batches | rows, as columns |
 //!
-//! Of ds and NetCDF variables are cut, which [`Convert`](crate::Convert) does. The order of rows follows from the seed and from how many there are,
-//! whatever the format. Of a text it is listed where each row begins, 8 bytes for each. Rows of columns in another order take memory for a few times 64 MiB, and temporary files where they are more.
+//! [`Convert`](crate::Convert) selects from ds and NetCDF. The order of rows follows from the seed and their number, whatever the format. Memory: 8
+//! bytes per row of text; for columns in another order a few times 64 MiB, and temporary files beyond.
 
 mod parts;
 mod records;
@@ -29,31 +29,31 @@ use super::{Listener, Lost, dataset, zds};
 use crate::Registry;
 use records::Records;
 
-/// How records are copied: byte for byte.
+/// How records are copied.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Copying {
-    /// The collection of a ZDS store that has several.
+    /// The collection, for ZDS stores with several.
     pub table: Option<String>,
-    /// Write no `.md5` for datadings.
+    /// Write no `.md5` file for datadings.
     pub no_md5: bool,
-    /// Threads that may work at once; 0 for all the machine has.
+    /// Maximum number of threads; 0 for one per core.
     pub threads: usize,
 }
 
-/// What has been done, also before an error.
+/// What was done, also before an error.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
     /// The format of the input and of the outputs.
     pub format: &'static str,
-    /// Records of the input.
+    /// Records in the input.
     pub of: u64,
-    /// What was written.
+    /// The outputs.
     pub outputs: Vec<Written>,
-    /// Where chance began.
+    /// The random seed.
     pub seed: Option<u64>,
-    /// Samples that verification rejects, which were copied as they are.
+    /// Samples that were copied although verification rejects them.
     pub losses: Vec<Lost>,
 }
 
@@ -61,17 +61,17 @@ pub struct Report {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Records in it.
     pub rows: u64,
-    /// Its bytes.
+    /// Its size in bytes.
     pub bytes: u64,
 }
 
-/// Some [records](self) of an input.
+/// Selects some [records](self) of an input.
 ///
-/// The same seed chooses the same ones, on every machine and in every later version.
+/// The same seed selects the same records, on every machine and in every later version.
 ///
 /// ```no_run
 /// use wharf::{Overwrite, Registry, Sample};
@@ -88,30 +88,30 @@ pub struct Sample {
     pub input: Location,
     /// How many.
     pub number: u64,
-    /// Which.
-    pub chosen: Chosen,
-    /// Where chance begins; another number each time unless given.
+    /// Which ones, in which order.
+    pub method: SampleMethod,
+    /// The random seed; `None` for another one each time.
     pub seed: Option<u64>,
     /// How they are copied.
     pub copying: Copying,
-    /// Who hears how far the work is.
+    /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
 
-/// Which records are chosen.
+/// Which records a sample consists of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Chosen {
-    /// Random ones, each at most once, in random order. They are listed in memory: 8 bytes each.
+pub enum SampleMethod {
+    /// Random ones without replacement, in random order. Takes 8 bytes of memory each.
     #[default]
     Random,
     /// Random ones in the order of the input.
     InOrder,
-    /// The first.
+    /// The first ones.
     First,
 }
 
-/// The [records](self) of an input in random order.
+/// Shuffles the [records](self) of an input.
 ///
 /// The same seed gives the same bytes, on every machine and in every later version.
 ///
@@ -127,34 +127,34 @@ pub enum Chosen {
 pub struct Shuffle {
     /// The file, dataset or store.
     pub input: Location,
-    /// Less random, and far fewer seeks.
+    /// A less random order with far fewer seeks.
     pub quasi: Option<Quasi>,
-    /// Where chance begins; another number each time unless given.
+    /// The random seed; `None` for another one each time.
     pub seed: Option<u64>,
     /// How they are copied.
     pub copying: Copying,
-    /// Who hears how far the work is.
+    /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
 
-/// A shuffle of chunks of neighbors, the records of some of which are mixed with each other: the input is read in long stretches.
+/// Shuffles chunks of neighbors, then the records in a buffer of several chunks: the input is read in long stretches.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Quasi {
-    /// Records that are mixed with each other; below 1 a fraction of the input; 0.01 unless given.
+    /// Records in the buffer, or below 1 a fraction of the input; `None` for 0.01.
     pub buffer: Option<f64>,
-    /// Neighbors that stay near each other; 16 unless given.
+    /// Records of a chunk; `None` for 16.
     pub chunk: Option<u64>,
 }
 
 impl Sample {
-    /// So many records of an input, at random.
+    /// Selects this many records of an input at random.
     #[must_use]
     pub fn new(input: impl Into<PathBuf>, number: u64) -> Self {
         Self {
             input: Location::Path(input.into()),
             number,
-            chosen: Chosen::default(),
+            method: SampleMethod::default(),
             seed: None,
             copying: Copying::default(),
             progress: Listener::default(),
@@ -178,7 +178,7 @@ impl Sample {
         Ok(report)
     }
 
-    /// Writes them; `report` says what was done also when it ends with an error.
+    /// Writes them. `report` says what was done, also when this ends with an error.
     ///
     /// # Errors
     /// The input has fewer; it is of another format, or cannot be read; the output exists and is not to be replaced, or cannot be written. The
@@ -188,18 +188,18 @@ impl Sample {
         let (len, number) = (records.len()?, self.number);
         if number > len {
             let (word, all) = records.words();
-            let detail = format!("{number} {word}s are asked for: the {all} has {len}");
+            let detail = format!("{number} {word}s requested, the {all} has {len}");
             return Err(Error::usage(detail).in_file(self.input.name()));
         }
-        let one = One { input: &self.input, copying: &self.copying, progress: &self.progress, number };
-        if self.chosen == Chosen::First {
-            return one.write(&records, path, overwrite, report, |out, bar| records.copy(0..number, out, bar));
+        let output = SingleOutput { input: &self.input, copying: &self.copying, progress: &self.progress, number };
+        if self.method == SampleMethod::First {
+            return output.write(&records, path, overwrite, report, |out, bar| records.copy(0..number, out, bar));
         }
         let seed = dataset::seed(self.seed);
         report.seed = Some(seed);
         let chosen = Order::sequential(len).shuffled(seed)?.range(0..number)?.iter(0);
-        one.write(&records, path, overwrite, report, |out, bar| {
-            if self.chosen == Chosen::Random {
+        output.write(&records, path, overwrite, report, |out, bar| {
+            if self.method == SampleMethod::Random {
                 return records.copy_rows(chosen, out, bar);
             }
             let mut rows: Vec<u64> = chosen.collect();
@@ -210,7 +210,7 @@ impl Sample {
 }
 
 impl Shuffle {
-    /// Of an input.
+    /// Shuffles an input.
     #[must_use]
     pub fn new(input: impl Into<PathBuf>) -> Self {
         let (copying, progress) = (Copying::default(), Listener::default());
@@ -234,10 +234,10 @@ impl Shuffle {
         Ok(report)
     }
 
-    /// Writes them; `report` says what was done also when it ends with an error.
+    /// Writes them. `report` says what was done, also when this ends with an error.
     ///
     /// # Errors
-    /// The input is of another format, or cannot be read; the numbers of [`quasi`](Self::quasi) do not go with it; the output exists and is not to be
+    /// The input is of another format, or cannot be read; the values of [`quasi`](Self::quasi) do not fit it; the output exists and is not to be
     /// replaced, or cannot be written. The output is there whole, or not at all.
     pub fn run(&self, path: &Path, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let records = Records::open(&self.input, opener, "shuffle", &self.copying)?;
@@ -253,21 +253,21 @@ impl Shuffle {
                 order.quasi_shuffled(quasi.map_err(|error| Error::usage(error.detail().to_owned()))?, seed)?
             }
         };
-        let one = One { input: &self.input, copying: &self.copying, progress: &self.progress, number };
-        one.write(&records, path, overwrite, report, |out, bar| records.copy_rows(order.iter(0), out, bar))
+        let output = SingleOutput { input: &self.input, copying: &self.copying, progress: &self.progress, number };
+        output.write(&records, path, overwrite, report, |out, bar| records.copy_rows(order.iter(0), out, bar))
     }
 }
 
-/// One output of one input.
-struct One<'a> {
+/// Writes one output.
+struct SingleOutput<'a> {
     input: &'a Location,
     copying: &'a Copying,
     progress: &'a Listener,
-    /// Records that are written.
+    /// Records to write.
     number: u64,
 }
 
-impl One<'_> {
+impl SingleOutput<'_> {
     fn write(
         &self,
         records: &Records,

@@ -1,29 +1,29 @@
-//! Where records are cut.
+//! How records are split into parts.
 
 use std::ops::Range;
 use std::str::FromStr;
 
 use container_core::{Error, Result};
 
-/// So many outputs at most: more are a mistake.
-const MOST: u64 = 10_000;
+/// Maximum number of outputs: more are a mistake.
+const MAX_PARTS: u64 = 10_000;
 
-/// Where records are cut.
+/// How records are split into parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Parts {
     /// A new part begins at each of these records, counted from 0.
     At(Vec<u64>),
-    /// So many parts, as large as each other give or take one record.
+    /// This many parts, whose sizes differ by at most one record.
     Equal(u64),
-    /// So many records in each part, and the rest in the last.
+    /// This many records in each part; the last one can be smaller.
     Every(u64),
-    /// These shares of the records.
+    /// These fractions of the records.
     Fractions(Fractions),
 }
 
 impl Parts {
-    /// The stretches of so many records.
+    /// The ranges for `len` records.
     pub(super) fn of(&self, len: u64) -> Result<Stretches> {
         let option = match self {
             Self::At(_) => "at",
@@ -32,7 +32,7 @@ impl Parts {
             Self::Fractions(_) => "fractions",
         };
         match self {
-            Self::Equal(0) | Self::Every(0) => Err(Error::usage("is 0, and at least 1 is wanted").in_option(option)),
+            Self::Equal(0) | Self::Every(0) => Err(Error::usage("must be at least 1, found 0").in_option(option)),
             Self::At(positions) => Stretches::at(len, positions),
             Self::Equal(count) => Stretches::equal(len, *count),
             Self::Every(size) => Stretches::every(len, *size),
@@ -41,44 +41,44 @@ impl Parts {
     }
 }
 
-/// Stretches of records that follow one another, from the first record to the last.
+/// Consecutive ranges that cover all records.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stretches {
-    /// Where each ends.
+    /// The end of each.
     ends: Vec<u64>,
 }
 
 impl Stretches {
-    /// A new one begins at each of these records.
+    /// A new range begins at each of these records.
     fn at(len: u64, positions: &[u64]) -> Result<Self> {
         let mut before = 0;
         for &position in positions {
             if position <= before {
-                let detail = format!("{position} comes behind {before}: positions rise, and begin above 0");
+                let detail = format!("{position} after {before}: positions must increase and be above 0");
                 return Err(Error::usage(detail).in_option("at"));
             }
             if position >= len {
-                let are = if len == 1 { "is" } else { "are" };
-                let detail = format!("there is no record {position}: there {are} {len}, counted from 0");
+                let s = if len == 1 { "" } else { "s" };
+                let detail = format!("no record {position}: the input has {len} record{s}, counted from 0");
                 return Err(Error::usage(detail));
             }
             before = position;
         }
-        most(positions.len() as u64 + 1)?;
+        check_count(positions.len() as u64 + 1)?;
         Ok(Self { ends: positions.iter().copied().chain([len]).collect() })
     }
 
-    /// So many, as large as each other give or take one.
+    /// `count` ranges, whose sizes differ by at most one.
     fn equal(len: u64, count: u64) -> Result<Self> {
-        most(count)?;
+        check_count(count)?;
         let (share, more) = (len / count, len % count);
         Ok(Self { ends: (1..=count).map(|number| number * share + number.min(more)).collect() })
     }
 
-    /// So many records in each but the last.
+    /// Ranges of `size` records; the last one can be smaller.
     fn every(len: u64, size: u64) -> Result<Self> {
         let count = len.div_ceil(size).max(1);
-        most(count)?;
+        check_count(count)?;
         Ok(Self { ends: (1..=count).map(|number| number.saturating_mul(size).min(len)).collect() })
     }
 
@@ -92,24 +92,24 @@ impl Stretches {
     }
 }
 
-fn most(count: u64) -> Result<()> {
-    if count <= MOST {
+fn check_count(count: u64) -> Result<()> {
+    if count <= MAX_PARTS {
         return Ok(());
     }
-    Err(Error::usage(format!("these would be {count} outputs, {MOST} are allowed")))
+    Err(Error::usage(format!("{count} outputs exceed the limit {MAX_PARTS}")))
 }
 
-/// Shares of a whole, in billionths, so that what people write is exact: `"0.8,0.1,0.1".parse()`. They add up to 1.
+/// Fractions that add up to 1, in billionths, so that decimal notation is exact: `"0.8,0.1,0.1".parse()`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fractions(Vec<u64>);
 
-/// A whole.
+/// 1 in billionths.
 const ONE: u64 = 1_000_000_000;
 
 impl Fractions {
-    /// Cuts at the nearest record of each sum of shares.
+    /// Splits at the record nearest to each cumulative sum.
     fn stretches(&self, len: u64) -> Result<Stretches> {
-        most(self.0.len() as u64)?;
+        check_count(self.0.len() as u64)?;
         let mut sum = 0;
         let ends = self.0.iter().map(|share| {
             sum += share;
@@ -126,11 +126,11 @@ impl FromStr for Fractions {
     fn from_str(text: &str) -> Result<Self, String> {
         let shares = text.split(',').map(share).collect::<Result<Vec<_>, _>>()?;
         let sum = shares.iter().fold(0, |sum: u64, share| sum.saturating_add(*share));
-        // Thirds are written with as many digits as somebody likes.
+        // Thirds can be written with any number of digits.
         if sum.abs_diff(ONE) > shares.len() as u64 * (ONE / 100_000) {
             let shown = format!("{}.{:09}", sum / ONE, sum % ONE);
             return Err(format!(
-                "the shares add up to {}, and not to 1",
+                "the fractions add up to {}, not to 1",
                 shown.trim_end_matches('0').trim_end_matches('.')
             ));
         }
@@ -208,8 +208,8 @@ mod tests {
     #[test]
     fn shares_that_are_none_are_named() {
         let wrong = |text: &str| text.parse::<Fractions>().unwrap_err();
-        assert_eq!(wrong("0.8,0.1"), "the shares add up to 0.9, and not to 1");
-        assert_eq!(wrong("1,1"), "the shares add up to 2, and not to 1");
+        assert_eq!(wrong("0.8,0.1"), "the fractions add up to 0.9, not to 1");
+        assert_eq!(wrong("1,1"), "the fractions add up to 2, not to 1");
         for text in ["80", "-0.5", "1e-1", "a", "", ".", "1.5", "0.5,,0.5", "0.5 0.5"] {
             assert!(wrong(text).contains("is no share"), "{text:?}: {}", wrong(text));
         }

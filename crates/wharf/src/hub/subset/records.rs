@@ -1,4 +1,4 @@
-//! Datasets and collections, as far as records of them are chosen alike.
+//! The three kinds of record sources behind one interface.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use super::rows::{self, Rows};
 use super::{Copying, Written};
 use crate::Registry;
 
-/// Records that are chosen from.
+/// A source of records.
 pub(super) enum Records {
     Datadings(Dataset),
     Zds(Stored),
-    /// Of formats that the registry knows, and where their names are looked up.
+    /// Formats of the registry, which is kept for looking up targets.
     Rows(Box<Rows>, Registry),
 }
 
@@ -31,22 +31,22 @@ impl Records {
         let input = location.input(opener).map_err(named)?;
         if zds::is_store(&input, opener) {
             if copying.no_md5 {
-                return Err(named(Error::usage("is for datadings, this is zds").in_option("no_md5")));
+                return Err(named(Error::usage("is an option of datadings, the input is zds").in_option("no_md5")));
             }
             return Stored::open(location, &input, opener, copying.table.as_deref()).map(Self::Zds);
         }
         if copying.table.is_some() {
-            return Err(named(Error::usage("is for ZDS, and this is none").in_option("table")));
+            return Err(named(Error::usage("is an option of ZDS, the input is another format").in_option("table")));
         }
         if let Ok(format) = opener.registry.detect(&input)
             && format.name() != dataset::NAME
         {
             let format = format.name();
-            let detail = || format!("{verb} takes samples, documents and rows, this one is {format}");
+            let detail = || format!("{verb} works on samples, documents and rows, the input is {format}");
             let rows = Rows::open(location, &input, format, opener)?;
             let rows = rows.ok_or_else(|| named(Error::usage(detail())))?;
             if copying.no_md5 {
-                let detail = format!("is for datadings, this is {format}");
+                let detail = format!("is an option of datadings, the input is {format}");
                 return Err(named(Error::usage(detail).in_option("no_md5")));
             }
             return Ok(Self::Rows(Box::new(rows), opener.registry.clone()));
@@ -71,7 +71,7 @@ impl Records {
         }
     }
 
-    /// What one is called, and all together.
+    /// The words for one record, and for all.
     pub(super) const fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Datadings(_) => ("sample", "dataset"),
@@ -80,7 +80,7 @@ impl Records {
         }
     }
 
-    /// Refuses an output that would take the place of an input, or without `force` of anything.
+    /// Fails when the output would replace an input or, without `force`, anything.
     pub(super) fn refuse(&self, path: &Path, force: bool, input: &Location) -> Result<()> {
         let inputs = std::slice::from_ref(input);
         match self {
@@ -90,10 +90,10 @@ impl Records {
         }
     }
 
-    /// Begins an output. Where it is made may be another path.
+    /// Creates an output, which can be written to a temporary path.
     pub(super) fn create(
         &self,
-        (path, made_at): (&Path, &Path),
+        (path, temporary): (&Path, &Path),
         force: bool,
         copying: &Copying,
         input: &Location,
@@ -103,7 +103,7 @@ impl Records {
         match self {
             Self::Datadings(_) => {
                 let options = dataset::copy_options(force, copying.no_md5, copying.threads);
-                Ok(Out::Datadings(path.to_owned(), Box::new(Writer::create(made_at, options)?)))
+                Ok(Out::Datadings(path.to_owned(), Box::new(Writer::create(temporary, options)?)))
             }
             Self::Zds(stored) => {
                 let new = NewZds::create(path, force, std::slice::from_ref(input))?;
@@ -111,33 +111,33 @@ impl Records {
                 Ok(Out::Zds(path.to_owned(), Box::new((new, writer))))
             }
             Self::Rows(rows, _) => {
-                rows::Out::create(rows, (path, made_at), force, copying, input, bar).map(Box::new).map(Out::Rows)
+                rows::Out::create(rows, (path, temporary), force, copying, input, bar).map(Box::new).map(Out::Rows)
             }
         }
     }
 
-    /// Copies records of a range, in order.
+    /// Copies a range of records.
     pub(super) fn copy(&self, rows: Range<u64>, out: &mut Out, bar: &Bar) -> Result<()> {
         match (self, out) {
             (Self::Datadings(dataset), Out::Datadings(_, writer)) => dataset.copy(rows, writer, bar),
             (Self::Zds(stored), Out::Zds(_, new)) => stored.copy(rows, &mut new.1, bar),
             (Self::Rows(from, _), Out::Rows(out)) => out.copy(from, rows, bar),
-            _ => Err(Error::usage("records of one format into another")),
+            _ => Err(Error::usage("records of one format cannot be copied into another")),
         }
     }
 
-    /// Copies the records of these numbers, in this order.
+    /// Copies the records with these numbers, in this order.
     pub(super) fn copy_rows(&self, rows: impl Iterator<Item = u64>, out: &mut Out, bar: &Bar) -> Result<()> {
         match (self, out) {
             (Self::Datadings(dataset), Out::Datadings(_, writer)) => dataset.copy_rows(rows, writer, bar),
             (Self::Zds(stored), Out::Zds(_, new)) => stored.copy_rows(rows, &mut new.1, bar),
             (Self::Rows(from, _), Out::Rows(out)) => out.copy_rows(from, rows, bar),
-            _ => Err(Error::usage("records of one format into another")),
+            _ => Err(Error::usage("records of one format cannot be copied into another")),
         }
     }
 }
 
-/// Records that are being written.
+/// An output in progress.
 pub(super) enum Out {
     Datadings(PathBuf, Box<Writer>),
     Zds(PathBuf, Box<(NewZds, zdx::CollectionWriter)>),
@@ -145,7 +145,7 @@ pub(super) enum Out {
 }
 
 impl Out {
-    /// What was copied although verification rejects it, since this was asked last. Documents are refused then.
+    /// Samples that were copied although verification rejects them, since the last call. Such documents are errors instead.
     pub(super) fn take_losses(&mut self, from: &Location) -> Vec<Lost> {
         match self {
             Self::Datadings(_, writer) => dataset::rejected(writer, Some(from.name())),
@@ -154,7 +154,7 @@ impl Out {
         }
     }
 
-    /// Writes what is held back. A dataset is where it was made then; a store is to be put in place.
+    /// Writes what is buffered. A store still has to be moved into place.
     pub(super) fn prepare(self, from: &Records) -> Result<(Written, Option<Ready>)> {
         match self {
             Self::Datadings(path, writer) => {
@@ -168,7 +168,7 @@ impl Out {
             }
             Self::Rows(out) => match from {
                 Records::Rows(rows, _) => Ok((out.finish(rows)?, None)),
-                _ => Err(Error::usage("records of one format into another")),
+                _ => Err(Error::usage("records of one format cannot be copied into another")),
             },
         }
     }

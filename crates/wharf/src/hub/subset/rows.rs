@@ -1,4 +1,4 @@
-//! Records of formats without an index of their own: lines of a text with the bytes that they have, rows of columns as conversions write them.
+//! Records of formats without an index: lines of text byte for byte, rows of columns as conversions write them.
 
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -17,10 +17,10 @@ use super::{Copying, Written};
 use crate::Registry;
 use crate::text::{TextContainer, TextForm, TextOptions};
 
-/// Rows between two words to the bar.
+/// Rows between two progress reports.
 const STRIDE: u64 = 256;
 
-/// The form of text that a format is.
+/// The text form of a format, if it is one.
 fn text_form(format: &str) -> Option<TextForm> {
     [TextForm::JsonLines, TextForm::Csv, TextForm::Tsv].into_iter().find(|form| form_name(*form) == format)
 }
@@ -35,9 +35,9 @@ pub(super) struct Lines {
     target: Box<dyn Target>,
     name: String,
     source: Source,
-    /// What stands in front of all.
+    /// The header.
     head: Bytes,
-    /// Where each record begins, and where the last one ends.
+    /// The offsets of all records, and the end of the last.
     starts: Vec<u64>,
     end: u64,
     is_array: bool,
@@ -55,14 +55,14 @@ pub(super) struct Columns {
     pub(super) len: u64,
 }
 
-/// What has rows, and no way of its own to choose among them.
+/// Rows of a format that the registry knows.
 pub(super) enum Rows {
     Lines(Lines),
     Columns(Columns),
 }
 
 impl Rows {
-    /// Opens an input of this format; nothing where it is read in another way.
+    /// Opens an input of this format; `None` if it has no rows to select.
     pub(super) fn open(
         location: &Location,
         input: &Input,
@@ -97,7 +97,7 @@ impl Rows {
             [table] if table.arrow().is_some() => table.len(),
             _ => return Ok(None),
         };
-        let len = len.ok_or_else(|| named(Error::unsupported("how many rows there are is not known")))?;
+        let len = len.ok_or_else(|| named(Error::unsupported("the number of rows is unknown")))?;
         let (location, input, registry) = (location.clone(), input.clone(), opener.registry.clone());
         Ok(Some(Self::Columns(Columns { format, target, location, input, registry, len })))
     }
@@ -116,32 +116,32 @@ impl Rows {
         }
     }
 
-    /// Refuses an output that would take the place of an input, or without `force` of anything, or has the name of another format.
+    /// Fails when the output would replace an input or, without `force`, anything, or has the extension of another format.
     pub(super) fn refuse(&self, path: &Path, force: bool, inputs: &[Location], registry: &Registry) -> Result<()> {
         let target = match self {
             Self::Lines(lines) => &lines.target,
             Self::Columns(columns) => &columns.target,
         };
         if path == Path::new("-") {
-            return Err(Error::usage("records are copied into a file, which standard output is not: give a path"));
+            return Err(Error::usage("records are copied into a file, not standard output: give a path"));
         }
         output::options(path, force, inputs)?;
         rows::other_form(path, target.as_ref(), registry).map(drop)
     }
 }
 
-/// An output that is being written.
+/// An output in progress.
 pub(super) enum Out {
-    /// Lines, and how many.
+    /// Lines, and their number.
     Lines(PathBuf, Box<BufWriter<Output>>, u64),
-    /// Rows are written at once.
-    Columns(Box<Later>),
+    /// Rows of columns, which one conversion writes.
+    Columns(Box<ColumnOutput>),
 }
 
-/// Rows of columns, once they are known.
-pub(super) struct Later {
+/// An output that is written once its rows are known.
+pub(super) struct ColumnOutput {
     path: PathBuf,
-    made_at: PathBuf,
+    temporary: PathBuf,
     threads: usize,
     force: bool,
     bar: Arc<Bar>,
@@ -151,7 +151,7 @@ pub(super) struct Later {
 impl Out {
     pub(super) fn create(
         rows: &Rows,
-        (path, made_at): (&Path, &Path),
+        (path, temporary): (&Path, &Path),
         force: bool,
         copying: &Copying,
         input: &Location,
@@ -159,30 +159,30 @@ impl Out {
     ) -> Result<Self> {
         Ok(match rows {
             Rows::Lines(lines) => {
-                let mut out = BufWriter::new(output::create(made_at, force, std::slice::from_ref(input))?);
+                let mut out = BufWriter::new(output::create(temporary, force, std::slice::from_ref(input))?);
                 out.write_all(if lines.is_array { b"[" } else { &lines.head }).map_err(failed)?;
                 Self::Lines(path.to_owned(), Box::new(out), 0)
             }
             Rows::Columns(_) => {
-                let (path, made_at, bar) = (path.to_owned(), made_at.to_owned(), Arc::clone(bar));
+                let (path, temporary, bar) = (path.to_owned(), temporary.to_owned(), Arc::clone(bar));
                 let report = Report::default();
-                Self::Columns(Box::new(Later { path, made_at, threads: copying.threads, force, bar, report }))
+                Self::Columns(Box::new(ColumnOutput { path, temporary, threads: copying.threads, force, bar, report }))
             }
         })
     }
 
-    /// Copies records of a range.
+    /// Copies a range of records.
     pub(super) fn copy(&mut self, from: &Rows, range: Range<u64>, bar: &Bar) -> Result<()> {
         match (from, self) {
-            (Rows::Columns(columns), Self::Columns(later)) => {
+            (Rows::Columns(columns), Self::Columns(output)) => {
                 let range = RowRange { rows: range, one: false };
-                later.run(columns, |convert| convert.selection.rows = Some(range))
+                output.run(columns, |convert| convert.selection.rows = Some(range))
             }
             (_, out) => out.copy_rows(from, range, bar),
         }
     }
 
-    /// Copies the records of these numbers, in this order.
+    /// Copies the records with these numbers, in this order.
     pub(super) fn copy_rows(&mut self, from: &Rows, numbers: impl Iterator<Item = u64>, bar: &Bar) -> Result<()> {
         match (from, self) {
             (Rows::Lines(lines), Self::Lines(_, out, count)) => {
@@ -195,10 +195,10 @@ impl Out {
                 }
                 Ok(())
             }
-            (Rows::Columns(columns), Self::Columns(later)) => {
+            (Rows::Columns(columns), Self::Columns(output)) => {
                 let picked = Arc::new(PickedRows::new(numbers));
                 let mut run = |times| {
-                    later.run(columns, |convert| {
+                    output.run(columns, |convert| {
                         convert.picked = Some(Arc::clone(&picked));
                         convert.mapping.times = times;
                     })
@@ -209,23 +209,23 @@ impl Out {
                     done => done,
                 }
             }
-            _ => Err(Error::usage("records of one format into another")),
+            _ => Err(Error::usage("records of one format cannot be copied into another")),
         }
     }
 
     pub(super) fn take_losses(&mut self) -> Vec<Lost> {
         match self {
             Self::Lines(..) => Vec::new(),
-            Self::Columns(later) => std::mem::take(&mut later.report.losses),
+            Self::Columns(output) => std::mem::take(&mut output.report.losses),
         }
     }
 
-    /// Puts the output in place.
+    /// Finishes the output.
     pub(super) fn finish(self, from: &Rows) -> Result<Written> {
         let (path, mut out, rows) = match self {
-            Self::Columns(later) => {
-                let (rows, bytes) = (later.report.rows, later.report.bytes);
-                return Ok(Written { path: later.path, rows, bytes });
+            Self::Columns(output) => {
+                let (rows, bytes) = (output.report.rows, output.report.bytes);
+                return Ok(Written { path: output.path, rows, bytes });
             }
             Self::Lines(path, out, rows) => (path, out, rows),
         };
@@ -242,21 +242,21 @@ impl Out {
 }
 
 impl Lines {
-    /// Appends a record with the bytes that it has.
+    /// Appends the bytes of a record.
     fn put(&self, number: u64, is_first: bool, out: &mut impl Write) -> Result<()> {
-        let missing = || Error::usage(format!("there is no row {number}")).in_file(self.name.clone());
+        let missing = || Error::usage(format!("no row {number}")).in_file(self.name.clone());
         let place = usize::try_from(number).map_err(|_| missing())?;
         let start = *self.starts.get(place).ok_or_else(missing)?;
         let end = place.checked_add(1).and_then(|next| self.starts.get(next)).copied().unwrap_or(self.end);
         let bytes = self.source.read(start..end)?;
-        // What stands between two records: line ends, blanks, and in an array commas.
-        let between = |byte: &u8| match byte {
+        // Between two records: line ends, blanks, and in an array commas.
+        let is_separator = |byte: &u8| match byte {
             b'\r' | b'\n' => true,
             b' ' | b'\t' => !self.is_cells,
             b',' => self.is_array,
             _ => false,
         };
-        let len = bytes.iter().rposition(|byte| !between(byte)).map_or(0, |last| last + 1);
+        let len = bytes.iter().rposition(|byte| !is_separator(byte)).map_or(0, |last| last + 1);
         let bytes = bytes.get(..len).unwrap_or_default();
         if self.is_array {
             out.write_all(if is_first { b"" } else { b",\n" }).map_err(failed)?;
@@ -267,19 +267,19 @@ impl Lines {
     }
 }
 
-impl Later {
-    fn run(&mut self, columns: &Columns, choose: impl FnOnce(&mut Convert)) -> Result<()> {
+impl ColumnOutput {
+    fn run(&mut self, columns: &Columns, configure: impl FnOnce(&mut Convert)) -> Result<()> {
         let mut convert = Convert::default().with_progress(Arc::clone(&self.bar) as Arc<dyn Progress>);
         convert.inputs = vec![columns.location.clone()];
         convert.selection.reading.threads = self.threads;
-        choose(&mut convert);
+        configure(&mut convert);
         let mut opener = Opener::new(columns.registry.clone());
-        opener.hold(&columns.location, &columns.input);
+        opener.keep(&columns.location, &columns.input);
         let overwrite = if self.force { Overwrite::Replace } else { Overwrite::Refuse };
         self.report = Report::default();
         let done =
-            convert.run(columns.target.as_ref(), To::Path(&self.made_at, overwrite), &mut opener, &mut self.report);
-        // Advice names options of conversions.
+            convert.run(columns.target.as_ref(), To::Path(&self.temporary, overwrite), &mut opener, &mut self.report);
+        // The advice names options of conversions, which do not exist here.
         done.map_err(|error| match error.kind() {
             ErrorKind::Io => error,
             kind => Error::new(kind, error.detail().to_owned()).with_position(error.position().clone()),

@@ -1,4 +1,4 @@
-//! Records of one input in several outputs.
+//! Splits the records of one input.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use datadings::order::Order;
 
 use super::super::env::Opener;
 use super::super::inputs::Location;
-use super::super::staged::Staged;
+use super::super::transaction::Transaction;
 use super::super::{Listener, dataset, zds};
 use super::records::Records;
 use super::{Copying, Parts, Report};
 use crate::Registry;
 
-/// One input as several: each gets a stretch of the [records](super), one behind the other.
+/// Splits the [records](super) of an input into several outputs, each a range of them.
 ///
-/// All of them appear at the end, and none when anything fails before.
+/// All outputs appear at the end, and none if anything fails before.
 ///
 /// ```no_run
 /// use wharf::{Overwrite, Registry, Split, subset::Parts};
@@ -34,23 +34,23 @@ use crate::Registry;
 pub struct Split {
     /// The file, dataset or store.
     pub input: Location,
-    /// Where it is cut.
+    /// How it is split.
     pub parts: Parts,
-    /// The outputs: a name for each, or one with `{}`, which becomes the number of the part, from 0, with as many digits as the last has. Where none
-    /// is given they stand beside the input: `all-0.msgpack`.
+    /// The outputs: a name for each, or one with `{}`, which is replaced by the number of the part, counted from 0 and padded to equal width. Empty for
+    /// names beside the input: `all-0.msgpack`.
     pub outputs: Vec<PathBuf>,
-    /// The records are cut in random order.
+    /// Shuffle the records first.
     pub shuffle: bool,
-    /// Where chance begins; another number each time unless given.
+    /// The random seed; `None` for another one each time.
     pub seed: Option<u64>,
     /// How they are copied.
     pub copying: Copying,
-    /// Who hears how far the work is.
+    /// Receives progress reports.
     pub(in crate::hub) progress: Listener,
 }
 
 impl Split {
-    /// Of an input.
+    /// Splits an input.
     #[must_use]
     pub fn new(input: impl Into<PathBuf>, parts: Parts) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Split {
         self
     }
 
-    /// In random order, with chance beginning there, if it is said.
+    /// Shuffles the records first, with this seed if given.
     #[must_use]
     pub const fn with_shuffle(mut self, seed: Option<u64>) -> Self {
         (self.shuffle, self.seed) = (true, seed);
@@ -88,10 +88,10 @@ impl Split {
         Ok(report)
     }
 
-    /// Writes all of them; `report` says what was done also when it ends with an error.
+    /// Writes all of them. `report` says what was done, also when this ends with an error.
     ///
     /// # Errors
-    /// The input cannot be cut so; it is of another format, or cannot be read; there are not as many names as parts, or two are of the same file; an
+    /// The input cannot be split so; it is of another format, or cannot be read; there are not as many names as parts, or two are of the same file; an
     /// output exists and is not to be replaced, or cannot be written.
     pub fn run(&self, overwrite: Overwrite, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let force = overwrite == Overwrite::Replace;
@@ -103,16 +103,17 @@ impl Split {
         for path in &paths {
             records.refuse(path, force, &self.input)?;
         }
-        distinct(&paths)?;
+        check_distinct(&paths)?;
         report.seed = self.shuffle.then(|| dataset::seed(self.seed));
         let order = report.seed.map(|seed| Order::sequential(len).shuffled(seed)).transpose()?;
-        let mut staged = if let Records::Rows(..) = records { Staged::files(force) } else { Staged::new(force) };
+        let mut transaction =
+            if let Records::Rows(..) = records { Transaction::files(force) } else { Transaction::new(force) };
         let (bar, mut ready, mut outputs) = (&self.progress.0, Vec::new(), Vec::new());
         for (number, (path, rows)) in paths.iter().zip(parts.ranges()).enumerate() {
             bar.name(&format!("{} ({} of {})", path.display(), number + 1, paths.len()));
             bar.begin(Unit::Rows, Some(rows.end - rows.start));
-            let made_at = if matches!(records, Records::Zds(_)) { path.clone() } else { staged.path(path)? };
-            let mut out = records.create((path, &made_at), force, &self.copying, &self.input, bar)?;
+            let temporary = if matches!(records, Records::Zds(_)) { path.clone() } else { transaction.path(path)? };
+            let mut out = records.create((path, &temporary), force, &self.copying, &self.input, bar)?;
             match &order {
                 None => records.copy(rows, &mut out, bar.as_ref())?,
                 Some(order) => records.copy_rows(order.clone().range(rows)?.iter(0), &mut out, bar.as_ref())?,
@@ -123,7 +124,7 @@ impl Split {
             ready.extend(store);
         }
         zds::place_all(ready)?;
-        staged.commit()?;
+        transaction.commit()?;
         report.outputs = outputs;
         Ok(())
     }
@@ -132,8 +133,10 @@ impl Split {
     fn names(&self, count: usize) -> Result<Vec<PathBuf>> {
         let digits = count.saturating_sub(1).to_string().len();
         match (self.outputs.as_slice(), &self.input) {
-            ([], Location::Stdin) => Err(Error::usage("standard input has no name that the outputs could take")
-                .advising("{output} says their names")),
+            ([], Location::Stdin) => {
+                Err(Error::usage("standard input has no name to derive output names from")
+                    .advising("{output} sets them"))
+            }
             ([], Location::Path(path)) => {
                 let data = dataset::data_of(path);
                 let stem = data.file_stem().unwrap_or_default();
@@ -162,12 +165,11 @@ impl Split {
     }
 }
 
-/// No output may be another one, nor a file that belongs to another one.
-fn distinct(paths: &[PathBuf]) -> Result<()> {
-    let mut seen = HashSet::new();
-    let twice = paths.iter().find(|path| !seen.insert(absolute(path)));
-    let inside =
-        || paths.iter().find(|path| dataset::members(path).skip(1).any(|part| seen.contains(&absolute(&part))));
+/// Fails when two outputs are the same file, or one belongs to the file set of another.
+fn check_distinct(paths: &[PathBuf]) -> Result<()> {
+    let mut all = HashSet::new();
+    let twice = paths.iter().find(|path| !all.insert(absolute(path)));
+    let inside = || paths.iter().find(|path| dataset::members(path).skip(1).any(|part| all.contains(&absolute(&part))));
     match twice.or_else(inside) {
         None => Ok(()),
         Some(path) => {

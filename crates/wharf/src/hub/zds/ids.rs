@@ -1,4 +1,4 @@
-//! Where the ids of new documents come from.
+//! The ids of new documents.
 
 use std::borrow::Cow;
 
@@ -8,20 +8,20 @@ use zdx::Fields;
 use zdx::wire::id;
 use zdx::wire::json::{self, Scanned};
 
-/// Where ids come from.
+/// The source of ids.
 #[derive(Debug)]
 pub enum Ids {
-    /// The member `_id`; documents without one get their number in ten digits.
+    /// The member `_id`; documents without one get their row number in ten digits.
     Own {
-        /// Documents that have got a number so far.
+        /// Documents that got a number so far.
         numbered: u64,
     },
-    /// Another member, a text or an integer; the name may be a path.
+    /// Another member, a string or an integer; the name can be a path.
     Field(String, Fields),
 }
 
 impl Ids {
-    /// Those that an option asks for.
+    /// From the given field; `None` for `_id`.
     pub fn of(field: Option<&str>) -> Self {
         match field {
             Some(field) if field != "_id" => Self::Field(field.to_owned(), Fields::new([field])),
@@ -29,7 +29,7 @@ impl Ids {
         }
     }
 
-    /// Documents that had no id and got a number.
+    /// The number of documents without an id, which got their row number.
     pub fn numbered(&self) -> u64 {
         match self {
             Self::Own { numbered } => *numbered,
@@ -37,7 +37,7 @@ impl Ids {
         }
     }
 
-    /// A document that states its id in the member `_id`. The number is that of the document.
+    /// The document with its id as member `_id`; `number` is its row.
     pub fn line<'l>(&mut self, line: &'l [u8], number: u64) -> Result<Cow<'l, [u8]>> {
         match self.missing(&json::scan(line)?, number)? {
             Some(id) => with_id(line, &id).map(Cow::Owned),
@@ -45,7 +45,7 @@ impl Ids {
         }
     }
 
-    /// The id that the document is to get; `None` where it states it.
+    /// The id to add to a document; `None` if it has one already.
     pub fn missing(&mut self, document: &Scanned<'_>, number: u64) -> Result<Option<String>> {
         let (line, own) = (document.line(), document.id());
         match self {
@@ -56,7 +56,7 @@ impl Ids {
             }
             Self::Field(name, fields) => {
                 let found =
-                    fields.of(line).map_err(|cause| Error::invalid("the document is no JSON").caused_by(cause))?;
+                    fields.of(line).map_err(|cause| Error::invalid("invalid JSON in the document").caused_by(cause))?;
                 let new = match found.into_iter().next().map(|(_, value)| value) {
                     Some(Value::String(text)) => text,
                     Some(Value::Number(number)) if number.is_u64() || number.is_i64() => number.to_string(),
@@ -64,10 +64,10 @@ impl Ids {
                         let found = other.to_string();
                         let shown: String = found.chars().take(40).collect();
                         return Err(Error::invalid(format!(
-                            "{name:?}, which is to be the id, is {shown}: a text or an integer is wanted"
+                            "the id field {name:?} must be a string or an integer, found {shown}"
                         )));
                     }
-                    None => return Err(Error::invalid(format!("there is no {name:?}, which is to be the id"))),
+                    None => return Err(Error::invalid(format!("the document lacks the id field {name:?}"))),
                 };
                 match own {
                     Some(own) if own == new => Ok(None),
@@ -82,12 +82,12 @@ impl Ids {
     }
 }
 
-/// The id of a document that has only its number: ten digits, so that ids sort as numbers do.
+/// The id made of a row number: ten digits, so that ids sort like numbers.
 pub fn number_id(number: u64) -> String {
     format!("{number:010}")
 }
 
-/// An object with one member more in front, which is its id.
+/// The object with `_id` as its first member.
 pub fn with_id(object: &[u8], id: &str) -> Result<Vec<u8>> {
     id::check(id)?;
     let inner = object.trim_ascii_start().strip_prefix(b"{").unwrap_or_default();
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_come_from_where_they_are_asked_for() {
+    fn takes_ids_from_the_selected_field() {
         let line = |ids: &mut Ids, line: &str| {
             let line = ids.line(line.as_bytes(), 7).map(|line| String::from_utf8(line.into_owned()).unwrap());
             line.map_err(|error| error.to_string())
@@ -113,16 +113,16 @@ mod tests {
         let mut field = Ids::of(Some("k.n"));
         assert_eq!(line(&mut field, r#"{"k":{"n":5}}"#).unwrap(), r#"{"_id":"5","k":{"n":5}}"#);
         assert_eq!(line(&mut field, r#"{"_id":"t","k":{"n":"t"}}"#).unwrap(), r#"{"_id":"t","k":{"n":"t"}}"#);
-        for (text, wanted) in [
-            (r#"{"k":1}"#, "there is no \"k.n\", which is to be the id"),
-            (r#"{"k":{"n":1.5}}"#, "\"k.n\", which is to be the id, is 1.5: a text or an integer is wanted"),
+        for (text, expected) in [
+            (r#"{"k":1}"#, "the document lacks the id field \"k.n\""),
+            (r#"{"k":{"n":1.5}}"#, "the id field \"k.n\" must be a string or an integer, found 1.5"),
             (r#"{"_id":"x","k":{"n":"t"}}"#, "the document has the \"_id\" \"x\", and \"k.n\" is \"t\""),
             (
                 r#"{"k":{"n":"a b"}}"#,
                 "' ' is no character of an id: they are a-z, A-Z, 0-9, \"_\", \"-\" and \".\" (key \"a b\")",
             ),
         ] {
-            assert_eq!(line(&mut field, text).unwrap_err(), wanted);
+            assert_eq!(line(&mut field, text).unwrap_err(), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Stores of documents (ZDS), made and read.
+//! Reads and writes ZDS stores.
 
 mod ids;
 mod output;

@@ -1,4 +1,4 @@
-//! New stores: a folder, or an archive.
+//! Writes new stores: a folder, or an archive.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use zdx::{CollectionWriter, Durability, NewStore, PlacedStore, StoreWriter, Writ
 use super::super::inputs::Location;
 use super::super::overlap::refuse_overlap;
 
-/// A store that is being made, and appears whole or not at all.
+/// A store in progress; it appears whole or not at all.
 pub struct NewZds {
     path: PathBuf,
     force: bool,
@@ -20,11 +20,11 @@ pub struct NewZds {
 
 enum Staging {
     Folder(NewStore),
-    /// An archive, packed in the end.
+    /// An archive, packed at the end.
     Archive(TemporaryFolder, PathBuf),
 }
 
-/// What was written.
+/// Sizes of a written store.
 #[derive(Debug, Clone, Copy)]
 pub struct Written {
     pub documents: u64,
@@ -32,7 +32,7 @@ pub struct Written {
 }
 
 impl NewZds {
-    /// Begins a store at a path: an archive where it ends in `.zds`, else a folder.
+    /// Creates a store at a path: an archive if it ends in `.zds`, otherwise a folder.
     pub fn create(path: &Path, force: bool, inputs: &[Location]) -> Result<Self> {
         let named = |error: Error| error.in_file(path.display().to_string());
         refuse(path, force, inputs)?;
@@ -49,7 +49,7 @@ impl NewZds {
         };
         let durability = match staging {
             Staging::Folder(_) => Durability::Flush,
-            // What is packed has not to be on the disk.
+            // The unpacked files are temporary.
             Staging::Archive(..) => Durability::None,
         };
         let options = WriterOptions::default().with_durability(durability);
@@ -57,23 +57,23 @@ impl NewZds {
         Ok(Self { path: path.to_owned(), force, staging, root })
     }
 
-    /// Begins a collection.
+    /// Creates a collection.
     pub fn collection(&self, name: &str) -> Result<CollectionWriter> {
         self.root.collection(name).map_err(|error| self.named(error))
     }
 
-    /// An error in it, which names its place and not where it is made.
+    /// Adds the final path to an error, not the temporary one.
     pub fn named(&self, error: Error) -> Error {
         error.in_file(self.path.display().to_string())
     }
 
-    /// Writes what is held back, and moves the store into place.
+    /// Writes what is buffered, and moves the store into place.
     pub fn finish(self, collections: Vec<CollectionWriter>) -> Result<Written> {
         let (ready, written) = self.prepare(collections)?;
         ready.place().map(|_| written)
     }
 
-    /// Writes what is held back: what can fail before the store is moved into place has been done then.
+    /// Writes what is buffered. After this only moving the store into place can fail.
     pub fn prepare(self, collections: Vec<CollectionWriter>) -> Result<(Ready, Written)> {
         let Self { path, force, staging, root } = self;
         let named = |error: Error| error.in_file(path.display().to_string());
@@ -100,7 +100,7 @@ impl NewZds {
     }
 }
 
-/// A store that is written, and not yet in place.
+/// A complete store that is not in place yet.
 pub struct Ready {
     path: PathBuf,
     made: Made,
@@ -111,14 +111,14 @@ enum Made {
     Archive(TemporaryFolder, Output),
 }
 
-/// A store that is in place. What it has replaced is kept until this is dropped.
+/// A store in place. What it replaced is kept until this is dropped.
 pub enum Placed {
     Folder(PlacedStore),
-    /// The folder holds a second name of the archive that was replaced, if there was one.
+    /// The folder has a hard link to the archive that was replaced, if there was one.
     Archive(PathBuf, TemporaryFolder),
 }
 
-/// The name of an archive that is replaced, in the temporary folder.
+/// The name of the replaced archive in the temporary folder.
 const REPLACED: &str = "replaced";
 
 impl Ready {
@@ -128,7 +128,7 @@ impl Ready {
         match made {
             Made::Folder(new) => new.place(Sync::Disk).map(Placed::Folder).map_err(named),
             Made::Archive(temporary, output) => {
-                // Where a file system has no second names, a replaced archive cannot be put back.
+                // Without hard links, a replaced archive cannot be restored.
                 let _ = std::fs::hard_link(&path, temporary.path().join(REPLACED));
                 output.finish().map_err(named)?;
                 Ok(Placed::Archive(path, temporary))
@@ -153,7 +153,7 @@ impl Placed {
     }
 }
 
-/// Moves all stores into place, or none: after an error those that were moved are taken back.
+/// Moves all stores into place, or none: after an error, earlier moves are undone.
 pub fn place_all(all: Vec<Ready>) -> Result<()> {
     container_core::uninterrupted(|| {
         let mut placed = Vec::new();
@@ -165,7 +165,7 @@ pub fn place_all(all: Vec<Ready>) -> Result<()> {
                     return match undone.into_iter().find_map(Result::err) {
                         None => Err(error),
                         Some(second) => {
-                            let detail = format!("an output that was in place cannot be taken back ({second})");
+                            let detail = format!("a moved output cannot be undone ({second})");
                             Err(Error::new(error.kind(), detail).caused_by(error))
                         }
                     };
@@ -176,22 +176,20 @@ pub fn place_all(all: Vec<Ready>) -> Result<()> {
     })
 }
 
-/// Is an archive wanted?
+/// Whether a path is that of an archive.
 pub fn is_archive(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zds"))
 }
 
-/// Refuses an output that is an input, or holds one, whatever the flags; and without `force` one that exists.
+/// Fails when the output is or contains an input or, without `force`, exists.
 pub fn refuse(path: &Path, force: bool, inputs: &[Location]) -> Result<()> {
     if path == Path::new("-") {
-        return Err(Error::usage(
-            "a store is a folder or an archive of one, which standard output is not: give a path",
-        ));
+        return Err(Error::usage("a ZDS store is a folder or an archive of one, not standard output: give a path"));
     }
     let named = |error: Error| error.in_file(path.display().to_string());
     refuse_overlap([path.to_owned()], inputs)?;
     if is_archive(path) && path.is_dir() {
-        return Err(named(Error::usage("the output is a directory, and a name in .zds is an archive's")));
+        return Err(named(Error::usage("the output is a directory, and .zds is the extension of an archive")));
     }
     if is_archive(path) && !force && path.symlink_metadata().is_ok() {
         return Err(named(Error::usage("the output exists").advising("{force} replaces it")));
@@ -199,7 +197,7 @@ pub fn refuse(path: &Path, force: bool, inputs: &[Location]) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of all files in a folder.
+/// The total size of all files in a folder.
 fn bytes_in(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let size = |entry: std::fs::DirEntry| match entry.file_type() {

@@ -1,4 +1,4 @@
-//! Stores that are read, and written in place.
+//! Stores that are read, or written in place.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,10 +11,10 @@ use super::super::inputs::Location;
 use super::super::{Bar, Lost};
 use super::NAME;
 
-/// How many documents pass between two words to the bar.
+/// Documents between two progress reports.
 const STRIDE: u64 = 256;
 
-/// An error in a collection, with the whole name of its file.
+/// Adds the full path of a collection's file to an error.
 pub fn located(error: Error, location: &Location, collection: &str) -> Error {
     let Location::Path(path) = location else { return error.in_format(NAME).in_file(location.name()) };
     let is_root = path.is_file() && zdx::archive::Archive::open(path, &OpenOptions::default()).is_ok()
@@ -23,12 +23,12 @@ pub fn located(error: Error, location: &Location, collection: &str) -> Error {
     zdx::container::located(error, &folder.display().to_string())
 }
 
-/// Is it a store, or leads to one?
+/// Whether the input is a store, or a path inside of one.
 pub fn is_store(input: &Input, opener: &Opener<'_>) -> bool {
     opener.registry.detect(input).is_ok_and(|format| format.name() == NAME)
 }
 
-/// A collection that is read.
+/// An opened collection.
 pub struct Stored {
     pub location: Location,
     pub collection: Collection,
@@ -46,7 +46,7 @@ impl Stored {
         store.map_err(|error| error.in_file(location.name()))
     }
 
-    /// Opens one collection of an input: the one of this name, or the only one.
+    /// Opens a collection of an input: the one with this name, or the only one.
     pub fn open(location: &Location, input: &Input, opener: &Opener<'_>, table: Option<&str>) -> Result<Self> {
         let store = Self::store(location, input, opener)?;
         let collection = match (table, store.names().map_err(|error| error.in_file(location.name()))?.as_slice()) {
@@ -55,24 +55,24 @@ impl Stored {
             (None, names) => {
                 let names: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
                 let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                Err(Error::usage(format!("there are several tables: {names}")).advising("{table} chooses one"))
+                Err(Error::usage(format!("the input has several tables: {names}")).advising("{table} selects one"))
             }
         };
         let collection = collection.map_err(|error| error.in_file(location.name()))?;
         Ok(Self { location: location.clone(), collection })
     }
 
-    /// Documents in it.
+    /// The number of its documents.
     pub fn count(&self) -> Result<u64> {
         self.collection.len().map_err(|error| self.named(error))
     }
 
-    /// An error in it.
+    /// Adds the location to an error.
     pub fn named(&self, error: Error) -> Error {
         located(error, &self.location, self.collection.name())
     }
 
-    /// Copies documents of a range, in order.
+    /// Copies a range of documents.
     pub fn copy(&self, rows: Range<u64>, writer: &mut CollectionWriter, bar: &Bar) -> Result<()> {
         let mut documents = self.collection.documents_in(rows).map_err(|error| self.named(error))?;
         let mut done = 0;
@@ -84,7 +84,7 @@ impl Stored {
         Ok(())
     }
 
-    /// Copies the documents of these numbers, in this order.
+    /// Copies the documents with these numbers, in this order.
     pub fn copy_rows(&self, rows: impl Iterator<Item = u64>, writer: &mut CollectionWriter, bar: &Bar) -> Result<()> {
         for (done, row) in (1..).zip(rows) {
             let document = self.collection.document(row).map_err(|error| self.named(error))?;
@@ -94,14 +94,14 @@ impl Stored {
         Ok(())
     }
 
-    /// Puts a document as it is, with its id where it does not state it.
+    /// Writes a document unchanged, or with its id added if it has none.
     pub fn put(&self, document: &zdx::Document<'_>, writer: &mut CollectionWriter) -> Result<()> {
         let line = document.identified().map_err(|error| self.named(error))?;
         writer.put_raw(document.id(), &line).map_err(|error| self.named(error))
     }
 }
 
-/// The collections that a verb works on: the one of this name, or all.
+/// The collections that a verb works on: the one with this name, or all.
 pub fn tables(location: &Location, table: Option<&str>, opener: &mut Opener<'_>) -> Result<Vec<String>> {
     let named = |error: Error| error.in_file(location.name());
     let input = location.input(opener).map_err(named)?;
@@ -110,7 +110,7 @@ pub fn tables(location: &Location, table: Option<&str>, opener: &mut Opener<'_>)
     }
     let store = Stored::store(location, &input, opener)?;
     match table {
-        // One that is not there is told with those that are.
+        // The error for a missing collection lists the existing ones.
         Some(name) => store.collection(name).map(|_| vec![name.to_owned()]).map_err(named),
         None => store.names().map_err(named),
     }
@@ -122,19 +122,19 @@ fn tick(bar: &Bar, done: u64) {
     }
 }
 
-/// How a store is written in place.
+/// Options for writing a store in place.
 pub fn writer_options(create: bool) -> WriterOptions {
     WriterOptions::default().with_create(create)
 }
 
-/// What a writer found that was not as it should be, and repairs with its first change.
+/// Defects that the writer found, and repairs with its first change.
 pub fn repaired(writer: &CollectionWriter, location: &Location) -> Vec<Lost> {
     let note = |what| Lost { file: Some(location.name()), loss: Loss::new(what, 0, Position::default()) };
     let notes = writer.recovered().notes().into_iter();
     notes.map(|what| note(format!("table {}, repaired before it was changed: {what}", writer.name()))).collect()
 }
 
-/// Opens a store, or the folder of one of its collections, to be written: the store, and the name of the collection that is meant.
+/// Opens a store, or the folder of one of its collections, for writing. Returns the store and the name of the collection.
 pub fn open_writer(
     location: &Location,
     table: Option<&str>,
@@ -142,7 +142,7 @@ pub fn open_writer(
     verb: &str,
 ) -> Result<(StoreWriter, String)> {
     let Location::Path(path) = location else {
-        return Err(Error::usage(format!("{verb} writes a store in place: standard input is none")));
+        return Err(Error::usage(format!("{verb} writes a store in place, which standard input is not")));
     };
     let named = |error: Error| error.in_file(location.name());
     let create = options.create;
@@ -161,17 +161,19 @@ pub fn open_writer(
         (Some(name), Some(own), _) if name == own => own,
         (Some(name), Some(own), _) => {
             return Err(named(
-                Error::usage(format!("{name:?} where the path names the collection {own:?}")).in_option("table"),
+                Error::usage(format!("is {name:?}, but the path is that of the collection {own:?}")).in_option("table"),
             ));
         }
         (None, Some(own), _) => own,
         (None, None, [only]) => only.clone(),
-        (None, None, []) => return Err(named(Error::usage("there is no collection").advising("{table} names one"))),
+        (None, None, []) => {
+            return Err(named(Error::usage("the store has no collection").advising("{table} names one")));
+        }
         (None, None, several) => {
             let names: Vec<_> = several.iter().map(|name| format!("{name:?}")).collect();
             let names = names.join(", ");
             return Err(named(
-                Error::usage(format!("there are several tables: {names}")).advising("{table} chooses one"),
+                Error::usage(format!("the input has several tables: {names}")).advising("{table} selects one"),
             ));
         }
     };
@@ -194,7 +196,7 @@ fn root_of(path: &Path) -> (std::path::PathBuf, Option<String>) {
     if folder.join(zdx::layout::COLLECTIONS).is_dir() {
         return (folder.to_owned(), None);
     }
-    // The folder of a collection: its root is two steps up.
+    // The folder of a collection: the root is two levels up.
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = whole.file_name().map(|name| name.to_string_lossy().into_owned());
     let collections = whole.parent();

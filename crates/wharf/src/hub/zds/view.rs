@@ -1,4 +1,4 @@
-//! Which documents are shown, and which fields of them.
+//! Which documents are shown, and which of their fields.
 
 use container_core::{Container, Error, Format, Input, OpenOptions, Result, Scan};
 use serde_json::Value;
@@ -6,25 +6,25 @@ use zdx::{Predicate, ZdsContainer};
 
 use super::super::select::{self, Selection};
 
-/// Names of a path, at most.
-const DEEPEST: usize = 128;
+/// Maximum number of names in a path.
+const MAX_DEPTH: usize = 128;
 
-/// What of documents is shown.
+/// A filter and projection of documents.
 #[derive(Debug, Clone, Default)]
 pub struct View {
     filter: Option<Predicate>,
     /// Fields that a filter compares with a value.
     compared: Vec<String>,
-    /// Columns that were asked for.
+    /// The selected columns.
     columns: Vec<String>,
 }
 
 impl View {
-    /// Takes what is asked for.
+    /// Applies a selection.
     pub fn set(&mut self, selection: &Selection) -> Result<()> {
         let all = selection.filters.iter().map(|text| predicate(text)).collect::<Result<Vec<_>>>()?;
         let compared = all.iter().filter_map(|predicate| match predicate {
-            // A field that is not there may count as null.
+            // A missing field can count as null.
             Predicate::Eq(field, value) if !value.is_null() => Some(field.clone()),
             _ => None,
         });
@@ -33,7 +33,7 @@ impl View {
         self.columns(&selection.columns)
     }
 
-    /// Takes the columns that are asked for.
+    /// Sets the selected columns.
     pub fn columns(&mut self, asked: &[String]) -> Result<()> {
         self.columns.clear();
         for argument in asked {
@@ -42,12 +42,12 @@ impl View {
         self.columns.iter().try_for_each(|name| checked(name))
     }
 
-    /// Does a filter compare a field with a value?
+    /// Whether a filter compares a field with a value.
     pub fn compares(&self) -> bool {
         !self.compared.is_empty()
     }
 
-    /// The first compared field that no document of these stores has. Stores that cannot be read are skipped: reading their rows says why.
+    /// The first compared field that no document of these stores has. Stores that cannot be read are skipped: reading their rows reports why.
     pub fn unknown_field(
         &self,
         inputs: &[Input],
@@ -74,11 +74,11 @@ impl View {
         }
         known.sort_unstable();
         known.dedup();
-        // Of stores without documents nobody knows the fields.
+        // Stores without documents have no known fields.
         (!known.is_empty()).then_some((field, known))
     }
 
-    /// Opens a store to be seen so; nothing where all is seen as it is.
+    /// Opens a store with this filter and projection; `None` when there is neither.
     pub fn open(
         &self,
         input: &Input,
@@ -90,12 +90,12 @@ impl View {
         }
         let format = match container_core::detect(formats, input) {
             Ok(format) => format.name(),
-            // It is told where nothing is asked for.
+            // Without filters, the registry reports it.
             Err(_) => return Ok(None),
         };
         match (&self.filter, format == zdx::FORMAT.name()) {
             (Some(_), false) => {
-                Err(Error::usage(format!("is for ZDS: it asks documents, and this one is {format}")).in_option("where"))
+                Err(Error::usage(format!("filters documents of ZDS, the input is {format}")).in_option("where"))
             }
             (None, false) => Ok(None),
             (filter, true) => {
@@ -111,8 +111,8 @@ impl View {
 
 fn checked(path: &str) -> Result<()> {
     match path.split('.').count() {
-        names if names > DEEPEST => {
-            Err(Error::usage(format!("a path has {names} names: values are {DEEPEST} deep at most")))
+        names if names > MAX_DEPTH => {
+            Err(Error::usage(format!("a path of {names} names exceeds the depth limit {MAX_DEPTH}")))
         }
         _ => Ok(()),
     }
@@ -137,7 +137,7 @@ fn predicate(text: &str) -> Result<Predicate> {
     }
 }
 
-/// What stands before `=` in comparisons of other languages.
+/// Operators of other languages that end in `=`.
 const COMPARISONS: [char; 4] = ['<', '>', '!', '~'];
 
 fn comparison(text: &str) -> Error {

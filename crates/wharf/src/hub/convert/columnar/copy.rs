@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use container_arrow::from_arrow;
 use container_core::{Error, ErrorKind, Result, Unit};
 
-use super::super::super::{Bar, Lost, pour};
+use super::super::super::{Bar, Lost, copy_rows};
 use super::super::job::{Job, Report};
 use super::inputs::Joined;
 use super::pick::Gather;
@@ -35,7 +35,7 @@ pub(super) fn copy(
             complete = false;
             break;
         }
-        progress.name(&pour::nth(input.name.clone(), number, joined.inputs.len()));
+        progress.name(&copy_rows::input_label(input.name.clone(), number, joined.inputs.len()));
         let named = |error: Error| error.in_file(input.name.clone());
         let table = input.table().map_err(named)?;
         let (start, end) = (requested.start.saturating_sub(before), requested.end.saturating_sub(before));

@@ -8,12 +8,12 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use container_arrow::{ArrowTable, from_arrow};
 use container_core::{ColumnInfo, Container, Error, Loss, Position, Result};
 
+use super::super::super::copy_rows;
 use super::super::super::env::Opener;
-use super::super::super::pour;
 use super::super::super::select;
 use super::super::super::{DS, Lost};
-use super::super::alike::Alike;
 use super::super::job::Job;
+use super::super::schema_check::SchemaCheck;
 use super::declared::{self, is_schemaless};
 use super::join::join;
 use super::recode::Recoder;
@@ -120,13 +120,14 @@ impl Joined {
         job.check_mismatch()?;
         // Only reading all rows shows whether a schema inferred from a sample holds.
         let all_rows = selection.rows.is_none() && selection.limit.is_none();
-        let may_sample = may_sample && all_rows && matches!(job.inputs.as_slice(), [location] if location.is_lasting());
+        let may_sample =
+            may_sample && all_rows && matches!(job.inputs.as_slice(), [location] if location.is_reopenable());
         let mut is_sampled = false;
         let scan = job.scan();
         let mut inputs: Vec<Input> = Vec::new();
         let mut joined: Option<(SchemaRef, String)> = None;
         let (mut has_extra, mut had_rows) = (false, false);
-        let mut alike = Alike::of_samples();
+        let mut alike = SchemaCheck::by_name();
         let (requested, mut rows_before) = (job.rows(), 0_u64);
         let (mut schema_losses, mut own_schemas) = (Vec::new(), Vec::new());
         let declared = match (declared, &job.text.schema) {
@@ -198,7 +199,7 @@ impl Joined {
             let is_read =
                 |lost: &Lost| lost.loss.first.column.as_ref().is_some_and(|name| names.contains(name.as_ref()));
             let mut left_out =
-                if selection.columns.is_empty() { pour::unreadable(location, table) } else { Vec::new() };
+                if selection.columns.is_empty() { copy_rows::unreadable(location, table) } else { Vec::new() };
             left_out.retain(|lost| !is_read(lost));
             let mut metadata_losses = Vec::new();
             joined = Some(match joined {

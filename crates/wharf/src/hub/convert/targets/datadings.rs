@@ -8,11 +8,11 @@ use datadings::{Reader, Writer, WriterOptions, Written};
 
 use super::super::super::inputs::Location;
 use super::super::super::overlap::refuse_overlap;
-use super::super::super::{Bar, Lost, dataset, pour, select, zds};
-use super::super::alike::Alike;
+use super::super::super::{Bar, Lost, copy_rows, dataset, select, zds};
 use super::super::columnar;
 use super::super::job::{Context, Job, Report, of_output};
 use super::super::option::{OptionSpec, text, text_file};
+use super::super::schema_check::SchemaCheck;
 use super::super::source::{self, Kind, Opened};
 use super::super::text::{does_not_go, together};
 use super::options::{
@@ -161,7 +161,7 @@ impl DatadingsTarget {
     ) -> Result<()> {
         let progress = context.progress.as_ref();
         let selection = &job.selection;
-        let mut alike = Alike::of_samples();
+        let mut alike = SchemaCheck::by_name();
         let mut before = 0;
         for (number, (input, location)) in inputs.iter().zip(&job.inputs).enumerate() {
             let wanted = job.rows();
@@ -178,7 +178,7 @@ impl DatadingsTarget {
                 alike.check(&input.name, container.as_ref(), table, chosen.as_deref()).map_err(named)?;
             }
             if chosen.is_none() {
-                report.losses.extend(pour::unreadable(location, table));
+                report.losses.extend(copy_rows::unreadable(location, table));
             }
             let names = chosen.map(|chosen| {
                 let name = |index: usize| table.columns().get(index).map(|column| column.name.clone());

@@ -8,7 +8,7 @@ use container_arrow::OnMismatch;
 use container_core::{Error, ErrorKind, Position, Result, Scan, Unit};
 use idv::{Schema, Writer, WriterOptions};
 
-use super::super::super::{Bar, DS, Lost, output, pour, select, zds};
+use super::super::super::{Bar, DS, Lost, copy_rows, output, select, zds};
 use super::super::columnar;
 use super::super::job::{Context, Job, Report, finish, of_output};
 use super::super::option::{OptionSpec, number, text};
@@ -120,14 +120,14 @@ impl IdvTarget {
             let table = select::table(&container, selection.reading.table.as_deref()).map_err(named)?;
             let columns = select::columns(table, &selection.columns).map_err(named)?;
             if columns.is_none() {
-                report.losses.extend(pour::unreadable(location, table));
+                report.losses.extend(copy_rows::unreadable(location, table));
             }
             let schema = reader.schema(columns.as_deref()).map_err(named)?;
             match &first {
                 None => first = Some((schema, &input.name)),
                 Some((expected, name)) => {
                     if let Some(difference) = expected.difference(&schema) {
-                        let detail = format!("its columns differ from those of {name}: {difference}");
+                        let detail = format!("columns differ from those of {name}: {difference}");
                         return Err(named(Error::invalid(detail)));
                     }
                 }
@@ -149,7 +149,7 @@ impl IdvTarget {
         let mut writer = Writer::new(sink, schema, options)?;
         let mut before = 0_u64;
         for (number, (reader, columns, input)) in files.iter().enumerate() {
-            progress.name(&pour::nth(input.name.clone(), number, files.len()));
+            progress.name(&copy_rows::input_label(input.name.clone(), number, files.len()));
             let count = reader.row_count();
             let part = rows.start.saturating_sub(before).min(count)..rows.end.saturating_sub(before).min(count);
             let scan = Scan::default().with_columns(columns.clone()).with_rows(part).with_threads(threads);

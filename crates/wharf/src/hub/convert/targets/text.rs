@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use container_core::{Error, Result};
 
-use super::super::super::{output, pour};
+use super::super::super::{copy_rows, output};
 use super::super::job::{Context, Job, Report, finish, of_output};
 use super::super::option::OptionSpec;
 use super::{Streaming, Target, TargetInfo, TargetUnit, unknown_option};
@@ -69,11 +69,11 @@ impl Target for TextTarget {
 
     fn run(&self, job: &Job<'_>, context: &mut Context<'_, '_>, report: &mut Report) -> Result<()> {
         let progress = Arc::clone(context.progress);
-        let rows = pour::Job {
+        let rows = copy_rows::CopyRows {
             locations: &job.inputs,
             selection: &job.selection,
-            most_columns: usize::MAX,
-            alike: true,
+            max_columns: usize::MAX,
+            same_columns: true,
             progress: progress.as_ref(),
         };
         let Some(path) = job.path else {
@@ -85,7 +85,7 @@ impl Target for TextTarget {
         let name = output.path().display().to_string();
         let mut sink = self.sink(&mut output);
         let outcome = rows.run(sink.as_mut(), context.opener, report).and_then(|()| sink.flush());
-        rows.ask(sink.as_ref(), report);
+        rows.report_losses(sink.as_ref(), report);
         drop(sink);
         outcome.map_err(|error| of_output(error, &name))?;
         finish(output, report)

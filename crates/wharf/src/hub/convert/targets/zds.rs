@@ -6,8 +6,8 @@ use container_core::{Error, ErrorKind, Loss, Result, Rows};
 use zdx::CollectionWriter;
 use zdx::wire::json::scan;
 
+use super::super::super::copy_rows;
 use super::super::super::inputs::Location;
-use super::super::super::pour;
 use super::super::super::zds::{self, Ids, NewZds};
 use super::super::job::{Context, Job, Report};
 use super::super::option::{OptionSpec, text};
@@ -140,11 +140,11 @@ impl Target for ZdsTarget {
         let mut writer = new.collection(&name)?;
         let ids = Ids::of(self.id.as_deref());
         let mut documents = Documents { writer: &mut writer, ids, row: job.rows().start, line: Vec::new() };
-        let rows = pour::Job {
+        let rows = copy_rows::CopyRows {
             locations: &job.inputs,
             selection: &job.selection,
-            most_columns: usize::MAX,
-            alike: true,
+            max_columns: usize::MAX,
+            same_columns: true,
             progress: context.progress.as_ref(),
         };
         let outcome = rows.run(&mut documents, context.opener, report);

@@ -1,18 +1,17 @@
-//! Datasets that are put in place together.
+//! Replaces several datasets, or files, together.
 //!
-//! They are written into a temporary folder, and all of their files are on the disk before [`Staged::commit`] begins. A signal waits for
-//! its end. What a kill or a power cut in it leaves of each dataset that is replaced, step by step:
+//! They are written into temporary folders, and synced before [`Transaction::commit`] begins. Signals wait until it ends. For each dataset that is
+//! replaced, a kill or a power cut leaves one of these states:
 //!
-//! 1. *Its index is moved into the temporary folder,* `.offsets` first: the old data without an index. No reader opens them, and `wharf index` makes an index of all
-//!    their samples.
-//! 2. *Its data are moved into place:* the new data without an index, whole, from which `wharf index` makes the new dataset.
-//! 3. *The rest of the index is moved, then `.offsets`, then the sums:* as in 2; with `.offsets` it is the new dataset.
+//! 1. *The old index is moved into the temporary folder,* `.offsets` first: the old data without an index. No reader opens them, and `wharf index`
+//!    rebuilds the index.
+//! 2. *The new data are moved into place:* the complete new data without an index, for which `wharf index` rebuilds it.
+//! 3. *The rest of the new index is moved, then `.offsets`, then the checksums:* as in 2; with `.offsets` it is the new dataset.
 //!
-//! A dataset that is new begins at 2. So there is at no point an index beside data of another dataset. The next run removes the temporary
-//! folder with what was not moved: index files, and datasets that had no place yet.
+//! A dataset that did not exist begins at 2. At no point does an index stand beside the data of another dataset. The next run removes the
+//! temporary folder.
 //!
-//! After an error in between every move is undone, and all is as it was. Where the file system has no hard links, a dataset whose data are
-//! replaced by then is left as in 2.
+//! After an error, every move is undone. On a file system without hard links, a dataset whose data have been replaced stays in state 2.
 
 use std::collections::HashMap;
 use std::fs;
@@ -24,27 +23,28 @@ use datadings::Part;
 
 use super::{dataset, output};
 
-/// Datasets, or single files, in temporary folders beside their places, each written whole. Dropped before [`commit`](Self::commit), they are gone.
-pub(super) struct Staged {
+/// Datasets, or single files, in temporary folders beside their destinations. Dropping it before [`commit`](Self::commit) removes them.
+pub(super) struct Transaction {
     force: bool,
-    /// Each is a set of files.
+    /// Each output is a datadings file set, not a single file.
     are_sets: bool,
-    /// A folder for each one that outputs go to.
+    /// The temporary folder in each destination folder.
     folders: HashMap<PathBuf, TemporaryFolder>,
+    /// From and to.
     moves: Vec<(PathBuf, PathBuf)>,
 }
 
-impl Staged {
+impl Transaction {
     pub(super) fn new(force: bool) -> Self {
         Self { force, are_sets: true, folders: HashMap::new(), moves: Vec::new() }
     }
 
-    /// Of single files.
+    /// For single files.
     pub(super) fn files(force: bool) -> Self {
         Self { are_sets: false, ..Self::new(force) }
     }
 
-    /// Where to write the dataset that will stand at `path`: under the same name, which stands in its sums.
+    /// Where to write the output whose destination is `path`. The file name is the same, as checksum files contain it.
     pub(super) fn path(&mut self, path: &Path) -> Result<PathBuf> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !self.folders.contains_key(folder) {
@@ -52,19 +52,19 @@ impl Staged {
             let temporary = temporary.map_err(|cause| named("cannot create the output", cause, path))?;
             self.folders.insert(folder.to_owned(), temporary);
         }
-        // Outputs of one folder have different names, and folders of different spellings have folders of their own.
-        let staged = self.folders.get(folder).map_or(folder, TemporaryFolder::path);
-        let staged = staged.join(path.file_name().unwrap_or_default());
-        self.moves.push((staged.clone(), path.to_owned()));
-        Ok(staged)
+        // Outputs in one folder have different names. Two spellings of a folder have a temporary folder each.
+        let temporary = self.folders.get(folder).map_or(folder, TemporaryFolder::path);
+        let temporary = temporary.join(path.file_name().unwrap_or_default());
+        self.moves.push((temporary.clone(), path.to_owned()));
+        Ok(temporary)
     }
 
-    /// Puts all of them in place. What can fail has been done: these are renames.
+    /// Moves all outputs to their destinations. Only renames are left to do.
     pub(super) fn commit(self) -> Result<()> {
-        uninterrupted(|| self.place())
+        uninterrupted(|| self.move_all())
     }
 
-    fn place(&self) -> Result<()> {
+    fn move_all(&self) -> Result<()> {
         if !self.force {
             for (_, to) in &self.moves {
                 match self.are_sets {
@@ -73,7 +73,7 @@ impl Staged {
                 }
             }
         }
-        // Nothing is removed for a dataset that somebody has removed from its temporary folder.
+        // Nothing is replaced when somebody has emptied the temporary folder.
         for (from, to) in &self.moves {
             for &part in if self.are_sets { &[Part::Data, Part::Offsets][..] } else { &[Part::Data] } {
                 fs::symlink_metadata(dataset::member(from, part)).map_err(|cause| failed(cause, to))?;
@@ -82,7 +82,7 @@ impl Staged {
         let mut undo = Vec::new();
         self.replace(&mut undo).inspect_err(|_| {
             for step in undo.into_iter().rev() {
-                // The first error is the one that is reported.
+                // The first error is reported.
                 let _ = match step.old {
                     Some(old) => fs::rename(old, step.path),
                     None => fs::remove_file(step.path),
@@ -91,34 +91,34 @@ impl Staged {
         })
     }
 
-    /// Moves all files, and lists how each move is undone.
+    /// Moves all files, and records how to undo each move.
     fn replace(&self, undo: &mut Vec<Undo>) -> Result<()> {
         let all = [Part::Offsets, Part::LegacyIndex, Part::Md5, Part::Keys, Part::KeyHashes, Part::Filter];
         let index = if self.are_sets { &all[..] } else { &[] };
         for (set, (from, to)) in self.moves.iter().enumerate() {
             for &part in index {
-                let (path, old) = (dataset::member(to, part), aside(from, part));
+                let (path, old) = (dataset::member(to, part), backup_path(from, part));
                 match fs::rename(&path, &old) {
                     Ok(()) => undo.push(Undo { set, path, old: Some(old) }),
-                    moved => absent(moved).map_err(|cause| failed(cause, to))?,
+                    moved => ignore_missing(moved).map_err(|cause| failed(cause, to))?,
                 }
             }
         }
-        // What is gone must be so before other data are there, and those before their index: after a power cut too.
+        // Even after a power cut, the old index is gone before the new data appear, and the new data are there before their index.
         self.sync();
         let beside = [Part::Data, Part::Keys, Part::KeyHashes, Part::Filter];
         let (one, steps) = ([&[Part::Data][..]], [&beside[..], &[Part::Offsets], &[Part::Md5]]);
         for parts in if self.are_sets { &steps[..] } else { &one } {
             for (set, (from, to)) in self.moves.iter().enumerate() {
                 for &part in *parts {
-                    let (path, old) = (dataset::member(to, part), aside(from, part));
+                    let (path, old) = (dataset::member(to, part), backup_path(from, part));
                     let is_new = fs::symlink_metadata(&path).is_err();
                     let is_kept = !is_new && fs::hard_link(&path, &old).is_ok();
                     match fs::rename(dataset::member(from, part), &path) {
                         Ok(()) if is_new || is_kept => undo.push(Undo { set, path, old: is_kept.then_some(old) }),
-                        // The file system has no second names. The old data are gone, and their index must not come back.
+                        // Without hard links the old data are gone, and their index must not come back.
                         Ok(()) => undo.retain(|step| step.set != set),
-                        moved => absent(moved).map_err(|cause| failed(cause, to))?,
+                        moved => ignore_missing(moved).map_err(|cause| failed(cause, to))?,
                     }
                 }
             }
@@ -127,7 +127,7 @@ impl Staged {
         Ok(())
     }
 
-    /// Waits until the folders that outputs go to are on the disk.
+    /// Syncs the destination folders.
     fn sync(&self) {
         for folder in self.folders.keys() {
             sync_directory_of(&folder.join("any"));
@@ -135,23 +135,23 @@ impl Staged {
     }
 }
 
-/// How the move of a file of one of the datasets is undone.
+/// How to undo the move of a file.
 struct Undo {
     set: usize,
     path: PathBuf,
-    /// What it has replaced; without it the file is removed.
+    /// The file that it replaced; without one, the new file is removed.
     old: Option<PathBuf>,
 }
 
-/// Where a file that is replaced is kept until all are in place: in the temporary folder.
-fn aside(from: &Path, part: Part) -> PathBuf {
+/// Where a replaced file is kept until the commit ends: in the temporary folder.
+fn backup_path(from: &Path, part: Part) -> PathBuf {
     let mut path = dataset::member(from, part).into_os_string();
     path.push(".old");
     path.into()
 }
 
-/// A file that is not there needs nothing.
-fn absent(outcome: io::Result<()>) -> io::Result<()> {
+/// Ignores that a file does not exist.
+fn ignore_missing(outcome: io::Result<()>) -> io::Result<()> {
     match outcome {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
@@ -171,35 +171,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_appears_meanwhile_is_left_alone_unless_forced() {
-        let place = tempfile::tempdir().unwrap();
-        let to = place.path().join("d.msgpack");
+    fn replaces_files_that_appear_meanwhile_only_when_forced() {
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("d.msgpack");
         for force in [false, true] {
-            let mut staged = Staged::new(force);
-            let path = staged.path(&to).unwrap();
+            let mut transaction = Transaction::new(force);
+            let path = transaction.path(&to).unwrap();
             for part in [Part::Data, Part::Offsets] {
                 fs::write(dataset::member(&path, part), "new").unwrap();
             }
             for part in [Part::Data, Part::Offsets, Part::LegacyIndex] {
                 fs::write(dataset::member(&to, part), "of somebody else").unwrap();
             }
-            assert_eq!(staged.commit().is_ok(), force);
+            assert_eq!(transaction.commit().is_ok(), force);
             let there = |part| fs::read_to_string(dataset::member(&to, part)).unwrap_or_default();
             let expected = if force { ["new", "new", ""] } else { ["of somebody else"; 3] };
             assert_eq!([Part::Data, Part::Offsets, Part::LegacyIndex].map(there), expected);
-            let left = fs::read_dir(place.path()).unwrap().count();
+            let left = fs::read_dir(folder.path()).unwrap().count();
             assert_eq!(left, if force { 2 } else { 3 }, "no folder stays");
         }
     }
     #[test]
-    fn a_dataset_that_has_lost_its_files_replaces_nothing() {
-        let place = tempfile::tempdir().unwrap();
-        let to = place.path().join("d.msgpack");
+    fn replaces_nothing_when_the_temporary_files_are_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("d.msgpack");
         fs::write(&to, "old").unwrap();
         fs::write(dataset::member(&to, Part::Offsets), "old").unwrap();
-        let mut staged = Staged::new(true);
-        fs::write(staged.path(&to).unwrap(), "new").unwrap();
-        let error = staged.commit().unwrap_err().to_string();
+        let mut transaction = Transaction::new(true);
+        fs::write(transaction.path(&to).unwrap(), "new").unwrap();
+        let error = transaction.commit().unwrap_err().to_string();
         assert!(error.contains("d.msgpack: cannot put the output in place: No such file"), "{error}");
         assert_eq!(
             [to.clone(), dataset::member(&to, Part::Offsets)].map(|path| fs::read(path).unwrap()),

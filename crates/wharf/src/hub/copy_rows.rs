@@ -1,4 +1,4 @@
-//! The engine behind `cat` and `convert`: rows of several inputs, one after another, into a sink.
+//! Copies the rows of several inputs, one after another, into a sink: for `cat`, text outputs and documents.
 
 use std::ops::Range;
 
@@ -7,72 +7,75 @@ use container_core::{Error, ErrorKind, Loss, Position, Result, Rows, Scan, Table
 
 use super::Bar;
 use super::Lost;
-use super::convert::alike::Alike;
+use super::convert::SchemaCheck;
 use super::convert::job::Report;
 use super::env::Opener;
 use super::inputs::Location;
 use super::select::{self, Selection};
 
-/// What to pour.
-pub struct Job<'a> {
+/// Which rows to copy.
+pub struct CopyRows<'a> {
     pub locations: &'a [Location],
     pub selection: &'a Selection,
-    /// The sink shows so many columns at most; reading more would be for nothing.
-    pub most_columns: usize,
-    /// All inputs have to have the same columns, and not only those columns that several have the same meaning.
-    pub alike: bool,
-    /// Hears how far it is.
+    /// Maximum columns that the sink shows; others are not read.
+    pub max_columns: usize,
+    /// All inputs must have the same columns. Otherwise only columns that several inputs share must have the same meaning.
+    pub same_columns: bool,
+    /// Receives progress reports.
     pub progress: &'a Bar,
 }
 
-/// What is read now, of several.
-pub(super) fn nth(name: String, number: usize, all: usize) -> String {
+/// The label of an input in progress reports: `a.csv (1 of 3)`.
+pub(super) fn input_label(name: String, number: usize, all: usize) -> String {
     match all {
         1 => name,
         all => format!("{name} ({} of {all})", number + 1),
     }
 }
 
-impl Job<'_> {
-    /// Into a sink that keeps what comes before an error, and is flushed.
+impl CopyRows<'_> {
+    /// As [`run`](Self::run), for a sink that keeps the rows before an error. The sink is flushed.
     pub fn stream(&self, sink: &mut dyn Sink, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
         let outcome = self.run(sink, opener, report);
-        // What was right before the error is worth having; whether it can be written does not change the error.
+        // The rows before an error are worth keeping. Failing to write them does not change the error.
         let flushed = match &outcome {
             Err(_) if report.rows == 0 => Ok(()),
             _ => sink.flush(),
         };
-        self.ask(sink, report);
+        self.report_losses(sink, report);
         outcome.and(flushed)
     }
 
-    /// Pours the selected rows; `report` tells how far it came. The sink is not flushed.
+    /// Copies the selected rows; `report` counts them, also before an error. The sink is not flushed.
     pub fn run(&self, sink: &mut dyn Sink, opener: &mut Opener<'_>, report: &mut Report) -> Result<()> {
-        let bar = self.progress;
-        let wanted = self.selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
-        let last = self.selection.limit.map_or(wanted.end, |limit| wanted.start.saturating_add(limit).min(wanted.end));
-        opener.join_cells(self.locations, last, self.selection.reading.threads);
-        // Rows of the files before, and whether they are all that there are.
+        let progress = self.progress;
+        let requested = self.selection.rows.as_ref().map_or(0..u64::MAX, |range| range.rows.clone());
+        let last = self
+            .selection
+            .limit
+            .map_or(requested.end, |limit| requested.start.saturating_add(limit).min(requested.end));
+        opener.infer_common_types(self.locations, last, self.selection.reading.threads);
+        // Rows of the inputs before this one, and whether all inputs were read.
         let (mut before, mut complete) = (0_u64, true);
-        let mut alike = if self.alike { Alike::default() } else { Alike::of_samples() };
+        let mut schemas = if self.same_columns { SchemaCheck::default() } else { SchemaCheck::by_name() };
         for (number, location) in self.locations.iter().enumerate() {
             if number > 0 && before >= last {
                 complete = false;
                 break;
             }
-            bar.name(&nth(location.name(), number, self.locations.len()));
+            progress.name(&input_label(location.name(), number, self.locations.len()));
             let file = |error: Error| error.in_file(location.name());
             let opened = location.open(opener)?;
             let table =
                 select::table(opened.container.as_ref(), self.selection.reading.table.as_deref()).map_err(file)?;
             if self.locations.len() > 1 {
-                let chosen = select::columns(table, &self.selection.columns).map_err(file)?;
-                alike.check(&location.name(), opened.container.as_ref(), table, chosen.as_deref()).map_err(file)?;
+                let selected = select::columns(table, &self.selection.columns).map_err(file)?;
+                schemas.check(&location.name(), opened.container.as_ref(), table, selected.as_deref()).map_err(file)?;
             }
-            let rows = wanted.start.saturating_sub(before)..last.saturating_sub(before);
-            let walked = self.table(location, table, rows, sink, bar, report);
-            let walked = walked.map_err(|error| if report.sink_failed { error } else { file(error) })?;
-            before = before.saturating_add(walked);
+            let rows = requested.start.saturating_sub(before)..last.saturating_sub(before);
+            let passed = self.table(location, table, rows, sink, report);
+            let passed = passed.map_err(|error| if report.sink_failed { error } else { file(error) })?;
+            before = before.saturating_add(passed);
         }
         match &self.selection.rows {
             Some(range) if complete => range.check(before),
@@ -80,8 +83,8 @@ impl Job<'_> {
         }
     }
 
-    /// Tells what the sink could not keep.
-    pub fn ask(&self, sink: &dyn Sink, report: &mut Report) {
+    /// Adds to the report what the sink could not keep.
+    pub fn report_losses(&self, sink: &dyn Sink, report: &mut Report) {
         let file = match self.locations {
             [location] => Some(location.name()),
             _ => None,
@@ -89,14 +92,13 @@ impl Job<'_> {
         report.losses.extend(sink.losses().into_iter().map(|loss| Lost { file: file.clone(), loss }));
     }
 
-    /// Pours rows of one table and says how many rows it has, as far as it matters for those that follow.
+    /// Copies rows of one table. Returns the number of its rows, or a smaller number when no later input is read.
     fn table(
         &self,
         location: &Location,
         table: &dyn Table,
-        wanted: Range<u64>,
+        requested: Range<u64>,
         sink: &mut dyn Sink,
-        bar: &Bar,
         report: &mut Report,
     ) -> Result<u64> {
         let mut scan = self.selection.reading.scan();
@@ -104,52 +106,57 @@ impl Job<'_> {
         if sink.needs_columns() && scan.columns.is_none() {
             table.survey()?;
         }
-        self.hide(location, table, &mut scan, report);
+        self.limit_columns(location, table, &mut scan, report);
         sink.begin(&column_names(table, &scan))?;
-        // Where the length is not known, rows are counted by walking over them.
+        // Without a known length, rows are counted as they come.
         let skip = match table.len() {
-            Some(len) if 0 < len && len <= wanted.start => return Ok(len),
-            // Of a table without rows too, the walk tells which columns it leaves out.
+            Some(len) if 0 < len && len <= requested.start => return Ok(len),
+            // Reading an empty table, too, reports the columns that it leaves out.
             Some(len) => {
-                scan.rows = wanted.start.min(len)..wanted.end.min(len);
+                scan.rows = requested.start.min(len)..requested.end.min(len);
                 0
             }
             None => {
-                scan.rows = 0..wanted.end;
-                wanted.start
+                scan.rows = 0..requested.end;
+                requested.start
             }
         };
         let total = table.len().map(|_| scan.rows.end.saturating_sub(scan.rows.start));
-        bar.begin(Unit::Rows, total);
+        self.progress.begin(Unit::Rows, total);
         let mut rows = table.rows(&scan)?;
-        let outcome = walk(rows.as_mut(), skip, sink, bar, report);
-        let told = rows.losses().into_iter().map(|loss| Lost { file: Some(location.name()), loss });
-        report.losses.extend(told);
-        // A table that ends before the range does is counted whole; otherwise nothing follows.
-        outcome.map(|walked| table.len().unwrap_or(walked))
+        let outcome = skip_and_copy(rows.as_mut(), skip, sink, self.progress, report);
+        report.losses.extend(Lost::all(rows.losses(), Some(&location.name())));
+        // A table that ends before the range is read to its end; otherwise no input follows.
+        outcome.map(|passed| table.len().unwrap_or(passed))
     }
 
-    /// Leaves out columns that the sink would not show.
-    fn hide(&self, location: &Location, table: &dyn Table, scan: &mut Scan, report: &mut Report) {
+    /// Drops columns that the sink does not show.
+    fn limit_columns(&self, location: &Location, table: &dyn Table, scan: &mut Scan, report: &mut Report) {
         let readable = |&index: &usize| table.columns().get(index).is_some_and(|column| column.unreadable.is_none());
         let count = match &scan.columns {
-            Some(chosen) => chosen.len(),
+            Some(selected) => selected.len(),
             None => (0..table.columns().len()).filter(readable).count(),
         };
-        report.hidden = count.saturating_sub(self.most_columns);
+        report.hidden = count.saturating_sub(self.max_columns);
         if report.hidden > 0 {
             if scan.columns.is_none() {
-                // A walk over chosen columns does not tell of the others.
+                // Reading selected columns does not report the others.
                 report.losses.extend(unreadable(location, table));
             }
             let all = scan.columns.take().unwrap_or_else(|| (0..table.columns().len()).filter(readable).collect());
-            scan.columns = Some(all.into_iter().take(self.most_columns).collect());
+            scan.columns = Some(all.into_iter().take(self.max_columns).collect());
         }
     }
 }
 
-/// Skips rows, pours the others, and says how many it walked over.
-fn walk(rows: &mut dyn Rows, skip: u64, sink: &mut dyn Sink, bar: &Bar, report: &mut Report) -> Result<u64> {
+/// Skips rows, copies the others, and returns the number of both.
+fn skip_and_copy(
+    rows: &mut dyn Rows,
+    skip: u64,
+    sink: &mut dyn Sink,
+    progress: &Bar,
+    report: &mut Report,
+) -> Result<u64> {
     let mut skipped = 0;
     while skipped < skip {
         if !rows.advance()? {
@@ -157,10 +164,10 @@ fn walk(rows: &mut dyn Rows, skip: u64, sink: &mut dyn Sink, bar: &Bar, report: 
         }
         skipped += 1;
     }
-    Ok(skipped + pour(rows, u64::MAX, &mut Counting { sink, report }, Some(bar))?)
+    Ok(skipped + pour(rows, u64::MAX, &mut Counting { sink, report }, Some(progress))?)
 }
 
-/// Counts what reaches the sink, also when an error follows.
+/// Counts the rows that reach the sink, also when an error follows.
 struct Counting<'a> {
     sink: &'a mut dyn Sink,
     report: &'a mut Report,
@@ -193,13 +200,13 @@ impl Sink for Counting<'_> {
     }
 }
 
-/// Columns that are in the file and not in the result.
+/// A loss for each column that cannot be read.
 pub fn unreadable(location: &Location, table: &dyn Table) -> Vec<Lost> {
-    let told = table.columns().iter().filter_map(|column| {
+    let losses = table.columns().iter().filter_map(|column| {
         let why = column.unreadable.as_ref()?;
         let mut first = Position::default();
         first.column = Some(column.name.clone().into());
         Some(Lost { file: Some(location.name()), loss: Loss::new(format!("column left out ({why})"), 1, first) })
     });
-    told.collect()
+    losses.collect()
 }

@@ -1,7 +1,7 @@
-//! Whether several inputs have the same columns, with the same meaning: for outputs that take rows as they come, without a common schema.
+//! Checks that several inputs have the same columns with the same meaning, for outputs that take rows without a common schema.
 //!
-//! Neither JSON nor CSV names the slots of a vector or the unit of a number: whoever reads them takes those of the first file for all. Types may
-//! differ, as each value shows its own. Files without schemas have nothing to compare.
+//! Neither JSON nor CSV names the slots of a vector or the unit of a number: readers would take those of the first file for all. Types may differ,
+//! as each value shows its own. Files without schemas have nothing to compare.
 
 use std::sync::Arc;
 
@@ -13,41 +13,40 @@ use super::super::DS;
 use super::columnar::declared::is_schemaless;
 use super::columnar::join::join;
 
-/// The columns of the inputs so far.
+/// Compares the schema of each input with those before it.
 #[derive(Default)]
-pub struct Alike {
-    /// With the name of the first input.
+pub struct SchemaCheck {
+    /// The columns of the inputs so far, and the name of the first input.
     columns: Option<(SchemaRef, String)>,
-    /// Rows name their columns: only those that several inputs have are compared.
-    is_named: bool,
+    /// Compare by name only the columns that both have.
+    by_name: bool,
 }
 
-impl Alike {
-    /// For samples, each of which has members of its own, and for rows that name their columns.
-    pub(in super::super) fn of_samples() -> Self {
-        Self { columns: None, is_named: true }
+impl SchemaCheck {
+    /// Compares only columns that several inputs share: for samples and JSON objects, which name their members.
+    pub(in super::super) fn by_name() -> Self {
+        Self { columns: None, by_name: true }
     }
 
-    /// Fails unless the chosen columns of this input are those of the inputs before it.
+    /// Fails unless the selected columns of this input have the meaning of those before it.
     pub fn check(
         &mut self,
         name: &str,
         container: &dyn Container,
         table: &dyn Table,
-        chosen: Option<&[usize]>,
+        selected: Option<&[usize]>,
     ) -> Result<()> {
         if is_schemaless(container.format()) {
             return Ok(());
         }
-        self.check_schema(name, schema(container.format(), table, chosen)?)
+        self.check_schema(name, schema(container.format(), table, selected)?)
     }
 
-    /// The same, where the columns are known.
+    /// As [`check`](Self::check), for a known schema.
     pub(super) fn check_schema(&mut self, name: &str, found: SchemaRef) -> Result<()> {
         self.columns = Some(match self.columns.take() {
             None => (found, name.to_owned()),
-            Some((before, first)) if self.is_named => {
-                // By name, whatever their order.
+            Some((before, first)) if self.by_name => {
                 let old = shared(&before, &found);
                 let new = shared_in_order(&old, &found);
                 join(&old, &typed_as(&new, &old), &first, &mut Vec::new())?;
@@ -59,25 +58,25 @@ impl Alike {
     }
 }
 
-/// The columns of a table, with times as rows show them: as numbers, but of ds files that were asked for times.
-fn schema(format: &str, table: &dyn Table, chosen: Option<&[usize]>) -> Result<SchemaRef> {
+/// The schema of the selected columns. Times are numbers, as in rows, except those of ds and NetCDF.
+fn schema(format: &str, table: &dyn Table, selected: Option<&[usize]>) -> Result<SchemaRef> {
     if let Some(arrow) = table.arrow() {
         let mut mapping = Mapping::default();
         mapping.times = if [DS, dsfmt::netcdf::FORMAT_NAME].contains(&format) { Times::Floor } else { Times::Ticks };
         let mut scan = Scan::default();
-        scan.columns = chosen.map(<[usize]>::to_vec);
+        scan.columns = selected.map(<[usize]>::to_vec);
         return arrow.schema(&BatchScan::from(scan).with_mapping(mapping));
     }
     let all = table.columns();
-    let columns = match chosen {
+    let columns = match selected {
         None => all.iter().filter(|column| column.unreadable.is_none()).collect::<Vec<_>>(),
-        Some(chosen) => chosen.iter().filter_map(|&index| all.get(index)).collect(),
+        Some(selected) => selected.iter().filter_map(|&index| all.get(index)).collect(),
     };
     let fields = columns.into_iter().map(|column| Field::new(column.name.clone(), DataType::Null, true));
     Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
 }
 
-/// Columns with the types of those before them, number by number.
+/// The columns, with the types of those before, position by position.
 fn typed_as(found: &Schema, before: &Schema) -> SchemaRef {
     let fields = found.fields().iter().enumerate().map(|(number, field)| match before.fields().get(number) {
         Some(old) if ![old.data_type(), field.data_type()].contains(&&DataType::Null) => {
@@ -88,13 +87,13 @@ fn typed_as(found: &Schema, before: &Schema) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), found.metadata().clone()))
 }
 
-/// The columns of one that the other has, too.
+/// The columns of the first schema that the other has, too.
 fn shared(one: &Schema, other: &Schema) -> SchemaRef {
     let fields = one.fields().iter().filter(|field| other.column_with_name(field.name()).is_some());
     Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()))
 }
 
-/// Columns in the order of those before them.
+/// The columns that both have, in the order of `before`.
 fn shared_in_order(before: &Schema, found: &Schema) -> SchemaRef {
     let fields = before
         .fields()
