@@ -17,14 +17,14 @@ use idv::{ColumnSchema, DateTime, DateTimeOffset, ItemType, KeyWidth, TimeSpan, 
 use super::super::super::super::DS;
 use super::{BEFORE, CALENDAR, DIMS, MISSING, Recode, TIME, TYPE, Translation, UNITS, loss, with_shape};
 
-/// Items of an attribute, and bytes of the header: what is larger is left out.
-const ITEMS: usize = 1 << 20;
-const BYTES: usize = 16 << 20;
+/// Maximum items of an attribute, and bytes of all attributes of a variable. Larger metadata are left out.
+const MAX_ITEMS: usize = 1 << 20;
+const MAX_BYTES: usize = 16 << 20;
 
-/// What the header keeps for itself: no attribute has such a name.
+/// Reserved header members, which attributes cannot have as names.
 const SPECIAL: [&str; 8] = [".dims", ".size", ".type", ".offset", ".len", ".endian", ".missing", ".time"];
 
-/// What only the values of a column show.
+/// Properties of a column that only its values show.
 #[derive(Debug, Clone, Default)]
 pub(in super::super) struct Profile {
     /// A time is finer than a microsecond.
@@ -36,27 +36,26 @@ pub(in super::super) struct Profile {
 }
 
 impl Profile {
-    /// Whether the values of a column are needed to know what it becomes.
+    /// Whether the values of a column decide the type of its variable.
     pub(in super::super) fn is_needed(field: &Field) -> bool {
         let time = |column: &ColumnSchema| matches!(column.kind.item(), ItemType::DateTime | ItemType::DvDateTime);
         matches!(field.data_type(), ArrowType::List(_)) || column_of(field).as_ref().is_some_and(time)
     }
 }
 
-/// The column of IDV that a field is of.
+/// The IDV schema in the metadata of a field.
 fn column_of(field: &Field) -> Option<ColumnSchema> {
     let json = serde_json::from_str(field.metadata().get(idv::FORMAT.name())?).ok()?;
     idv::Schema::from_json(&serde_json::Value::Array(vec![json])).ok()?.0.columns.pop()
 }
 
-/// The variable that a column becomes.
+/// Translates a column into a variable.
 ///
 /// # Errors
-/// [`Invalid`](container_core::ErrorKind::Invalid) for a column of which the inputs have different types.
+/// [`Invalid`](container_core::ErrorKind::Invalid) when inputs have different IDV types for a column.
 pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Translation> {
-    let column = column_of(field).ok_or_else(|| {
-        Error::invalid("its type in IDV is not the same in all inputs").in_column(field.name().clone())
-    })?;
+    let column = column_of(field)
+        .ok_or_else(|| Error::invalid("the IDV type is not the same in all inputs").in_column(field.name().clone()))?;
     let items = match field.data_type() {
         ArrowType::FixedSizeList(items, _) | ArrowType::List(items) => items,
         _ => field,
@@ -127,8 +126,8 @@ pub(in super::super) fn variable(field: &Field, profile: &Profile) -> Result<Tra
     Ok(Translation { field, recode, losses })
 }
 
-/// Gives the dimension of the rows one name in all columns: the one given, else the first that a column has, else `row`. Scalars stay
-/// scalars where there is one row.
+/// Names the dimension of the rows in all columns: the given name, or else the first that a column has, or else `row`. With one row, scalars stay
+/// scalars.
 pub(in super::super) fn name_rows(fields: &mut [Field], given: Option<&str>, rows: u64) -> Result<()> {
     const ROW: &str = "row";
     let mut all = fields.iter().map(|field| FieldMetadata::of(field.metadata())).collect::<Result<Vec<_>>>()?;
@@ -147,19 +146,19 @@ pub(in super::super) fn name_rows(fields: &mut [Field], given: Option<&str>, row
     Ok(())
 }
 
-/// The sizes of a vector whose length was not known, where the one that is unknown follows from it.
+/// The shape of vectors of this length, with the unknown size computed if there is only one.
 fn with_unknown(dimensions: &[u32], length: u64) -> Vec<u64> {
     let sizes = dimensions.iter().map(|size| u64::from(*size));
     let known: u64 = sizes.clone().filter(|size| *size > 0).fold(1, u64::saturating_mul);
     match sizes.clone().filter(|size| *size == 0).count() {
         1 if length.is_multiple_of(known) => sizes.map(|size| if size == 0 { length / known } else { size }).collect(),
-        // Which of them is 0 is not known.
+        // Without items, the unknown sizes stay 0.
         _ if length == 0 => sizes.collect(),
         _ => vec![length],
     }
 }
 
-/// Attributes, and what else a header has.
+/// The attributes and other header members of a variable.
 #[derive(Default)]
 struct Attributes {
     kept: Vec<(String, JsonBuf)>,
@@ -167,7 +166,7 @@ struct Attributes {
     dimensions: Option<Vec<String>>,
     time: bool,
     nan_is_missing: bool,
-    /// The type of integers that are Double only as some are missing, and of texts that were strings of bytes.
+    /// The original type of nullable integers that became Double, and of byte strings that became text.
     before: Option<DataType>,
 }
 
@@ -205,31 +204,31 @@ impl Attributes {
                     });
                 }
                 _ if SPECIAL.contains(&kind) || self.kept.iter().any(|(name, _)| name == kind) => {
-                    lose("no attribute can be called so");
+                    lose("the name is reserved");
                 }
                 _ => match json(values, &metadata.value_type) {
-                    None => lose(&format!("it has more than {ITEMS} items")),
+                    None => lose(&format!("more than {MAX_ITEMS} items")),
                     Some(json) => {
                         bytes += json.as_json().as_text().len();
-                        match bytes > BYTES {
-                            true => lose("it is too long for a header"),
+                        match bytes > MAX_BYTES {
+                            true => lose("too long for a header"),
                             false => self.kept.push((kind.to_owned(), json)),
                         }
                     }
                 },
             }
         }
-        // Without missing ones it was no float.
+        // Without missing values the column was a float column before, too.
         self.before = self.before.filter(|data_type| self.nan_is_missing || *data_type == DataType::Str);
         if labelled {
             let labels = self.kept.iter().find(|(name, _)| name == "KeyValues").map(|(_, labels)| labels);
             let unique = labels.is_some_and(are_unique);
             if labels.is_some() && !unique {
-                let what = "keys that share a label, or have a missing one, are told by it alone";
+                let what = "keys with a duplicate or missing label cannot be told apart by it";
                 self.losses.push(loss(what, 1, name));
             }
             if !unique {
-                // From labels alone it does not follow which key was meant.
+                // Duplicate labels do not determine the key.
                 self.kept.retain(|(name, _)| name != TYPE);
             }
         }
@@ -240,13 +239,13 @@ fn is_integer(data_type: DataType) -> bool {
     data_type.width().is_some() && !matches!(data_type, DataType::Float32 | DataType::Float64)
 }
 
-/// True where each label is there and stands once.
+/// Whether no label is missing or duplicate.
 fn are_unique(labels: &JsonBuf) -> bool {
-    let mut seen = HashSet::new();
-    labels.as_json().items().all(|label| !label.is_null() && seen.insert(label.as_text()))
+    let mut distinct = HashSet::new();
+    labels.as_json().items().all(|label| !label.is_null() && distinct.insert(label.as_text()))
 }
 
-/// The type that an attribute has to say, as the variable's does not.
+/// The type to store as an attribute, when it does not follow from the variable's.
 fn exact_text(item: ItemType) -> Option<String> {
     match item {
         ItemType::DvTimeSpan => Some("DvTimeSpan".to_owned()),
@@ -258,7 +257,7 @@ fn exact_text(item: ItemType) -> Option<String> {
     }
 }
 
-/// The texts of a vector, none of which is missing.
+/// The strings of a dense vector without missing ones.
 fn texts(values: &Values) -> Option<Vec<String>> {
     let Values::Vector(vectors) = values else { return None };
     let vector = vectors.get(0)?;
@@ -269,11 +268,11 @@ fn texts(values: &Values) -> Option<Vec<String>> {
     vector.range.map(|place| texts.get(place).map(str::to_owned)).collect()
 }
 
-/// The items of a vector, those of a sparse one, too; `None` where there are too many for an attribute, or it is no vector.
+/// The items of a vector, sparse ones expanded; `None` for other values, or more than [`MAX_ITEMS`].
 fn list_of(values: &Values, of: ItemType) -> Option<Vec<JsonBuf>> {
     let Values::Vector(vectors) = values else { return None };
     let vector = vectors.get(0)?;
-    if usize::try_from(vector.length).ok()? > ITEMS {
+    if usize::try_from(vector.length).ok()? > MAX_ITEMS {
         return None;
     }
     let Some(indices) = vector.indices else {
@@ -287,7 +286,7 @@ fn list_of(values: &Values, of: ItemType) -> Option<Vec<JsonBuf>> {
     Some((0..vector.length).map(slot).collect())
 }
 
-/// A value as JSON: a vector as a list, of several dimensions as lists in lists.
+/// A value as JSON: vectors as (nested) lists.
 fn json(values: &Values, value_type: &Type) -> Option<JsonBuf> {
     let Values::Vector(_) = values else { return Some(item(values, 0)) };
     let mut items = list_of(values, value_type.item())?;
@@ -303,7 +302,7 @@ fn json(values: &Values, value_type: &Type) -> Option<JsonBuf> {
     Some(JsonBuf::list(items))
 }
 
-/// Labels as an array: texts, but for those that are numbers or truth values.
+/// Labels as an array: strings, unless they are numbers or booleans.
 fn label_array(labels: &[JsonBuf], of: ItemType) -> ArrayRef {
     fn all<T: ArrowPrimitiveType>(labels: &[JsonBuf], of: impl Fn(Json<'_>) -> Option<T::Native>) -> ArrayRef {
         Arc::new(labels.iter().map(|label| of(label.as_json())).collect::<PrimitiveArray<T>>())
@@ -356,7 +355,7 @@ fn integer_type(data_type: Option<DataType>) -> ArrowType {
 }
 
 fn item(values: &Values, at: usize) -> JsonBuf {
-    /// Times that are missing.
+    /// Missing times.
     const MISSING: i64 = i64::MIN;
     match values {
         Values::SByte(v) => v.get(at).copied().into(),
@@ -383,7 +382,7 @@ fn item(values: &Values, at: usize) -> JsonBuf {
     }
 }
 
-/// A slot that a sparse vector does not store.
+/// The value of a slot that a sparse vector does not store.
 fn default_of(item: ItemType) -> JsonBuf {
     match item {
         ItemType::Text => "".into(),

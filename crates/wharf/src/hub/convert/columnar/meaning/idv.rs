@@ -13,13 +13,13 @@ use super::{
     BEFORE, CALENDAR, DIMS, MISSING, NullCounts, Recode, TIME, TYPE, Translation, UNITS, loss, shape_of, with_shape,
 };
 
-/// Lists in lists that metadata are made of.
-const DEPTH: usize = 8;
+/// Maximum nesting of lists in metadata.
+const MAX_DEPTH: usize = 8;
 
-/// The column that a variable becomes; `None` for an empty one.
+/// Translates a variable into a column; `None` for an empty one.
 ///
 /// # Errors
-/// [`Unsupported`](container_core::ErrorKind::Unsupported) for rows of more elements than a vector has.
+/// [`Unsupported`](container_core::ErrorKind::Unsupported) for rows with more elements than a vector can have.
 pub(in super::super) fn column(field: &Field) -> Result<Option<Translation>> {
     let variable = FieldMetadata::of(field.metadata())?;
     if variable.empty {
@@ -55,7 +55,7 @@ pub(in super::super) fn column(field: &Field) -> Result<Option<Translation>> {
     let (column, left_out) = with_attributes(column, &variable, typed.as_ref());
     let mut losses = Vec::new();
     if !left_out.is_empty() {
-        let what = format!("attribute left out that is no metadata of IDV: {}", listed(&left_out));
+        let what = format!("attribute left out, IDV metadata cannot hold it: {}", listed(&left_out));
         losses.push(loss(what, left_out.len(), field.name()));
     }
     let json = Schema::new([column]).to_json()?;
@@ -74,15 +74,15 @@ pub(in super::super) fn column(field: &Field) -> Result<Option<Translation>> {
     Ok(Some(Translation { field, recode, losses }))
 }
 
-/// The attributes of a dataset, for which IDV has no place.
+/// The names of a dataset's attributes, which IDV has no place for.
 ///
 /// # Errors
-/// [`Invalid`](container_core::ErrorKind::Invalid) for metadata that are not JSON.
+/// [`Invalid`](container_core::ErrorKind::Invalid) for invalid JSON in the metadata.
 pub(in super::super) fn dataset_attributes(metadata: &HashMap<String, String>) -> Result<Vec<String>> {
     Ok(FieldMetadata::of(metadata)?.attributes().map(|(name, _)| name).collect())
 }
 
-/// The type of items, how they are made, and as what they come.
+/// The IDV item type, the conversion, and the Arrow type of items.
 fn item_type(items: &Field, typed: Option<&Typed>) -> (ItemType, Recode, ArrowType) {
     let missing = items.is_nullable();
     let same = items.data_type().clone();
@@ -115,41 +115,41 @@ fn item_type(items: &Field, typed: Option<&Typed>) -> (ItemType, Recode, ArrowTy
     (item, Recode::Keep, same)
 }
 
-/// The type of texts that have the same offsets as these bytes.
+/// The string type with the same offset width as this binary type.
 fn utf8(data_type: &ArrowType) -> ArrowType {
     if *data_type == ArrowType::LargeBinary { ArrowType::LargeUtf8 } else { ArrowType::Utf8 }
 }
 
-/// The sizes of vectors. A size that is unknown is how IDV says 0.
+/// The dimensions of vectors. IDV has no size 0: it means unknown.
 fn dimensions(shape: &[u64]) -> Result<Vec<u32>> {
     let sizes = shape.iter().map(|size| u32::try_from(*size).ok()).collect::<Option<Vec<u32>>>();
     let all = shape.iter().try_fold(1u64, |all, size| all.checked_mul((*size).max(1)));
     sizes.filter(|_| all.is_some_and(|all| i32::try_from(all).is_ok())).ok_or_else(|| {
-        Error::unsupported(format!("rows of the sizes {shape:?}: a vector of IDV has 2147483647 items at most"))
+        Error::unsupported(format!("rows of shape {shape:?} exceed the 2147483647 items of an IDV vector"))
     })
 }
 
-/// Some names for people.
+/// The first names, for messages.
 pub(in super::super) fn listed(names: &[String]) -> String {
-    const MOST: usize = 10;
-    let mut shown: Vec<String> = names.iter().take(MOST).map(|name| format!("{name:?}")).collect();
-    if names.len() > MOST {
-        shown.push(format!("{} more", names.len() - MOST));
+    const MAX_SHOWN: usize = 10;
+    let mut shown: Vec<String> = names.iter().take(MAX_SHOWN).map(|name| format!("{name:?}")).collect();
+    if names.len() > MAX_SHOWN {
+        shown.push(format!("{} more", names.len() - MAX_SHOWN));
     }
     shown.join(", ")
 }
 
-/// A type that an attribute names.
+/// The type in the attribute [`TYPE`].
 struct Typed {
     item: ItemType,
     /// The values are times in whole microseconds.
     micros: bool,
 }
 
-/// The type that the attribute names, where values such as those of the variable can have it.
+/// The type in the attribute [`TYPE`], if the values of the variable can be read as it.
 fn typed(variable: &FieldMetadata) -> Option<Typed> {
-    let text = |wanted: &str| {
-        let found = variable.attributes().filter(|(name, _)| name == wanted).last();
+    let text = |key: &str| {
+        let found = variable.attributes().filter(|(name, _)| name == key).last();
         found.and_then(|(_, value)| value.as_str().map(String::from))
     };
     let Ok(Type::Item(item)) = text(TYPE)?.parse::<Type>() else { return None };
@@ -171,14 +171,14 @@ fn typed(variable: &FieldMetadata) -> Option<Typed> {
     can.then_some(Typed { item, micros: micros && !matches!(item, ItemType::Key(_)) })
 }
 
-/// The column with the attributes of a variable as metadata, and the names of those that cannot be.
+/// Adds the attributes of a variable to a column as metadata. Returns the names of those that cannot be.
 fn with_attributes(
     mut column: ColumnSchema,
     variable: &FieldMetadata,
     typed: Option<&Typed>,
 ) -> (ColumnSchema, Vec<String>) {
     let mut left_out = Vec::new();
-    // Of a name that comes again the last value counts.
+    // The last of several attributes with one name counts.
     let mut last: Vec<(String, Json<'_>)> = Vec::new();
     let mut places = HashMap::new();
     for (name, json) in variable.attributes() {
@@ -196,13 +196,13 @@ fn with_attributes(
         }
         let numbers = match name.as_str() {
             "CategoricalSlotRanges" => Some(ItemType::Int32),
-            // Labels are looked up among numbers of their own type.
+            // Labels must have the type of the values they stand for.
             "KeyValues" => variable.data_type.and_then(number_type),
             _ => None,
         };
         let found = value(json, numbers).filter(|(value_type, _)| match name.as_str() {
             "" => false,
-            // ML.NET takes it for what it is called.
+            // ML.NET expects one string per slot.
             "SlotNames" => {
                 let names = matches!(value_type, Type::Vector { item: ItemType::Text, .. });
                 names && column.kind.is_vector() && value_type.size() == column.kind.size()
@@ -217,7 +217,7 @@ fn with_attributes(
     (column, left_out)
 }
 
-/// The numbers of a type, in IDV's words.
+/// The IDV type of numbers.
 fn number_type(data_type: DataType) -> Option<ItemType> {
     match data_type {
         DataType::Float32 => Some(ItemType::Single),
@@ -234,8 +234,7 @@ fn number_type(data_type: DataType) -> Option<ItemType> {
     }
 }
 
-/// A value as metadata: a text, a number, a truth, or lists of one of these in which all have the same length; numbers of a type where
-/// one is variable.
+/// A JSON value as metadata: a string, a number, a boolean, or nested lists of one of these with equal lengths. `numbers` is the type of numbers.
 fn value(json: Json<'_>, numbers: Option<ItemType>) -> Option<(Type, Values)> {
     if json.kind() != JsonKind::Array {
         let item = item_of(&[json], numbers)?;
@@ -245,7 +244,7 @@ fn value(json: Json<'_>, numbers: Option<ItemType>) -> Option<(Type, Values)> {
         return Some((kind, values));
     }
     let mut lists = Lists::default();
-    if !lists.walk(json, 0) {
+    if !lists.collect(json, 0) {
         return None;
     }
     let Lists { sizes, leaves, .. } = lists;
@@ -258,7 +257,7 @@ fn value(json: Json<'_>, numbers: Option<ItemType>) -> Option<(Type, Values)> {
     Some((Type::Vector { item, dimensions }, Values::Vector(Box::new(vectors))))
 }
 
-/// Lists in lists: how many items each has, what is in the innermost, and how deep that is.
+/// The shape, items and depth of nested lists.
 #[derive(Default)]
 struct Lists<'j> {
     sizes: Vec<usize>,
@@ -267,9 +266,9 @@ struct Lists<'j> {
 }
 
 impl<'j> Lists<'j> {
-    /// False where lists beside each other differ in size or depth.
-    fn walk(&mut self, json: Json<'j>, level: usize) -> bool {
-        if level >= DEPTH {
+    /// Collects a list. False when lists differ in length or depth.
+    fn collect(&mut self, json: Json<'j>, level: usize) -> bool {
+        if level >= MAX_DEPTH {
             return false;
         }
         let first = self.sizes.len() <= level;
@@ -280,7 +279,7 @@ impl<'j> Lists<'j> {
         for item in json.items() {
             count += 1;
             let fits = match item.kind() {
-                JsonKind::Array => self.walk(item, level + 1),
+                JsonKind::Array => self.collect(item, level + 1),
                 _ => {
                     self.leaves.push(item);
                     *self.depth.get_or_insert(level) == level
@@ -290,7 +289,7 @@ impl<'j> Lists<'j> {
                 return false;
             }
         }
-        // Nothing in a list in a list is not told from a list of unknown length.
+        // An inner length of 0 would read as unknown.
         if count == 0 && level > 0 {
             return false;
         }
@@ -303,7 +302,7 @@ impl<'j> Lists<'j> {
     }
 }
 
-/// The type that has all of these.
+/// The common type of all items.
 fn item_of(leaves: &[Json<'_>], numbers: Option<ItemType>) -> Option<ItemType> {
     let all = |one: &dyn Fn(&Json<'_>) -> bool| leaves.iter().all(one);
     let number = |json: &Json<'_>| matches!(json.kind(), JsonKind::Integer | JsonKind::Float);
@@ -329,7 +328,7 @@ fn item_of(leaves: &[Json<'_>], numbers: Option<ItemType>) -> Option<ItemType> {
     }
 }
 
-/// Appends a value of the type that was found for it; `None` where it does not have it exactly.
+/// Appends a value; `None` if the type cannot hold it exactly.
 fn push(values: &mut Values, item: ItemType, json: Json<'_>) -> Option<()> {
     let text = json.as_str();
     let cell = match (json.kind(), item) {
