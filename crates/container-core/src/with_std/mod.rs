@@ -7,7 +7,7 @@ pub(crate) mod map;
 mod names;
 mod output;
 mod output_folder;
-mod pages;
+mod huge_pages;
 mod progress;
 mod source;
 #[cfg_attr(unix, path = "sys/unix.rs")]
@@ -25,7 +25,7 @@ pub use detect::{Format, Input, OpenOptions, Probe, Recognition, RecoverReport, 
 pub use names::sync_directory_of;
 pub use output::{Output, OutputOptions, Overwrite, Sync};
 pub use output_folder::{OutputFolder, PlacedFolder};
-pub use pages::{Pages, zeroed_vec};
+pub use huge_pages::{HugePageVec, zeroed_vec};
 pub use progress::{Progress, Unit};
 pub use source::{Access, Map, ReadAt, Source, Spool};
 pub use temporary::{Ended, TemporaryFolder, Unfinished, remove_stale_temporaries, remove_temporaries, uninterrupted};
