@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use container_core::{Access, OpenOptions, OutputOptions, Overwrite, ReadAt, Severity, Source, Sync, VerifyOptions};
+use container_core::{Access, OpenOptions, OutputOptions, Overwrite, ReadAt, Severity, Source, SyncPolicy, VerifyOptions};
 use datadings::{
     Part, Reader, RebuildOptions, RecoverOptions, Recovery, SameKey, Writer, WriterOptions, rebuild_index,
 };
@@ -14,7 +14,7 @@ const PARTS: [Part; 7] =
     [Part::Data, Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5, Part::LegacyIndex];
 
 fn options() -> WriterOptions {
-    let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+    let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never);
     WriterOptions::default().with_output(output).with_threads(1)
 }
 
@@ -89,7 +89,7 @@ pub fn datadings_index(data: &[u8]) {
     checked(&recovery, &folder.path().join("out"));
 
     let rebuild =
-        RebuildOptions::default().with_sync(Sync::Never).with_threads(1).with_truncate(data.len().is_multiple_of(2));
+        RebuildOptions::default().with_sync(SyncPolicy::Never).with_threads(1).with_truncate(data.len().is_multiple_of(2));
     if let Ok(rebuilt) = rebuild_index(&path, &rebuild) {
         let reader = Reader::open(&path).unwrap();
         assert_eq!((reader.len(), reader.trailing_bytes()), (rebuilt.samples, 0));
@@ -216,6 +216,6 @@ pub fn datadings_written(data: &[u8]) {
     for part in &PARTS[1..] {
         let _ = std::fs::remove_file(path_of(folder.path(), *part));
     }
-    rebuild_index(&path, &RebuildOptions::default().with_sync(Sync::Never).with_threads(1)).unwrap();
+    rebuild_index(&path, &RebuildOptions::default().with_sync(SyncPolicy::Never).with_threads(1)).unwrap();
     assert!(all() == written, "the index made anew is another");
 }

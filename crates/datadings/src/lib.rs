@@ -144,7 +144,7 @@ pub use container::DatadingsContainer;
 #[doc(no_inline)]
 pub use container_core::{
     Access, Bytes, Error, ErrorKind, Finding, Limits, Loss, Map, OpenOptions, OutputOptions, Overwrite, Position,
-    Progress, ReadAt, Result, Scan, Severity, Source, Sync, Unit, VerifyOptions,
+    Progress, ReadAt, Result, Scan, Severity, Source, SyncPolicy, Unit, VerifyOptions,
 };
 pub use de::Deserializer;
 pub use format::FORMAT;

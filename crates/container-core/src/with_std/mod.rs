@@ -23,7 +23,7 @@ pub use bytes::Bytes;
 pub use container::{ColumnInfo, Container, Finding, Loss, Rows, Scan, Severity, Table, VerifyOptions};
 pub use detect::{Format, Input, OpenOptions, Probe, Recognition, RecoverReport, detect};
 pub use names::sync_directory_of;
-pub use output::{Output, OutputOptions, Overwrite, Sync};
+pub use output::{Output, OutputOptions, Overwrite, SyncPolicy};
 pub use output_folder::{OutputFolder, PlacedFolder};
 pub use huge_pages::{HugePageVec, zeroed_vec};
 pub use progress::{Progress, Unit};

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use container_core::{Limits, HugePageVec, Result, Sync};
+use container_core::{Limits, HugePageVec, Result, SyncPolicy};
 use simplebloom::digest::{Digest, Salt};
 use simplebloom::{BloomFilter, Shape};
 
@@ -63,7 +63,7 @@ fn threads_for(list: &KeyList, asked: usize) -> usize {
 struct Work<'a> {
     set: &'a FileSet,
     list: &'a KeyList,
-    sync: Sync,
+    sync: SyncPolicy,
     threads: usize,
     sums: bool,
 }

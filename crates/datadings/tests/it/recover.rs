@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use container_core::testkit::{Stopwatch, cases};
-use container_core::{Access, ErrorKind, OpenOptions, Source, Sync};
+use container_core::{Access, ErrorKind, OpenOptions, Source, SyncPolicy};
 use datadings::{
     Part, Reader, RebuildOptions, RecoverOptions, Recovery, SameKey, Writer, WriterOptions, rebuild_index,
 };
@@ -15,7 +15,7 @@ const NONE: [&str; 0] = [];
 const PARTS: [Part; 6] = [Part::Data, Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5];
 
 fn rebuild() -> RebuildOptions {
-    RebuildOptions::default().with_sync(Sync::Never)
+    RebuildOptions::default().with_sync(SyncPolicy::Never)
 }
 
 fn all(set: &Set) -> Vec<Vec<u8>> {
