@@ -116,6 +116,6 @@ fn columns(table: &CollectionTable, scan: &BatchScan) -> Result<Option<Vec<Colum
     if table.paths.is_empty() {
         return Ok(None);
     }
-    container_core::Table::survey(table)?;
+    container_core::Table::infer_columns(table)?;
     Ok(Some(table.fields().iter().map(column).collect()))
 }

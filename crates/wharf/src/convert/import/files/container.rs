@@ -175,7 +175,7 @@ impl Table for FilesContainer {
         &self.columns
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         Ok(()) // they are always the same
     }
 
