@@ -5,7 +5,7 @@ use std::path::Path;
 
 use container_core::{Access, OpenOptions, OutputOptions, Overwrite, ReadAt, Severity, Source, SyncPolicy, VerifyOptions};
 use datadings::{
-    Part, Reader, RebuildOptions, RecoverOptions, Recovery, SameKey, Writer, WriterOptions, rebuild_index,
+    Part, Reader, RebuildOptions, RecoverOptions, Recovery, OnDuplicateKey, Writer, WriterOptions, rebuild_index,
 };
 
 use super::dice::Dice;
@@ -133,10 +133,10 @@ impl ReadAt for Far {
 /// Any bytes as damaged data without an index.
 pub fn datadings_recover(data: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
-    let options = RecoverOptions::default().with_same_key(if data.len().is_multiple_of(2) {
-        SameKey::Drop
+    let options = RecoverOptions::default().with_on_duplicate_key(if data.len().is_multiple_of(2) {
+        OnDuplicateKey::Drop
     } else {
-        SameKey::Rename
+        OnDuplicateKey::Rename
     });
     let recovery = Recovery::survey_source(Source::from(data.to_vec()), &options).unwrap();
     let mut parts: Vec<_> = recovery.whole().chain(recovery.lost().iter().cloned()).collect();
