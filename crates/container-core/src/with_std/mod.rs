@@ -28,4 +28,4 @@ pub use output_folder::{OutputFolder, PlacedFolder};
 pub use huge_pages::{HugePageVec, zeroed_vec};
 pub use progress::{Progress, Unit};
 pub use source::{Access, Map, ReadAt, Source, Spool};
-pub use temporary::{Ended, TemporaryFolder, Unfinished, remove_stale_temporaries, remove_temporaries, uninterrupted};
+pub use temporary::{ShutdownGuard, TemporaryFolder, RegisteredTemporary, remove_stale_temporaries, remove_temporaries, uninterrupted};

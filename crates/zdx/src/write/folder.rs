@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use container_core::{Error, Result, SyncPolicy, Unfinished, uninterrupted};
+use container_core::{Error, Result, SyncPolicy, RegisteredTemporary, uninterrupted};
 
 use crate::sys;
 
@@ -200,7 +200,7 @@ impl Folder {
             let bits = mode.map_or(sys::NEW_FILE, sys::with_our_rights);
             let created = uninterrupted(|| {
                 let file = sys::open_file(&self.handle, &self.path, &name, Mode::CreateNew(bits))?;
-                Ok((file, Unfinished::new(self.path(&name))))
+                Ok((file, RegisteredTemporary::new(self.path(&name))))
             });
             match created {
                 Ok((file, unfinished)) => {
@@ -290,7 +290,7 @@ impl Folder {
 struct Temporary<'f> {
     folder: &'f Folder,
     name: String,
-    _unfinished: Unfinished,
+    _unfinished: RegisteredTemporary,
     is_kept: bool,
 }
 
