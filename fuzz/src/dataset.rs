@@ -3,9 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use container_core::{Access, OpenOptions, OutputOptions, Overwrite, ReadAt, Severity, Source, SyncPolicy, VerifyOptions};
+use container_core::{
+    Access, OpenOptions, OutputOptions, Overwrite, ReadAt, Severity, Source, SyncPolicy, VerifyOptions,
+};
 use datadings::{
-    Part, Reader, RebuildOptions, RecoverOptions, Recovery, OnDuplicateKey, Writer, WriterOptions, rebuild_index,
+    OnDuplicateKey, Part, Reader, RebuildOptions, RecoverOptions, Recovery, Writer, WriterOptions, rebuild_index,
 };
 
 use super::dice::Dice;
@@ -88,8 +90,10 @@ pub fn datadings_index(data: &[u8]) {
     let _ = (recovery.lost_rows(10), recovery.listed_key(0));
     checked(&recovery, &folder.path().join("out"));
 
-    let rebuild =
-        RebuildOptions::default().with_sync(SyncPolicy::Never).with_threads(1).with_truncate(data.len().is_multiple_of(2));
+    let rebuild = RebuildOptions::default()
+        .with_sync(SyncPolicy::Never)
+        .with_threads(1)
+        .with_truncate(data.len().is_multiple_of(2));
     if let Ok(rebuilt) = rebuild_index(&path, &rebuild) {
         let reader = Reader::open(&path).unwrap();
         assert_eq!((reader.len(), reader.trailing_bytes()), (rebuilt.samples, 0));

@@ -150,7 +150,7 @@ pub use de::Deserializer;
 pub use format::FORMAT;
 pub use read::{Keys, Reader, Sample, Samples};
 pub use rebuild::{RebuildOptions, Rebuilt, rebuild_index};
-pub use recover::{RecoverOptions, Recovery, OnDuplicateKey};
+pub use recover::{OnDuplicateKey, RecoverOptions, Recovery};
 pub use shards::{ShardKeys, ShardSamples, Shards};
 pub use value::{Entries, Items, Kind, RawValue};
 pub use wire::Part;

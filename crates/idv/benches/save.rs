@@ -77,7 +77,8 @@ fn demonstrate() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/idv/real-adult.idv");
     let directory = tempfile::tempdir().unwrap();
     let files = vec![golden, directory.path().join("saved.idv")];
-    Task { work: "save".to_owned(), files, options: WriterOptions::default(), sync: SyncPolicy::Never, repeat: 1 }.run();
+    Task { work: "save".to_owned(), files, options: WriterOptions::default(), sync: SyncPolicy::Never, repeat: 1 }
+        .run();
 }
 
 impl Task {

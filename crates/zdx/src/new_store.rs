@@ -8,7 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use container_core::{Error, ErrorKind, OutputFolder, Overwrite, PlacedFolder, Result, SyncPolicy, remove_stale_temporaries};
+use container_core::{
+    Error, ErrorKind, OutputFolder, Overwrite, PlacedFolder, Result, SyncPolicy, remove_stale_temporaries,
+};
 
 use crate::FORMAT_NAME;
 use crate::layout::{COLLECTIONS, LOCK_FOLDER, STORE_METADATA};

@@ -20,7 +20,7 @@ use container_core::{Error, Limits, Loss, Position, Result};
 
 use self::column::{Column, Data};
 use self::slot::Context;
-pub use self::slot::{ListSlot, ObjectSlot, Slot, Wants};
+pub use self::slot::{ListSlot, ObjectSlot, Slot, SlotEncoding};
 pub use self::tensor::Tensor;
 
 /// A batch ends before its bytes could pass what offsets of 32 bits count: a row has as much room again.

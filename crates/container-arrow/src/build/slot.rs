@@ -55,7 +55,7 @@ impl Context {
 /// What a place takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Wants {
+pub enum SlotEncoding {
     /// The value itself.
     Value,
     /// Its JSON text, whatever it is; null stays null.
@@ -79,11 +79,11 @@ impl<'c> Slot<'c> {
     /// What the place takes.
     #[inline]
     #[must_use]
-    pub fn wants(&self) -> Wants {
+    pub fn encoding(&self) -> SlotEncoding {
         match self.column.kind() {
-            Some(Kind::Json) => Wants::Json,
-            Some(Kind::Msgpack) => Wants::Msgpack,
-            _ => Wants::Value,
+            Some(Kind::Json) => SlotEncoding::Json,
+            Some(Kind::Msgpack) => SlotEncoding::Msgpack,
+            _ => SlotEncoding::Value,
         }
     }
 

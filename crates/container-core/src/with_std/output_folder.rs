@@ -215,7 +215,8 @@ mod tests {
         assert_eq!((text().as_str(), count()), ("replaced", 1));
         // A file is never replaced by a folder.
         fs::write(place.path().join("b"), "").unwrap();
-        let error = filled(&place.path().join("b"), "refused").commit(Overwrite::Replace, SyncPolicy::Never).unwrap_err();
+        let error =
+            filled(&place.path().join("b"), "refused").commit(Overwrite::Replace, SyncPolicy::Never).unwrap_err();
         assert!(error.to_string().ends_with("b: the output exists"), "{error}");
         let error = OutputFolder::create(&place.path().join("..")).unwrap_err();
         assert!(error.to_string().ends_with("the output needs a path that ends in a name"), "{error}");

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use container_core::{Limits, HugePageVec, Result, SyncPolicy};
+use container_core::{HugePageVec, Limits, Result, SyncPolicy};
 use simplebloom::digest::{Digest, Salt};
 use simplebloom::{BloomFilter, Shape};
 

@@ -148,7 +148,8 @@ fn killed_at_any_moment(how: &str) {
         }
         if how == "append" {
             // What was left behind is taken in or cut off before the next append.
-            let rebuilt = rebuild_index(&path, &RebuildOptions::default().with_sync(SyncPolicy::Never).with_truncate(true));
+            let rebuilt =
+                rebuild_index(&path, &RebuildOptions::default().with_sync(SyncPolicy::Never).with_truncate(true));
             rebuilt.unwrap_or_else(|error| panic!("{error}"));
             let reader = Reader::open(&path).unwrap();
             assert_eq!(findings(&reader, 2), [""; 0]);

@@ -6,7 +6,7 @@ use std::path::Path;
 use container_core::testkit::{Stopwatch, cases};
 use container_core::{Access, ErrorKind, OpenOptions, Source, SyncPolicy};
 use datadings::{
-    Part, Reader, RebuildOptions, RecoverOptions, Recovery, OnDuplicateKey, Writer, WriterOptions, rebuild_index,
+    OnDuplicateKey, Part, Reader, RebuildOptions, RecoverOptions, Recovery, Writer, WriterOptions, rebuild_index,
 };
 
 use crate::set::{Set, findings, options, sample};
@@ -242,7 +242,8 @@ fn many_samples_of_one_key_are_numbered_in_one_go() {
     let count = 30_000;
     set.patch(Part::Data, |bytes| *bytes = sample("a", 1).repeat(count));
     let start = Stopwatch::start();
-    let recovery = Recovery::survey(&set.path, &RecoverOptions::default().with_on_duplicate_key(OnDuplicateKey::Rename)).unwrap();
+    let recovery =
+        Recovery::survey(&set.path, &RecoverOptions::default().with_on_duplicate_key(OnDuplicateKey::Rename)).unwrap();
     let out = set.folder.path().join("out.msgpack");
     assert_eq!(recovery.write(&out, options()).unwrap().0.samples, count as u64);
     let reader = Reader::open(&out).unwrap();

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use container_core::Source;
 use dsfmt::{
-    Array, Builder, DataType, Endian, Field, Mask, OutputOptions, Overwrite, Reader, Result, Strings, SyncPolicy, Values,
+    Array, Builder, DataType, Endian, Field, Mask, OutputOptions, Overwrite, Reader, Result, Strings, SyncPolicy,
+    Values,
 };
 use proptest::prelude::*;
 

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use container_core::{Error, Result, SyncPolicy, RegisteredTemporary, uninterrupted};
+use container_core::{Error, RegisteredTemporary, Result, SyncPolicy, uninterrupted};
 
 use crate::sys;
 
@@ -167,7 +167,12 @@ impl Folder {
     ///
     /// # Errors
     /// As [`open`](Self::open), and those of `fill`.
-    pub(crate) fn replace(&self, name: &str, sync: SyncPolicy, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+    pub(crate) fn replace(
+        &self,
+        name: &str,
+        sync: SyncPolicy,
+        fill: impl FnOnce(&mut File) -> Result<()>,
+    ) -> Result<()> {
         let replaced = match self.kind(name)? {
             Some(Kind::File(mode)) => Some(mode),
             Some(_) => return Err(self.refused("it is not a regular file", name)),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use container_core::{Error, Input, OpenOptions, Result, Severity, Unit, VerifyOptions};
-use datadings::{Reader, RecoverOptions, Recovery, OnDuplicateKey, WriterOptions};
+use datadings::{OnDuplicateKey, Reader, RecoverOptions, Recovery, WriterOptions};
 
 use super::super::env::Opener;
 use super::super::inputs::Location;
