@@ -62,7 +62,7 @@ pub use container_core::arrow::{
 };
 pub use json::Json;
 pub use observe::{Class, ColumnProfile, Element, ListObserver, ObjectObserver, Observation, TypeObserver};
-pub use resolve::{ENCODING, SPARSE, infer_from_sample, narrowed, resolve, resolve_member, resolve_schema};
+pub use resolve::{ENCODING, SPARSE, infer_from_sample, narrow_field, resolve, resolve_member, resolve_schema};
 pub use rows::{BatchRows, JsonRows};
 pub use times::{parse as parse_time, write as write_time};
 pub use zero_copy::{booleans, numbers};
