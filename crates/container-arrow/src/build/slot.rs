@@ -17,7 +17,7 @@ pub(super) struct Context {
     /// The schema was inferred from a sample: values have to be such that it would have come of them.
     pub(super) is_sampled: bool,
     /// One was not.
-    pub(super) has_missed: bool,
+    pub(super) contradicts_sample: bool,
     /// Bytes so far, about.
     pub(super) bytes: usize,
     /// What they may be before the row is too large.
@@ -41,7 +41,7 @@ impl Context {
     /// The schema of the sample is wrong.
     #[cold]
     fn missed(&mut self, column: &Column) -> Error {
-        self.has_missed = true;
+        self.contradicts_sample = true;
         let error = Error::invalid(format!("rows before did not tell of this value in a column of {}", column.takes()));
         self.placed(error, column)
     }
@@ -366,7 +366,7 @@ impl ObjectSlot<'_> {
     pub fn member(&mut self, name: &str) -> Option<Slot<'_>> {
         let Some(place) = self.inner.find(name, self.expected) else {
             // A sample with it would have the column.
-            self.context.has_missed |= self.context.is_sampled;
+            self.context.contradicts_sample |= self.context.is_sampled;
             return None;
         };
         self.expected = place + 1;

@@ -88,7 +88,7 @@ impl Plan {
             slot.str(document.id())?;
         }
         object.end();
-        match columns.has_missed() {
+        match columns.contradicts_sample() {
             false => Ok(()),
             true => Err(Error::invalid("documents before did not tell of a member of this one")),
         }
