@@ -167,7 +167,7 @@ impl Writer {
     pub fn append_raw(&mut self, key: &str, message: &[u8]) -> Result<()> {
         let checked = match self.options.any_message {
             true => self.inspect_message(key, message),
-            false => self.check_message(message).and_then(|()| on_duplicate_key(key, key_of(message)?)).map(|()| None),
+            false => self.check_message(message).and_then(|()| same_key(key, key_of(message)?)).map(|()| None),
         };
         match checked {
             Ok(flaw) => {
@@ -347,7 +347,7 @@ fn followed(more: u64, at: u64) -> Error {
     Error::invalid(format!("the message is followed by {more} more bytes")).at(at)
 }
 
-fn on_duplicate_key(given: &str, found: &str) -> Result<()> {
+fn same_key(given: &str, found: &str) -> Result<()> {
     if given == found {
         return Ok(());
     }
