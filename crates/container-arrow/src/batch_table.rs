@@ -41,7 +41,7 @@ impl BatchTable {
         let mut names: Vec<_> = batch.schema_ref().fields().iter().map(|field| field.name()).collect();
         names.sort();
         if let Some(name) = names.windows(2).find_map(|pair| (pair.first() == pair.last()).then(|| pair.first())?) {
-            return Err(Error::invalid("two columns have one name").in_column((*name).clone()));
+            return Err(Error::invalid("duplicate column name").in_column((*name).clone()));
         }
         let fields = batch.schema_ref().fields().iter();
         let columns = fields.map(|field| ColumnInfo::new(field.name().as_str(), field.data_type().to_string()));
@@ -53,7 +53,7 @@ impl BatchTable {
         let count = self.batch.num_rows() as u64;
         let rows = &scan.scan.rows;
         if rows.start > count {
-            return Err(Error::usage(format!("the rows begin at {}, and there are {count}", rows.start)));
+            return Err(Error::usage(format!("row range starts at {}, but the table has {count} rows", rows.start)));
         }
         let (columns, end) = (self.chosen(scan)?, rows.end.min(count));
         let batch = self.batch.project(&columns).map_err(|cause| Error::usage("no such columns").caused_by(cause))?;
@@ -68,7 +68,7 @@ impl BatchTable {
             let columns = scan.scan.columns.clone().unwrap_or_else(|| (0..self.columns.len()).collect());
             return match columns.iter().find(|column| **column >= self.columns.len()) {
                 Some(column) => {
-                    Err(Error::usage(format!("there is no column {column}, of {} from 0", self.columns.len())))
+                    Err(Error::usage(format!("column index {column} out of range for {} columns", self.columns.len())))
                 }
                 None => Ok(columns),
             };
@@ -77,10 +77,10 @@ impl BatchTable {
         let place = |field: &arrow_schema::FieldRef| match known.column_with_name(field.name()) {
             Some((index, own)) if own.data_type() == field.data_type() => Ok(index),
             Some((_, own)) => {
-                let detail = format!("the column is {} and declared as {}", own.data_type(), field.data_type());
+                let detail = format!("column type is {}, declared as {}", own.data_type(), field.data_type());
                 Err(Error::usage(detail).in_column(field.name().clone()))
             }
-            None => Err(Error::usage(format!("there is no column {:?}, which the schema declares", field.name()))),
+            None => Err(Error::usage(format!("no column {:?}, which the schema declares", field.name()))),
         };
         declared.fields().iter().map(place).collect()
     }
@@ -102,7 +102,7 @@ impl Table for BatchTable {
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         match self.columns.get(index) {
             Some(_) => Ok(Map::new()),
-            None => Err(Error::usage(format!("there is no column {index}, of {} from 0", self.columns.len()))),
+            None => Err(Error::usage(format!("column index {index} out of range for {} columns", self.columns.len()))),
         }
     }
 
@@ -203,16 +203,16 @@ mod tests {
     fn what_is_not_there_is_told() {
         let table = table();
         let error = |scan: &BatchScan| table.schema(scan).unwrap_err().to_string();
-        assert_eq!(error(&Scan::default().with_columns([2]).into()), "there is no column 2, of 2 from 0");
-        assert_eq!(error(&Scan::default().with_rows(4..5).into()), "the rows begin at 4, and there are 3");
+        assert_eq!(error(&Scan::default().with_columns([2]).into()), "column index 2 out of range for 2 columns");
+        assert_eq!(error(&Scan::default().with_rows(4..5).into()), "row range starts at 4, but the table has 3 rows");
         let declared = |name: &str| {
             BatchScan::default().with_schema(Arc::new(Schema::new(vec![Field::new(name, DataType::Utf8, false)])))
         };
-        assert_eq!(error(&declared("n")), "the column is Int32 and declared as Utf8 (column \"n\")");
-        assert_eq!(error(&declared("x")), "there is no column \"x\", which the schema declares");
+        assert_eq!(error(&declared("n")), "column type is Int32, declared as Utf8 (column \"n\")");
+        assert_eq!(error(&declared("x")), "no column \"x\", which the schema declares");
         assert_eq!(table.schema(&declared("s")).unwrap().fields().len(), 1);
         assert!(table.find("a").is_err());
         let twice = table.batch.project(&[0, 0]).unwrap();
-        assert_eq!(BatchTable::new("t", twice).unwrap_err().to_string(), "two columns have one name (column \"n\")");
+        assert_eq!(BatchTable::new("t", twice).unwrap_err().to_string(), "duplicate column name (column \"n\")");
     }
 }

@@ -33,7 +33,7 @@ const SHOWN: usize = 64;
 pub fn resolve_schema(rows: &Observation, mapping: &Mapping) -> Result<Schema> {
     let root = rows.observed();
     if let Some(other) = root.seen.iter().filter(|seen| seen.class != Class::Object).min_by_key(|seen| seen.row) {
-        return Err(Error::invalid(format!("the row is no object, but {}", other.class.name())).in_row(other.row));
+        return Err(Error::invalid(format!("expected an object, found {}", other.class.name())).in_row(other.row));
     }
     let none = Members::default();
     let members = root.object.as_deref().unwrap_or(&none).sorted();
@@ -155,7 +155,7 @@ pub fn narrow_field(field: Field, missing: bool) -> Field {
 fn no_float(seen: &[ClassProfile], observed: &ColumnProfile) -> Option<Clash> {
     let integers = seen.iter().all(|seen| seen.class == Class::Integer);
     let row = observed.inexact.filter(|_| integers)?;
-    Some(Clash::alone("an integer that no float holds, and missing ones", row))
+    Some(Clash::alone("an integer that Float64 cannot hold exactly, and missing values", row))
 }
 
 /// Where all texts of a column of numbers are words for floats they count as such.
@@ -198,7 +198,7 @@ impl Clash {
 
     fn error(self, path: &str) -> Error {
         let error = Error::invalid(format!("the column has {}", self.what)).in_row(self.row).in_column(path.to_owned());
-        error.advising("{on_mismatch} null or json says what becomes of it")
+        error.advising("use {on_mismatch} null or json")
     }
 }
 
@@ -218,7 +218,7 @@ fn clash(seen: &[ClassProfile], observed: &ColumnProfile) -> Option<Clash> {
     match (first.class, seen.get(1)) {
         (Class::Integer | Class::Float, Some(_)) => {
             let float = seen.iter().find(|seen| seen.class == Class::Float)?.row;
-            let large = "an integer that no float holds";
+            let large = "an integer that Float64 cannot hold exactly";
             observed.inexact.map(|row| Clash::new("a float", float, large, row))
         }
         (Class::Integer, None) if observed.least < 0 && i64::try_from(observed.most).is_err() => {

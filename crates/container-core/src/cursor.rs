@@ -188,9 +188,9 @@ mod tests {
         let cursor = Cursor::at(&[0; 3], 9);
         let text = cursor.finish("table").unwrap_err().to_string();
         let named = if cfg!(feature = "alloc") {
-            "table is followed by 3 bytes that belong to nothing (byte 9)"
+            "table: 3 unexpected trailing bytes (byte 9)"
         } else {
-            "table; bytes that belong to nothing follow it (byte 9)"
+            "table; unexpected trailing bytes (byte 9)"
         };
         assert_eq!(text, named);
     }

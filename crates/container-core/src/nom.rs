@@ -26,7 +26,7 @@
 //! let error = Cursor::at(b"PTS1\x02\x07\0\x08", 100).parse("points", points).unwrap_err();
 //! assert_eq!(error.to_string(), "point: needs 2 bytes, 1 available (byte 107)");
 //! let error = Cursor::at(b"PTS2", 100).parse("points", points).unwrap_err();
-//! assert_eq!(error.to_string(), "signature: other bytes are expected (byte 100)");
+//! assert_eq!(error.to_string(), "signature: unexpected bytes (byte 100)");
 //! # Ok::<(), Error>(())
 //! ```
 
@@ -169,10 +169,10 @@ impl<'a> ParseError<Cursor<'a>> for Error {
         let error = match kind {
             Kind::Eof | Kind::Complete if left == 0 => Self::truncated("a field", 1, 0),
             // Too few bytes to take, or too many at the end: nom tells both alike.
-            Kind::Eof => Self::invalid("the end is not where it is expected"),
-            Kind::Verify | Kind::MapOpt | Kind::MapRes => Self::invalid("the value cannot be"),
-            Kind::TooLarge | Kind::LengthValue => Self::invalid("the number is too large"),
-            _ => Self::invalid("other bytes are expected"),
+            Kind::Eof => Self::invalid("unexpected end of input"),
+            Kind::Verify | Kind::MapOpt | Kind::MapRes => Self::invalid("invalid value"),
+            Kind::TooLarge | Kind::LengthValue => Self::invalid("number too large"),
+            _ => Self::invalid("unexpected bytes"),
         };
         error.at(input.offset())
     }
@@ -186,7 +186,7 @@ impl<'a> ParseError<Cursor<'a>> for Error {
 /// For grammars of text, which people write: [`Usage`](ErrorKind::Usage) without a place.
 impl<'a> ParseError<&'a str> for Error {
     fn from_error_kind(_: &'a str, _: Kind) -> Self {
-        Self::usage("another text is expected")
+        Self::usage("unexpected text")
     }
 
     fn append(_: &'a str, _: Kind, other: Self) -> Self {

@@ -119,7 +119,7 @@ impl<'a> Json<'a> {
     fn inner<S: Serializer>(&self, raw: &'a RawValue) -> Result<Self, S::Error> {
         match self.depth < DEEPEST {
             true => Ok(Self { raw, depth: self.depth + 1, is_last: self.is_last }),
-            false => Err(S::Error::custom(format!("more than {DEEPEST} brackets in each other"))),
+            false => Err(S::Error::custom(format!("nesting deeper than {DEEPEST} levels"))),
         }
     }
 }
@@ -274,7 +274,7 @@ mod tests {
             let found = serde_json::to_string(&Json::new(raw));
             assert_eq!(found.is_ok(), is_right, "{count}: {found:?}");
             if let Err(error) = found {
-                assert!(error.to_string().contains("more than 128 brackets"), "{error}");
+                assert!(error.to_string().contains("nesting deeper than 128 levels"), "{error}");
             }
         }
     }

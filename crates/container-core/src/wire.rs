@@ -46,7 +46,7 @@ pub trait Encode {
 impl Put for &mut [u8] {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         if bytes.len() > self.len() {
-            return Err(crate::Error::usage("the slice to write into is full"));
+            return Err(crate::Error::usage("the output slice is full"));
         }
         let (head, tail) = core::mem::take(self).split_at_mut(bytes.len());
         head.copy_from_slice(bytes);

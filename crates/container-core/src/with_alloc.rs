@@ -30,8 +30,8 @@ pub(crate) fn source(cause: &Cause) -> &(dyn core::error::Error + 'static) {
 /// The error for bytes behind the end of something.
 pub(crate) fn trailing(what: &'static str, len: usize) -> Error {
     Error::invalid(match len {
-        1 => format!("{what} is followed by 1 byte that belongs to nothing"),
-        more => format!("{what} is followed by {more} bytes that belong to nothing"),
+        1 => format!("{what}: 1 unexpected trailing byte"),
+        more => format!("{what}: {more} unexpected trailing bytes"),
     })
 }
 

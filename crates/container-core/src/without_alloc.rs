@@ -20,7 +20,7 @@ pub(crate) fn source(cause: &Cause) -> &(dyn core::error::Error + 'static) {
 
 /// The error for bytes behind the end of something; how many there are cannot be written into a literal.
 pub(crate) fn trailing(what: &'static str, _: usize) -> Error {
-    Error::invalid(what).advising("bytes that belong to nothing follow it")
+    Error::invalid(what).advising("unexpected trailing bytes")
 }
 
 /// The message of something inside of a field.

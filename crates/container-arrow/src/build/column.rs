@@ -158,7 +158,7 @@ impl Dictionary {
                 match &mut self.values.data {
                     Data::LargeBlob(blob, _) => blob.push(value.as_bytes())?,
                     Data::Blob(blob, _) => blob.push(value.as_bytes())?,
-                    _ => return Err(Error::usage("a dictionary of what is no text")), // column() made it
+                    _ => return Err(Error::usage("dictionary values are not text")), // column() made it
                 }
                 self.values.nulls.append_non_null();
                 self.places.insert(value.into(), key);
@@ -203,8 +203,7 @@ impl Column {
             Some(depth) => Self::new(field, path, depth).map(Box::new),
             None => Err(Error::limit("the nesting of columns", 1, 0).in_column(path)),
         };
-        let size =
-            |size: i32| usize::try_from(size).map_err(|_| Error::usage("a size is negative").in_column(path.clone()));
+        let size = |size: i32| usize::try_from(size).map_err(|_| Error::usage("negative size").in_column(path.clone()));
         let (data, width) = match field.data_type() {
             DataType::Null => (Data::Null, 1),
             DataType::Boolean => (Data::Bool(BooleanBufferBuilder::new(0)), 1),
@@ -250,7 +249,7 @@ impl Column {
                     let name = shown(field.name());
                     let path = if path.is_empty() { name.to_owned() } else { format!("{}.{name}", beginning(&path)) };
                     if by_name.insert(field.name().clone(), place).is_some() {
-                        return Err(Error::usage("two columns have the same name").in_column(path));
+                        return Err(Error::usage("duplicate column name").in_column(path));
                     }
                     columns.push(*inner(field, path)?);
                 }
@@ -375,5 +374,5 @@ fn beginning(path: &str) -> String {
 
 #[cold]
 fn unsupported(field: &FieldRef, path: String) -> Error {
-    Error::unsupported(format!("values are not read into columns of type {}", field.data_type())).in_column(path)
+    Error::unsupported(format!("cannot build columns of type {}", field.data_type())).in_column(path)
 }

@@ -88,7 +88,7 @@ impl Column {
 }
 
 fn other(field: &FieldRef) -> ArrowError {
-    ArrowError::SchemaError(format!("a column was not built for {}", field.data_type()))
+    ArrowError::SchemaError(format!("column builder does not match type {}", field.data_type()))
 }
 
 fn numbers<T: ArrowNativeType>(data_type: &DataType, values: &mut Vec<T>, nulls: Option<NullBuffer>) -> Made {
@@ -145,7 +145,7 @@ fn dictionary_of(key: &DataType, dictionary: &mut Dictionary, nulls: Option<Null
         DataType::UInt16 => keyed::<UInt16Type>(&keys, values, nulls),
         DataType::UInt32 => keyed::<UInt32Type>(&keys, values, nulls),
         DataType::UInt64 => keyed::<UInt64Type>(&keys, values, nulls),
-        other => Err(ArrowError::SchemaError(format!("keys of a dictionary are no {other}"))),
+        other => Err(ArrowError::SchemaError(format!("unsupported dictionary key type {other}"))),
     }
 }
 

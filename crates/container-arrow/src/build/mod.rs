@@ -80,12 +80,12 @@ impl Columns {
         let root = Column::new(&root, String::new(), limits.depth)?;
         let limit = usize::try_from(limits.block_bytes).unwrap_or(usize::MAX);
         if root.width > limit {
-            return Err(Error::limit("bytes of a row as columns", root.width as u64, limits.block_bytes));
+            return Err(Error::limit("row size in bytes", root.width as u64, limits.block_bytes));
         }
         let row_bytes = root.width;
         let inner = match root.data {
             Data::Struct(inner) => inner,
-            _ => return Err(Error::usage("the schema is none")), // a struct was asked for
+            _ => return Err(Error::usage("the schema is not a struct")), // a struct was asked for
         };
         let on_mismatch = scan.mapping.on_mismatch;
         let (is_sampled, limit_bytes) = (scan.is_sampled, limits.block_bytes);
@@ -170,7 +170,7 @@ impl Columns {
             let array = column.finish(len).map_err(|error| from_arrow(error).in_column(path.clone()))?;
             match column.field.is_nullable() || array.logical_null_count() == 0 {
                 true => Ok(array),
-                false => Err(Error::invalid("a column that is declared to have no nulls has some").in_column(path)),
+                false => Err(Error::invalid("null in a column declared as not nullable").in_column(path)),
             }
         });
         let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
@@ -213,7 +213,7 @@ fn lost(column: &mut Column, losses: &mut Vec<Loss>) {
     if column.replaced > 0 {
         let mut first = Position::default();
         (first.row, first.column) = (Some(column.first_replaced), Some(column.path.to_string().into()));
-        losses.push(Loss::new("member that an object has again: its last value holds", column.replaced, first));
+        losses.push(Loss::new("duplicate object member: last value kept", column.replaced, first));
         column.replaced = 0;
     }
     match &mut column.data {

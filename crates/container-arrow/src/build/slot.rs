@@ -35,14 +35,15 @@ impl Context {
     #[cold]
     fn too_large(&self) -> Error {
         let row = self.bytes.saturating_sub(self.most) as u64;
-        Error::limit("bytes of a row as columns", self.limit.saturating_add(row), self.limit).in_row(self.row)
+        Error::limit("row size in bytes", self.limit.saturating_add(row), self.limit).in_row(self.row)
     }
 
     /// The schema of the sample is wrong.
     #[cold]
     fn missed(&mut self, column: &Column) -> Error {
         self.contradicts_sample = true;
-        let error = Error::invalid(format!("rows before did not tell of this value in a column of {}", column.takes()));
+        let error =
+            Error::invalid(format!("value not covered by the sampled schema, in a column of {}", column.takes()));
         self.placed(error, column)
     }
 
@@ -120,7 +121,7 @@ impl<'c> Slot<'c> {
         if self.context.on_mismatch == OnMismatch::Error {
             let (found, takes) = (class.name(), column.takes());
             let error = Error::invalid(format!("{found} does not fit into a column of {takes}"))
-                .advising("{on_mismatch} null or json says what becomes of it");
+                .advising("use {on_mismatch} null or json");
             return Err(self.context.placed(error, column));
         }
         column.truncate(column.len());
@@ -321,7 +322,7 @@ impl ListSlot<'_> {
     pub fn element(&mut self) -> Result<Slot<'_>> {
         let column = match &mut self.column.data {
             Data::List(_, values) | Data::LargeList(_, values) | Data::FixedList(_, values) => values,
-            _ => return Err(Error::usage("the column is no list")), // list() has looked
+            _ => return Err(Error::usage("the column is not a list")), // list() has looked
         };
         self.context.add(column.width)?;
         Ok(Slot { column, context: self.context })
@@ -360,7 +361,7 @@ pub struct ObjectSlot<'c> {
 }
 
 impl ObjectSlot<'_> {
-    /// The place of a member; of one that comes again the value before is forgotten, and counted as a loss. `None` where there is no such column: the value is to be
+    /// The place of a member; of one that comes again the value before is forgotten, and counted as a loss. `None` where no such column: the value is to be
     /// passed over.
     #[inline]
     pub fn member(&mut self, name: &str) -> Option<Slot<'_>> {

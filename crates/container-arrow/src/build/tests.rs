@@ -280,7 +280,10 @@ fn classes_that_go_together_are_widened() {
     assert_eq!(both([|x| x.i64(1 << 60), |x| x.f64()]).unwrap(), DataType::Float64);
     assert_eq!(both([|x| x.text(2 << 30), |x| x.text(1)]).unwrap(), DataType::LargeUtf8);
     for (clash, message) in [
-        (both([|x| x.i64((1 << 60) + 1), |x| x.f64()]), "a float, but an integer that no float holds in row 0"),
+        (
+            both([|x| x.i64((1 << 60) + 1), |x| x.f64()]),
+            "a float, but an integer that Float64 cannot hold exactly in row 0",
+        ),
         (both([|x| x.i64(-1), |x| x.u64(u64::MAX)]), "the integer 18446744073709551615"),
         (both([|x| x.number(), |x| x.number()]), "a number beyond 64 bits"),
         (
@@ -378,7 +381,7 @@ fn what_no_column_has_a_type_for() {
     let found =
         |seen: &Observation, on_mismatch| resolve_schema(seen, &Mapping::default().with_on_mismatch(on_mismatch));
     let error = found(&seen, OnMismatch::Error).unwrap_err();
-    assert!(error.to_string().contains("the column has a value that no column has a type for"), "{error}");
+    assert!(error.to_string().contains("the column has an unsupported value"), "{error}");
     assert_eq!(*found(&seen, OnMismatch::Null).unwrap().field(0).data_type(), DataType::Null);
     seen.row(2).object().member("x").unwrap().bool();
     assert_eq!(found(&seen, OnMismatch::Error).unwrap_err().position().row, Some(2));

@@ -23,7 +23,7 @@ pub(super) enum Number {
     I64(i64),
     U64(u64),
     F64(f64),
-    /// Neither: an integer that no float holds, or larger than any float.
+    /// Neither: an integer that Float64 cannot hold exactly, or larger than any float.
     Beyond,
 }
 
@@ -95,7 +95,7 @@ impl<'j> Parser<'j> {
     pub(super) fn expected(&self, what: &str) -> Error {
         let at = self.at as u64;
         match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
-            Some(found) => Error::invalid(format!("{found:?} stands where {what} is expected")).at(at),
+            Some(found) => Error::invalid(format!("expected {what}, found {found:?}")).at(at),
             None => Error::truncated(what.to_owned(), 1, 0).at(at),
         }
     }
@@ -218,7 +218,7 @@ impl<'j> Parser<'j> {
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => self.escape()?,
-                Some(_) => return Err(self.expected("a character that is no control character")),
+                Some(_) => return Err(self.expected("an escaped control character")),
                 None => return Err(self.expected("the end of a string")),
             }
             start = self.at;
@@ -256,7 +256,7 @@ impl<'j> Parser<'j> {
             // A half that has no other is no character.
             code = if low < 0x400 { 0x10000 + ((code - 0xd800) << 10) + low } else { 0xd800 };
         }
-        let half = || Error::invalid("the escape is half of a surrogate pair").at(start as u64);
+        let half = || Error::invalid("unpaired surrogate in an escape").at(start as u64);
         self.scratch.push(char::from_u32(code).ok_or_else(half)?);
         Ok(())
     }

@@ -170,7 +170,7 @@ fn rows_become_columns() {
     let (batch, losses) = batch(&texts, OnMismatch::Error).unwrap();
     assert_eq!(losses.len(), 1, "{losses:?}");
     assert_eq!((losses[0].count, losses[0].first.row, losses[0].first.column.as_deref()), (1, Some(2), Some("i")));
-    assert_eq!(losses[0].what, "member that an object has again: its last value holds");
+    assert_eq!(losses[0].what, "duplicate object member: last value kept");
     assert_eq!(
         batch.schema().fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>(),
         ["i", "f", "s", "b", "l", "o", "n", "e", "ol", "new"]
@@ -193,7 +193,7 @@ fn a_mismatch_is_an_error_or_null_or_json() {
     let error = batch(&texts, OnMismatch::Error).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the column has text, but an integer in row 0; on_mismatch null or json says what becomes of it (row 2, column \"a.b[]\")"
+        "the column has text, but an integer in row 0; use on_mismatch null or json (row 2, column \"a.b[]\")"
     );
     let (nulls, losses) = batch(&texts, OnMismatch::Null).unwrap();
     assert_eq!(
@@ -371,9 +371,9 @@ fn words_are_floats_beside_numbers_whatever_the_order_of_rows() {
 
 #[test]
 fn words_are_text_where_no_float_goes() {
-    // Beside an integer that no float holds, and beside other values than numbers.
+    // Beside an integer that Float64 cannot hold exactly, and beside other values than numbers.
     for (rows, message) in [
-        ([r#"{"x":9007199254740993}"#, r#"{"x":"NaN"}"#], "an integer that no float holds"),
+        ([r#"{"x":9007199254740993}"#, r#"{"x":"NaN"}"#], "an integer that Float64 cannot hold exactly"),
         ([r#"{"x":true}"#, r#"{"x":"NaN"}"#], "text, but a boolean in row 0"),
         ([r#"{"x":1}"#, r#"{"x":"nan"}"#], "text, but an integer in row 0"),
     ] {
@@ -460,5 +460,5 @@ fn sparse_vectors_are_lists() {
     }
     // As many slots as a row may have bytes are not made.
     let error = of(&[sparse(1 << 40, "0", "1")]).unwrap_err();
-    assert!(error.contains("bytes of a row as columns"), "{error}");
+    assert!(error.contains("row size in bytes"), "{error}");
 }

@@ -311,7 +311,7 @@ impl ObjectObserver<'_> {
                 member.last = self.context.row;
                 Ok(TypeObserver { observed: &mut member.observed, context: self.context, depth: self.depth })
             }
-            None => Err(Error::usage("there is no such member")), // it was found or added
+            None => Err(Error::usage("no such member")), // it was found or added
         }
     }
 

@@ -45,7 +45,7 @@ impl Class {
             Self::List => "a list",
             Self::Object => "an object",
             Self::Tensor => "a tensor",
-            Self::Other => "a value that no column has a type for",
+            Self::Other => "an unsupported value",
         }
     }
 }

@@ -88,7 +88,7 @@ impl JsonRows {
     /// JSON that is none: nothing is appended then.
     pub fn write(&mut self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         if row >= self.rows {
-            return Err(Error::usage(format!("there is no row {row} in a batch of {}", self.rows)));
+            return Err(Error::usage(format!("row {row} out of range for a batch of {} rows", self.rows)));
         }
         let start = out.len();
         self.writer.members(&self.members, row, out).inspect_err(|_| out.truncate(start))
@@ -175,7 +175,7 @@ impl Rows for BatchRows<'_> {
     }
 
     fn json(&self, out: &mut Vec<u8>) -> Result<()> {
-        let Some(Current { rows, at }) = &self.current else { return Err(Error::usage("there is no current row")) };
+        let Some(Current { rows, at }) = &self.current else { return Err(Error::usage("no current row")) };
         let start = out.len();
         let written = Writer::new().members(&rows.members, *at, out);
         written.inspect_err(|_| out.truncate(start)).map_err(|error| error.in_row(self.index()))
@@ -191,7 +191,7 @@ impl serde::Serialize for BatchRows<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.current {
             Some(Current { rows, at }) => Row { members: &rows.members, at: *at }.serialize(serializer),
-            None => Err(serde::ser::Error::custom("there is no current row")),
+            None => Err(serde::ser::Error::custom("no current row")),
         }
     }
 }

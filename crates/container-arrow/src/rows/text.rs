@@ -181,7 +181,7 @@ pub(super) fn range<O: arrow_buffer::ArrowNativeType>(
 
 #[cold]
 pub(super) fn gone() -> Error {
-    Error::usage("there is no such row")
+    Error::usage("no such row")
 }
 
 /// A number, or a text.
@@ -223,7 +223,7 @@ fn check(text: &str) -> Result<()> {
     let limits = Limits::default();
     Json::new(&limits)
         .observe(text.as_bytes(), Observation::new(limits).row(0))
-        .map_err(|cause| Error::invalid("a column of JSON holds a text that is none").caused_by(cause))
+        .map_err(|cause| Error::invalid("invalid JSON in a JSON column").caused_by(cause))
 }
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -43,7 +43,7 @@ impl Format for Mock {
         let source = input.source().ok_or_else(|| Error::unsupported("a directory"))?;
         let bytes = source.read(0..source.len())?;
         let document: Value =
-            serde_json::from_slice(&bytes).map_err(|cause| Error::invalid("it is no JSON").at(0).caused_by(cause))?;
+            serde_json::from_slice(&bytes).map_err(|cause| Error::invalid("invalid JSON").at(0).caused_by(cause))?;
         let tables = array(&document, "tables").iter().map(MockTable::new).collect();
         Ok(Box::new(MockContainer { document, tables }))
     }
@@ -145,8 +145,7 @@ impl Table for MockTable {
     }
 
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
-        let column =
-            array(&self.document, "columns").get(index).ok_or_else(|| Error::usage("there is no such column"))?;
+        let column = array(&self.document, "columns").get(index).ok_or_else(|| Error::usage("no such column"))?;
         match column.get("more_fails") {
             Some(why) => Err(Error::invalid(why.as_str().unwrap_or_default().to_owned()).in_format("mock").at(99)),
             None => Ok(object(column, "more")),
@@ -167,7 +166,7 @@ impl Table for MockTable {
             }
         }
         if !self.unknown_length() && scan.rows.start > self.rows.len() as u64 {
-            return Err(Error::usage("the rows begin past the end"));
+            return Err(Error::usage("row range starts past the end"));
         }
         let next = scan.rows.start;
         let end = scan.rows.end.min(self.rows.len() as u64);

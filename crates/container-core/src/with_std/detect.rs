@@ -41,7 +41,7 @@ pub trait Format: Send + Sync {
         options: OutputOptions,
     ) -> Result<Box<dyn crate::arrow::BatchWriter>> {
         let _ = (path, schema, options);
-        Err(Error::unsupported("files of this format cannot be written").in_format(self.name()))
+        Err(Error::unsupported("writing this format is not supported").in_format(self.name()))
     }
 
     /// Writes what is whole in a damaged file of this format to a new one at `path`, which is there whole or not at all: for formats that know
@@ -238,11 +238,11 @@ pub fn detect<'f>(formats: &[&'f dyn Format], input: &Input) -> Result<&'f dyn F
     best.1.ok_or_else(|| {
         let names: Vec<_> = formats.iter().map(|format| format.name()).collect();
         let beginning = match (input.source(), head.get(..head.len().min(8))) {
-            (Some(_), Some([])) => "it is empty".to_owned(),
-            (Some(_), Some(start)) => format!("it begins with {}", hex(start)),
-            _ => "it is a directory".to_owned(),
+            (Some(_), Some([])) => "empty file".to_owned(),
+            (Some(_), Some(start)) => format!("begins with {}", hex(start)),
+            _ => "directory".to_owned(),
         };
-        Error::unsupported(format!("the format is none that is known here ({}): {beginning}", names.join(", ")))
+        Error::unsupported(format!("unrecognized format (known: {}): {beginning}", names.join(", ")))
     })
 }
 
@@ -321,11 +321,11 @@ mod tests {
         assert_eq!(name(&file("x.dat", b"3..")), Ok("one"));
         assert_eq!(
             name(&file("x.txt", b"3?")).unwrap_err(),
-            "the format is none that is known here (one, two): it begins with 33 3F"
+            "unrecognized format (known: one, two): begins with 33 3F"
         );
         assert_eq!(
             name(&Input::Stream(Source::from(&b""[..]))).unwrap_err(),
-            "the format is none that is known here (one, two): it is empty"
+            "unrecognized format (known: one, two): empty file"
         );
     }
 }

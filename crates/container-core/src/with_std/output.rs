@@ -167,7 +167,7 @@ impl Output {
         let Self { mut temporary, file, named, target, options, replaced, failed } = self;
         let name = || named.display().to_string();
         if failed {
-            return Err(Error::usage("the output is not whole: a write to it failed before").in_file(name()));
+            return Err(Error::usage("the output is incomplete: an earlier write failed").in_file(name()));
         }
         if let Some(mode) = replaced {
             // The mask of the process may have taken something, and our own right to read may be too much: mostly neither, and asking
@@ -190,7 +190,7 @@ impl Output {
         match placed {
             Ok(()) => {}
             Err(cause) if io::Error::kind(&cause) == io::ErrorKind::AlreadyExists => return Err(exists(&named)),
-            Err(cause) => return Err(Error::io("cannot put the output in place", cause).in_file(name())),
+            Err(cause) => return Err(Error::io("cannot move the output into place", cause).in_file(name())),
         }
         if options.sync == SyncPolicy::Disk {
             sync_directory(directory(&target));

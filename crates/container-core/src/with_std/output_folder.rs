@@ -58,7 +58,7 @@ impl OutputFolder {
         let in_file = |error: Error| error.in_file(target.display().to_string());
         let failed = |cause| in_file(Error::io("cannot create the output", cause));
         let Some(name) = target.file_name() else {
-            return Err(in_file(Error::usage("the output needs a path that ends in a name")));
+            return Err(in_file(Error::usage("the output path has no file name")));
         };
         // The program may change its folder before the commit.
         let beside = std::path::absolute(directory(target)).map_err(failed)?;
@@ -134,7 +134,8 @@ impl OutputFolder {
             Ok(()) => Err(error),
             Err(_) => {
                 self.temporary.release();
-                let detail = format!("cannot put the output in place, and the old one is now {}", aside.display());
+                let detail =
+                    format!("cannot move the output into place; the previous one is now at {}", aside.display());
                 Err(Error::new(crate::ErrorKind::Io, detail)
                     .in_file(self.target.display().to_string())
                     .caused_by(error))
@@ -143,7 +144,7 @@ impl OutputFolder {
     }
 
     fn failed(&self, cause: io::Error) -> Error {
-        Error::io("cannot put the output in place", cause).in_file(self.target.display().to_string())
+        Error::io("cannot move the output into place", cause).in_file(self.target.display().to_string())
     }
 }
 
@@ -219,7 +220,7 @@ mod tests {
             filled(&place.path().join("b"), "refused").commit(Overwrite::Replace, SyncPolicy::Never).unwrap_err();
         assert!(error.to_string().ends_with("b: the output exists"), "{error}");
         let error = OutputFolder::create(&place.path().join("..")).unwrap_err();
-        assert!(error.to_string().ends_with("the output needs a path that ends in a name"), "{error}");
+        assert!(error.to_string().ends_with("the output path has no file name"), "{error}");
         assert_eq!(count(), 2);
     }
 
@@ -237,7 +238,7 @@ mod tests {
         let mut output = filled(&target, "lost");
         fs::remove_dir_all(output.path()).unwrap();
         let error = output.replace_in_two_steps().unwrap_err().to_string();
-        assert!(error.contains("a: cannot put the output in place: "), "{error}");
+        assert!(error.contains("a: cannot move the output into place: "), "{error}");
         drop(output);
         assert_eq!(fs::read_to_string(target.join("text")).unwrap(), "new");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);

@@ -322,7 +322,7 @@ fn whole(file: &mut File, len: u64) -> io::Result<Vec<u8>> {
 #[cold]
 fn failed(cause: io::Error, offset: u64) -> Error {
     let detail = match cause.kind() {
-        io::ErrorKind::UnexpectedEof => "the file became shorter while it was read",
+        io::ErrorKind::UnexpectedEof => "the file shrank while it was being read",
         _ => "cannot read",
     };
     Error::io(detail, cause).at(offset)
@@ -508,7 +508,7 @@ mod tests {
         let source = Source::open_with(file.path(), Access::Positional).unwrap();
         file.as_file().set_len(10).unwrap();
         let error = source.read(0..50_000).unwrap_err();
-        assert!(error.to_string().contains("the file became shorter while it was read"), "{error}");
+        assert!(error.to_string().contains("the file shrank while it was being read"), "{error}");
     }
 
     #[test]

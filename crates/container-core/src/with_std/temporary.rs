@@ -215,7 +215,7 @@ impl Temporary {
                 Some(Err(TryLockError::Error(_))) | None => can_lock = false,
             }
         }
-        Err(io::Error::new(io::ErrorKind::AlreadyExists, "every temporary name is taken"))
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "cannot find an unused temporary name"))
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -94,7 +94,7 @@ fn every_lie_has_its_error() {
 #[test]
 fn nothing_follows_the_bits() {
     let error = BloomFilter::from_bytes([&file()[..], b"x"].concat()).unwrap_err();
-    assert_eq!(error.to_string(), "simplebloom: bits is followed by 1 byte that belongs to nothing (byte 35)");
+    assert_eq!(error.to_string(), "simplebloom: bits: 1 unexpected trailing byte (byte 35)");
 }
 
 #[test]

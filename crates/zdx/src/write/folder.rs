@@ -189,7 +189,7 @@ impl Folder {
             temporary.keep();
             Ok(())
         });
-        placed.map_err(|cause| self.failed("cannot put the output in place", cause, name))?;
+        placed.map_err(|cause| self.failed("cannot move the output into place", cause, name))?;
         if sync == SyncPolicy::Disk {
             self.sync();
         }

@@ -42,7 +42,7 @@ impl Spool {
     /// What a failing [`write`](Write::write) means: of a spool only the temporary file can fail.
     #[must_use]
     pub fn failed(cause: io::Error) -> Error {
-        Error::io("cannot keep the stream in a temporary file", cause)
+        Error::io("cannot buffer the stream in a temporary file", cause)
     }
 }
 

@@ -41,7 +41,7 @@ impl Widen<'_> {
                     let help = if self.cells {
                         "{schema} says its type"
                     } else {
-                        "{on_mismatch} null or json says what becomes of it, {schema} which type it has"
+                        "use {on_mismatch} null or json, or declare its type with {schema}"
                     };
                     Error::invalid(what).advising(help).in_column(path)
                 }
@@ -302,7 +302,7 @@ mod tests {
             joined(&[("x", r#"Struct("y": Int64)"#)], &[("x", r#"Struct("y": Utf8)"#)], false, on_mismatch)
         };
         let error = of(OnMismatch::Error).unwrap_err().to_string();
-        let help = "on_mismatch null or json says what becomes of it, schema which type it has";
+        let help = "use on_mismatch null or json, or declare its type with schema";
         assert_eq!(error, format!("it is Utf8 here and Int64 in one; {help} (column \"x.y\")"));
         assert_eq!(of(OnMismatch::Null).unwrap(), [r#"x: Struct("y": Int64)"#]);
         let text = of(OnMismatch::Json).unwrap();
