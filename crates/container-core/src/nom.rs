@@ -199,7 +199,7 @@ impl<'a> ContextError<Cursor<'a>> for Error {
     fn add_context(_: Cursor<'a>, field: &'static str, mut other: Self) -> Self {
         // What is cut off has a name.
         if !matches!(other.kind(), ErrorKind::Truncated { .. }) {
-            other.rename(|detail| within(field, detail));
+            other.map_detail(|detail| within(field, detail));
         }
         other
     }

@@ -1,4 +1,4 @@
-//! What needs the standard library: sources, outputs, and the traits of containers. The crate exports all of it at its root.
+//! Everything that needs the standard library: sources, outputs and the format traits. Re-exported at the crate root.
 
 mod container;
 mod detect;
@@ -16,7 +16,7 @@ mod sys;
 mod temporary;
 
 #[cfg_attr(feature = "parallel", path = "parallel/rayon.rs")]
-#[cfg_attr(not(feature = "parallel"), path = "parallel/alone.rs")]
+#[cfg_attr(not(feature = "parallel"), path = "parallel/sequential.rs")]
 pub mod parallel;
 
 pub use bytes::Bytes;

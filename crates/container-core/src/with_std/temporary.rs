@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
-use crate::with_std::names::{directory, put_back, sync_directory};
+use crate::with_std::names::{directory, restore_replaced, sync_directory};
 use crate::with_std::sys;
 
 /// Shared by whoever creates a temporary file or moves one; exclusive for the removal of all.
@@ -371,7 +371,7 @@ fn remove_if_stale(folder: &Path, path: &Path, host: u32) -> io::Result<()> {
     if metadata.is_file() {
         return fs::remove_file(path);
     }
-    if metadata.is_dir() && put_back(path, folder) {
+    if metadata.is_dir() && restore_replaced(path, folder) {
         // What has replaced a folder must be on the disk before that folder is removed.
         sync_directory(folder);
         return fs::remove_dir_all(path);
