@@ -2,7 +2,7 @@ use std::fmt::Debug;
 use std::io::{self, Write};
 
 use crate::error::Result;
-use crate::with_std::map::map_of_tests;
+use crate::with_std::map::map_test_file;
 use crate::{Access, Map, ReadAt, Source};
 
 /// `read_all` must give the same result (or the same error text) whichever way the bytes come: in memory, mapped, by
@@ -29,7 +29,7 @@ pub fn every_source_agrees<T: PartialEq + Debug>(bytes: &[u8], read_all: impl Fn
 /// Files are mapped. For tests and benchmarks, which do not change what they read.
 #[must_use]
 pub const fn mapped() -> Access {
-    Access::Mapped(Map::new(map_of_tests))
+    Access::Mapped(Map::new(map_test_file))
 }
 
 /// Bytes that are only given by range, and only inside.

@@ -5,13 +5,13 @@ use memmap2::MmapMut;
 
 use crate::with_std::map::{advise_huge_pages, advise_huge_pages_for_map};
 
-/// Tables below this many bytes are plain vectors.
-const SMALL: usize = 1 << 20;
+/// Allocations below this many bytes do not use huge pages.
+const MIN_HUGE_BYTES: usize = 1 << 20;
 
-/// A table of zeros, for millions of entries that are read and written at random places.
+/// A fixed-length vector backed by huge pages, for large tables with random access such as hash tables.
 ///
-/// Where the system has large pages, a large table lies on them: then a look-up does not wait for the place of its page, and
-/// new memory costs a five-hundredth of the page faults.
+/// Huge pages avoid TLB misses on access and most page faults on first use (one per 2 MiB instead of one per 4 KiB). From 1 MiB on the memory
+/// is mapped and huge pages are requested; smaller tables, and systems without huge pages, use ordinary memory.
 ///
 /// ```
 /// use container_core::HugePageVec;
@@ -25,28 +25,28 @@ pub struct HugePageVec<T>(Memory<T>);
 #[derive(Debug)]
 enum Memory<T> {
     Mapped(MmapMut),
-    Held(Vec<T>),
+    Heap(Vec<T>),
 }
 
 impl<T: Pod> HugePageVec<T> {
-    /// So many entries, all of them zero.
+    /// Creates a table of `len` zeros.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
         let bytes = len.saturating_mul(size_of::<T>());
-        if bytes >= SMALL
+        if bytes >= MIN_HUGE_BYTES
             && let Ok(map) = MmapMut::map_anon(bytes)
         {
             advise_huge_pages_for_map(&map);
             return Self(Memory::Mapped(map));
         }
-        Self(Memory::Held(vec![T::zeroed(); len]))
+        Self(Memory::Heap(vec![T::zeroed(); len]))
     }
 }
 
-/// So many zeros as a plain vector, on large pages where there are such and it is worth it: for results of many megabytes that are filled
-/// once. (A page of new memory costs as much as filling it; a large page is 512 of them.)
+/// Creates a vector of `len` zeros, backed by huge pages where available, for large results that are filled once. (A page fault costs as much
+/// as filling the page, and a huge page replaces 512 of them.)
 ///
-/// `None` where there is no memory for it.
+/// Returns `None` if the memory cannot be allocated.
 ///
 /// ```
 /// let mut numbers = container_core::zeroed_vec::<f64>(1 << 20).ok_or("no memory")?;
@@ -58,12 +58,11 @@ impl<T: Pod> HugePageVec<T> {
 #[must_use]
 pub fn zeroed_vec<T: Zeroable + Clone>(len: usize) -> Option<Vec<T>> {
     let bytes = len.checked_mul(size_of::<T>())?;
-    if bytes < SMALL {
+    if bytes < MIN_HUGE_BYTES {
         return Some(vec![T::zeroed(); len]);
     }
-    // Tried first where it may fail: what follows would end the process. It is what is used all the same, as memory that is new from
-    // the system is zeros already, and is not touched before the advice.
-    let room = room_of(bytes) / size_of::<T>().max(1);
+    // Try the allocation first, since `vec!` aborts on failure. `vec!` gets zeroed pages from the system, untouched until the advice.
+    let room = padded_len(bytes) / size_of::<T>().max(1);
     Vec::<T>::new().try_reserve_exact(room).ok()?;
     let mut zeros = vec![T::zeroed(); room];
     advise_huge_pages(&mut zeros);
@@ -71,20 +70,20 @@ pub fn zeroed_vec<T: Zeroable + Clone>(len: usize) -> Option<Vec<T>> {
     Some(zeros)
 }
 
-/// Bytes to ask for where so many are wanted: with what an allocator adds, whole large pages. Then the system lays them at the beginning of
-/// one, and there is no rest at the ends that would be had in small ones, hundreds of page faults. What is too much is not touched.
-fn room_of(bytes: usize) -> usize {
-    const LARGE_PAGE: usize = 2 << 20;
-    /// An allocator's own bytes, rounded up to a page.
-    const OWN: usize = 4096;
-    // Of less the rest would be too large a part.
-    if bytes < 16 * LARGE_PAGE {
+/// Rounds an allocation up to whole huge pages, including the allocator's header. The system then aligns it to a huge page, without a remainder
+/// in hundreds of small pages. The excess is never touched.
+fn padded_len(bytes: usize) -> usize {
+    const HUGE_PAGE: usize = 2 << 20;
+    /// The allocator's header, rounded up to a page.
+    const HEADER: usize = 4096;
+    // For smaller allocations the padding would be too large.
+    if bytes < 16 * HUGE_PAGE {
         return bytes;
     }
-    bytes.checked_add(OWN).and_then(|all| all.checked_next_multiple_of(LARGE_PAGE)).map_or(bytes, |all| all - OWN)
+    bytes.checked_add(HEADER).and_then(|all| all.checked_next_multiple_of(HUGE_PAGE)).map_or(bytes, |all| all - HEADER)
 }
 
-/// A map begins at a page and has whole entries: both casts go through.
+/// The casts cannot fail: a mapping is page-aligned, and its length a multiple of the entry size.
 impl<T: Pod> Deref for HugePageVec<T> {
     type Target = [T];
 
@@ -92,7 +91,7 @@ impl<T: Pod> Deref for HugePageVec<T> {
     fn deref(&self) -> &[T] {
         match &self.0 {
             Memory::Mapped(map) => bytemuck::try_cast_slice(map).unwrap_or_default(),
-            Memory::Held(entries) => entries,
+            Memory::Heap(entries) => entries,
         }
     }
 }
@@ -102,7 +101,7 @@ impl<T: Pod> DerefMut for HugePageVec<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
             Memory::Mapped(map) => bytemuck::try_cast_slice_mut(map).unwrap_or_default(),
-            Memory::Held(entries) => entries,
+            Memory::Heap(entries) => entries,
         }
     }
 }
@@ -112,15 +111,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_are_zero_and_stay_what_they_become() {
-        for len in [0, 1, 1000, SMALL / 8 - 1, SMALL / 8, SMALL / 8 + 1, 1_000_003] {
-            let mut pages: HugePageVec<u64> = HugePageVec::zeroed(len);
-            assert_eq!(pages.len(), len);
-            assert!(pages.iter().all(|entry| *entry == 0));
-            for (entry, value) in pages.iter_mut().zip(1..) {
+    fn entries_start_at_zero_and_keep_values() {
+        for len in [0, 1, 1000, MIN_HUGE_BYTES / 8 - 1, MIN_HUGE_BYTES / 8, MIN_HUGE_BYTES / 8 + 1, 1_000_003] {
+            let mut table: HugePageVec<u64> = HugePageVec::zeroed(len);
+            assert_eq!(table.len(), len);
+            assert!(table.iter().all(|entry| *entry == 0));
+            for (entry, value) in table.iter_mut().zip(1..) {
                 *entry = value;
             }
-            assert_eq!(pages.iter().sum::<u64>(), (len as u64) * (len as u64 + 1) / 2);
+            assert_eq!(table.iter().sum::<u64>(), (len as u64) * (len as u64 + 1) / 2);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A system that takes no advice about memory.
+//! No memory advice on this system.
 
 pub(crate) const fn advise_huge_pages<T>(_: &mut [T]) {}
 
