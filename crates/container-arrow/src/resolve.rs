@@ -31,7 +31,7 @@ const SHOWN: usize = 64;
 /// [`Invalid`](container_core::ErrorKind::Invalid) with column and row for values that do not fit, where that is to be an error, and for a row that is no
 /// object.
 pub fn resolve_schema(rows: &Observation, mapping: &Mapping) -> Result<Schema> {
-    let root = rows.observed();
+    let root = rows.profile();
     if let Some(other) = root.seen.iter().filter(|seen| seen.class != Class::Object).min_by_key(|seen| seen.row) {
         return Err(Error::invalid(format!("expected an object, found {}", other.class.name())).in_row(other.row));
     }
@@ -60,7 +60,7 @@ pub fn resolve_member(name: &str, rows: &ColumnProfile, mapping: &Mapping) -> Re
 pub fn infer_from_sample(first: &Observation, others: Observation, mapping: &Mapping) -> Option<Schema> {
     let mut seen = first.clone();
     seen.merge(others).ok()?;
-    if mapping.on_mismatch != OnMismatch::Error || seen.observed().columns() != first.observed().columns() {
+    if mapping.on_mismatch != OnMismatch::Error || seen.profile().columns() != first.profile().columns() {
         return None;
     }
     let schema = resolve_schema(&seen, mapping).ok()?;

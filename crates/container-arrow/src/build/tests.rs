@@ -259,7 +259,7 @@ fn what_is_seen_does_not_depend_on_the_order_of_rows() {
         let mut all = part(parts - 1);
         (0..parts - 1).for_each(|number| all.merge(part(number)).unwrap());
         assert_eq!(told(&all), wanted);
-        assert_eq!(all.observed().count(Class::Object), 35);
+        assert_eq!(all.profile().count(Class::Object), 35);
     }
 }
 
@@ -268,7 +268,7 @@ fn classes_that_go_together_are_widened() {
     let of = |see: &dyn Fn(&mut Observation)| {
         let mut seen = Observation::new(Limits::default());
         see(&mut seen);
-        crate::resolve("x", seen.observed(), &Mapping::default()).map(|field| field.data_type().clone())
+        crate::resolve("x", seen.profile(), &Mapping::default()).map(|field| field.data_type().clone())
     };
     assert_eq!(of(&|_| {}).unwrap(), DataType::Null);
     assert_eq!(of(&|x| x.row(0).null()).unwrap(), DataType::Null);

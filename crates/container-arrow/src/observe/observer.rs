@@ -16,8 +16,8 @@ use super::profile::{Class, ColumnProfile, Element, ListProfile, Member, Members
 /// row.member("b")?.text(3);
 /// let mut row = rows.row(1).object();
 /// row.member("a")?.null();
-/// assert_eq!(rows.observed().members(), ["a", "b"]);
-/// assert_eq!(rows.observed().member("a").map(|a| a.count(Class::Integer)), Some(1));
+/// assert_eq!(rows.profile().members(), ["a", "b"]);
+/// assert_eq!(rows.profile().member("a").map(|a| a.count(Class::Integer)), Some(1));
 /// # Ok::<(), container_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ impl Observation {
 
     /// What was seen of the rows: objects, where a table is to come of them.
     #[must_use]
-    pub fn observed(&self) -> &ColumnProfile {
+    pub fn profile(&self) -> &ColumnProfile {
         &self.root
     }
 
@@ -288,7 +288,7 @@ impl ObjectObserver<'_> {
     ///
     /// # Errors
     /// As [`member`](Self::member).
-    pub fn front(&mut self, name: &str) -> Result<TypeObserver<'_>> {
+    pub fn leading_member(&mut self, name: &str) -> Result<TypeObserver<'_>> {
         let place = match self.members.find(name, 0) {
             Some(place) => place,
             None => self.add(name)?,

@@ -135,7 +135,7 @@ fn found(reader: &Reader, fields: &Fields, rows: Range<u64>, scan: &BatchScan, p
             all.merge(piece?)?;
         }
     }
-    let (rows, mapping) = (all.seen.observed(), &scan.mapping);
+    let (rows, mapping) = (all.seen.profile(), &scan.mapping);
     let fields = rows.members().into_iter().map(|name| {
         let mark = all.marks.of(name, rows);
         // Times are no integers, for which floats stand where some are missing.

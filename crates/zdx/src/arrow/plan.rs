@@ -53,7 +53,7 @@ impl Plan {
                         Arc::new(observe::paths(table, &rows, scan.scan.threads, wanted, &names)?)
                     }
                 };
-                let fields = columns.iter().map(|column| resolve_member(&column.name, seen.observed(), &scan.mapping));
+                let fields = columns.iter().map(|column| resolve_member(&column.name, seen.profile(), &scan.mapping));
                 Arc::new(Schema::new(fields.collect::<Result<Vec<Field>>>()?))
             }
         };

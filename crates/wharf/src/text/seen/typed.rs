@@ -35,11 +35,11 @@ impl Shape {
 
     /// Does a column hold all of them?
     pub(super) fn is_column(&self) -> bool {
-        resolve("", self.observed(), &Mapping::default()).is_ok()
+        resolve("", self.profile(), &Mapping::default()).is_ok()
     }
 
     pub(in crate::text) fn observed(&self) -> &ColumnProfile {
-        self.0.observed()
+        self.0.profile()
     }
 }
 
