@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{BatchRows, BatchSlices};
 
-/// A table in memory: a record batch under a name. Enough of a table for a format whose files are small.
+/// An in-memory [`Table`]: a named record batch. For formats with small files.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -33,10 +33,10 @@ pub struct BatchTable {
 }
 
 impl BatchTable {
-    /// The table of a batch, whose memory is shared.
+    /// Creates a table that shares the memory of `batch`.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for two columns of one name.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for duplicate column names.
     pub fn new(name: impl Into<String>, batch: RecordBatch) -> Result<Self> {
         let mut names: Vec<_> = batch.schema_ref().fields().iter().map(|field| field.name()).collect();
         names.sort();
@@ -48,22 +48,22 @@ impl BatchTable {
         Ok(Self { name: name.into(), columns: columns.collect(), batch })
     }
 
-    /// The columns and rows of a scan.
-    fn part(&self, scan: &BatchScan) -> Result<RecordBatch> {
+    /// The rows and columns selected by a scan.
+    fn select(&self, scan: &BatchScan) -> Result<RecordBatch> {
         let count = self.batch.num_rows() as u64;
         let rows = &scan.scan.rows;
         if rows.start > count {
             return Err(Error::usage(format!("row range starts at {}, but the table has {count} rows", rows.start)));
         }
-        let (columns, end) = (self.chosen(scan)?, rows.end.min(count));
+        let (columns, end) = (self.projection(scan)?, rows.end.min(count));
         let batch = self.batch.project(&columns).map_err(|cause| Error::usage("no such columns").caused_by(cause))?;
-        // Both are at most the batch's length, which is a usize.
-        let place = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
-        Ok(batch.slice(place(rows.start), place(end.saturating_sub(rows.start))))
+        // Both are at most the number of rows, which is a usize.
+        let to_usize = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
+        Ok(batch.slice(to_usize(rows.start), to_usize(end.saturating_sub(rows.start))))
     }
 
-    /// The indexes of the columns of a scan.
-    fn chosen(&self, scan: &BatchScan) -> Result<Vec<usize>> {
+    /// Indexes of the columns selected by a scan.
+    fn projection(&self, scan: &BatchScan) -> Result<Vec<usize>> {
         let Some(declared) = &scan.schema else {
             let columns = scan.scan.columns.clone().unwrap_or_else(|| (0..self.columns.len()).collect());
             return match columns.iter().find(|column| **column >= self.columns.len()) {
@@ -74,7 +74,7 @@ impl BatchTable {
             };
         };
         let known = self.batch.schema_ref();
-        let place = |field: &arrow_schema::FieldRef| match known.column_with_name(field.name()) {
+        let index_of = |field: &arrow_schema::FieldRef| match known.column_with_name(field.name()) {
             Some((index, own)) if own.data_type() == field.data_type() => Ok(index),
             Some((_, own)) => {
                 let detail = format!("column type is {}, declared as {}", own.data_type(), field.data_type());
@@ -82,7 +82,7 @@ impl BatchTable {
             }
             None => Err(Error::usage(format!("no column {:?}, which the schema declares", field.name()))),
         };
-        declared.fields().iter().map(place).collect()
+        declared.fields().iter().map(index_of).collect()
     }
 }
 
@@ -125,11 +125,11 @@ impl Table for BatchTable {
 
 impl ArrowTable for BatchTable {
     fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
-        Ok(self.part(scan)?.schema())
+        Ok(self.select(scan)?.schema())
     }
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
-        let batch = self.part(scan)?;
+        let batch = self.select(scan)?;
         let row_bytes = batch.get_array_memory_size().checked_div(batch.num_rows()).unwrap_or(0);
         Ok(Box::new(Batches {
             schema: batch.schema(),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_and_rows_are_those_of_the_scan() {
+    fn scan_selects_rows_and_columns() {
         assert_eq!(lines(&Scan::default().with_rows(1..2)), r#"1:{"n":2,"s":"b"}"#);
         assert_eq!(lines(&Scan::default().with_columns([1]).with_rows(2..99)), r#"2:{"s":"c"}"#);
         assert_eq!(lines(&Scan::default().with_rows(3..9)), "");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told() {
+    fn rejects_unknown_rows_and_columns() {
         let table = table();
         let error = |scan: &BatchScan| table.schema(scan).unwrap_err().to_string();
         assert_eq!(error(&Scan::default().with_columns([2]).into()), "column index 2 out of range for 2 columns");
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(error(&declared("x")), "no column \"x\", which the schema declares");
         assert_eq!(table.schema(&declared("s")).unwrap().fields().len(), 1);
         assert!(table.find("a").is_err());
-        let twice = table.batch.project(&[0, 0]).unwrap();
-        assert_eq!(BatchTable::new("t", twice).unwrap_err().to_string(), "duplicate column name (column \"n\")");
+        let duplicated = table.batch.project(&[0, 0]).unwrap();
+        assert_eq!(BatchTable::new("t", duplicated).unwrap_err().to_string(), "duplicate column name (column \"n\")");
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn field(name: String, seen: &Seen, mapping: &Mapping) -> Field {
         } else {
             *mapping
         };
-        if let Ok(field) = resolve(&name, shape.profile(), &mapping) {
+        if let Ok(field) = resolve(&name, shape.observed(), &mapping) {
             let missing = nullable || field.is_nullable();
             return if mapping.narrow { narrow_field(field, missing) } else { field };
         }

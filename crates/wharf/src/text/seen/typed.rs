@@ -35,7 +35,7 @@ impl Shape {
 
     /// Does a column hold all of them?
     pub(super) fn is_column(&self) -> bool {
-        resolve("", self.profile(), &Mapping::default()).is_ok()
+        resolve("", self.observed(), &Mapping::default()).is_ok()
     }
 
     pub(in crate::text) fn observed(&self) -> &ColumnProfile {
