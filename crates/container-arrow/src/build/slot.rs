@@ -360,8 +360,7 @@ pub struct ObjectSlot<'c> {
 }
 
 impl ObjectSlot<'_> {
-    /// The place of a member; of one that comes again the value before is forgotten, and counted as a loss. `None` where no such column: the value is to be
-    /// passed over.
+    /// Returns the slot of a member, or `None` if there is no such column. A duplicate member replaces the earlier value, which counts as a loss.
     #[inline]
     pub fn member(&mut self, name: &str) -> Option<Slot<'_>> {
         let Some(index) = self.inner.find(name, self.expected) else {
