@@ -75,9 +75,9 @@ impl BatchTable {
         };
         let known = self.batch.schema_ref();
         let index_of = |field: &arrow_schema::FieldRef| match known.column_with_name(field.name()) {
-            Some((index, own)) if own.data_type() == field.data_type() => Ok(index),
-            Some((_, own)) => {
-                let detail = format!("column type is {}, declared as {}", own.data_type(), field.data_type());
+            Some((index, actual)) if actual.data_type() == field.data_type() => Ok(index),
+            Some((_, actual)) => {
+                let detail = format!("column type is {}, declared as {}", actual.data_type(), field.data_type());
                 Err(Error::usage(detail).in_column(field.name().clone()))
             }
             None => Err(Error::usage(format!("no column {:?}, which the schema declares", field.name()))),

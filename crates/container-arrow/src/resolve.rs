@@ -165,7 +165,7 @@ pub fn narrow_field(field: Field, missing: bool) -> Field {
 /// Conflict between missing values and an integer that `Float64` cannot represent.
 fn inexact_with_missing(classes: &[ClassProfile], profile: &ColumnProfile) -> Option<Conflict> {
     let integers = classes.iter().all(|entry| entry.class == Class::Integer);
-    let row = profile.inexact.filter(|_| integers)?;
+    let row = profile.first_inexact.filter(|_| integers)?;
     Some(Conflict::alone("an integer that Float64 cannot hold exactly, and missing values", row))
 }
 
@@ -174,7 +174,7 @@ fn count_words_as_floats(classes: &mut Vec<ClassProfile>, profile: &ColumnProfil
     let position = |classes: &[ClassProfile], class| classes.iter().position(|entry| entry.class == class);
     let Some(index) = position(classes, Class::Text) else { return };
     let has_numbers = position(classes, Class::Integer).is_some() || position(classes, Class::Float).is_some();
-    if !has_numbers || profile.words != profile.count(Class::Text) {
+    if !has_numbers || profile.float_words != profile.count(Class::Text) {
         return;
     }
     let words = classes.swap_remove(index);
@@ -232,11 +232,11 @@ fn find_conflict(classes: &[ClassProfile], profile: &ColumnProfile) -> Option<Co
         (Class::Integer | Class::Float, Some(_)) => {
             let float = classes.iter().find(|entry| entry.class == Class::Float)?.row;
             let large = "an integer that Float64 cannot hold exactly";
-            profile.inexact.map(|row| Conflict::new("a float", float, large, row))
+            profile.first_inexact.map(|row| Conflict::new("a float", float, large, row))
         }
-        (Class::Integer, None) if profile.least < 0 && i64::try_from(profile.most).is_err() => {
-            let (least, most) = (profile.least, profile.most);
-            Some(Conflict::new(format!("the integer {least}"), first.row, format!("the integer {most}"), first.row))
+        (Class::Integer, None) if profile.min_integer < 0 && i64::try_from(profile.max_integer).is_err() => {
+            let (min, max) = (profile.min_integer, profile.max_integer);
+            Some(Conflict::new(format!("the integer {min}"), first.row, format!("the integer {max}"), first.row))
         }
         (Class::Tensor, _) => {
             let mut elements = profile.tensor.as_deref()?.elements.clone();
@@ -263,10 +263,12 @@ fn compatible_field(
         Class::Null | Class::Other => DataType::Null,
         Class::Bool => DataType::Boolean,
         Class::Integer | Class::Float | Class::Number => match (has(Class::Integer), has(Class::Float)) {
-            (true, false) if profile.least >= 0 && i64::try_from(profile.most).is_err() => DataType::UInt64,
+            (true, false) if profile.min_integer >= 0 && i64::try_from(profile.max_integer).is_err() => {
+                DataType::UInt64
+            }
             (true, false) => DataType::Int64,
-            (false, true) if profile.width == 16 => DataType::Float16,
-            (false, true) if profile.width == 32 => DataType::Float32,
+            (false, true) if profile.float_bits == 16 => DataType::Float16,
+            (false, true) if profile.float_bits == 32 => DataType::Float32,
             _ => DataType::Float64,
         },
         Class::Text if profile.longest > LARGE_VALUE_LEN => DataType::LargeUtf8,

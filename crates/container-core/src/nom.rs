@@ -48,12 +48,12 @@ use crate::heap::within;
 ///
 /// let version = |expected| {
 ///     parser(move |cursor: &mut Cursor<'_>| match cursor.u8("version")? {
-///         found if found == expected => Ok(found),
-///         found => Err(Error::unsupported(format!("version {found}"))),
+///         actual if actual == expected => Ok(actual),
+///         actual => Err(Error::unsupported(format!("version {actual}"))),
 ///     })
 /// };
-/// let (rest, found) = alt((version(1), version(2))).parse(Cursor::new(&[2, 9]))?;
-/// assert_eq!((rest.offset(), found), (1, 2));
+/// let (rest, actual) = alt((version(1), version(2))).parse(Cursor::new(&[2, 9]))?;
+/// assert_eq!((rest.offset(), actual), (1, 2));
 /// # Ok::<(), nom::Err<Error>>(())
 /// ```
 pub fn parser<'a, T>(

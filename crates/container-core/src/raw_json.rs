@@ -267,13 +267,13 @@ mod tests {
 
     #[test]
     fn rejects_deep_nesting() {
-        for (count, is_right) in [(127, true), (128, true), (129, false)] {
+        for (count, is_valid) in [(127, true), (128, true), (129, false)] {
             let deep = format!("{}{}", "[".repeat(count), "]".repeat(count));
             let mut json = serde_json::Deserializer::from_str(&deep);
             let raw: &RawValue = Deserialize::deserialize(&mut json).unwrap();
-            let found = serde_json::to_string(&Json::new(raw));
-            assert_eq!(found.is_ok(), is_right, "{count}: {found:?}");
-            if let Err(error) = found {
+            let result = serde_json::to_string(&Json::new(raw));
+            assert_eq!(result.is_ok(), is_valid, "{count}: {result:?}");
+            if let Err(error) = result {
                 assert!(error.to_string().contains("nesting deeper than 128 levels"), "{error}");
             }
         }

@@ -376,10 +376,10 @@ impl ObjectSlot<'_> {
     #[inline]
     pub fn at(&mut self, index: usize) -> Option<Slot<'_>> {
         let column = self.inner.columns.get_mut(index)?;
-        let (own, len) = (column.len(), self.nulls.len());
-        if own < len {
-            column.pad(len - own);
-        } else if own > len {
+        let (column_len, len) = (column.len(), self.nulls.len());
+        if column_len < len {
+            column.pad(len - column_len);
+        } else if column_len > len {
             column.truncate(len);
             if column.replaced == 0 {
                 column.first_replaced = self.context.row;

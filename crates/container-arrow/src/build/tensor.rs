@@ -64,7 +64,7 @@ impl Tensor<'_> {
                 let len = nulls.len();
                 let mut ends = [false; 2];
                 for (name, end) in ["data", "shape"].into_iter().zip(&mut ends) {
-                    let Some(part) = inner.find(name, 0).and_then(|place| inner.columns.get_mut(place)) else {
+                    let Some(part) = inner.find(name, 0).and_then(|index| inner.columns.get_mut(index)) else {
                         return Ok(false);
                     };
                     part.pad(len.saturating_sub(part.len()));

@@ -52,8 +52,8 @@ fn numbers_are_exact_or_rejected() {
             &|x| x.bool(true),
         ],
     );
-    let found: Vec<_> = batch.column(0).as_primitive::<Int8Type>().iter().collect();
-    assert_eq!(found, [Some(-128), None, Some(3), None, None, None, None, None]);
+    let actual: Vec<_> = batch.column(0).as_primitive::<Int8Type>().iter().collect();
+    assert_eq!(actual, [Some(-128), None, Some(3), None, None, None, None, None]);
     assert_eq!((losses.len(), losses[0].count, losses[0].first.row), (1, 6, Some(1)));
     assert_eq!(errors.len(), 6);
     assert!(errors[0].contains("an integer does not fit into a column of Int8"), "{}", errors[0]);
@@ -70,9 +70,9 @@ fn numbers_are_exact_or_rejected() {
             &|x| x.f64(1e300),
         ],
     );
-    let found: Vec<_> = batch.column(0).as_primitive::<Float32Type>().iter().collect();
+    let actual: Vec<_> = batch.column(0).as_primitive::<Float32Type>().iter().collect();
     let expected = [Some(0.1), None, Some(0.1), Some(16_777_216.0), None, Some(f32::NEG_INFINITY), None];
-    assert_eq!((found, errors.len()), (expected.to_vec(), 3));
+    assert_eq!((actual, errors.len()), (expected.to_vec(), 3));
 
     let (batch, _, errors) =
         column(DataType::Float64, &[&|x| x.i64(1 << 60), &|x| x.i64((1 << 60) + 1), &|x| x.u64(u64::MAX)]);
@@ -84,8 +84,8 @@ fn text_becomes_times_and_dictionary_keys() {
     let stamp = DataType::Timestamp(TimeUnit::Millisecond, None);
     let (batch, _, errors) =
         column(stamp, &[&|x| x.str("1970-01-01T00:00:01.5"), &|x| x.i64(7), &|x| x.str("yesterday"), &|x| x.f64(0.5)]);
-    let found: Vec<_> = batch.column(0).as_primitive::<TimestampMillisecondType>().iter().collect();
-    assert_eq!((found, errors.len()), (vec![Some(1500), Some(7), None, None], 2));
+    let actual: Vec<_> = batch.column(0).as_primitive::<TimestampMillisecondType>().iter().collect();
+    assert_eq!((actual, errors.len()), (vec![Some(1500), Some(7), None, None], 2));
 
     let keys = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
     let (batch, _, errors) = column(keys.clone(), &[&|x| x.str("a"), &|x| x.str("b"), &|x| x.i64(1), &|x| x.str("a")]);
@@ -378,14 +378,14 @@ fn unsupported_values_are_conflicts() {
     let mut observation = Observation::new(Limits::default());
     observation.row(0).object().member("x").unwrap().other();
     observation.row(1).object().member("x").unwrap().other();
-    let found = |observation: &Observation, on_mismatch| {
+    let resolve = |observation: &Observation, on_mismatch| {
         resolve_schema(observation, &Mapping::default().with_on_mismatch(on_mismatch))
     };
-    let error = found(&observation, OnMismatch::Error).unwrap_err();
+    let error = resolve(&observation, OnMismatch::Error).unwrap_err();
     assert!(error.to_string().contains("the column has an unsupported value"), "{error}");
-    assert_eq!(*found(&observation, OnMismatch::Null).unwrap().field(0).data_type(), DataType::Null);
+    assert_eq!(*resolve(&observation, OnMismatch::Null).unwrap().field(0).data_type(), DataType::Null);
     observation.row(2).object().member("x").unwrap().bool();
-    assert_eq!(found(&observation, OnMismatch::Error).unwrap_err().position().row, Some(2));
-    assert_eq!(*found(&observation, OnMismatch::Null).unwrap().field(0).data_type(), DataType::Boolean);
-    assert_eq!(*found(&observation, OnMismatch::Msgpack).unwrap().field(0).data_type(), DataType::Binary);
+    assert_eq!(resolve(&observation, OnMismatch::Error).unwrap_err().position().row, Some(2));
+    assert_eq!(*resolve(&observation, OnMismatch::Null).unwrap().field(0).data_type(), DataType::Boolean);
+    assert_eq!(*resolve(&observation, OnMismatch::Msgpack).unwrap().field(0).data_type(), DataType::Binary);
 }

@@ -60,10 +60,10 @@ const fn special_bytes(word: [u8; 8]) -> u64 {
     let quotes = word ^ (ONES * 0x22);
     let backslashes = word ^ (ONES * 0x5c);
     // A subtraction borrows only from bytes after a match. Bytes with the high bit never match.
-    let found = word.wrapping_sub(ONES * 0x20) & !word
+    let matches = word.wrapping_sub(ONES * 0x20) & !word
         | quotes.wrapping_sub(ONES) & !quotes
         | backslashes.wrapping_sub(ONES) & !backslashes;
-    found & HIGH
+    matches & HIGH
 }
 
 impl<'j> Parser<'j> {
@@ -187,10 +187,10 @@ impl<'j> Parser<'j> {
     #[inline(always)] // see string()
     fn skip_plain(&self, mut at: usize) -> usize {
         let mut rest = self.bytes.get(at..).unwrap_or_default();
-        while let Some((word, behind)) = rest.split_first_chunk() {
+        while let Some((word, after)) = rest.split_first_chunk() {
             match special_bytes(*word) {
-                0 => (at, rest) = (at + 8, behind),
-                found => return at + (found.trailing_zeros() / 8) as usize, // 0 to 7
+                0 => (at, rest) = (at + 8, after),
+                special => return at + (special.trailing_zeros() / 8) as usize, // 0 to 7
             }
         }
         at + rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | ..b' ')).count()

@@ -116,8 +116,8 @@ fn parses_numbers_exactly_or_as_out_of_range() {
         ("1E+2", Number::F64(100.0)),
         ("9007199254740993.0", Number::F64(9_007_199_254_740_992.0)),
     ] {
-        let found = numbers(text).unwrap();
-        assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{text}");
+        let actual = numbers(text).unwrap();
+        assert_eq!(format!("{actual:?}"), format!("{expected:?}"), "{text}");
     }
     assert_eq!(numbers(&"9".repeat(400)).unwrap(), Number::Beyond);
     for text in ["", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "1.e1", "0x1", "1 2", "--1"] {
@@ -277,17 +277,17 @@ proptest! {
     #[test]
     fn accepts_the_same_texts_as_serde_json(text in texts()) {
         let limits = Limits::default();
-        let own = Json::new(&limits).observe(text.as_bytes(), Observation::new(limits).row(0));
+        let observed = Json::new(&limits).observe(text.as_bytes(), Observation::new(limits).row(0));
         match serde_json::from_str::<Value>(&text) {
-            Ok(_) => prop_assert!(own.is_ok(), "{text}: {own:?}"),
-            // Numbers out of range are accepted, with their own class.
+            Ok(_) => prop_assert!(observed.is_ok(), "{text}: {observed:?}"),
+            // Numbers out of range are accepted, with their observed class.
             Err(error) if error.to_string().contains("number out of range") => {}
-            Err(error) => prop_assert!(own.is_err(), "{text}: {error}"),
+            Err(error) => prop_assert!(observed.is_err(), "{text}: {error}"),
         }
         let mut columns = Columns::new(Arc::new(arrow_schema::Schema::empty()), &BatchScan::default(), &limits).unwrap();
         let appended = Json::new(&limits).append(text.as_bytes(), &mut columns.row(0));
         let is_object = text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{');
-        prop_assert_eq!(appended.is_ok(), own.is_ok() && is_object, "{}", text);
+        prop_assert_eq!(appended.is_ok(), observed.is_ok() && is_object, "{}", text);
     }
 
     #[test]
@@ -312,7 +312,7 @@ proptest! {
         for text in [format!("{value:e}"), format!("{value:.digits$e}"), format!("{}.{mantissa}e{exponent}", mantissa % 1000)] {
             if let Ok(expected) = text.parse::<f64>() && expected.is_finite() {
                 match numbers(&text).unwrap() {
-                    Number::F64(found) => prop_assert_eq!(found.to_bits(), expected.to_bits(), "{}", text),
+                    Number::F64(actual) => prop_assert_eq!(actual.to_bits(), expected.to_bits(), "{}", text),
                     other => prop_assert!(false, "{text}: {other:?}"),
                 }
             }
@@ -349,14 +349,14 @@ fn words_are_floats_beside_numbers_in_any_row_order() {
         assert!(losses.is_empty());
         for (row, text) in order.iter().enumerate() {
             let row_of = rows.iter().position(|row| row == text).unwrap();
-            let bits = |place: usize| {
-                let array = batch.column(place).as_primitive::<Float64Type>();
+            let bits = |index: usize| {
+                let array = batch.column(index).as_primitive::<Float64Type>();
                 array.is_valid(row).then(|| array.value(row))
             };
-            let found = bits(0);
-            assert_eq!(found, [Some(1.0), Some(f64::NEG_INFINITY), Some(2.0), None][row_of]);
-            let found = bits(1).map(|value| if value.is_nan() { "NaN".to_owned() } else { value.to_string() });
-            assert_eq!(found.as_deref(), [Some("NaN"), Some("0.5"), Some("inf"), Some("7")][row_of]);
+            let actual = bits(0);
+            assert_eq!(actual, [Some(1.0), Some(f64::NEG_INFINITY), Some(2.0), None][row_of]);
+            let actual = bits(1).map(|value| if value.is_nan() { "NaN".to_owned() } else { value.to_string() });
+            assert_eq!(actual.as_deref(), [Some("NaN"), Some("0.5"), Some("inf"), Some("7")][row_of]);
         }
         // Merging observations of single rows gives the same schema.
         let limits = Limits::default();

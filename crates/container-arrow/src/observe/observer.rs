@@ -100,30 +100,30 @@ impl<'o> TypeObserver<'o> {
             return self.u64(value);
         }
         self.record(Class::Integer);
-        self.profile.least = self.profile.least.min(value);
-        self.exact(value.unsigned_abs());
+        self.profile.min_integer = self.profile.min_integer.min(value);
+        self.check_exact(value.unsigned_abs());
     }
 
     /// An integer.
     #[inline]
     pub fn u64(mut self, value: u64) {
         self.record(Class::Integer);
-        self.profile.most = self.profile.most.max(value);
-        self.exact(value);
+        self.profile.max_integer = self.profile.max_integer.max(value);
+        self.check_exact(value);
     }
 
     #[inline]
-    fn exact(&mut self, size: u64) {
-        if size > 1 << 53 && !is_exact(size) {
+    fn check_exact(&mut self, magnitude: u64) {
+        if magnitude > 1 << 53 && !is_exact(magnitude) {
             let row = self.context.row;
-            self.profile.inexact = Some(self.profile.inexact.map_or(row, |first| first.min(row)));
+            self.profile.first_inexact = Some(self.profile.first_inexact.map_or(row, |first| first.min(row)));
         }
     }
 
     #[inline]
-    fn float(mut self, width: u8) {
+    fn float(mut self, bits: u8) {
         self.record(Class::Float);
-        self.profile.width = self.profile.width.max(width);
+        self.profile.float_bits = self.profile.float_bits.max(bits);
     }
 
     /// A float of 16 bits.
@@ -163,7 +163,7 @@ impl<'o> TypeObserver<'o> {
     /// other text: see [`resolve`](crate::resolve()).
     #[inline]
     pub fn str(self, text: &str) {
-        self.profile.words += u64::from(is_float_word(text));
+        self.profile.float_words += u64::from(is_float_word(text));
         self.text(text.len());
     }
 
@@ -180,10 +180,10 @@ impl<'o> TypeObserver<'o> {
         let first = || TensorProfile { elements: vec![], shape: Some(shape.to_vec()), dimensions: Some(shape.len()) };
         let tensor = self.profile.tensor.get_or_insert_with(|| Box::new(first()));
         tensor.record(element, 1, row);
-        if tensor.shape.as_deref().is_some_and(|own| own != shape) {
+        if tensor.shape.as_deref().is_some_and(|known| known != shape) {
             tensor.shape = None;
         }
-        tensor.dimensions = tensor.dimensions.filter(|own| *own == shape.len());
+        tensor.dimensions = tensor.dimensions.filter(|known| *known == shape.len());
     }
 
     /// A list. Observe its elements one by one, then call [`end`](ListObserver::end).
@@ -205,8 +205,8 @@ impl<'o> TypeObserver<'o> {
 }
 
 /// Returns true if an `f64` represents this integer exactly.
-pub(crate) const fn is_exact(size: u64) -> bool {
-    size == 0 || u64::BITS - size.leading_zeros() - size.trailing_zeros() <= f64::MANTISSA_DIGITS
+pub(crate) const fn is_exact(magnitude: u64) -> bool {
+    magnitude == 0 || u64::BITS - magnitude.leading_zeros() - magnitude.trailing_zeros() <= f64::MANTISSA_DIGITS
 }
 
 /// Returns true for the JSON forms of non-finite floats.

@@ -96,16 +96,16 @@ pub struct ColumnProfile {
     /// Unordered, but the most frequent class comes first.
     pub(crate) classes: Vec<ClassProfile>,
     /// The least integer (at most 0) and the greatest (at least 0).
-    pub(crate) least: i64,
-    pub(crate) most: u64,
+    pub(crate) min_integer: i64,
+    pub(crate) max_integer: u64,
     /// The first row with an integer that `f64` cannot represent.
-    pub(crate) inexact: Option<u64>,
+    pub(crate) first_inexact: Option<u64>,
     /// Bits of the widest float.
-    pub(crate) width: u8,
+    pub(crate) float_bits: u8,
     /// Bytes of the longest text or binary value.
     pub(crate) longest: u64,
     /// Number of texts that may be non-finite floats.
-    pub(crate) words: u64,
+    pub(crate) float_words: u64,
     pub(crate) list: Option<Box<ListProfile>>,
     pub(crate) object: Option<Box<Members>>,
     pub(crate) tensor: Option<Box<TensorProfile>>,
@@ -252,12 +252,12 @@ impl ColumnProfile {
         for profile in other.classes {
             self.record_other(profile.class, profile.count, profile.row);
         }
-        self.least = self.least.min(other.least);
-        self.most = self.most.max(other.most);
-        self.inexact = [self.inexact, other.inexact].into_iter().flatten().min();
-        self.width = self.width.max(other.width);
+        self.min_integer = self.min_integer.min(other.min_integer);
+        self.max_integer = self.max_integer.max(other.max_integer);
+        self.first_inexact = [self.first_inexact, other.first_inexact].into_iter().flatten().min();
+        self.float_bits = self.float_bits.max(other.float_bits);
         self.longest = self.longest.max(other.longest);
-        self.words += other.words;
+        self.float_words += other.float_words;
         match (&mut self.list, other.list) {
             (Some(own), Some(other)) => {
                 own.shortest = own.shortest.min(other.shortest);

@@ -62,9 +62,9 @@ pub fn zeroed_vec<T: Zeroable + Clone>(len: usize) -> Option<Vec<T>> {
         return Some(vec![T::zeroed(); len]);
     }
     // Try the allocation first, since `vec!` aborts on failure. `vec!` gets zeroed pages from the system, untouched until the advice.
-    let room = padded_len(bytes) / size_of::<T>().max(1);
-    Vec::<T>::new().try_reserve_exact(room).ok()?;
-    let mut zeros = vec![T::zeroed(); room];
+    let padded = padded_len(bytes) / size_of::<T>().max(1);
+    Vec::<T>::new().try_reserve_exact(padded).ok()?;
+    let mut zeros = vec![T::zeroed(); padded];
     advise_huge_pages(&mut zeros);
     zeros.truncate(len);
     Some(zeros)

@@ -62,11 +62,11 @@ impl OutputFolder {
             return Err(in_file(Error::usage("the output path has no file name")));
         };
         // The working directory may change before commit().
-        let beside = std::path::absolute(directory(target)).map_err(failed)?;
-        let temporary = Temporary::folder(&beside).map_err(failed)?;
+        let parent = std::path::absolute(directory(target)).map_err(failed)?;
+        let temporary = Temporary::folder(&parent).map_err(failed)?;
         let new = temporary.path().join(NEW).join(name);
         uninterrupted(|| fs::create_dir_all(&new)).map_err(failed)?;
-        Ok(Self { target: beside.join(name), new, temporary })
+        Ok(Self { target: parent.join(name), new, temporary })
     }
 
     /// The temporary path of the folder.

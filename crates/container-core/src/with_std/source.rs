@@ -306,8 +306,8 @@ impl Source {
 fn read_whole(file: &mut File, len: u64) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)]; // at most READ_WHOLE_LEN
     let mut read = 0;
-    while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
-        match file.read(room) {
+    while let Some(unread) = bytes.get_mut(read..).filter(|unread| !unread.is_empty()) {
+        match file.read(unread) {
             Ok(0) => break,
             Ok(more) => read += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -33,13 +33,13 @@ fn chunks_are_numbered_and_in_order() {
         };
         pool.install(|| for_each_chunk(&mut values, 10, grain, put)).unwrap();
         assert_eq!(values, (0..len).collect::<Vec<_>>());
-        let mut found = vec![(usize::MAX, 0)];
-        let work = |found: &mut Vec<_>, number, chunk: &[usize]| found.push((number, chunk.len()));
+        let mut actual = vec![(usize::MAX, 0)];
+        let work = |actual: &mut Vec<_>, number, chunk: &[usize]| actual.push((number, chunk.len()));
         pool.install(|| {
-            fold_chunks(&values, [10, grain], &mut found, Vec::new, work, |found, more| found.extend(more))
+            fold_chunks(&values, [10, grain], &mut actual, Vec::new, work, |actual, more| actual.extend(more))
         });
         let chunks = values.chunks(10).map(<[_]>::len).enumerate();
-        assert_eq!(found, [(usize::MAX, 0)].into_iter().chain(chunks).collect::<Vec<_>>());
+        assert_eq!(actual, [(usize::MAX, 0)].into_iter().chain(chunks).collect::<Vec<_>>());
     }
 }
 

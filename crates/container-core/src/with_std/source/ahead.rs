@@ -150,9 +150,9 @@ mod tests {
                 for number in 0..count {
                     let at = start + number * (len.saturating_sub(len % 2) + number % 3);
                     let Some(expected) = bytes.get(at..at + len) else { break };
-                    let mut found = vec![0; len];
-                    ahead.read_exact_at(at as u64, &mut found).unwrap();
-                    prop_assert_eq!(found, expected);
+                    let mut actual = vec![0; len];
+                    ahead.read_exact_at(at as u64, &mut actual).unwrap();
+                    prop_assert_eq!(actual, expected);
                 }
             }
         }
@@ -163,18 +163,18 @@ mod tests {
         let (ahead, bytes) = file(300_000);
         let window_lens =
             || ahead.streams.lock().unwrap().all.iter().map(|stream| stream.window.len()).collect::<Vec<_>>();
-        let mut found = [0; 100];
+        let mut actual = [0; 100];
         let mut windows = std::collections::BTreeSet::new();
         for at in (0..300_000).step_by(100) {
-            ahead.read_exact_at(at as u64, &mut found).unwrap();
-            assert_eq!(found, bytes[at..at + 100]);
+            ahead.read_exact_at(at as u64, &mut actual).unwrap();
+            assert_eq!(actual, bytes[at..at + 100]);
             let streams = ahead.streams.lock().unwrap();
             windows.extend(streams.all.iter().filter(|stream| !stream.window.is_empty()).map(|stream| stream.start));
         }
         assert_eq!(windows.len(), 300_000_usize.div_ceil(WINDOW));
         // Random access keeps no windows.
         for at in [200_000, 3, 90_000, 150_000, 40_000, 250_000, 10_000, 120_000] {
-            ahead.read_exact_at(at, &mut found).unwrap();
+            ahead.read_exact_at(at, &mut actual).unwrap();
         }
         assert_eq!(window_lens(), [0; MAX_STREAMS]);
     }
@@ -183,11 +183,11 @@ mod tests {
     fn shrunk_file_fails_only_past_its_end() {
         let (ahead, bytes) = file(20_000);
         ahead.file.file.set_len(1_000).unwrap();
-        let mut found = [0; 100];
+        let mut actual = [0; 100];
         for at in (0..1_000).step_by(100) {
-            ahead.read_exact_at(at as u64, &mut found).unwrap();
-            assert_eq!(found, bytes[at..at + 100]);
+            ahead.read_exact_at(at as u64, &mut actual).unwrap();
+            assert_eq!(actual, bytes[at..at + 100]);
         }
-        assert_eq!(ahead.read_exact_at(1_000, &mut found).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(ahead.read_exact_at(1_000, &mut actual).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 }

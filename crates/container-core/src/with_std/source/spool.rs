@@ -70,12 +70,12 @@ mod tests {
 
     #[test]
     fn returns_written_bytes() {
-        for most in [0, 3, 1000] {
-            let mut spool = Spool::new(most);
+        for max_memory in [0, 3, 1000] {
+            let mut spool = Spool::new(max_memory);
             for bytes in [&b"ab"[..], b"", b"cde", b"f"] {
                 spool.write_all(bytes).unwrap();
             }
-            assert_eq!(spool.file.is_some(), most < 6);
+            assert_eq!(spool.file.is_some(), max_memory < 6);
             assert_eq!(spool.finish().unwrap().read(0..6).unwrap(), b"abcdef"[..]);
         }
         assert!(Spool::new(0).finish().unwrap().is_empty());

@@ -324,7 +324,7 @@ fn what_is_wrong_has_a_place_and_what_is_before_it_is_read() {
         (TextForm::Csv, &b"a,b\n1,2\n3\n"[..], 1, "csv: 1 cell where there are 2 columns (byte 8, line 3)"),
         (TextForm::Csv, b"a,b\n1,2\n3,\xff\n", 1, "csv: the text is not UTF-8 (byte 10, line 3)"),
         (TextForm::Csv, b"a,b\n1,2\n3,\"4\n5,6", 1, "csv: a quote of this record is not closed (byte 8, line 3)"),
-        (TextForm::JsonLines, b"{}\n{\"a\":\"\xff\"}", 1, "jsonl: the JSON is not UTF-8 (byte 9, line 2)"),
+        (TextForm::JsonLines, b"{}\n{\"a\":\"\xff\"}", 1, "jsonl: invalid UTF-8 in JSON (byte 9, line 2)"),
         (TextForm::JsonLines, b"{}\n{\"a\":1", 1, "jsonl: \",\" or \"}\": needs 1 byte, 0 available (byte 9, line 2)"),
         (TextForm::JsonLines, b"{}\n[]\n", 1, "jsonl: expected an object (\"{\"), found '[' (byte 3, line 2)"),
         (
