@@ -10,7 +10,7 @@ use crate::with_std::progress::Progress;
 
 /// An open dataset container: metadata, one or more [tables](Table), and integrity checks.
 ///
-/// Returned by [`Format::open`](crate::Format::open). Opening reads headers and indexes, not data.
+/// Returned by [`Format::open`](crate::Format::open), which does not read all data.
 pub trait Container: Send + Sync {
     /// The format's name in lower case, such as `idv`.
     fn format(&self) -> &'static str;
