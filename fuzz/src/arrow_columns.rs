@@ -117,7 +117,7 @@ fn same(columns: &mut Columns, mut fresh: Columns, kept: &[String], on_mismatch:
     }
     if on_mismatch == OnMismatch::Error {
         // Of members that come again the last value holds, which is told.
-        let again = |loss: &Loss| loss.what.starts_with("member that an object has again");
+        let again = |loss: &Loss| loss.what.starts_with("duplicate object member");
         assert!(columns.take_losses().iter().all(again));
     }
     true

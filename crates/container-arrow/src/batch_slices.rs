@@ -1,6 +1,6 @@
 use arrow_array::RecordBatch;
 
-/// Cuts a batch into slices of some rows each, without copying.
+/// Splits a batch into slices with a fixed number of rows. Zero-copy.
 #[derive(Debug, Clone)]
 pub struct BatchSlices {
     batch: RecordBatch,
@@ -9,7 +9,7 @@ pub struct BatchSlices {
 }
 
 impl BatchSlices {
-    /// Slices of `rows` rows, the last one of the rest; 0 counts as 1.
+    /// Splits `batch` into slices of `rows` rows; the last one may be shorter. 0 counts as 1.
     #[must_use]
     pub fn new(batch: RecordBatch, rows: usize) -> Self {
         Self { batch, at: 0, rows: rows.max(1) }
@@ -22,8 +22,8 @@ impl Iterator for BatchSlices {
     fn next(&mut self) -> Option<RecordBatch> {
         let left = self.batch.num_rows().checked_sub(self.at).filter(|left| *left > 0)?;
         let rows = left.min(self.rows);
-        let piece = self.batch.slice(self.at, rows);
+        let slice = self.batch.slice(self.at, rows);
         self.at += rows;
-        Some(piece)
+        Some(slice)
     }
 }

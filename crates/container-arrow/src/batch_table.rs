@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{BatchRows, BatchSlices};
 
-/// A table in memory: a record batch under a name. Enough of a table for a format whose files are small.
+/// An in-memory [`Table`]: a named record batch. For formats with small files.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -33,56 +33,56 @@ pub struct BatchTable {
 }
 
 impl BatchTable {
-    /// The table of a batch, whose memory is shared.
+    /// Creates a table that shares the memory of `batch`.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for two columns of one name.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for duplicate column names.
     pub fn new(name: impl Into<String>, batch: RecordBatch) -> Result<Self> {
         let mut names: Vec<_> = batch.schema_ref().fields().iter().map(|field| field.name()).collect();
         names.sort();
         if let Some(name) = names.windows(2).find_map(|pair| (pair.first() == pair.last()).then(|| pair.first())?) {
-            return Err(Error::invalid("two columns have one name").in_column((*name).clone()));
+            return Err(Error::invalid("duplicate column name").in_column((*name).clone()));
         }
         let fields = batch.schema_ref().fields().iter();
         let columns = fields.map(|field| ColumnInfo::new(field.name().as_str(), field.data_type().to_string()));
         Ok(Self { name: name.into(), columns: columns.collect(), batch })
     }
 
-    /// The columns and rows of a scan.
-    fn part(&self, scan: &BatchScan) -> Result<RecordBatch> {
+    /// The rows and columns selected by a scan.
+    fn select(&self, scan: &BatchScan) -> Result<RecordBatch> {
         let count = self.batch.num_rows() as u64;
         let rows = &scan.scan.rows;
         if rows.start > count {
-            return Err(Error::usage(format!("the rows begin at {}, and there are {count}", rows.start)));
+            return Err(Error::usage(format!("row range starts at {}, but the table has {count} rows", rows.start)));
         }
-        let (columns, end) = (self.chosen(scan)?, rows.end.min(count));
+        let (columns, end) = (self.projection(scan)?, rows.end.min(count));
         let batch = self.batch.project(&columns).map_err(|cause| Error::usage("no such columns").caused_by(cause))?;
-        // Both are at most the batch's length, which is a usize.
-        let place = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
-        Ok(batch.slice(place(rows.start), place(end.saturating_sub(rows.start))))
+        // Both are at most the number of rows, which is a usize.
+        let to_usize = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
+        Ok(batch.slice(to_usize(rows.start), to_usize(end.saturating_sub(rows.start))))
     }
 
-    /// The indexes of the columns of a scan.
-    fn chosen(&self, scan: &BatchScan) -> Result<Vec<usize>> {
+    /// Indexes of the columns selected by a scan.
+    fn projection(&self, scan: &BatchScan) -> Result<Vec<usize>> {
         let Some(declared) = &scan.schema else {
             let columns = scan.scan.columns.clone().unwrap_or_else(|| (0..self.columns.len()).collect());
             return match columns.iter().find(|column| **column >= self.columns.len()) {
                 Some(column) => {
-                    Err(Error::usage(format!("there is no column {column}, of {} from 0", self.columns.len())))
+                    Err(Error::usage(format!("column index {column} out of range for {} columns", self.columns.len())))
                 }
                 None => Ok(columns),
             };
         };
         let known = self.batch.schema_ref();
-        let place = |field: &arrow_schema::FieldRef| match known.column_with_name(field.name()) {
-            Some((index, own)) if own.data_type() == field.data_type() => Ok(index),
-            Some((_, own)) => {
-                let detail = format!("the column is {} and declared as {}", own.data_type(), field.data_type());
+        let index_of = |field: &arrow_schema::FieldRef| match known.column_with_name(field.name()) {
+            Some((index, actual)) if actual.data_type() == field.data_type() => Ok(index),
+            Some((_, actual)) => {
+                let detail = format!("column type is {}, declared as {}", actual.data_type(), field.data_type());
                 Err(Error::usage(detail).in_column(field.name().clone()))
             }
-            None => Err(Error::usage(format!("there is no column {:?}, which the schema declares", field.name()))),
+            None => Err(Error::usage(format!("no column {:?}, which the schema declares", field.name()))),
         };
-        declared.fields().iter().map(place).collect()
+        declared.fields().iter().map(index_of).collect()
     }
 }
 
@@ -95,14 +95,14 @@ impl Table for BatchTable {
         &self.columns
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         Ok(())
     }
 
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         match self.columns.get(index) {
             Some(_) => Ok(Map::new()),
-            None => Err(Error::usage(format!("there is no column {index}, of {} from 0", self.columns.len()))),
+            None => Err(Error::usage(format!("column index {index} out of range for {} columns", self.columns.len()))),
         }
     }
 
@@ -125,13 +125,16 @@ impl Table for BatchTable {
 
 impl ArrowTable for BatchTable {
     fn schema(&self, scan: &BatchScan) -> Result<SchemaRef> {
-        Ok(self.part(scan)?.schema())
+        Ok(self.select(scan)?.schema())
     }
 
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
-        let batch = self.part(scan)?;
+        let batch = self.select(scan)?;
         let row_bytes = batch.get_array_memory_size().checked_div(batch.num_rows()).unwrap_or(0);
-        Ok(Box::new(Batches { schema: batch.schema(), slices: BatchSlices::new(batch, scan.rows_of(row_bytes)) }))
+        Ok(Box::new(Batches {
+            schema: batch.schema(),
+            slices: BatchSlices::new(batch, scan.rows_per_batch(row_bytes)),
+        }))
     }
 }
 
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_and_rows_are_those_of_the_scan() {
+    fn scan_selects_rows_and_columns() {
         assert_eq!(lines(&Scan::default().with_rows(1..2)), r#"1:{"n":2,"s":"b"}"#);
         assert_eq!(lines(&Scan::default().with_columns([1]).with_rows(2..99)), r#"2:{"s":"c"}"#);
         assert_eq!(lines(&Scan::default().with_rows(3..9)), "");
@@ -197,19 +200,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told() {
+    fn rejects_unknown_rows_and_columns() {
         let table = table();
         let error = |scan: &BatchScan| table.schema(scan).unwrap_err().to_string();
-        assert_eq!(error(&Scan::default().with_columns([2]).into()), "there is no column 2, of 2 from 0");
-        assert_eq!(error(&Scan::default().with_rows(4..5).into()), "the rows begin at 4, and there are 3");
+        assert_eq!(error(&Scan::default().with_columns([2]).into()), "column index 2 out of range for 2 columns");
+        assert_eq!(error(&Scan::default().with_rows(4..5).into()), "row range starts at 4, but the table has 3 rows");
         let declared = |name: &str| {
             BatchScan::default().with_schema(Arc::new(Schema::new(vec![Field::new(name, DataType::Utf8, false)])))
         };
-        assert_eq!(error(&declared("n")), "the column is Int32 and declared as Utf8 (column \"n\")");
-        assert_eq!(error(&declared("x")), "there is no column \"x\", which the schema declares");
+        assert_eq!(error(&declared("n")), "column type is Int32, declared as Utf8 (column \"n\")");
+        assert_eq!(error(&declared("x")), "no column \"x\", which the schema declares");
         assert_eq!(table.schema(&declared("s")).unwrap().fields().len(), 1);
         assert!(table.find("a").is_err());
-        let twice = table.batch.project(&[0, 0]).unwrap();
-        assert_eq!(BatchTable::new("t", twice).unwrap_err().to_string(), "two columns have one name (column \"n\")");
+        let duplicated = table.batch.project(&[0, 0]).unwrap();
+        assert_eq!(BatchTable::new("t", duplicated).unwrap_err().to_string(), "duplicate column name (column \"n\")");
     }
 }

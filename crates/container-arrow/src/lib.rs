@@ -1,22 +1,22 @@
-//! Arrow for formats without Arrow's types: columns out of rows, rows out of record batches.
+//! Conversions between rows and Arrow record batches, for formats without native Arrow types.
 //!
 //! # Where to start
 //!
-//! | you want to | take |
+//! | to | use |
 //! |---|---|
-//! | read a table as record batches, write a file from them | [`ArrowTable`], [`BatchReader`], [`BatchWriter`]: the interface, from [`container_core::arrow`] |
+//! | read a table as record batches, write a file from them | [`ArrowTable`], [`BatchReader`], [`BatchWriter`], re-exported from [`container_core::arrow`] |
 //! | infer the schema of rows without one | [`Observation`], then [`resolve_schema`]; the [rules](resolve) |
 //! | build columns value by value | [`Columns`], [`Slot`] |
-//! | do both with JSON texts | [`Json`] |
-//! | show batches as rows, or as JSON lines | [`BatchRows`], [`JsonRows`] |
-//! | share bytes of a file with Arrow | [`numbers`], which copies only what is not aligned |
+//! | do both from JSON text | [`Json`] |
+//! | convert batches to rows or JSON lines | [`BatchRows`], [`JsonRows`] |
+//! | use bytes of a file as Arrow buffers | [`numbers`], zero-copy if aligned |
 //! | slice batches | [`BatchSlices`] |
-//! | show a batch as a table | [`BatchTable`] |
+//! | use a batch as a [`Table`](container_core::Table) | [`BatchTable`] |
 //! | read and write dates and times as text | [`parse_time`], [`write_time`] |
 //!
-//! # A first program
+//! # Example
 //!
-//! The schema of two JSON documents, and their record batch:
+//! Two JSON documents as a record batch:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -56,13 +56,13 @@ mod tests;
 
 pub use batch_slices::BatchSlices;
 pub use batch_table::BatchTable;
-pub use build::{Columns, ListSlot, ObjectSlot, Slot, Tensor, Wants, add_losses};
+pub use build::{Columns, ListSlot, ObjectSlot, Slot, SlotEncoding, Tensor, add_losses};
 pub use container_core::arrow::{
     ArrowTable, BatchReader, BatchScan, BatchWriter, Mapping, OnMismatch, Sparse, Times, from_arrow, to_arrow,
 };
 pub use json::Json;
 pub use observe::{Class, ColumnProfile, Element, ListObserver, ObjectObserver, Observation, TypeObserver};
-pub use resolve::{ENCODING, SPARSE, infer_from_sample, narrowed, resolve, resolve_member, resolve_schema};
+pub use resolve::{ENCODING, SPARSE, infer_from_sample, narrow_field, resolve, resolve_member, resolve_schema};
 pub use rows::{BatchRows, JsonRows};
 pub use times::{parse as parse_time, write as write_time};
 pub use zero_copy::{booleans, numbers};

@@ -1,4 +1,4 @@
-//! The type of a column, by which values it has had.
+//! Chooses the Arrow type of a column from its profile.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,30 +10,31 @@ use container_core::{Error, Result};
 
 use crate::observe::{Class, ClassProfile, ColumnProfile, Element, Members, Observation, TensorProfile};
 
-/// The key in a field's metadata that says in what its bytes are encoded: `msgpack`.
+/// Metadata key of a field for the encoding of its bytes: `msgpack`.
 pub const ENCODING: &str = "encoding";
 
-/// The key in a field's metadata that says, with [`Mapping::narrow`], that one of the column's lists was written as a sparse vector.
+/// Metadata key of a field, set with [`Mapping::narrow`] if a list of the column was a sparse vector.
 pub const SPARSE: &str = "sparse";
 
-/// The name of JSON text among Arrow's canonical extensions.
+/// Arrow's canonical extension type for JSON text.
 pub(super) const JSON: &str = "arrow.json";
 
-/// Longer texts have offsets of 64 bits.
-pub(super) const LONG: u64 = 1 << 30;
+/// Values longer than this many bytes need 64-bit offsets.
+pub(super) const LARGE_VALUE_LEN: u64 = 1 << 30;
 
-/// Bytes of a name that a path shows.
-const SHOWN: usize = 64;
+/// Maximum bytes of a name in a path.
+const MAX_NAME_LEN: usize = 64;
 
-/// The schema of rows that are objects: a field for each member, in the order of their first appearance, as [`resolve`] says.
+/// Infers the schema of rows that are objects: one field per member, in the order of first occurrence, typed by [`resolve`].
 ///
 /// # Errors
-/// [`Invalid`](container_core::ErrorKind::Invalid) with column and row for values that do not fit, where that is to be an error, and for a row that is no
-/// object.
+/// [`Invalid`](container_core::ErrorKind::Invalid) with column and row for conflicting values if [`Mapping::on_mismatch`] is an error, and for a row
+/// that is not an object.
 pub fn resolve_schema(rows: &Observation, mapping: &Mapping) -> Result<Schema> {
-    let root = rows.observed();
-    if let Some(other) = root.seen.iter().filter(|seen| seen.class != Class::Object).min_by_key(|seen| seen.row) {
-        return Err(Error::invalid(format!("the row is no object, but {}", other.class.name())).in_row(other.row));
+    let root = rows.profile();
+    if let Some(other) = root.classes.iter().filter(|entry| entry.class != Class::Object).min_by_key(|entry| entry.row)
+    {
+        return Err(Error::invalid(format!("expected an object, found {}", other.class.name())).in_row(other.row));
     }
     let none = Members::default();
     let members = root.object.as_deref().unwrap_or(&none).sorted();
@@ -41,7 +42,7 @@ pub fn resolve_schema(rows: &Observation, mapping: &Mapping) -> Result<Schema> {
     Ok(Schema::new(fields.collect::<Result<Vec<Field>>>()?))
 }
 
-/// The field of a member of rows that are objects, as [`resolve`] says; of one that no row has a column of nulls.
+/// Infers the field of one member of rows that are objects, as [`resolve`] does. A member no row has becomes a null column.
 ///
 /// # Errors
 /// As [`resolve`].
@@ -51,96 +52,106 @@ pub fn resolve_member(name: &str, rows: &ColumnProfile, mapping: &Mapping) -> Re
     field(name, &mut shown(name).to_owned(), member, rows.count(Class::Object), mapping)
 }
 
-/// The schema that more rows most likely have, inferred from the first of them and some others: what
-/// [`ArrowTable::infer_from_sample`](crate::ArrowTable::infer_from_sample) is for. [`Columns`](crate::Columns) of a scan [with it](crate::BatchScan::with_sampled_schema) tell when a row shows that it is another.
+/// Infers a schema from a sample: the first rows and some others. Implements
+/// [`ArrowTable::infer_from_sample`](crate::ArrowTable::infer_from_sample); [`Columns`](crate::Columns) of a scan
+/// [with this schema](crate::BatchScan::with_sampled_schema) detect rows that contradict it.
 ///
-/// `None` where the others have members that the first ones have not, as nobody knows in which order they come; where some values do not fit
-/// together, or may become something else than an error then; and where a column takes whatever comes (JSON text).
+/// Returns `None` if the others have members that the first rows lack, since their order is unknown; if values conflict, or conflicts are not
+/// errors; and if a column accepts any value (JSON text).
 #[must_use]
 pub fn infer_from_sample(first: &Observation, others: Observation, mapping: &Mapping) -> Option<Schema> {
-    let mut seen = first.clone();
-    seen.merge(others).ok()?;
-    if mapping.on_mismatch != OnMismatch::Error || seen.observed().columns() != first.observed().columns() {
+    let mut sample = first.clone();
+    sample.merge(others).ok()?;
+    if mapping.on_mismatch != OnMismatch::Error || sample.profile().columns() != first.profile().columns() {
         return None;
     }
-    let schema = resolve_schema(&seen, mapping).ok()?;
+    let schema = resolve_schema(&sample, mapping).ok()?;
     let is_plain = schema.flattened_fields().iter().all(|field| field.metadata().is_empty());
     is_plain.then_some(schema)
 }
 
-/// The field of a column that has had these values.
+/// Infers the field of a column from the profile of its values.
 ///
 /// | values | Arrow type | note |
 /// |---|---|---|
 /// | none, or only null | `Null` | |
 /// | booleans | `Boolean` | |
-/// | integers | `Int64` | `UInt64` where one is beyond it and none is negative; both at once do not fit |
-/// | floats | `Float16`, `Float32` or `Float64` | the widest that was seen |
-/// | integers and floats | `Float64` | where it holds every one of the integers exactly; else they do not fit |
-/// | numbers, and in JSON the texts `NaN`, `Infinity`, `-Infinity` | `Float64` | the same; these texts alone, or beside others, are text |
-/// | numbers that neither 64 bits nor a float hold, values of other kinds than these | | they do not fit |
-/// | text | `Utf8` | `LargeUtf8` where one is longer than 1 GiB |
-/// | bytes | `Binary` | `LargeBinary` where one is longer than 1 GiB |
-/// | lists | `List` of what their elements are | whatever their lengths |
-/// | objects | `Struct` of what their members are | members in the order of their first appearance |
-/// | objects without any member | `Utf8`, `arrow.json` | a struct without members cannot be written to Parquet |
-/// | tensors of one shape | `FixedSizeList`, `arrow.fixed_shape_tensor` | a shape with a 0 in it as those of several shapes |
-/// | of one dimension and several lengths | `List` | |
-/// | of several shapes, as many dimensions | `Struct` of `data` and `shape`, `arrow.variable_shape_tensor` | |
-/// | of several numbers of dimensions | `Struct` of `data: List` and `shape: List<Int32>` | |
-/// | tensors of several types, anything else together | | they do not fit |
+/// | integers | `Int64` | `UInt64` if some exceed it; conflict if others are negative |
+/// | floats | `Float16`, `Float32` or `Float64` | the widest |
+/// | integers and floats | `Float64` | conflict if an integer is not exact |
+/// | numbers, and the JSON texts `NaN`, `Infinity`, `-Infinity` | `Float64` | same; without numbers, or with other text, they are text |
+/// | numbers out of range, other values | | conflict |
+/// | text | `Utf8` | `LargeUtf8` if one exceeds 1 GiB |
+/// | bytes | `Binary` | `LargeBinary` if one exceeds 1 GiB |
+/// | lists | `List` | of any length |
+/// | objects | `Struct` | members in the order of first occurrence |
+/// | objects without members | `Utf8`, `arrow.json` | Parquet has no empty structs |
+/// | tensors of one shape | `FixedSizeList`, `arrow.fixed_shape_tensor` | a shape with a 0 counts as several shapes |
+/// | one-dimensional tensors of several lengths | `List` | |
+/// | tensors of several shapes with equal numbers of dimensions | `Struct` of `data` and `shape`, `arrow.variable_shape_tensor` | |
+/// | tensors with different numbers of dimensions | `Struct` of `data: List` and `shape: List<Int32>` | |
+/// | tensors of several element types, any other mix | | conflict |
 ///
-/// All columns are nullable, but with [`Mapping::narrow`]: then those are that had a missing value, lists of one length are `FixedSizeList`, and
-/// integers beside missing ones are `Float64`, if it holds every one of them exactly. What does not fit becomes what [`Mapping::on_mismatch`]
-/// says: an error; null, but for the values of the class that is most frequent (of two that are as frequent the one that [`Class`] names
-/// first); `Utf8`, `arrow.json`, with all values of the column as JSON; `Binary` with all values as msgpack, marked in the metadata
-/// ([`ENCODING`]).
+/// All columns are nullable. With [`Mapping::narrow`] only columns with missing values are; lists of equal length become `FixedSizeList`, and
+/// integers mixed with missing values `Float64` (conflict if one is not exact).
+///
+/// [`Mapping::on_mismatch`] decides about conflicts. `Error`: fail. `Null`: keep the most frequent class, with ties in the order of [`Class`], and
+/// replace other values by null. `Json`: a `Utf8` column of extension `arrow.json` with all values as JSON. `Msgpack`: a `Binary` column with all
+/// values as msgpack, marked with [`ENCODING`].
 ///
 /// # Errors
-/// [`Invalid`](container_core::ErrorKind::Invalid) with column and row for values that do not fit, where that is to be an error.
-pub fn resolve(name: &str, observed: &ColumnProfile, mapping: &Mapping) -> Result<Field> {
-    field(name, &mut shown(name).to_owned(), observed, 0, mapping)
+/// [`Invalid`](container_core::ErrorKind::Invalid) with column and row for a conflict, with [`OnMismatch::Error`].
+pub fn resolve(name: &str, profile: &ColumnProfile, mapping: &Mapping) -> Result<Field> {
+    field(name, &mut shown(name).to_owned(), profile, 0, mapping)
 }
 
-/// A name as paths show it: the beginning of a long one.
+/// Truncates a name for display in a path.
 pub(super) fn shown(name: &str) -> &str {
-    let end = (0..=SHOWN.min(name.len())).rev().find(|end| name.is_char_boundary(*end));
+    let end = (0..=MAX_NAME_LEN.min(name.len())).rev().find(|end| name.is_char_boundary(*end));
     end.and_then(|end| name.get(..end)).unwrap_or_default()
 }
 
-/// `path` leads to the field: `a.b[]`. The values could have been so `many`; those that were not there are missing.
-fn field(name: &str, path: &mut String, observed: &ColumnProfile, many: u64, mapping: &Mapping) -> Result<Field> {
-    let mut seen: Vec<ClassProfile> = observed.seen.iter().filter(|seen| seen.class != Class::Null).copied().collect();
-    let missing = observed.count(Class::Null) > 0 || observed.values() < many;
-    words_as_floats(&mut seen, observed);
-    seen.sort_by_key(|seen| (seen.row, seen.class));
-    let narrow = |field, missing| if mapping.narrow { narrowed(field, missing) } else { field };
-    let clash = match clash(&seen, observed)
-        .or_else(|| if mapping.narrow && missing { no_float(&seen, observed) } else { None })
+/// `path` is that of the field, such as `a.b[]`. Fewer than `expected_count` values mean that some are missing.
+fn field(
+    name: &str,
+    path: &mut String,
+    profile: &ColumnProfile,
+    expected_count: u64,
+    mapping: &Mapping,
+) -> Result<Field> {
+    let mut classes: Vec<ClassProfile> =
+        profile.classes.iter().filter(|entry| entry.class != Class::Null).copied().collect();
+    let missing = profile.count(Class::Null) > 0 || profile.values() < expected_count;
+    count_words_as_floats(&mut classes, profile);
+    classes.sort_by_key(|entry| (entry.row, entry.class));
+    let narrow = |field, missing| if mapping.narrow { narrow_field(field, missing) } else { field };
+    let conflict = match find_conflict(&classes, profile)
+        .or_else(|| if mapping.narrow && missing { inexact_with_missing(&classes, profile) } else { None })
     {
-        Some(clash) => clash,
-        None => return Ok(narrow(one(name, path, &seen, observed, mapping)?, missing)),
+        Some(conflict) => conflict,
+        None => return Ok(narrow(compatible_field(name, path, &classes, profile, mapping)?, missing)),
     };
     match mapping.on_mismatch {
-        OnMismatch::Json => Ok(narrow(json(name, observed.longest), missing)),
-        OnMismatch::Msgpack => Ok(narrow(msgpack(name, observed.longest), missing)),
+        OnMismatch::Json => Ok(narrow(json(name, profile.longest), missing)),
+        OnMismatch::Msgpack => Ok(narrow(msgpack(name, profile.longest), missing)),
         OnMismatch::Null => {
-            // The least class of the highest count.
-            let most = seen
+            // The most frequent class; among equals the first one.
+            let most_frequent = classes
                 .iter()
-                .filter(|seen| seen.class != Class::Other)
-                .max_by_key(|seen| (seen.count, std::cmp::Reverse(seen.class)));
-            Ok(narrow(one(name, path, most.map(std::slice::from_ref).unwrap_or_default(), observed, mapping)?, true))
+                .filter(|entry| entry.class != Class::Other)
+                .max_by_key(|entry| (entry.count, std::cmp::Reverse(entry.class)));
+            let classes = most_frequent.map(std::slice::from_ref).unwrap_or_default();
+            Ok(narrow(compatible_field(name, path, classes, profile, mapping)?, true))
         }
-        // `Error`, and what this crate does not know.
-        _ => Err(clash.error(path)),
+        // `Error`, and future variants.
+        _ => Err(conflict.error(path)),
     }
 }
 
-/// A field of [narrow](Mapping::narrow) types as it is where values are missing, or where none is: nullable or not, and where they are neither of
-/// integers nor, without an extension type, of lists of a fixed size.
+/// Adapts a field inferred with [`Mapping::narrow`] to whether values are missing: sets nullability, and if values are missing widens integers to
+/// `Float64` and fixed-size lists without an extension type to `List`.
 #[must_use]
-pub fn narrowed(field: Field, missing: bool) -> Field {
+pub fn narrow_field(field: Field, missing: bool) -> Field {
     let data_type = match field.data_type() {
         DataType::Int64 | DataType::UInt64 if missing => DataType::Float64,
         DataType::FixedSizeList(element, _) if missing && !field.metadata().contains_key(EXTENSION_TYPE_NAME_KEY) => {
@@ -151,40 +162,40 @@ pub fn narrowed(field: Field, missing: bool) -> Field {
     field.with_data_type(data_type).with_nullable(missing)
 }
 
-/// An integer that no float holds, beside missing ones.
-fn no_float(seen: &[ClassProfile], observed: &ColumnProfile) -> Option<Clash> {
-    let integers = seen.iter().all(|seen| seen.class == Class::Integer);
-    let row = observed.inexact.filter(|_| integers)?;
-    Some(Clash::alone("an integer that no float holds, and missing ones", row))
+/// Conflict between missing values and an integer that `Float64` cannot represent.
+fn inexact_with_missing(classes: &[ClassProfile], profile: &ColumnProfile) -> Option<Conflict> {
+    let integers = classes.iter().all(|entry| entry.class == Class::Integer);
+    let row = profile.first_inexact.filter(|_| integers)?;
+    Some(Conflict::alone("an integer that Float64 cannot hold exactly, and missing values", row))
 }
 
-/// Where all texts of a column of numbers are words for floats they count as such.
-fn words_as_floats(seen: &mut Vec<ClassProfile>, observed: &ColumnProfile) {
-    let of = |seen: &[ClassProfile], class| seen.iter().position(|seen| seen.class == class);
-    let Some(place) = of(seen, Class::Text) else { return };
-    let has_numbers = of(seen, Class::Integer).is_some() || of(seen, Class::Float).is_some();
-    if !has_numbers || observed.words != observed.count(Class::Text) {
+/// Counts texts as floats if the column has numbers, and all its texts are non-finite floats.
+fn count_words_as_floats(classes: &mut Vec<ClassProfile>, profile: &ColumnProfile) {
+    let position = |classes: &[ClassProfile], class| classes.iter().position(|entry| entry.class == class);
+    let Some(index) = position(classes, Class::Text) else { return };
+    let has_numbers = position(classes, Class::Integer).is_some() || position(classes, Class::Float).is_some();
+    if !has_numbers || profile.float_words != profile.count(Class::Text) {
         return;
     }
-    let words = seen.swap_remove(place);
-    match of(seen, Class::Float).and_then(|place| seen.get_mut(place)) {
+    let words = classes.swap_remove(index);
+    match position(classes, Class::Float).and_then(|index| classes.get_mut(index)) {
         Some(floats) => {
             floats.count += words.count;
             floats.row = floats.row.min(words.row);
         }
-        None => seen.push(ClassProfile { class: Class::Float, ..words }),
+        None => classes.push(ClassProfile { class: Class::Float, ..words }),
     }
 }
 
-/// Two values that no column holds together, or one that none holds, as messages tell them.
-struct Clash {
+/// A value that fits no column, or conflicts with an earlier one.
+struct Conflict {
     what: String,
     row: u64,
 }
 
-impl Clash {
+impl Conflict {
     fn new(one: impl Into<String>, first: u64, other: impl Into<String>, row: u64) -> Self {
-        // The later one is where the error is.
+        // The error is located at the later one.
         let ((one, first), (other, row)) = match first <= row {
             true => ((one.into(), first), (other.into(), row)),
             false => ((other.into(), row), (one.into(), first)),
@@ -198,71 +209,75 @@ impl Clash {
 
     fn error(self, path: &str) -> Error {
         let error = Error::invalid(format!("the column has {}", self.what)).in_row(self.row).in_column(path.to_owned());
-        error.advising("{on_mismatch} null or json says what becomes of it")
+        error.advising("use {on_mismatch} null or json")
     }
 }
 
-/// What does not fit of classes in the order of their first rows.
-fn clash(seen: &[ClassProfile], observed: &ColumnProfile) -> Option<Clash> {
-    let numbers = |seen: &ClassProfile| matches!(seen.class, Class::Integer | Class::Float);
-    if let Some(beyond) = seen.iter().find(|seen| matches!(seen.class, Class::Number | Class::Other)) {
-        return Some(match seen.iter().find(|other| other.class != beyond.class) {
-            Some(other) => Clash::new(other.class.name(), other.row, beyond.class.name(), beyond.row),
-            None => Clash::alone(beyond.class.name(), beyond.row),
+/// Finds a conflict among classes in the order of first occurrence.
+fn find_conflict(classes: &[ClassProfile], profile: &ColumnProfile) -> Option<Conflict> {
+    let is_number = |entry: &ClassProfile| matches!(entry.class, Class::Integer | Class::Float);
+    if let Some(beyond) = classes.iter().find(|entry| matches!(entry.class, Class::Number | Class::Other)) {
+        return Some(match classes.iter().find(|other| other.class != beyond.class) {
+            Some(other) => Conflict::new(other.class.name(), other.row, beyond.class.name(), beyond.row),
+            None => Conflict::alone(beyond.class.name(), beyond.row),
         });
     }
-    let first = seen.first()?;
-    if let Some(other) = seen.iter().find(|other| other.class != first.class && !(numbers(first) && numbers(other))) {
-        return Some(Clash::new(first.class.name(), first.row, other.class.name(), other.row));
+    let first = classes.first()?;
+    if let Some(other) =
+        classes.iter().find(|other| other.class != first.class && !(is_number(first) && is_number(other)))
+    {
+        return Some(Conflict::new(first.class.name(), first.row, other.class.name(), other.row));
     }
-    match (first.class, seen.get(1)) {
+    match (first.class, classes.get(1)) {
         (Class::Integer | Class::Float, Some(_)) => {
-            let float = seen.iter().find(|seen| seen.class == Class::Float)?.row;
-            let large = "an integer that no float holds";
-            observed.inexact.map(|row| Clash::new("a float", float, large, row))
+            let float = classes.iter().find(|entry| entry.class == Class::Float)?.row;
+            let large = "an integer that Float64 cannot hold exactly";
+            profile.first_inexact.map(|row| Conflict::new("a float", float, large, row))
         }
-        (Class::Integer, None) if observed.least < 0 && i64::try_from(observed.most).is_err() => {
-            let (least, most) = (observed.least, observed.most);
-            Some(Clash::new(format!("the integer {least}"), first.row, format!("the integer {most}"), first.row))
+        (Class::Integer, None) if profile.min_integer < 0 && i64::try_from(profile.max_integer).is_err() => {
+            let (min, max) = (profile.min_integer, profile.max_integer);
+            Some(Conflict::new(format!("the integer {min}"), first.row, format!("the integer {max}"), first.row))
         }
         (Class::Tensor, _) => {
-            let mut elements = observed.tensor.as_deref()?.elements.clone();
+            let mut elements = profile.tensor.as_deref()?.elements.clone();
             elements.sort_by_key(|(element, _, row)| (*row, *element));
             let [(one, _, first), (other, _, row), ..] = elements.as_slice() else { return None };
-            Some(Clash::new(format!("a tensor of {one:?}"), *first, format!("a tensor of {other:?}"), *row))
+            Some(Conflict::new(format!("a tensor of {one:?}"), *first, format!("a tensor of {other:?}"), *row))
         }
         _ => None,
     }
 }
 
-/// The field of classes that go together.
-fn one(
+/// The field of compatible classes.
+fn compatible_field(
     name: &str,
     path: &mut String,
-    seen: &[ClassProfile],
-    observed: &ColumnProfile,
+    classes: &[ClassProfile],
+    profile: &ColumnProfile,
     mapping: &Mapping,
 ) -> Result<Field> {
     let plain = |data_type| Ok(Field::new(name, data_type, true));
-    let has = |class| seen.iter().any(|seen| seen.class == class);
-    let Some(first) = seen.first() else { return plain(DataType::Null) };
+    let has = |class| classes.iter().any(|entry| entry.class == class);
+    let Some(first) = classes.first() else { return plain(DataType::Null) };
     plain(match first.class {
         Class::Null | Class::Other => DataType::Null,
         Class::Bool => DataType::Boolean,
         Class::Integer | Class::Float | Class::Number => match (has(Class::Integer), has(Class::Float)) {
-            (true, false) if observed.least >= 0 && i64::try_from(observed.most).is_err() => DataType::UInt64,
+            (true, false) if profile.min_integer >= 0 && i64::try_from(profile.max_integer).is_err() => {
+                DataType::UInt64
+            }
             (true, false) => DataType::Int64,
-            (false, true) if observed.width == 16 => DataType::Float16,
-            (false, true) if observed.width == 32 => DataType::Float32,
+            (false, true) if profile.float_bits == 16 => DataType::Float16,
+            (false, true) if profile.float_bits == 32 => DataType::Float32,
             _ => DataType::Float64,
         },
-        Class::Text if observed.longest > LONG => DataType::LargeUtf8,
+        Class::Text if profile.longest > LARGE_VALUE_LEN => DataType::LargeUtf8,
         Class::Text => DataType::Utf8,
-        Class::Bytes if observed.longest > LONG => DataType::LargeBinary,
+        Class::Bytes if profile.longest > LARGE_VALUE_LEN => DataType::LargeBinary,
         Class::Bytes => DataType::Binary,
         Class::List => {
             let nothing = ColumnProfile::default();
-            let list = observed.list.as_deref();
+            let list = profile.list.as_deref();
             let length = path.len();
             path.push_str("[]");
             let element = list.map_or(&nothing, |list| &list.element);
@@ -280,13 +295,13 @@ fn one(
             data_type
         }
         Class::Object => {
-            let members = observed.object.iter().flat_map(|members| members.sorted());
+            let members = profile.object.iter().flat_map(|members| members.sorted());
             let length = path.len();
             let mut fields = Vec::new();
             for member in members {
                 path.push('.');
                 path.push_str(shown(&member.name));
-                fields.push(field(&member.name, path, &member.observed, observed.count(Class::Object), mapping)?);
+                fields.push(field(&member.name, path, &member.profile, profile.count(Class::Object), mapping)?);
                 path.truncate(length);
             }
             match (fields.is_empty(), mapping.on_mismatch) {
@@ -295,21 +310,21 @@ fn one(
                 (true, _) => return Ok(json(name, 0)),
             }
         }
-        Class::Tensor => match observed.tensor.as_deref() {
-            Some(seen) => return Ok(tensor(name, seen, !mapping.narrow)),
+        Class::Tensor => match profile.tensor.as_deref() {
+            Some(tensors) => return Ok(tensor(name, tensors, !mapping.narrow)),
             None => DataType::Null,
         },
     })
 }
 
-/// A column of JSON text.
+/// A field of JSON text.
 fn json(name: &str, longest: u64) -> Field {
-    let text = if longest > LONG { DataType::LargeUtf8 } else { DataType::Utf8 };
+    let text = if longest > LARGE_VALUE_LEN { DataType::LargeUtf8 } else { DataType::Utf8 };
     extended(Field::new(name, text, true), JSON, String::new())
 }
 
 fn msgpack(name: &str, longest: u64) -> Field {
-    let bytes = if longest > LONG { DataType::LargeBinary } else { DataType::Binary };
+    let bytes = if longest > LARGE_VALUE_LEN { DataType::LargeBinary } else { DataType::Binary };
     Field::new(name, bytes, true).with_metadata(HashMap::from([(ENCODING.to_owned(), "msgpack".to_owned())]))
 }
 
@@ -320,23 +335,22 @@ fn extended(field: Field, extension: &str, metadata: String) -> Field {
     ]))
 }
 
-fn tensor(name: &str, seen: &TensorProfile, nullable: bool) -> Field {
-    // Most frequent, where there are several.
-    let most = seen.elements.iter().max_by_key(|(element, count, _)| (*count, std::cmp::Reverse(*element)));
-    let element = most.map_or(DataType::Null, |(element, ..)| element.data_type());
+fn tensor(name: &str, profile: &TensorProfile, nullable: bool) -> Field {
+    let most_frequent = profile.elements.iter().max_by_key(|(element, count, _)| (*count, std::cmp::Reverse(*element)));
+    let element = most_frequent.map_or(DataType::Null, |(element, ..)| element.data_type());
     let element: FieldRef = Arc::new(Field::new(Field::LIST_FIELD_DEFAULT_NAME, element, nullable));
     let size = |shape: &Vec<u64>| {
         let size = shape.iter().try_fold(1_u64, |size, length| size.checked_mul(*length))?;
         i32::try_from(size).ok().filter(|size| *size > 0)
     };
-    if let Some((shape, size)) = seen.shape.as_ref().and_then(|shape| Some((shape, size(shape)?))) {
+    if let Some((shape, size)) = profile.shape.as_ref().and_then(|shape| Some((shape, size(shape)?))) {
         let field = Field::new(name, DataType::FixedSizeList(element, size), true);
         return extended(field, "arrow.fixed_shape_tensor", serde_json::json!({ "shape": shape }).to_string());
     }
-    if seen.dimensions == Some(1) {
+    if profile.dimensions == Some(1) {
         return Field::new(name, DataType::List(element), true);
     }
-    let dimensions = seen.dimensions.and_then(|dimensions| i32::try_from(dimensions).ok()).filter(|some| *some > 0);
+    let dimensions = profile.dimensions.and_then(|dimensions| i32::try_from(dimensions).ok()).filter(|some| *some > 0);
     let length = Arc::new(Field::new(Field::LIST_FIELD_DEFAULT_NAME, DataType::Int32, true));
     let shape = match dimensions {
         Some(dimensions) => DataType::FixedSizeList(length, dimensions),
@@ -351,7 +365,7 @@ fn tensor(name: &str, seen: &TensorProfile, nullable: bool) -> Field {
 }
 
 impl Element {
-    /// The type of an element in Arrow.
+    /// The Arrow type.
     #[must_use]
     pub const fn data_type(self) -> DataType {
         match self {

@@ -1,11 +1,11 @@
-//! Dates, times and durations as ISO 8601 text.
+//! Reads and writes dates, times and durations as ISO 8601 text.
 
 use std::fmt::Write as _;
 
 use arrow_schema::{DataType, TimeUnit};
 use container_core::calendar::{civil_from_days, days_from_civil};
 
-/// Days from 1970-01-01 to a day, where there is such a one.
+/// Days from 1970-01-01 to a date, or `None` for an invalid date.
 fn day(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let length = match month {
@@ -17,7 +17,7 @@ fn day(year: i64, month: i64, day: i64) -> Option<i64> {
     (1..=length).contains(&day).then(|| days_from_civil(year, month, day))
 }
 
-/// Units in a second.
+/// Units per second.
 const fn per_second(unit: TimeUnit) -> i64 {
     match unit {
         TimeUnit::Second => 1,
@@ -27,7 +27,7 @@ const fn per_second(unit: TimeUnit) -> i64 {
     }
 }
 
-/// Digits of a unit behind the second.
+/// Fractional digits of a second in a unit.
 const fn digits(unit: TimeUnit) -> usize {
     match unit {
         TimeUnit::Second => 0,
@@ -62,12 +62,12 @@ impl Reader<'_> {
         self.is(byte).then_some(())
     }
 
-    /// `2024-05-01`, with a sign and more digits where the year has them.
+    /// Reads `2024-05-01`. Years with more than four digits need a sign.
     fn date(&mut self) -> Option<i64> {
         if let Some((&[a, b, c, d, b'-', e, f, b'-', g, h], rest)) = self.rest.split_first_chunk()
             && [a, b, c, d, e, f, g, h].iter().all(u8::is_ascii_digit)
         {
-            let two = |one: u8, other: u8| i64::from(one - b'0') * 10 + i64::from(other - b'0');
+            let two = |tens: u8, ones: u8| i64::from(tens - b'0') * 10 + i64::from(ones - b'0');
             self.rest = rest;
             return day(two(a, b) * 100 + two(c, d), two(e, f), two(g, h));
         }
@@ -85,35 +85,35 @@ impl Reader<'_> {
         day(year, month, self.number(2)?)
     }
 
-    /// `12:30`, `12:30:59`, `12:30:59.25` in a unit, exactly.
+    /// Reads `12:30`, `12:30:59` or `12:30:59.25`, which must be exact in the unit.
     fn time(&mut self, unit: TimeUnit) -> Option<i64> {
         let hour = self.number(2).filter(|hour| *hour < 24)?;
         self.expect(b':')?;
         let minute = self.number(2).filter(|minute| *minute < 60)?;
         let minutes = (hour * 60 + minute) * 60 * per_second(unit);
         if !self.is(b':') {
-            // A fraction here would be one of minutes: `01:30.5` is a time of 90.5 seconds to those who write it.
+            // No fraction of minutes: the author of `01:30.5` probably means 90.5 seconds.
             return Some(minutes);
         }
         let second = self.number(2).filter(|second| *second < 60)?;
         Some(minutes + second * per_second(unit) + self.fraction(unit)?)
     }
 
-    /// `.25` of a second in a unit, exactly; nothing is 0.
+    /// Reads an optional fraction of a second, which must be exact in the unit.
     fn fraction(&mut self, unit: TimeUnit) -> Option<i64> {
         if !self.is(b'.') {
             return Some(0);
         }
         let count = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let kept = digits(unit);
-        let (read, more) = (count.min(kept), count.saturating_sub(kept));
-        let fraction = self.number(read)? * 10_i64.pow(u32::try_from(kept - read).ok()?);
-        let (zeros, rest) = self.rest.split_at_checked(more)?;
+        let precision = digits(unit);
+        let (read, excess) = (count.min(precision), count.saturating_sub(precision));
+        let fraction = self.number(read)? * 10_i64.pow(u32::try_from(precision - read).ok()?);
+        let (zeros, rest) = self.rest.split_at_checked(excess)?;
         self.rest = rest;
         (count > 0 && zeros.iter().all(|digit| *digit == b'0')).then_some(fraction)
     }
 
-    /// `-PT12.5S`, `P1DT2H3M4S` in a unit, exactly: no years and months, whose lengths differ.
+    /// Reads `-PT12.5S` or `P1DT2H3M4S`, which must be exact in the unit. Years and months have no fixed length and are rejected.
     fn duration(&mut self, unit: TimeUnit) -> Option<i64> {
         const PARTS: [(u8, i128, bool); 4] =
             [(b'D', 86_400, false), (b'H', 3600, true), (b'M', 60, true), (b'S', 1, true)];
@@ -124,25 +124,25 @@ impl Reader<'_> {
             if !timed && self.is(b'T') {
                 timed = true;
             }
-            // As many digits fit, and no duration has more.
+            // 18 digits never overflow.
             let width = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
             let number = (1..=18).contains(&width).then(|| self.number(width))??;
             let is_fraction = self.rest.first() == Some(&b'.');
             let fraction = i128::from(self.fraction(unit)?);
             let letter = *self.rest.first()?;
             let mut parts = PARTS.iter().enumerate().skip(next);
-            let (place, (_, seconds, _)) = parts.find(|(_, part)| part.0 == letter && part.2 == timed)?;
+            let (index, (_, seconds, _)) = parts.find(|(_, part)| part.0 == letter && part.2 == timed)?;
             if is_fraction && *seconds != 1 {
                 return None;
             }
             self.expect(letter)?;
             sum += i128::from(number) * seconds * i128::from(per_second(unit)) + fraction;
-            next = place + 1;
+            next = index + 1;
         }
         i64::try_from(if negative { -sum } else { sum }).ok()
     }
 
-    /// `Z`, `+02:00`, `-0330`, `+02`: seconds that the local time is ahead.
+    /// Reads `Z`, `+02:00`, `-0330` or `+02`. Returns the UTC offset in seconds.
     fn zone(&mut self) -> Option<i64> {
         if self.is(b'Z') || self.is(b'z') {
             return Some(0);
@@ -154,17 +154,17 @@ impl Reader<'_> {
         let hours = self.number(2).filter(|hours| *hours < 24)?;
         let _ = self.is(b':');
         let minutes = if self.rest.is_empty() { 0 } else { self.number(2).filter(|minutes| *minutes < 60)? };
-        let ahead = (hours * 60 + minutes) * 60;
-        Some(if negative { -ahead } else { ahead })
+        let offset = (hours * 60 + minutes) * 60;
+        Some(if negative { -offset } else { offset })
     }
 }
 
-/// The number that a type of dates, times or durations has for a text, if it holds it exactly. A timestamp with a zone needs a text that says the
-/// difference to UTC, one without a zone a text that does not.
+/// Parses ISO 8601 text as a value of a date, time, timestamp or duration type. Returns `None` for invalid text, another type, and values the type
+/// cannot represent exactly. Text must have a UTC offset if the type has a time zone, and none otherwise.
 #[must_use]
 pub fn parse(data_type: &DataType, text: &str) -> Option<i64> {
     let mut text = Reader { rest: text.as_bytes() };
-    let found = match data_type {
+    let value = match data_type {
         DataType::Date32 => text.date()?,
         DataType::Date64 => text.date()?.checked_mul(86_400_000)?,
         DataType::Time32(unit) | DataType::Time64(unit) => text.time(*unit)?,
@@ -175,23 +175,24 @@ pub fn parse(data_type: &DataType, text: &str) -> Option<i64> {
                 true => text.time(*unit)?,
                 false => 0,
             };
-            let ahead = if zone.is_some() { text.zone()? } else { 0 };
+            let offset = if zone.is_some() { text.zone()? } else { 0 };
             let units = per_second(*unit);
-            let seconds = date.checked_mul(86_400)?.checked_sub(ahead)?;
-            // In 128 bits, as the first second of the range has no whole one in front of it.
+            let seconds = date.checked_mul(86_400)?.checked_sub(offset)?;
+            // In 128 bits, since the whole seconds of the earliest values are out of range.
             i64::try_from(i128::from(seconds) * i128::from(units) + i128::from(time)).ok()?
         }
         _ => return None,
     };
-    text.rest.is_empty().then_some(found)
+    text.rest.is_empty().then_some(value)
 }
 
-/// Writes a number of a type of dates, times or durations as ISO 8601, without quotes; a fraction with as many digits as it needs, and a duration in
-/// seconds, as every other format of this workspace does. False where the type has no such form; there may be text of it then.
+/// Appends a value of a date, time, timestamp or duration type as ISO 8601, without quotes. Fractions have no trailing zeros; durations are in seconds.
+///
+/// Returns false, possibly after appending some text, if the value has no such form.
 pub fn write(data_type: &DataType, value: i64, out: &mut String) -> bool {
     let written = match data_type {
         DataType::Date32 => date(value, out),
-        // Milliseconds, of whole days.
+        // Milliseconds; whole days are dates.
         DataType::Date64 if value.rem_euclid(86_400_000) == 0 => date(value.div_euclid(86_400_000), out),
         DataType::Date64 => stamp(TimeUnit::Millisecond, value, out),
         DataType::Time32(unit) | DataType::Time64(unit) if (0..86_400 * per_second(*unit)).contains(&value) => {
@@ -205,10 +206,10 @@ pub fn write(data_type: &DataType, value: i64, out: &mut String) -> bool {
         }
         DataType::Timestamp(unit, None) => stamp(*unit, value, out),
         DataType::Timestamp(unit, Some(zone)) => {
-            let ahead = Reader { rest: zone.as_bytes() }.zone().unwrap_or(0);
-            match value.checked_add(ahead * per_second(*unit)) {
-                Some(local) if ahead != 0 => {
-                    let (sign, minutes) = (if ahead < 0 { '-' } else { '+' }, ahead.abs() / 60);
+            let offset = Reader { rest: zone.as_bytes() }.zone().unwrap_or(0);
+            match value.checked_add(offset * per_second(*unit)) {
+                Some(local) if offset != 0 => {
+                    let (sign, minutes) = (if offset < 0 { '-' } else { '+' }, offset.abs() / 60);
                     stamp(*unit, local, out)
                         .and_then(|()| write!(out, "{sign}{:02}:{:02}", minutes / 60, minutes % 60).ok())
                 }
@@ -235,7 +236,7 @@ fn time(unit: TimeUnit, value: i64, out: &mut String) -> Option<()> {
     fraction(unit, (value % units).unsigned_abs(), out)
 }
 
-/// A part of a second, without zeros behind.
+/// Appends a fraction of a second without trailing zeros.
 fn fraction(unit: TimeUnit, mut value: u64, out: &mut String) -> Option<()> {
     let mut width = digits(unit);
     while width > 0 && value.is_multiple_of(10) {
@@ -255,7 +256,7 @@ fn stamp(unit: TimeUnit, value: i64, out: &mut String) -> Option<()> {
 mod tests {
     use super::*;
 
-    fn round(data_type: &DataType, text: &str) -> Option<(i64, String)> {
+    fn round_trip(data_type: &DataType, text: &str) -> Option<(i64, String)> {
         let value = parse(data_type, text)?;
         let mut out = String::new();
         assert!(write(data_type, value, &mut out));
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_become_numbers_and_come_back() {
+    fn round_trips_iso_8601() {
         let stamp = |unit| DataType::Timestamp(unit, None);
         let zoned = |unit, zone: &str| DataType::Timestamp(unit, Some(zone.into()));
         for (data_type, text, value) in [
@@ -289,7 +290,7 @@ mod tests {
             (zoned(TimeUnit::Second, "+02:00"), "2024-05-01T14:30:00+02:00", 1_714_566_600),
             (zoned(TimeUnit::Second, "-03:30"), "2024-05-01T09:00:00-03:30", 1_714_566_600),
         ] {
-            assert_eq!(round(&data_type, text), Some((value, text.to_owned())), "{data_type}");
+            assert_eq!(round_trip(&data_type, text), Some((value, text.to_owned())), "{data_type}");
         }
         assert_eq!(parse(&zoned(TimeUnit::Second, "UTC"), "2024-05-01 14:30+0200"), Some(1_714_566_600));
         assert_eq!(parse(&DataType::Duration(TimeUnit::Millisecond), "P1DT2H3M4.5S"), Some(93_784_500));
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_exact_or_no_time_is_refused() {
+    fn rejects_invalid_or_inexact_text() {
         for (data_type, text) in [
             (DataType::Date32, "2023-02-29"),
             (DataType::Date32, "2023-13-01"),
@@ -338,12 +339,12 @@ mod tests {
     }
 
     #[test]
-    fn every_day_of_some_centuries() {
+    fn day_accepts_exactly_the_valid_dates() {
         for day in -1_000_000..1_000_000_i64 {
             let (year, month, day_of_month) = civil_from_days(day);
             assert_eq!(days_from_civil(year, month, day_of_month), day);
             assert_eq!(super::day(year, month, day_of_month), Some(day));
-            // Where the next day is none of the month there is none.
+            // The day after the last one of a month is invalid.
             let is_last = civil_from_days(day + 1).2 == 1;
             assert_eq!(super::day(year, month, day_of_month + 1).is_none(), is_last, "{year}-{month}-{day_of_month}");
         }

@@ -1,8 +1,8 @@
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, ScalarBuffer};
 use container_core::Bytes;
 
-/// Numbers of this machine's byte order as an Arrow buffer: the same memory, a mapping for one, where they lie aligned, else a copy. Bytes
-/// behind the last whole number are left out.
+/// Converts bytes in native byte order to an Arrow buffer: zero-copy if they are aligned, a copy otherwise. Trailing bytes that are not a whole
+/// number are ignored.
 ///
 /// ```
 /// use container_arrow::numbers;
@@ -17,12 +17,12 @@ pub fn numbers<T: ArrowNativeType>(bytes: Bytes) -> ScalarBuffer<T> {
     let bytes = bytes.slice(..bytes.len() - bytes.len() % width);
     let buffer = match bytes.as_ptr().align_offset(align_of::<T>()) {
         0 => Buffer::from(bytes),
-        _ => Buffer::from(&*bytes), // Arrow's allocations are aligned
+        _ => Buffer::from(&*bytes), // copied to an aligned buffer
     };
     ScalarBuffer::from(buffer)
 }
 
-/// Bytes that are 0 for false as Arrow's bits.
+/// Packs bytes into an Arrow bitmap: 0 is false, anything else true.
 #[must_use]
 pub fn booleans(bytes: &[u8]) -> BooleanBuffer {
     BooleanBuffer::collect_bool(bytes.len(), |at| bytes.get(at).is_some_and(|byte| *byte != 0))

@@ -1,12 +1,12 @@
-//! Days of the Gregorian calendar, which goes on before its beginning and without end.
+//! Day numbers of the proleptic Gregorian calendar.
 
-/// Days in 400 years, after which all comes again.
+/// Days in the 400-year cycle of the calendar.
 const CYCLE: i64 = 146_097;
 
-/// Days from 1 March of the year 0 to 1 January 1970.
+/// Days from 0000-03-01 to 1970-01-01.
 const EPOCH: i64 = 719_468;
 
-/// Days from 1970-01-01 to a date. The month is 1 to 12, and years are counted through 0: the one before 1 is 0.
+/// Days from 1970-01-01 to a date. Months count from 1, and year 0 precedes year 1.
 ///
 /// ```
 /// use container_core::calendar::{civil_from_days, days_from_civil};
@@ -16,13 +16,13 @@ const EPOCH: i64 = 719_468;
 /// ```
 #[must_use]
 pub const fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin in March here, so that the leap day is a year's last.
+    // Counted from March, so that the leap day ends the year.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (cycle, year) = (year.div_euclid(400), year.rem_euclid(400));
     cycle * CYCLE + year * 365 + year / 4 - year / 100 + (153 * month + 2) / 5 + day - 1 - EPOCH
 }
 
-/// Year, month and day that lie so many days behind 1970-01-01: the inverse of [`days_from_civil`].
+/// Year, month and day of a day number: the inverse of [`days_from_civil`].
 #[must_use]
 pub const fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + EPOCH;
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_day_leads_back_and_the_next_follows() {
+    fn days_round_trip_and_are_consecutive() {
         let leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
         let (mut year, mut month, mut day) = (-801, 1, 1);
         for days in days_from_civil(year, month, day)..days_from_civil(2802, 1, 1) {

@@ -1,10 +1,9 @@
 use crate::error::{Error, Result};
 use crate::heap::trailing;
 
-/// A walk over bytes that knows where in the file it is.
+/// A reader over a byte slice that knows its offset in the file.
 ///
-/// Every reading method takes the name of the field it reads, so that an error can say it. A failed read leaves
-/// the cursor where it was.
+/// Every method that reads takes the name of the field for error messages. A failed read does not move the cursor.
 ///
 /// ```
 /// use container_core::Cursor;
@@ -37,46 +36,46 @@ macro_rules! fixed_width {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the beginning of a file's bytes.
+    /// A cursor over the bytes of a whole file.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self::at(bytes, 0)
     }
 
-    /// A cursor over bytes that begin at `offset` of their file.
+    /// A cursor over the bytes that start at `offset` in their file.
     #[must_use]
     pub const fn at(bytes: &'a [u8], offset: u64) -> Self {
         Self { rest: bytes, offset }
     }
 
-    /// Where the next byte stands in the file.
+    /// Offset of the next byte in the file.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The bytes not read yet.
+    /// The unread bytes.
     #[must_use]
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// How many bytes are left.
+    /// Number of unread bytes.
     #[must_use]
     pub const fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// True at the end.
+    /// Returns true at the end.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Takes the next `n` bytes.
+    /// Reads the next `n` bytes.
     ///
     /// # Errors
-    /// [`Truncated`](crate::ErrorKind::Truncated) when fewer are left.
+    /// [`Truncated`](crate::ErrorKind::Truncated) if fewer remain.
     #[inline]
     pub fn take(&mut self, n: usize, what: &'static str) -> Result<&'a [u8]> {
         match self.rest.split_at_checked(n) {
@@ -89,10 +88,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// As [`take`](Self::take), for a length that a file declares in 64 bits.
+    /// Like [`take`](Self::take), for a 64-bit length from the file.
     ///
     /// # Errors
-    /// [`Truncated`](crate::ErrorKind::Truncated) when fewer are left.
+    /// [`Truncated`](crate::ErrorKind::Truncated) if fewer remain.
     #[inline]
     pub fn take_u64(&mut self, n: u64, what: &'static str) -> Result<&'a [u8]> {
         match usize::try_from(n) {
@@ -101,20 +100,20 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes the next `n` bytes as a cursor of their own, which cannot leave them.
+    /// Reads the next `n` bytes as a separate cursor, which ends with them.
     ///
     /// # Errors
-    /// [`Truncated`](crate::ErrorKind::Truncated) when fewer are left.
+    /// [`Truncated`](crate::ErrorKind::Truncated) if fewer remain.
     #[inline]
     pub fn sub(&mut self, n: u64, what: &'static str) -> Result<Self> {
         let offset = self.offset;
         self.take_u64(n, what).map(|bytes| Self::at(bytes, offset))
     }
 
-    /// Takes the next `N` bytes as an array.
+    /// Reads the next `N` bytes as an array.
     ///
     /// # Errors
-    /// [`Truncated`](crate::ErrorKind::Truncated) when fewer are left.
+    /// [`Truncated`](crate::ErrorKind::Truncated) if fewer remain.
     #[inline]
     pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
         match self.rest.split_first_chunk::<N>() {
@@ -139,10 +138,10 @@ impl<'a> Cursor<'a> {
     fixed_width!(u16_le u16_be u16, u32_le u32_be u32, u64_le u64_be u64, u128_le u128_be u128,
         i16_le i16_be i16, i32_le i32_be i32, i64_le i64_be i64, f32_le f32_be f32, f64_le f64_be f64);
 
-    /// Fails unless everything was read.
+    /// Checks that all bytes were read.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) with the number of bytes left.
+    /// [`Invalid`](crate::ErrorKind::Invalid) with the number of trailing bytes.
     pub fn finish(self, what: &'static str) -> Result<()> {
         if self.rest.is_empty() {
             return Ok(());
@@ -162,7 +161,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn a_failed_read_moves_nothing() {
+    fn failed_read_does_not_move() {
         let mut cursor = Cursor::at(&[1, 2, 3], 100);
         assert!(cursor.u32_le("n").is_err());
         assert_eq!((cursor.offset(), cursor.remaining()), (100, 3));
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_cannot_leave_its_parent() {
+    fn sub_cursor_is_bounded() {
         let mut cursor = Cursor::new(&[1, 2, 3, 4]);
         let mut child = cursor.sub(2, "child").unwrap();
         assert_eq!(child.u8("a").unwrap(), 1);
@@ -184,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn finish_names_what_is_left() {
+    fn finish_rejects_trailing_bytes() {
         let cursor = Cursor::at(&[0; 3], 9);
         let text = cursor.finish("table").unwrap_err().to_string();
-        let named = if cfg!(feature = "alloc") {
-            "table is followed by 3 bytes that belong to nothing (byte 9)"
+        let expected = if cfg!(feature = "alloc") {
+            "table: 3 unexpected trailing bytes (byte 9)"
         } else {
-            "table; bytes that belong to nothing follow it (byte 9)"
+            "table; unexpected trailing bytes (byte 9)"
         };
-        assert_eq!(text, named);
+        assert_eq!(text, expected);
     }
 }

@@ -4,49 +4,49 @@ use crate::Text;
 use crate::heap::{self, Cause, Repr};
 use crate::position::Position;
 
-/// What went wrong, and so who must act. See [`ErrorKind::blame`].
+/// The category of an [`Error`]. [`blame`](Self::blame) says who has to act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The source or the sink failed: a disk, a pipe, a file that shrank. The cause is kept.
+    /// Reading or writing failed: a disk, a pipe, a file that shrank. [`Error::source`](core::error::Error::source) is the cause.
     Io,
-    /// The bytes end inside something.
+    /// The input ends in the middle of a field.
     Truncated {
-        /// Bytes that the thing takes.
+        /// Size of the field in bytes.
         needed: u64,
-        /// Bytes that were left.
+        /// Bytes remaining in the input.
         available: u64,
     },
-    /// The bytes contradict the format, or each other.
+    /// The input violates the format or is inconsistent.
     Invalid,
-    /// The bytes may be right, but need something this reader does not have: a newer version, an unknown codec.
+    /// The input may be valid but needs a feature this reader lacks: a newer version, an unknown codec.
     Unsupported,
-    /// Nothing is known to be wrong, but going on would cost more than the [`Limits`](crate::Limits) allow.
+    /// Continuing would exceed the [`Limits`](crate::Limits). The input is not known to be invalid.
     Limit {
-        /// What the file asks for.
+        /// The requested amount.
         asked: u64,
-        /// What the limits allow.
+        /// The allowed amount.
         limit: u64,
     },
-    /// The caller asked for something that cannot be: a row past the end, a column that is not there, an output that exists.
+    /// The request is invalid: a row past the end, an unknown column, an output that exists.
     Usage,
 }
 
-/// Who has to act on an error.
+/// Who has to act on an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Blame {
-    /// The disk, the network, the pipe: trying again may help.
+    /// The disk, network or pipe; retrying may help.
     Source,
-    /// The file is damaged, or is not what it was taken for, or is newer than this reader.
+    /// The file: it is damaged, of another format, or newer than this reader.
     File,
-    /// The caller's request does not fit the file.
+    /// The caller, whose request does not fit the file.
     Caller,
-    /// The caller's limits: raising them may help.
+    /// The configured limits; raising them may help.
     Limit,
 }
 
 impl ErrorKind {
-    /// Who has to act.
+    /// Who has to act on errors of this kind.
     #[must_use]
     pub const fn blame(self) -> Blame {
         match self {
@@ -57,7 +57,7 @@ impl ErrorKind {
         }
     }
 
-    /// A short stable word for machines: `io`, `truncated`, `invalid`, `unsupported`, `limit`, `usage`.
+    /// A stable machine-readable name: `io`, `truncated`, `invalid`, `unsupported`, `limit`, `usage`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -71,10 +71,11 @@ impl ErrorKind {
     }
 }
 
-/// The one error of all crates: a [kind](ErrorKind), the format, a text with the offending values, the
-/// [position](Position) as far as known, and the cause where another error is behind it.
+/// The error type of every crate in the workspace: a [kind](ErrorKind), the format, a message, the [position](Position) as far as known,
+/// and an optional cause.
 ///
-/// Layers that know more add it with the `in_*` methods, which only fill what is still missing.
+/// Outer layers add context with [`at`](Self::at) and the `in_*` methods, which never replace what an inner layer has set. The message is
+/// displayed as `format: file: detail: cause; hint (position)`.
 ///
 /// ```
 /// use container_core::{Error, ErrorKind};
@@ -98,7 +99,7 @@ pub(crate) struct Inner {
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
 impl Error {
-    /// An error of this kind; `detail` says what was found and what was allowed.
+    /// Creates an error. `detail` says what was expected and what was found, in lower case and without a full stop.
     #[must_use]
     #[cold]
     pub fn new(kind: ErrorKind, detail: impl Into<Text>) -> Self {
@@ -114,101 +115,101 @@ impl Error {
         Self(heap::repr(inner))
     }
 
-    /// The bytes contradict the format.
+    /// Creates an [`Invalid`](ErrorKind::Invalid) error: the input violates the format.
     #[must_use]
     #[cold]
     pub fn invalid(detail: impl Into<Text>) -> Self {
         Self::new(ErrorKind::Invalid, detail)
     }
 
-    /// The file needs something this reader does not have.
+    /// Creates an [`Unsupported`](ErrorKind::Unsupported) error: the input needs a feature this reader lacks.
     #[must_use]
     #[cold]
     pub fn unsupported(detail: impl Into<Text>) -> Self {
         Self::new(ErrorKind::Unsupported, detail)
     }
 
-    /// The caller asked for something that cannot be.
+    /// Creates a [`Usage`](ErrorKind::Usage) error: the request is invalid.
     #[must_use]
     #[cold]
     pub fn usage(detail: impl Into<Text>) -> Self {
         Self::new(ErrorKind::Usage, detail)
     }
 
-    /// `what` takes `needed` bytes where `available` are left.
+    /// Creates a [`Truncated`](ErrorKind::Truncated) error: the field `what` needs `needed` bytes, and `available` remain.
     #[must_use]
     #[cold]
     pub fn truncated(what: impl Into<Text>, needed: u64, available: u64) -> Self {
         Self::new(ErrorKind::Truncated { needed, available }, what)
     }
 
-    /// `what` asks for more than the limit.
+    /// Creates a [`Limit`](ErrorKind::Limit) error: `what` requires `asked`, more than `limit`.
     #[must_use]
     #[cold]
     pub fn limit(what: impl Into<Text>, asked: u64, limit: u64) -> Self {
         Self::new(ErrorKind::Limit { asked, limit }, what)
     }
 
-    /// Names the option that is at fault; the message begins with it.
+    /// Names the option that is at fault. The message begins with it.
     #[must_use]
     pub fn in_option(mut self, name: &'static str) -> Self {
         self.0.option = Some(name);
         self
     }
 
-    /// Adds what helps. Names of options stand in braces: `{overwrite} replaces it`.
+    /// Adds a hint. Option names are written in braces, as in `{overwrite} replaces it`; see [`with_options`](Self::with_options).
     #[must_use]
     pub fn advising(mut self, advice: &'static str) -> Self {
         self.0.advice = Some(advice);
         self
     }
 
-    /// Says it in other words.
+    /// Rewrites the message.
     #[cfg(feature = "nom")]
-    pub(crate) fn rename(&mut self, words: impl FnOnce(&Text) -> Text) {
-        self.0.detail = words(&self.0.detail);
+    pub(crate) fn map_detail(&mut self, rewrite: impl FnOnce(&Text) -> Text) {
+        self.0.detail = rewrite(&self.0.detail);
     }
 
-    /// What went wrong.
+    /// The category of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The format that was read or written, such as `idv`.
+    /// The format being read or written, such as `idv`.
     #[must_use]
     pub fn format(&self) -> Option<&'static str> {
         self.0.format
     }
 
-    /// The text without format and position.
+    /// The message without format, file, cause, hint and position.
     #[must_use]
     pub fn detail(&self) -> &str {
         let detail: &Text = &self.0.detail;
         detail
     }
 
-    /// Where it went wrong, as far as known.
+    /// Where the error occurred, as far as known.
     #[must_use]
     pub fn position(&self) -> &Position {
         &self.0.position
     }
 
-    /// With another place: of what somebody else was shown in its stead, say.
+    /// Replaces the position, for example to point into the original input instead of a temporary one.
     #[must_use]
     pub fn with_position(mut self, position: Position) -> Self {
         self.0.position = position;
         self
     }
 
-    /// Sets the byte offset unless a deeper layer did.
+    /// Sets the byte offset unless an inner layer did.
     #[must_use]
     pub fn at(mut self, byte: u64) -> Self {
         self.0.position.byte.get_or_insert(byte);
         self
     }
 
-    /// Adds `base` to the byte offset: for a parser that was given a part of the file and counted from its beginning.
+    /// Adds `base` to the byte offset, for errors of a parser that saw only the part of the file that starts at `base`.
     #[must_use]
     pub fn shifted(mut self, base: u64) -> Self {
         if let Some(byte) = &mut self.0.position.byte {
@@ -217,49 +218,49 @@ impl Error {
         self
     }
 
-    /// Names the format unless a deeper layer did.
+    /// Names the format unless an inner layer did.
     #[must_use]
     pub fn in_format(mut self, format: &'static str) -> Self {
         self.0.format.get_or_insert(format);
         self
     }
 
-    /// Names the file unless a deeper layer did.
+    /// Names the file unless an inner layer did.
     #[must_use]
     pub fn in_file(mut self, file: impl Into<Text>) -> Self {
         self.0.position.file.get_or_insert(file.into());
         self
     }
 
-    /// Names the row (from 0) unless a deeper layer did.
+    /// Names the row (from 0) unless an inner layer did.
     #[must_use]
     pub fn in_row(mut self, row: u64) -> Self {
         self.0.position.row.get_or_insert(row);
         self
     }
 
-    /// Names the block (from 0, in row order) unless a deeper layer did.
+    /// Names the block (from 0, in row order) unless an inner layer did.
     #[must_use]
     pub fn in_block(mut self, block: u64) -> Self {
         self.0.position.block.get_or_insert(block);
         self
     }
 
-    /// Names the line (from 1) unless a deeper layer did.
+    /// Names the line (from 1) unless an inner layer did.
     #[must_use]
     pub fn in_line(mut self, line: u64) -> Self {
         self.0.position.line.get_or_insert(line);
         self
     }
 
-    /// Names the column unless a deeper layer did.
+    /// Names the column unless an inner layer did.
     #[must_use]
     pub fn in_column(mut self, column: impl Into<Text>) -> Self {
         self.0.position.column.get_or_insert(column.into());
         self
     }
 
-    /// Names the record's key unless a deeper layer did.
+    /// Names the record's key unless an inner layer did.
     #[must_use]
     pub fn in_key(mut self, key: impl Into<Text>) -> Self {
         self.0.position.key.get_or_insert(key.into());
@@ -267,7 +268,7 @@ impl Error {
     }
 }
 
-/// Writes the name of an option.
+/// Writes an option's name.
 type WriteName<'w> = &'w dyn Fn(&mut fmt::Formatter<'_>, &str) -> fmt::Result;
 
 impl Error {
@@ -307,7 +308,7 @@ impl Error {
             }
             f.write_str(rest)?;
         }
-        // The file is said first: the rest of the position stands in parentheses.
+        // The file has been written already.
         if (Position { file: None, ..inner.position.clone() }) != Position::default() {
             write!(f, " ({})", inner.position)?;
         }
@@ -315,7 +316,7 @@ impl Error {
     }
 }
 
-/// Format, file, what was found and allowed, the cause, what helps, and last the position.
+/// `format: file: detail: cause; hint (position)`
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, &|f, name| f.write_str(name))
@@ -341,13 +342,13 @@ mod tests {
 
     #[test]
     #[cfg(feature = "alloc")]
-    fn a_result_without_value_is_one_word() {
+    fn result_without_value_is_one_word() {
         assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
     }
 
     #[test]
     #[cfg(feature = "alloc")]
-    fn options_are_called_as_the_reader_knows_them() {
+    fn option_names_are_rewritten() {
         let error = Error::usage("does not go with {CSV}").in_option("no_header").in_file("a").at(3);
         let error = error.advising("{from} jsonl, or {} and {to").caused_by("cause");
         assert_eq!(error.to_string(), "a: no_header does not go with {CSV}: cause; from jsonl, or  and {to (byte 3)");
@@ -357,28 +358,28 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_only_fills_what_is_missing() {
+    fn outer_layers_keep_inner_context() {
         let error = Error::invalid("x").at(7).at(9).in_row(1).in_row(2).in_column("a").in_column("b");
         assert_eq!(error.to_string(), r#"x (byte 7, row 1, column "a")"#);
         assert_eq!(error.shifted(100).position().byte, Some(107));
     }
 
     #[test]
-    fn truncated_says_needed_and_available() {
+    fn truncated_displays_needed_and_available() {
         let error = Error::truncated("row count", 8, 3).at(40).in_format("idv");
         assert_eq!(error.to_string(), "idv: row count: needs 8 bytes, 3 available (byte 40)");
         assert_eq!(error.kind().blame(), Blame::File);
     }
 
     #[test]
-    fn limit_says_asked_and_limit() {
+    fn limit_displays_asked_and_limit() {
         let error = Error::limit("block length", 9, 4).in_column("x");
         assert_eq!(error.to_string(), r#"block length 9 exceeds the limit 4 (column "x")"#);
         assert_eq!(error.kind().blame(), Blame::Limit);
     }
 
     #[test]
-    fn usage_is_the_callers() {
+    fn blame_follows_the_kind() {
         assert_eq!(Error::usage("no such column").kind().blame(), Blame::Caller);
         assert_eq!(Error::unsupported("v9").kind().blame(), Blame::File);
     }

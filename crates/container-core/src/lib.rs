@@ -1,18 +1,19 @@
-//! Bytes in, bytes out: what every dataset container of this workspace stands on.
+//! The foundation of the dataset formats in this workspace: byte sources, cursors, errors with positions, limits, atomic outputs, and
+//! the traits every format implements.
 //!
 //! # Where to start
 //!
-//! | you want to | take |
+//! | to | use |
 //! |---|---|
-//! | read ranges of a file, of memory, of anything | [`Source`] |
-//! | parse bytes and say where they are wrong | [`Cursor`], [`Error`], [`Position`] |
-//! | bound what a file can make you spend | [`Limits`] |
-//! | write a file or a folder whole or not at all | [`Output`], [`OutputFolder`] |
-//! | treat containers of all formats alike | [`Container`], [`Table`], [`Rows`], [`Format`] |
-//! | work with several threads, or with one | [`parallel`] |
-//! | test a format against damage | `testkit` (feature) |
+//! | read byte ranges of a file, of memory or of a custom medium | [`Source`] |
+//! | parse bytes and report errors with their offset | [`Cursor`], [`Error`], [`Position`] |
+//! | bound the resources a file can make a reader spend | [`Limits`] |
+//! | write a file or a directory atomically | [`Output`], [`OutputFolder`] |
+//! | handle containers of any format through one interface | [`Format`], [`Container`], [`Table`], [`Rows`] |
+//! | run work on several threads, or on one | [`parallel`] |
+//! | test a format against corrupted input and failing I/O | `testkit` (feature) |
 //!
-//! # A first program
+//! # Example
 //!
 #![cfg_attr(feature = "std", doc = "```")]
 #![cfg_attr(not(feature = "std"), doc = "```ignore")]
@@ -28,10 +29,14 @@
 //!
 //! # Features
 //!
-//! Without features the crate is `no_std` and does not allocate: [`Position`], [`Cursor`], [`Error`], [`Limits`],
-//! [`Decode`], [`Encode`]. `alloc` gives errors texts of their own, `std` (default) adds everything else, `arrow` the traits of tables as
-//! Arrow record batches, `nom` parsers of that library over cursors, `parallel` the threads of rayon to the functions of [`parallel`],
-//! `raw_json` JSON whose values stay their text, `testkit` the conformance kit.
+//! * none: `no_std` without an allocator: [`Position`], [`Cursor`], [`Error`], [`Limits`], [`Decode`], [`Encode`]
+//! * `alloc`: errors with owned messages, one word wide
+//! * `std` (default): sources, outputs, the format traits
+//! * `arrow`: tables as Arrow record batches
+//! * `nom`: nom parsers over cursors
+//! * `parallel`: the functions of [`parallel`] use rayon's threads
+//! * `raw_json`: JSON values kept as raw text
+//! * `testkit`: conformance tests for formats
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(

@@ -1,10 +1,10 @@
 use crate::Text;
 use crate::error::{Error, Result};
 
-/// What a reader may spend on what a file merely declares. Part of every reader's options.
+/// Bounds on the resources a reader spends on input it does not trust. Part of every reader's options.
 ///
-/// Lengths that are backed by bytes of the file need no limit: they are checked against the file. These limits bound
-/// what can be larger than the file (decompressed data), what recursion costs, and what is held for the whole file.
+/// Lengths backed by bytes of the file are checked against its size and need no limit. These limits bound what can exceed the file:
+/// decompressed data, recursion depth, and state kept for the whole file. All are inclusive maxima.
 ///
 /// ```
 /// use container_core::Limits;
@@ -14,16 +14,16 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of one block, message or document once decompressed. Default 1 GiB.
+    /// Decompressed bytes of one block, message or document. Default: 1 GiB.
     pub block_bytes: u64,
-    /// Bytes that one operation (a scan, a conversion, a verification) holds decoded at a time, over all columns. What is
-    /// written from them may take a multiple, so a part of this bounds a single row. Default 384 MiB.
+    /// Decoded bytes one operation (a scan, a conversion, a verification) holds at a time, over all columns. Writing may need a multiple
+    /// of it, so a single row is bounded by a fraction. Default: 384 MiB.
     pub memory_bytes: u64,
-    /// Bytes of one metadata item once decompressed, and of a text header. Default 256 MiB.
+    /// Decompressed bytes of one metadata item, and bytes of a text header. Default: 256 MiB.
     pub metadata_bytes: u64,
-    /// Columns (variables, members) of one table. Default 1,048,576.
+    /// Columns (variables, members) of one table. Default: 1,048,576.
     pub columns: u64,
-    /// Nesting of values. Default 128.
+    /// Nesting depth of values. Default: 128.
     pub depth: u32,
 }
 
@@ -69,34 +69,34 @@ impl Limits {
         self
     }
 
-    /// Fails when a block of `asked` bytes is too large.
+    /// Checks the decompressed size of a block in bytes.
     ///
     /// # Errors
-    /// [`Limit`](crate::ErrorKind::Limit).
+    /// [`Limit`](crate::ErrorKind::Limit) naming `what`.
     pub fn check_block(&self, what: impl Into<Text>, asked: u64) -> Result<()> {
         check(what, asked, self.block_bytes)
     }
 
-    /// Fails when an operation would hold `asked` bytes decoded at a time and that is too much.
+    /// Checks the number of decoded bytes an operation holds at a time.
     ///
     /// # Errors
-    /// [`Limit`](crate::ErrorKind::Limit).
+    /// [`Limit`](crate::ErrorKind::Limit) naming `what`.
     pub fn check_memory(&self, what: impl Into<Text>, asked: u64) -> Result<()> {
         check(what, asked, self.memory_bytes)
     }
 
-    /// Fails when a metadata item of `asked` bytes is too large.
+    /// Checks the decompressed size of a metadata item in bytes.
     ///
     /// # Errors
-    /// [`Limit`](crate::ErrorKind::Limit).
+    /// [`Limit`](crate::ErrorKind::Limit) naming `what`.
     pub fn check_metadata(&self, what: impl Into<Text>, asked: u64) -> Result<()> {
         check(what, asked, self.metadata_bytes)
     }
 
-    /// Fails when a table of `asked` columns is too wide.
+    /// Checks the number of columns of a table.
     ///
     /// # Errors
-    /// [`Limit`](crate::ErrorKind::Limit).
+    /// [`Limit`](crate::ErrorKind::Limit) naming `what`.
     pub fn check_columns(&self, what: impl Into<Text>, asked: u64) -> Result<()> {
         check(what, asked, self.columns)
     }

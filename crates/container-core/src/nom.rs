@@ -1,7 +1,7 @@
 //! Parsers of [nom](https://docs.rs/nom) 8 over cursors (feature `nom`).
 //!
-//! A [`Cursor`] is an input that keeps its offset in the file through all combinators, and [`Error`] is an error that they make, so that what fails
-//! says where. [`parser`] makes a parser of anything that reads from a cursor; [`Cursor::parse`] runs one in the middle of such a reader.
+//! A [`Cursor`] is a nom input that keeps its offset in the file through all combinators, and [`Error`] is a nom error, so that failures have a
+//! position. [`parser`] turns a function that reads from a cursor into a parser; [`Cursor::parse`] runs a parser on a cursor.
 //!
 //! ```
 //! use container_core::nom::parser;
@@ -12,7 +12,7 @@
 //! use nom::sequence::preceded;
 //! use nom::{IResult, Parser};
 //!
-//! /// `PTS1`, a count in one byte, then as many 16-bit numbers.
+//! /// `PTS1`, a one-byte count, and that many 16-bit numbers.
 //! fn points(input: Cursor<'_>) -> IResult<Cursor<'_>, Vec<u16>, Error> {
 //!     let count = parser(|cursor| cursor.u8("count"));
 //!     let point = parser(|cursor| cursor.u16_le("point"));
@@ -26,7 +26,7 @@
 //! let error = Cursor::at(b"PTS1\x02\x07\0\x08", 100).parse("points", points).unwrap_err();
 //! assert_eq!(error.to_string(), "point: needs 2 bytes, 1 available (byte 107)");
 //! let error = Cursor::at(b"PTS2", 100).parse("points", points).unwrap_err();
-//! assert_eq!(error.to_string(), "signature: other bytes are expected (byte 100)");
+//! assert_eq!(error.to_string(), "signature: unexpected bytes (byte 100)");
 //! # Ok::<(), Error>(())
 //! ```
 
@@ -40,20 +40,20 @@ use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::heap::within;
 
-/// A parser of what `read` reads. Its error is one that [`alt`](::nom::branch::alt) may try something else after.
+/// Turns a reading function into a parser. Its errors are recoverable: [`alt`](::nom::branch::alt) tries the next alternative.
 ///
 /// ```
 /// use container_core::{Cursor, Error, nom::parser};
 /// use nom::{Parser, branch::alt};
 ///
-/// let version = |wanted| {
+/// let version = |expected| {
 ///     parser(move |cursor: &mut Cursor<'_>| match cursor.u8("version")? {
-///         found if found == wanted => Ok(found),
-///         found => Err(Error::unsupported(format!("version {found}"))),
+///         actual if actual == expected => Ok(actual),
+///         actual => Err(Error::unsupported(format!("version {actual}"))),
 ///     })
 /// };
-/// let (rest, found) = alt((version(1), version(2))).parse(Cursor::new(&[2, 9]))?;
-/// assert_eq!((rest.offset(), found), (1, 2));
+/// let (rest, actual) = alt((version(1), version(2))).parse(Cursor::new(&[2, 9]))?;
+/// assert_eq!((rest.offset(), actual), (1, 2));
 /// # Ok::<(), nom::Err<Error>>(())
 /// ```
 pub fn parser<'a, T>(
@@ -66,10 +66,10 @@ pub fn parser<'a, T>(
 }
 
 impl<'a> Cursor<'a> {
-    /// Reads what a parser of nom takes; after an error the cursor stands where it stood before.
+    /// Runs a nom parser. A failed parse does not move the cursor.
     ///
     /// # Errors
-    /// The parser's. One that asks for more is [`Truncated`](ErrorKind::Truncated), and `what` is what was to be read.
+    /// Errors of the parser. `Incomplete` becomes [`Truncated`](ErrorKind::Truncated) naming `what`.
     pub fn parse<P: Parser<Self, Error = Error>>(&mut self, what: &'static str, mut parser: P) -> Result<P::Output> {
         match parser.parse(*self) {
             Ok((rest, value)) => {
@@ -106,7 +106,7 @@ impl<'a> Input for Cursor<'a> {
         self.take_split(index).0
     }
 
-    /// What follows, and the first bytes: all there are, where `index` is beyond them, which nom never asks for.
+    /// Clamps `index` to the length, which nom never exceeds.
     fn take_split(&self, index: usize) -> (Self, Self) {
         let (head, tail) = self.rest().split_at(index.min(self.remaining()));
         (Self::at(tail, self.offset() + head.len() as u64), Self::at(head, self.offset()))
@@ -158,8 +158,8 @@ impl<'a, T> FindSubstring<T> for Cursor<'a>
 where
     &'a [u8]: FindSubstring<T>,
 {
-    fn find_substring(&self, wanted: T) -> Option<usize> {
-        self.rest().find_substring(wanted)
+    fn find_substring(&self, pattern: T) -> Option<usize> {
+        self.rest().find_substring(pattern)
     }
 }
 
@@ -168,25 +168,25 @@ impl<'a> ParseError<Cursor<'a>> for Error {
         let left = input.remaining() as u64;
         let error = match kind {
             Kind::Eof | Kind::Complete if left == 0 => Self::truncated("a field", 1, 0),
-            // Too few bytes to take, or too many at the end: nom tells both alike.
-            Kind::Eof => Self::invalid("the end is not where it is expected"),
-            Kind::Verify | Kind::MapOpt | Kind::MapRes => Self::invalid("the value cannot be"),
-            Kind::TooLarge | Kind::LengthValue => Self::invalid("the number is too large"),
-            _ => Self::invalid("other bytes are expected"),
+            // Either too few bytes or trailing bytes: nom does not distinguish.
+            Kind::Eof => Self::invalid("unexpected end of input"),
+            Kind::Verify | Kind::MapOpt | Kind::MapRes => Self::invalid("invalid value"),
+            Kind::TooLarge | Kind::LengthValue => Self::invalid("number too large"),
+            _ => Self::invalid("unexpected bytes"),
         };
         error.at(input.offset())
     }
 
-    /// The first error says what is wrong; those around it do not.
+    /// Keeps the innermost error.
     fn append(_: Cursor<'a>, _: Kind, other: Self) -> Self {
         other
     }
 }
 
-/// For grammars of text, which people write: [`Usage`](ErrorKind::Usage) without a place.
+/// For grammars of user-written text: [`Usage`](ErrorKind::Usage) without a position.
 impl<'a> ParseError<&'a str> for Error {
     fn from_error_kind(_: &'a str, _: Kind) -> Self {
-        Self::usage("another text is expected")
+        Self::usage("unexpected text")
     }
 
     fn append(_: &'a str, _: Kind, other: Self) -> Self {
@@ -195,11 +195,11 @@ impl<'a> ParseError<&'a str> for Error {
 }
 
 impl<'a> ContextError<Cursor<'a>> for Error {
-    /// Names the field: before what is wrong with it.
+    /// Prefixes the message with the field.
     fn add_context(_: Cursor<'a>, field: &'static str, mut other: Self) -> Self {
-        // What is cut off has a name.
+        // Truncated errors name their field already.
         if !matches!(other.kind(), ErrorKind::Truncated { .. }) {
-            other.rename(|detail| within(field, detail));
+            other.map_detail(|detail| within(field, detail));
         }
         other
     }
@@ -228,7 +228,7 @@ mod tests {
     const BYTES: &[u8] = b"ab\0\x01\0\x02--end";
 
     #[test]
-    fn offsets_are_those_of_the_file() {
+    fn offsets_are_relative_to_the_file() {
         let cursor = Cursor::at(BYTES, 1000);
         let (rest, name) = complete::take_while::<_, _, Error>(|byte| byte != 0).parse(cursor).unwrap();
         assert_eq!((name.rest(), name.offset()), (&b"ab"[..], 1000));
@@ -241,13 +241,13 @@ mod tests {
         .unwrap();
         assert_eq!((numbers.as_slice(), rest.rest()), (&[1, 2][..], &b"--end"[..]));
         let (rest, marks) =
-            recognize(pair(complete::tag("-"), complete::tag(&b"-"[..]))).parse(rest).map_err(only).unwrap();
+            recognize(pair(complete::tag("-"), complete::tag(&b"-"[..]))).parse(rest).map_err(into_error).unwrap();
         assert_eq!((marks.rest(), marks.offset(), rest.offset()), (&b"--"[..], 1006, 1008));
         let (rest, before) = complete::take_until::<_, _, Error>("d").parse(rest).unwrap();
         assert_eq!((before.rest(), rest.rest()), (&b"en"[..], &b"d"[..]));
     }
 
-    fn only(error: Err<Error>) -> Error {
+    fn into_error(error: Err<Error>) -> Error {
         match error {
             Err::Error(error) | Err::Failure(error) => error,
             Err::Incomplete(_) => Error::usage("incomplete"),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where_and_leave_the_cursor() {
+    fn errors_have_positions_and_keep_the_cursor() {
         let mut cursor = Cursor::at(BYTES, 1000);
         let error = cursor.parse("names", streaming::take::<_, _, Error>(99_usize)).unwrap_err();
         assert_eq!(error.to_string(), "names: needs 99 bytes, 11 available (byte 1000)");

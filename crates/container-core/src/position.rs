@@ -2,43 +2,43 @@ use core::fmt;
 
 use crate::Text;
 
-/// Where in a file something is. Every field is optional: a layer fills in what it knows.
+/// A place in a file. Every field is optional; each layer fills in what it knows.
 ///
-/// All numbers count from 0, except `line`, which counts from 1 as editors do.
+/// All numbers count from 0, except `line`, which counts from 1 as in editors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Position {
-    /// The file, where a container is a set of several or a command reads several.
+    /// The file, where several are involved.
     pub file: Option<Text>,
-    /// Byte offset from the beginning of the file (or of the bytes that were given).
+    /// Byte offset from the beginning of the file (or of the given bytes).
     pub byte: Option<u64>,
-    /// Row (record, sample, document) of the table.
+    /// Row (record, sample, document) in its table.
     pub row: Option<u64>,
-    /// Block of rows, in row order.
+    /// Block of rows, numbered in row order.
     pub block: Option<u64>,
-    /// Line, counted from 1.
+    /// Line, from 1.
     pub line: Option<u64>,
-    /// Column (variable, field) by name.
+    /// Name of the column (variable, field).
     pub column: Option<Text>,
-    /// Key of a record.
+    /// Key of the record.
     pub key: Option<Text>,
 }
 
 impl Position {
-    /// A position that knows its byte offset.
+    /// A byte offset.
     #[must_use]
     pub const fn at(byte: u64) -> Self {
         Self { file: None, byte: Some(byte), row: None, block: None, line: None, column: None, key: None }
     }
 
-    /// True when nothing is known.
+    /// Returns true if no field is set.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// `byte 40, column "age", row 7`; empty when nothing is known. The file is left to the reader of the error.
+/// `byte 40, row 7, column "age"`; empty if nothing is known. The file is not included.
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";

@@ -1,4 +1,4 @@
-//! JSON whose values stay the text that they are, until a serializer asks for them.
+//! JSON values kept as raw text until they are serialized.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 
 use crate::{Error, Result};
 
-/// Brackets in each other, at most, where a value is taken apart.
-const DEEPEST: u32 = 128;
+/// Maximum nesting depth of parsed values.
+const MAX_DEPTH: u32 = 128;
 
-/// All members of an object, in their order, a repeated one as often as it is there. Values, and names without escapes, are borrowed.
+/// The members of an object in order, including duplicates. Values, and names without escapes, are borrowed.
 ///
 /// ```
 /// use container_core::raw_json::Members;
@@ -27,22 +27,22 @@ const DEEPEST: u32 = 128;
 pub struct Members<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl Members<'_> {
-    /// Of members with the same name only the last is left.
+    /// Removes all but the last of members with the same name. O(n log n).
     #[must_use]
-    pub fn last_ones(self) -> Self {
+    pub fn keep_last(self) -> Self {
         let Self(members) = self;
         let mut order: Vec<usize> = (0..members.len()).collect();
         let name = |at: &usize| members.get(*at).map(|(name, _)| name);
         order.sort_by(|one, other| name(one).cmp(&name(other)));
         let same = |pair: &[usize]| matches!(pair, [one, other] if name(one) == name(other));
-        let mut passed: Vec<usize> =
+        let mut superseded: Vec<usize> =
             order.windows(2).filter(|pair| same(pair)).filter_map(|pair| pair.first().copied()).collect();
-        if passed.is_empty() {
+        if superseded.is_empty() {
             return Self(members);
         }
-        passed.sort_unstable();
-        let left = members.into_iter().enumerate().filter(|(at, _)| passed.binary_search(at).is_err());
-        Self(left.map(|(_, member)| member).collect())
+        superseded.sort_unstable();
+        let kept = members.into_iter().enumerate().filter(|(at, _)| superseded.binary_search(at).is_err());
+        Self(kept.map(|(_, member)| member).collect())
     }
 }
 
@@ -68,7 +68,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// A member's name, borrowed where it has no escapes.
+/// The name of a member, borrowed if it has no escapes.
 #[derive(Debug)]
 pub struct Name<'a>(pub Cow<'a, str>);
 
@@ -94,32 +94,32 @@ impl<'de> Deserialize<'de> for Name<'de> {
     }
 }
 
-/// A value that is written as JSON, for any serializer. A number that neither 64 bits nor a float can hold is its text: digits are
-/// not lost. More than 128 brackets in each other are an error of the serializer.
+/// Serializes raw JSON with any serializer. A number that neither 64-bit integers nor floats can represent is serialized as its text, so that no
+/// digits are lost. Nesting deeper than 128 levels is an error of the serializer.
 #[derive(Debug, Clone, Copy)]
 pub struct Json<'a> {
     raw: &'a RawValue,
     depth: u32,
-    is_last: bool,
+    keep_last: bool,
 }
 
 impl<'a> Json<'a> {
-    /// With the members that objects inside of it have again.
+    /// Keeps duplicate members of objects.
     #[must_use]
     pub const fn new(raw: &'a RawValue) -> Self {
-        Self { raw, depth: 1, is_last: false }
+        Self { raw, depth: 1, keep_last: false }
     }
 
-    /// With the last one of members of the same name.
+    /// Keeps only the last of duplicate members of objects.
     #[must_use]
-    pub const fn with_last_ones(self) -> Self {
-        Self { is_last: true, ..self }
+    pub const fn with_keep_last(self) -> Self {
+        Self { keep_last: true, ..self }
     }
 
     fn inner<S: Serializer>(&self, raw: &'a RawValue) -> Result<Self, S::Error> {
-        match self.depth < DEEPEST {
-            true => Ok(Self { raw, depth: self.depth + 1, is_last: self.is_last }),
-            false => Err(S::Error::custom(format!("more than {DEEPEST} brackets in each other"))),
+        match self.depth < MAX_DEPTH {
+            true => Ok(Self { raw, depth: self.depth + 1, keep_last: self.keep_last }),
+            false => Err(S::Error::custom(format!("nesting deeper than {MAX_DEPTH} levels"))),
         }
     }
 }
@@ -130,7 +130,7 @@ impl Serialize for Json<'_> {
         match text.as_bytes().first() {
             Some(b'{') => {
                 let members: Members<'_> = serde_json::from_str(text).map_err(S::Error::custom)?;
-                let Members(members) = if self.is_last { members.last_ones() } else { members };
+                let Members(members) = if self.keep_last { members.keep_last() } else { members };
                 let mut map = serializer.serialize_map(Some(members.len()))?;
                 for (name, value) in members {
                     map.serialize_entry(&name, &self.inner::<S>(value)?)?;
@@ -151,10 +151,10 @@ impl Serialize for Json<'_> {
     }
 }
 
-/// A number as it is written: an integer where 64 bits hold it, a float where it is one, else its text.
+/// Serializes a JSON number: as an integer if it fits into 64 bits, else as a finite float, else as its text.
 ///
 /// # Errors
-/// Those of the serializer.
+/// Errors of the serializer.
 pub fn number<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') && text != "-0" {
         return match (text.parse::<u64>(), text.parse::<i64>()) {
@@ -169,7 +169,7 @@ pub fn number<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Erro
     }
 }
 
-/// Checks that a JSON text which stands inside of `around` brackets is not nested deeper than values are taken apart: 128.
+/// Checks that a JSON text that is itself nested `outer` levels deep does not exceed 128 levels.
 ///
 /// ```
 /// use container_core::raw_json::check_nesting;
@@ -182,28 +182,28 @@ pub fn number<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Erro
 /// # Errors
 /// [`Limit`](crate::ErrorKind::Limit).
 #[inline]
-pub fn check_nesting(json: &str, around: u32) -> Result<()> {
-    let most = DEEPEST.saturating_sub(around) as usize; // 32 bits fit
-    if json.len() <= 2 * most || json.starts_with('"') || openings(json.as_bytes()) <= most {
+pub fn check_nesting(json: &str, outer: u32) -> Result<()> {
+    let limit = MAX_DEPTH.saturating_sub(outer) as usize; // a u32 fits
+    if json.len() <= 2 * limit || json.starts_with('"') || count_openings(json.as_bytes()) <= limit {
         return Ok(());
     }
     let nesting = nesting(json);
-    match nesting > most {
-        true => Err(Error::limit("the nesting of values", nesting as u64 + u64::from(around), DEEPEST.into())),
+    match nesting > limit {
+        true => Err(Error::limit("the nesting of values", nesting as u64 + u64::from(outer), MAX_DEPTH.into())),
         false => Ok(()),
     }
 }
 
-/// How many brackets open, those in strings among them. Far faster than going over tokens, and mostly enough to know.
-fn openings(json: &[u8]) -> usize {
-    // "[" and "{" differ in one bit. The sum of a part fits into a byte.
+/// Counts opening brackets, including those in strings: an upper bound of the depth that is much cheaper than tokenizing.
+fn count_openings(json: &[u8]) -> usize {
+    // "[" and "{" differ in one bit. The count of 255 bytes fits into a byte.
     let is_opening = |byte: &u8| u8::from(byte | 0x20 == b'{');
     json.chunks(255)
         .map(|part| usize::from(part.iter().fold(0u8, |sum, byte| sum.wrapping_add(is_opening(byte)))))
         .sum()
 }
 
-/// How many brackets are open at once, at most.
+/// The nesting depth.
 #[cold]
 fn nesting(json: &str) -> usize {
     let (mut open, mut deepest) = (0_usize, 0);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn any_serializer_gets_values() {
+    fn serializes_values() {
         let members: Members<'_> = serde_json::from_str(DOCUMENT).unwrap();
         let all = [
             "a=1",
@@ -251,36 +251,36 @@ mod tests {
             "x\n=true",
         ];
         assert_eq!(shown(&members, Json::new), all);
-        assert!(matches!(members.0.first(), Some((Cow::Borrowed("a"), _))), "names are borrowed");
-        let last: Vec<String> = shown(&members, |raw| Json::new(raw).with_last_ones());
+        assert!(matches!(members.0.first(), Some((Cow::Borrowed("a"), _))), "plain names are borrowed");
+        let last: Vec<String> = shown(&members, |raw| Json::new(raw).with_keep_last());
         assert_eq!(last.get(3).map(String::as_str), Some(r#"f={"g":-0.0}"#));
-        assert_eq!(shown(&members.last_ones(), Json::new), [all[1], all[2], all[4], all[5]]);
+        assert_eq!(shown(&members.keep_last(), Json::new), [all[1], all[2], all[4], all[5]]);
     }
 
     #[test]
-    fn of_members_the_last_one_counts() {
+    fn keep_last_removes_duplicates() {
         let members: Members<'_> = serde_json::from_str(r#"{"b":1,"a":2,"b":3,"\u0061":4,"c":5}"#).unwrap();
-        let Members(members) = members.last_ones();
+        let Members(members) = members.keep_last();
         let shown: Vec<_> = members.iter().map(|(name, value)| format!("{name}={}", value.get())).collect();
         assert_eq!(shown, ["b=3", "a=4", "c=5"]);
     }
 
     #[test]
-    fn brackets_are_counted() {
-        for (count, is_right) in [(127, true), (128, true), (129, false)] {
+    fn rejects_deep_nesting() {
+        for (count, is_valid) in [(127, true), (128, true), (129, false)] {
             let deep = format!("{}{}", "[".repeat(count), "]".repeat(count));
             let mut json = serde_json::Deserializer::from_str(&deep);
             let raw: &RawValue = Deserialize::deserialize(&mut json).unwrap();
-            let found = serde_json::to_string(&Json::new(raw));
-            assert_eq!(found.is_ok(), is_right, "{count}: {found:?}");
-            if let Err(error) = found {
-                assert!(error.to_string().contains("more than 128 brackets"), "{error}");
+            let result = serde_json::to_string(&Json::new(raw));
+            assert_eq!(result.is_ok(), is_valid, "{count}: {result:?}");
+            if let Err(error) = result {
+                assert!(error.to_string().contains("nesting deeper than 128 levels"), "{error}");
             }
         }
     }
 
     #[test]
-    fn nesting_is_not_the_number_of_brackets() {
+    fn nesting_ignores_siblings_and_strings() {
         let siblings = format!("[{}]", vec!["[{}]"; 300].join(","));
         assert!(check_nesting(&siblings, 125).is_ok());
         let error = check_nesting(&siblings, 126).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Texts and errors that own what they hold: the crate with an allocator.
+//! Error messages with an allocator: owned strings and causes.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -10,46 +10,46 @@ use core::fmt;
 use crate::error::Inner;
 use crate::{Error, Put, Result};
 
-/// A text that is usually a literal: `Cow<'static, str>` with feature `alloc`, `&'static str` without.
+/// An error message: `Cow<'static, str>` with feature `alloc`, `&'static str` without.
 pub type Text = Cow<'static, str>;
 
-/// An error is one word wide.
+/// Keeps [`Error`] one word wide.
 pub(crate) type Repr = Box<Inner>;
 
 pub(crate) fn repr(inner: Inner) -> Repr {
     Box::new(inner)
 }
 
-/// The error behind another one.
+/// The cause of an error.
 pub(crate) type Cause = Box<dyn core::error::Error + Send + Sync + 'static>;
 
 pub(crate) fn source(cause: &Cause) -> &(dyn core::error::Error + 'static) {
     &**cause
 }
 
-/// The error for bytes behind the end of something.
+/// The error for trailing bytes.
 pub(crate) fn trailing(what: &'static str, len: usize) -> Error {
     Error::invalid(match len {
-        1 => format!("{what} is followed by 1 byte that belongs to nothing"),
-        more => format!("{what} is followed by {more} bytes that belong to nothing"),
+        1 => format!("{what}: 1 unexpected trailing byte"),
+        more => format!("{what}: {more} unexpected trailing bytes"),
     })
 }
 
-/// The message of something inside of a field.
+/// Prefixes a message with its field.
 #[cfg(feature = "nom")]
 pub(crate) fn within(field: &'static str, detail: &Text) -> Text {
     format!("{field}: {detail}").into()
 }
 
 impl Error {
-    /// Keeps the error behind this one; [`source`](core::error::Error::source) gives it back.
+    /// Sets the cause, which [`source`](core::error::Error::source) returns.
     #[must_use]
     pub fn caused_by(mut self, cause: impl Into<Box<dyn core::error::Error + Send + Sync + 'static>>) -> Self {
         self.0.cause = Some(cause.into());
         self
     }
 
-    /// The message with options called as the reader knows them: a command has flags where a library has fields.
+    /// Displays the message with option names mapped by `name`: a command shows flags where the library has fields.
     ///
     /// ```
     /// use container_core::Error;
@@ -57,20 +57,20 @@ impl Error {
     /// assert_eq!(error.to_string(), "the output exists; force replaces it");
     /// assert_eq!(error.with_options(&|name| format!("--{name}")).to_string(), "the output exists; --force replaces it");
     /// ```
-    pub fn with_options<'e>(&'e self, call: &'e dyn Fn(&str) -> String) -> impl fmt::Display + 'e {
-        Worded { error: self, call }
+    pub fn with_options<'e>(&'e self, name: &'e dyn Fn(&str) -> String) -> impl fmt::Display + 'e {
+        WithOptions { error: self, name }
     }
 }
 
-/// An error with its options called in some way.
-struct Worded<'e> {
+/// An error whose option names are mapped.
+struct WithOptions<'e> {
     error: &'e Error,
-    call: &'e dyn Fn(&str) -> String,
+    name: &'e dyn Fn(&str) -> String,
 }
 
-impl fmt::Display for Worded<'_> {
+impl fmt::Display for WithOptions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.write(f, &|f, name| f.write_str(&(self.call)(name)))
+        self.error.write(f, &|f, option| f.write_str(&(self.name)(option)))
     }
 }
 

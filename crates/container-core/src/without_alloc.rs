@@ -1,8 +1,8 @@
-//! Texts and errors that hold literals: the crate without an allocator.
+//! Error messages without an allocator: static strings, no cause.
 
 use crate::Error;
 
-/// A text that is usually a literal: `Cow<'static, str>` with feature `alloc`, `&'static str` without.
+/// An error message: `Cow<'static, str>` with feature `alloc`, `&'static str` without.
 pub type Text = &'static str;
 
 pub(crate) type Repr = crate::error::Inner;
@@ -11,19 +11,19 @@ pub(crate) const fn repr(inner: crate::error::Inner) -> Repr {
     inner
 }
 
-/// No error is kept behind another one.
+/// Causes need an allocator.
 pub(crate) type Cause = core::convert::Infallible;
 
 pub(crate) fn source(cause: &Cause) -> &(dyn core::error::Error + 'static) {
     cause
 }
 
-/// The error for bytes behind the end of something; how many there are cannot be written into a literal.
+/// The error for trailing bytes; their number cannot be formatted here.
 pub(crate) fn trailing(what: &'static str, _: usize) -> Error {
-    Error::invalid(what).advising("bytes that belong to nothing follow it")
+    Error::invalid(what).advising("unexpected trailing bytes")
 }
 
-/// The message of something inside of a field.
+/// Prefixes a message with its field. Here the field replaces it.
 #[cfg(feature = "nom")]
 pub(crate) const fn within(field: &'static str, _: &Text) -> Text {
     field

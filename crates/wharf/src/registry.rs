@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert_eq!(
             error.to_string(),
-            "some.file: the format is none that is known here (mock): it begins with 70 6C 61 69 6E 20 74 65"
+            "some.file: unrecognized format (known: mock): begins with 70 6C 61 69 6E 20 74 65"
         );
     }
 

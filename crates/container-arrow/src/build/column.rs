@@ -1,4 +1,4 @@
-//! One column being built.
+//! The buffers of a column under construction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use container_core::{Error, Result};
 
 use crate::resolve::{ENCODING, JSON, shown};
 
-/// Values of different lengths, one behind the other. The offsets begin with 0.
+/// Variable-length values, concatenated. The first offset is 0.
 #[derive(Debug)]
 pub(super) struct Blob<O> {
     pub(super) offsets: Vec<O>,
     pub(super) bytes: Vec<u8>,
 }
 
-/// An offset: 32 bits or 64.
+/// A 32-bit or 64-bit offset.
 pub(super) trait Offset: Copy + TryFrom<usize> + TryInto<usize> {
     const ZERO: Self;
 }
@@ -29,7 +29,7 @@ impl Offset for i64 {
     const ZERO: Self = 0;
 }
 
-/// A length as an offset.
+/// Converts a length to an offset.
 #[inline]
 pub(super) fn offset<O: Offset>(length: usize) -> Result<O> {
     O::try_from(length).map_err(|_| too_long(length))
@@ -53,7 +53,7 @@ impl<O: Offset> Blob<O> {
         Ok(())
     }
 
-    /// The value ends where the bytes end now; where they are too many they are what they were.
+    /// Ends a value that was appended to `bytes`, or removes it if the offset overflows.
     pub(super) fn end(&mut self) -> Result<()> {
         match offset(self.bytes.len()) {
             Ok(end) => self.offsets.push(end),
@@ -80,7 +80,7 @@ impl<O: Offset> Blob<O> {
     }
 }
 
-/// What the bytes of a blob are.
+/// The content of a blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
@@ -102,13 +102,13 @@ pub(super) enum Data {
     U16(Vec<u16>),
     U32(Vec<u32>),
     U64(Vec<u64>),
-    /// As bits.
+    /// Bits.
     F16(Vec<u16>),
     F32(Vec<f32>),
     F64(Vec<f64>),
     Blob(Blob<i32>, Kind),
     LargeBlob(Blob<i64>, Kind),
-    /// Bytes of one size.
+    /// Fixed-size binary.
     Fixed(usize, Vec<u8>),
     List(Vec<i32>, Box<Column>),
     LargeList(Vec<i64>, Box<Column>),
@@ -117,7 +117,7 @@ pub(super) enum Data {
     Dictionary(Box<Dictionary>),
 }
 
-/// Columns by name.
+/// The columns of a struct.
 #[derive(Debug)]
 pub(super) struct Struct {
     pub(super) columns: Vec<Column>,
@@ -125,7 +125,7 @@ pub(super) struct Struct {
 }
 
 impl Struct {
-    /// The place of a column; `expected` is where it most likely is.
+    /// Finds the index of a column, trying `expected` first.
     #[inline]
     pub(super) fn find(&self, name: &str, expected: usize) -> Option<usize> {
         if self.columns.get(expected).is_some_and(|column| column.field.name() == name) {
@@ -135,33 +135,33 @@ impl Struct {
     }
 }
 
-/// Texts, each once, and which of them each row has.
+/// A dictionary of texts.
 #[derive(Debug)]
 pub(super) struct Dictionary {
     pub(super) keys: Vec<i32>,
     pub(super) values: Column,
-    places: HashMap<Box<str>, i32>,
-    /// The greatest key that the type of keys has.
-    most: u64,
+    keys_by_value: HashMap<Box<str>, i32>,
+    /// Maximum of the key type.
+    max_key: u64,
 }
 
 impl Dictionary {
     pub(super) fn push(&mut self, value: &str) -> Result<()> {
-        let key = match self.places.get(value) {
+        let key = match self.keys_by_value.get(value) {
             Some(key) => *key,
             None => {
-                let key = self.places.len();
-                if key as u64 > self.most {
-                    return Err(Error::limit("values of a dictionary", key as u64 + 1, self.most.saturating_add(1)));
+                let key = self.keys_by_value.len();
+                if key as u64 > self.max_key {
+                    return Err(Error::limit("values of a dictionary", key as u64 + 1, self.max_key.saturating_add(1)));
                 }
                 let key = offset(key)?;
                 match &mut self.values.data {
                     Data::LargeBlob(blob, _) => blob.push(value.as_bytes())?,
                     Data::Blob(blob, _) => blob.push(value.as_bytes())?,
-                    _ => return Err(Error::usage("a dictionary of what is no text")), // column() made it
+                    _ => return Err(Error::usage("dictionary values are not text")), // cannot happen: checked by Column::new()
                 }
                 self.values.nulls.append_non_null();
-                self.places.insert(value.into(), key);
+                self.keys_by_value.insert(value.into(), key);
                 key
             }
         };
@@ -170,31 +170,31 @@ impl Dictionary {
     }
 
     pub(super) fn clear(&mut self) {
-        self.places.clear();
+        self.keys_by_value.clear();
     }
 }
 
-/// A column being built.
+/// A column under construction.
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) data: Data,
-    /// Also its length.
+    /// Validity, and the length of the column.
     pub(super) nulls: NullBufferBuilder,
     pub(super) field: FieldRef,
-    /// Bytes that a value takes at least, 1 or more.
+    /// Minimum bytes per value, at least 1.
     pub(super) width: usize,
-    /// As errors tell it, such as `a.b[]`.
+    /// Path for error messages, such as `a.b[]`.
     pub(super) path: Box<str>,
-    /// Values that became null because they did not fit, and the first row.
+    /// Number of values that became null because they did not fit, and the first row.
     pub(super) lost: u64,
     pub(super) first_lost: u64,
-    /// Values behind which another one came for the same row, and the first row.
+    /// Number of values replaced by a duplicate member, and the first row.
     pub(super) replaced: u64,
     pub(super) first_replaced: u64,
 }
 
 impl Column {
-    /// `depth` is how deep it may be.
+    /// Creates an empty column with at most `depth` levels of nesting.
     pub(super) fn new(field: &FieldRef, path: String, depth: u32) -> Result<Self> {
         let is = |key: &str, value: &str| field.metadata().get(key).is_some_and(|own| own == value);
         let text = if is(arrow_schema::extension::EXTENSION_TYPE_NAME_KEY, JSON) { Kind::Json } else { Kind::Text };
@@ -203,15 +203,14 @@ impl Column {
             Some(depth) => Self::new(field, path, depth).map(Box::new),
             None => Err(Error::limit("the nesting of columns", 1, 0).in_column(path)),
         };
-        let size =
-            |size: i32| usize::try_from(size).map_err(|_| Error::usage("a size is negative").in_column(path.clone()));
+        let size = |size: i32| usize::try_from(size).map_err(|_| Error::usage("negative size").in_column(path.clone()));
         let (data, width) = match field.data_type() {
             DataType::Null => (Data::Null, 1),
             DataType::Boolean => (Data::Bool(BooleanBufferBuilder::new(0)), 1),
             DataType::Int8 => (Data::I8(Vec::new()), 1),
             DataType::Int16 => (Data::I16(Vec::new()), 2),
             DataType::Int32 | DataType::Date32 => (Data::I32(Vec::new()), 4),
-            // Of times of the other units no arrays can be made.
+            // Arrow has no arrays for the other units.
             DataType::Time32(TimeUnit::Second | TimeUnit::Millisecond) => (Data::I32(Vec::new()), 4),
             DataType::Int64
             | DataType::Date64
@@ -246,11 +245,11 @@ impl Column {
             DataType::Struct(fields) => {
                 let mut columns = Vec::with_capacity(fields.len());
                 let mut by_name = HashMap::with_capacity(fields.len());
-                for (place, field) in fields.iter().enumerate() {
+                for (index, field) in fields.iter().enumerate() {
                     let name = shown(field.name());
-                    let path = if path.is_empty() { name.to_owned() } else { format!("{}.{name}", beginning(&path)) };
-                    if by_name.insert(field.name().clone(), place).is_some() {
-                        return Err(Error::usage("two columns have the same name").in_column(path));
+                    let path = if path.is_empty() { name.to_owned() } else { format!("{}.{name}", abbreviated(&path)) };
+                    if by_name.insert(field.name().clone(), index).is_some() {
+                        return Err(Error::usage("duplicate column name").in_column(path));
                     }
                     columns.push(*inner(field, path)?);
                 }
@@ -258,7 +257,7 @@ impl Column {
                 (Data::Struct(Box::new(Struct { columns, by_name })), width)
             }
             DataType::Dictionary(key, value) => {
-                let most = match **key {
+                let max_key = match **key {
                     DataType::Int8 => i8::MAX as u64,
                     DataType::UInt8 => u8::MAX.into(),
                     DataType::Int16 => i16::MAX as u64,
@@ -270,7 +269,15 @@ impl Column {
                 }
                 let values = arrow_schema::Field::new("values", (**value).clone(), false);
                 let values = *inner(&Arc::new(values), path.clone())?;
-                (Data::Dictionary(Box::new(Dictionary { keys: vec![], values, places: HashMap::new(), most })), 4)
+                (
+                    Data::Dictionary(Box::new(Dictionary {
+                        keys: vec![],
+                        values,
+                        keys_by_value: HashMap::new(),
+                        max_key,
+                    })),
+                    4,
+                )
             }
             _ => return Err(unsupported(field, path)),
         };
@@ -292,7 +299,7 @@ impl Column {
         self.nulls.len()
     }
 
-    /// Appends so many nulls.
+    /// Appends `count` nulls.
     pub(super) fn pad(&mut self, count: usize) {
         fn fill<T: Default + Clone>(values: &mut Vec<T>, count: usize) {
             values.resize(values.len() + count, T::default());
@@ -322,14 +329,14 @@ impl Column {
                 offsets.extend(std::iter::repeat_n(last, count));
             }
             Data::FixedList(size, values) => values.pad(*size * count),
-            // Its columns are filled up when they get their next value, and at the end.
+            // Its columns are padded on their next value, and in finish().
             Data::Struct(_) => {}
             Data::Dictionary(dictionary) => fill(&mut dictionary.keys, count),
         }
         self.nulls.append_n_nulls(count);
     }
 
-    /// As it was when it had so many values; also values that were begun are forgotten.
+    /// Shortens the column to `len` values, and discards an unfinished value.
     pub(super) fn truncate(&mut self, len: usize) {
         let len = len.min(self.len());
         match &mut self.data {
@@ -364,16 +371,16 @@ impl Column {
     }
 }
 
-/// A path, or the beginning of a long one: of columns that are deep there may be many.
-fn beginning(path: &str) -> String {
-    const SHOWN: usize = 128;
-    match path.len() > 2 * SHOWN {
-        true => path.chars().take(SHOWN / 4).chain(['…']).collect(),
+/// Truncates a long path, since deeply nested columns may have many.
+fn abbreviated(path: &str) -> String {
+    const MAX_LEN: usize = 128;
+    match path.len() > 2 * MAX_LEN {
+        true => path.chars().take(MAX_LEN / 4).chain(['…']).collect(),
         false => path.to_owned(),
     }
 }
 
 #[cold]
 fn unsupported(field: &FieldRef, path: String) -> Error {
-    Error::unsupported(format!("values are not read into columns of type {}", field.data_type())).in_column(path)
+    Error::unsupported(format!("cannot build columns of type {}", field.data_type())).in_column(path)
 }

@@ -1,4 +1,4 @@
-//! Columns into arrays.
+//! Turns columns into arrays.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use arrow_schema::{ArrowError, DataType, FieldRef};
 
 use super::column::{Blob, Column, Data, Dictionary, Offset};
 
-type Made = Result<ArrayRef, ArrowError>;
+type ArrayResult = Result<ArrayRef, ArrowError>;
 
-/// Takes a vector and leaves an empty one with room for as much.
+/// Takes a vector, leaving an empty one of the same capacity.
 fn take<T>(values: &mut Vec<T>) -> Vec<T> {
-    let room = values.len();
-    std::mem::replace(values, Vec::with_capacity(room))
+    let capacity = values.len();
+    std::mem::replace(values, Vec::with_capacity(capacity))
 }
 
 impl Column {
-    /// Its first `len` values, which it has or are null. It is empty then.
-    pub(super) fn finish(&mut self, len: usize) -> Made {
+    /// Returns an array of `len` values, padded with nulls, and empties the column.
+    pub(super) fn finish(&mut self, len: usize) -> ArrayResult {
         self.pad(len.saturating_sub(self.len()));
         let nulls = self.nulls.finish();
         let field = &self.field;
@@ -62,53 +62,53 @@ impl Column {
                 _ => bytes::<LargeBinaryType, _>(blob, nulls)?,
             },
             Data::Fixed(size, values) => {
-                let size = i32::try_from(*size).unwrap_or(i32::MAX); // it was one
+                let size = i32::try_from(*size).unwrap_or(i32::MAX); // came from an i32
                 Arc::new(FixedSizeBinaryArray::try_new_with_len(size, Buffer::from_vec(take(values)), nulls, len)?)
             }
             Data::List(offsets, values) => list(data_type, offsets, values, nulls)?,
             Data::LargeList(offsets, values) => list(data_type, offsets, values, nulls)?,
             Data::FixedList(size, values) => {
                 let inner = values.finish(*size * len)?;
-                let size = i32::try_from(*size).unwrap_or(i32::MAX); // it was one
+                let size = i32::try_from(*size).unwrap_or(i32::MAX); // came from an i32
                 let element = values.field.clone();
                 Arc::new(FixedSizeListArray::try_new_with_length(element, size, inner, nulls, len)?)
             }
             Data::Struct(inner) => {
                 let arrays =
                     inner.columns.iter_mut().map(|column| column.finish(len)).collect::<Result<Vec<_>, _>>()?;
-                let DataType::Struct(fields) = data_type else { return Err(other(field)) };
+                let DataType::Struct(fields) = data_type else { return Err(type_error(field)) };
                 Arc::new(StructArray::try_new_with_length(fields.clone(), arrays, nulls, len)?)
             }
             Data::Dictionary(dictionary) => match data_type {
                 DataType::Dictionary(key, _) => dictionary_of(key, dictionary, nulls)?,
-                _ => return Err(other(field)),
+                _ => return Err(type_error(field)),
             },
         })
     }
 }
 
-fn other(field: &FieldRef) -> ArrowError {
-    ArrowError::SchemaError(format!("a column was not built for {}", field.data_type()))
+fn type_error(field: &FieldRef) -> ArrowError {
+    ArrowError::SchemaError(format!("column builder does not match type {}", field.data_type()))
 }
 
-fn numbers<T: ArrowNativeType>(data_type: &DataType, values: &mut Vec<T>, nulls: Option<NullBuffer>) -> Made {
+fn numbers<T: ArrowNativeType>(data_type: &DataType, values: &mut Vec<T>, nulls: Option<NullBuffer>) -> ArrayResult {
     let data = ArrayData::builder(data_type.clone()).len(values.len()).nulls(nulls);
     Ok(make_array(data.add_buffer(Buffer::from_vec(take(values))).build()?))
 }
 
 fn parts<O: Offset + OffsetSizeTrait>(blob: &mut Blob<O>) -> Result<(OffsetBuffer<O>, Buffer), ArrowError> {
-    let room = blob.offsets.len();
-    let mut empty = Vec::with_capacity(room);
+    let capacity = blob.offsets.len();
+    let mut empty = Vec::with_capacity(capacity);
     empty.push(O::ZERO);
     let offsets = std::mem::replace(&mut blob.offsets, empty);
-    // They begin with 0 and only grow: each is the length of the bytes at its time.
+    // Offsets start at 0 and never decrease, so new() does not panic.
     Ok((OffsetBuffer::new(ScalarBuffer::from(offsets)), Buffer::from_vec(take(&mut blob.bytes))))
 }
 
 fn bytes<T: ByteArrayType<Offset = O>, O: Offset + OffsetSizeTrait>(
     blob: &mut Blob<O>,
     nulls: Option<NullBuffer>,
-) -> Made {
+) -> ArrayResult {
     let (offsets, values) = parts(blob)?;
     Ok(Arc::new(GenericByteArray::<T>::try_new(offsets, values, nulls)?))
 }
@@ -118,20 +118,20 @@ fn list<O: OffsetSizeTrait>(
     offsets: &mut Vec<O>,
     values: &mut Column,
     nulls: Option<NullBuffer>,
-) -> Made {
+) -> ArrayResult {
     let (DataType::List(element) | DataType::LargeList(element)) = data_type else {
-        return Err(other(&values.field));
+        return Err(type_error(&values.field));
     };
     let len = offsets.last().map_or(0, |last| last.as_usize());
     let mut empty = Vec::with_capacity(offsets.len());
     empty.push(O::zero());
     let offsets = std::mem::replace(offsets, empty);
-    // As those of bytes.
+    // See parts().
     let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
     Ok(Arc::new(GenericListArray::<O>::try_new(element.clone(), offsets, values.finish(len)?, nulls)?))
 }
 
-fn dictionary_of(key: &DataType, dictionary: &mut Dictionary, nulls: Option<NullBuffer>) -> Made {
+fn dictionary_of(key: &DataType, dictionary: &mut Dictionary, nulls: Option<NullBuffer>) -> ArrayResult {
     let keys = take(&mut dictionary.keys);
     let len = dictionary.values.len();
     let values = dictionary.values.finish(len)?;
@@ -145,12 +145,12 @@ fn dictionary_of(key: &DataType, dictionary: &mut Dictionary, nulls: Option<Null
         DataType::UInt16 => keyed::<UInt16Type>(&keys, values, nulls),
         DataType::UInt32 => keyed::<UInt32Type>(&keys, values, nulls),
         DataType::UInt64 => keyed::<UInt64Type>(&keys, values, nulls),
-        other => Err(ArrowError::SchemaError(format!("keys of a dictionary are no {other}"))),
+        other => Err(ArrowError::SchemaError(format!("unsupported dictionary key type {other}"))),
     }
 }
 
-fn keyed<K: ArrowDictionaryKeyType>(keys: &[i32], values: ArrayRef, nulls: Option<NullBuffer>) -> Made {
-    // Each is in the range of the type: see Dictionary::push.
+fn keyed<K: ArrowDictionaryKeyType>(keys: &[i32], values: ArrayRef, nulls: Option<NullBuffer>) -> ArrayResult {
+    // All keys are in range: see Dictionary::push.
     let keys: ScalarBuffer<K::Native> =
         keys.iter().map(|key| K::Native::from_usize(key.unsigned_abs() as usize).unwrap_or_default()).collect();
     let keys = PrimitiveArray::<K>::try_new(keys, nulls)?;

@@ -1,4 +1,4 @@
-//! Columns built value by value, of any schema: one that was [resolved](crate::resolve_schema), or declared.
+//! Builds columns of any schema value by value.
 
 mod column;
 mod finish;
@@ -20,18 +20,20 @@ use container_core::{Error, Limits, Loss, Position, Result};
 
 use self::column::{Column, Data};
 use self::slot::Context;
-pub use self::slot::{ListSlot, ObjectSlot, Slot, Wants};
+pub use self::slot::{ListSlot, ObjectSlot, Slot, SlotEncoding};
 pub use self::tensor::Tensor;
 
-/// A batch ends before its bytes could pass what offsets of 32 bits count: a row has as much room again.
-const FULL: usize = 1 << 30;
+/// Maximum bytes of a batch. Half of what 32-bit offsets allow, which leaves room for one more row.
+const MAX_BATCH_BYTES: usize = 1 << 30;
 
-/// Columns that grow row by row, until they are [full](Self::is_full) and become a batch.
+/// Builds record batches row by row. When [full](Self::is_full), [`finish`](Self::finish) returns a batch and starts the next one.
 ///
-/// Values are taken exactly or not at all: an integer fits into every type of numbers that holds it, a float without fraction into integers, text into
-/// dates and times if it is ISO 8601. Types that are built: null, booleans, integers, floats, text and bytes (of one size, too), dates, times,
-/// timestamps, durations (not decimals), lists, lists of one size, structs, dictionaries of text, JSON text and msgpack
-/// ([`resolve_schema`](crate::resolve_schema) says how they are marked), tensors.
+/// Values are stored exactly or rejected: an integer fits every numeric type that represents it, a float without a fraction fits integers, and ISO
+/// 8601 text fits dates and times.
+///
+/// Supported types: null, booleans, integers, floats, text, binary and fixed-size binary, dates, times, timestamps, durations, lists and
+/// fixed-size lists, structs, dictionaries of text, tensors, and JSON text and msgpack as marked by [`resolve_schema`](crate::resolve_schema). Not
+/// decimals, intervals, maps and unions.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -67,32 +69,41 @@ struct Root {
 }
 
 impl Columns {
-    /// Empty columns of a schema. Of `scan`, the size of batches counts, and what becomes of a value that does not fit: all but
-    /// [`OnMismatch::Error`] make it null; of the limits [`depth`](Limits::depth), [`columns`](Limits::columns) over all levels, and
-    /// [`block_bytes`](Limits::block_bytes) for one row.
+    /// Creates empty columns of a schema.
+    ///
+    /// `scan` sets the batch size, and whether a value that does not fit is an error ([`OnMismatch::Error`]) or becomes null. The limits apply to
+    /// nesting ([`depth`](Limits::depth)), the number of columns over all levels ([`columns`](Limits::columns)), and the size of a row
+    /// ([`block_bytes`](Limits::block_bytes)).
     ///
     /// # Errors
-    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a type that is not built; [`Usage`](container_core::ErrorKind::Usage) for two columns of one
-    /// name; [`Limit`](container_core::ErrorKind::Limit).
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for an unsupported type; [`Usage`](container_core::ErrorKind::Usage) for duplicate column
+    /// names; [`Limit`](container_core::ErrorKind::Limit).
     pub fn new(schema: SchemaRef, scan: &BatchScan, limits: &Limits) -> Result<Self> {
-        limits.check_columns("the number of columns", schema.fields().iter().map(|field| count(field)).sum())?;
+        limits.check_columns("the number of columns", schema.fields().iter().map(|field| column_count(field)).sum())?;
         let root = Arc::new(Field::new("", DataType::Struct(schema.fields().clone()), false));
         let root = Column::new(&root, String::new(), limits.depth)?;
         let limit = usize::try_from(limits.block_bytes).unwrap_or(usize::MAX);
         if root.width > limit {
-            return Err(Error::limit("bytes of a row as columns", root.width as u64, limits.block_bytes));
+            return Err(Error::limit("row size in bytes", root.width as u64, limits.block_bytes));
         }
         let row_bytes = root.width;
         let inner = match root.data {
             Data::Struct(inner) => inner,
-            _ => return Err(Error::usage("the schema is none")), // a struct was asked for
+            _ => return Err(Error::usage("the schema is not a struct")), // cannot happen: created from a struct
         };
         let on_mismatch = scan.mapping.on_mismatch;
         let (is_sampled, limit_bytes) = (scan.is_sampled, limits.block_bytes);
-        let context =
-            Context { row: 0, on_mismatch, is_sampled, has_missed: false, bytes: 0, most: limit, limit: limit_bytes };
+        let context = Context {
+            row: 0,
+            on_mismatch,
+            is_sampled,
+            contradicts_sample: false,
+            bytes: 0,
+            max_bytes: limit,
+            limit: limit_bytes,
+        };
         let root = Root { inner, nulls: NullBufferBuilder::new(0) };
-        let (batch_rows, batch_bytes) = (scan.batch_rows.max(1), scan.batch_bytes.min(FULL));
+        let (batch_rows, batch_bytes) = (scan.batch_rows.max(1), scan.batch_bytes.min(MAX_BATCH_BYTES));
         Ok(Self { schema, root, context, batch_rows, batch_bytes, row_bytes })
     }
 
@@ -102,59 +113,59 @@ impl Columns {
         &self.schema
     }
 
-    /// The next row, which the table knows by this number: messages tell it. It has to be [ended](ObjectSlot::end), or, behind an error,
-    /// [rolled back](Self::roll_back).
+    /// Starts the next row. `row` is its number for error messages. Call [`ObjectSlot::end`] when it is complete, or [`roll_back`](Self::roll_back)
+    /// after an error.
     #[inline]
     pub fn row(&mut self, row: u64) -> ObjectSlot<'_> {
         let Self { root, context, .. } = self;
         context.row = row;
         context.bytes = context.bytes.saturating_add(self.row_bytes);
         let limit = usize::try_from(context.limit).unwrap_or(usize::MAX);
-        context.most = context.bytes.saturating_add(limit);
+        context.max_bytes = context.bytes.saturating_add(limit);
         ObjectSlot { inner: &mut root.inner, nulls: &mut root.nulls, context, expected: 0 }
     }
 
-    /// Rows so far.
+    /// Number of rows in the current batch.
     #[must_use]
     pub fn len(&self) -> usize {
         self.root.nulls.len()
     }
 
-    /// There are none.
+    /// Returns true if the current batch has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes so far, about.
+    /// Approximate bytes of the current batch.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.context.bytes
     }
 
-    /// Bytes that every row takes at least.
+    /// Minimum bytes of a row.
     #[must_use]
     pub fn row_bytes(&self) -> usize {
         self.row_bytes
     }
 
-    /// The batch has as many rows or bytes as it may have.
+    /// Returns true if the current batch has reached its maximum rows or bytes.
     #[inline]
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.len() >= self.batch_rows || self.context.bytes >= self.batch_bytes && !self.is_empty()
     }
 
-    /// Forgets the row that was begun and not ended.
+    /// Discards an unfinished row.
     pub fn roll_back(&mut self) {
         let len = self.len();
         self.root.inner.columns.iter_mut().for_each(|column| column.truncate(len));
     }
 
-    /// The rows so far as a batch; the columns are empty then.
+    /// Returns the current batch and starts an empty one.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for nulls in a column that is declared to have none.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for nulls in a non-nullable column.
     pub fn finish(&mut self) -> Result<RecordBatch> {
         self.roll_back();
         let len = self.len();
@@ -163,7 +174,7 @@ impl Columns {
             let array = column.finish(len).map_err(|error| from_arrow(error).in_column(path.clone()))?;
             match column.field.is_nullable() || array.logical_null_count() == 0 {
                 true => Ok(array),
-                false => Err(Error::invalid("a column that is declared to have no nulls has some").in_column(path)),
+                false => Err(Error::invalid("null in a column declared as not nullable").in_column(path)),
             }
         });
         let arrays = arrays.collect::<Result<Vec<ArrayRef>>>()?;
@@ -173,31 +184,31 @@ impl Columns {
         RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options).map_err(from_arrow)
     }
 
-    /// What became null because it did not fit, and values of members that came again, since this was asked last, in the order of columns.
+    /// Returns the losses since the last call, in column order: values that became null because they did not fit, and values of duplicate members.
     pub fn take_losses(&mut self) -> Vec<Loss> {
         let mut losses = Vec::new();
-        self.root.inner.columns.iter_mut().for_each(|column| lost(column, &mut losses));
+        self.root.inner.columns.iter_mut().for_each(|column| take_column_losses(column, &mut losses));
         losses
     }
 
-    /// Has a row shown that the schema [inferred from a sample](BatchScan::with_sampled_schema) is wrong? Values that do not fit are errors, too; members that no
-    /// column is there for are only told here.
+    /// Returns true if a row contradicted the [sampled schema](BatchScan::with_sampled_schema). Values that do not fit are also errors; unknown members
+    /// are reported only here.
     #[inline]
     #[must_use]
-    pub fn has_missed(&self) -> bool {
-        self.context.has_missed
+    pub fn contradicts_sample(&self) -> bool {
+        self.context.contradicts_sample
     }
 
-    /// Is a value that does not fit an error?
+    /// Returns true if values that do not fit are errors.
     #[must_use]
     pub fn is_strict(&self) -> bool {
         self.context.on_mismatch == OnMismatch::Error
     }
 }
 
-fn lost(column: &mut Column, losses: &mut Vec<Loss>) {
+fn take_column_losses(column: &mut Column, losses: &mut Vec<Loss>) {
     if column.lost > 0 {
-        let what = format!("value that does not fit into a column of {} shown as null", column.takes());
+        let what = format!("value that does not fit into a column of {} shown as null", column.type_name());
         let mut first = Position::default();
         (first.row, first.column) = (Some(column.first_lost), Some(column.path.to_string().into()));
         losses.push(Loss::new(what, column.lost, first));
@@ -206,41 +217,43 @@ fn lost(column: &mut Column, losses: &mut Vec<Loss>) {
     if column.replaced > 0 {
         let mut first = Position::default();
         (first.row, first.column) = (Some(column.first_replaced), Some(column.path.to_string().into()));
-        losses.push(Loss::new("member that an object has again: its last value holds", column.replaced, first));
+        losses.push(Loss::new("duplicate object member: last value kept", column.replaced, first));
         column.replaced = 0;
     }
     match &mut column.data {
-        Data::List(_, values) | Data::LargeList(_, values) | Data::FixedList(_, values) => lost(values, losses),
-        Data::Struct(inner) => inner.columns.iter_mut().for_each(|column| lost(column, losses)),
+        Data::List(_, values) | Data::LargeList(_, values) | Data::FixedList(_, values) => {
+            take_column_losses(values, losses)
+        }
+        Data::Struct(inner) => inner.columns.iter_mut().for_each(|column| take_column_losses(column, losses)),
         _ => {}
     }
 }
 
-/// Adds losses to those that are known: of the same in the same column the sum, and the first row.
-pub fn add_losses(known: &mut Vec<Loss>, more: Vec<Loss>) {
+/// Merges `more` into `losses`, adding up counts of the same loss in the same column.
+pub fn add_losses(losses: &mut Vec<Loss>, more: Vec<Loss>) {
     if more.is_empty() {
         return;
     }
     let key = |loss: &Loss| (loss.what.clone(), loss.first.column.clone());
-    let mut places: HashMap<_, usize> = known.iter().enumerate().map(|(place, loss)| (key(loss), place)).collect();
+    let mut indexes: HashMap<_, usize> = losses.iter().enumerate().map(|(index, loss)| (key(loss), index)).collect();
     for loss in more {
-        let place = *places.entry(key(&loss)).or_insert(known.len());
-        match known.get_mut(place) {
-            Some(own) => {
-                own.count += loss.count;
-                own.first.row = own.first.row.min(loss.first.row);
+        let index = *indexes.entry(key(&loss)).or_insert(losses.len());
+        match losses.get_mut(index) {
+            Some(known) => {
+                known.count += loss.count;
+                known.first.row = known.first.row.min(loss.first.row);
             }
-            None => known.push(loss),
+            None => losses.push(loss),
         }
     }
 }
 
-/// Columns of a field, over all levels.
-fn count(field: &Field) -> u64 {
+/// Number of columns of a field, over all levels.
+fn column_count(field: &Field) -> u64 {
     match field.data_type() {
-        DataType::Struct(fields) => fields.iter().fold(1, |sum: u64, field| sum.saturating_add(count(field))),
+        DataType::Struct(fields) => fields.iter().fold(1, |sum: u64, field| sum.saturating_add(column_count(field))),
         DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
-            count(element).saturating_add(1)
+            column_count(element).saturating_add(1)
         }
         _ => 1,
     }

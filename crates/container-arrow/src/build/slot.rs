@@ -1,4 +1,4 @@
-//! Where values are put.
+//! Slots: write access to the next value of a column.
 
 use arrow_schema::DataType;
 use container_core::arrow::OnMismatch;
@@ -7,21 +7,21 @@ use container_core::{Error, Result};
 use super::column::{Column, Data, Kind, Struct, offset};
 use super::tensor::Tensor;
 use crate::observe::Class;
-use crate::resolve::LONG;
+use crate::resolve::LARGE_VALUE_LEN;
 
-/// What all columns share.
+/// State shared by all columns.
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) row: u64,
     pub(super) on_mismatch: OnMismatch,
-    /// The schema was inferred from a sample: values have to be such that it would have come of them.
+    /// The schema was inferred from a sample, so values must lead to the same schema.
     pub(super) is_sampled: bool,
-    /// One was not.
-    pub(super) has_missed: bool,
-    /// Bytes so far, about.
+    /// A value or member contradicted the sample.
+    pub(super) contradicts_sample: bool,
+    /// Approximate bytes of the batch.
     pub(super) bytes: usize,
-    /// What they may be before the row is too large.
-    pub(super) most: usize,
+    /// Maximum of `bytes` for the current row.
+    pub(super) max_bytes: usize,
     pub(super) limit: u64,
 }
 
@@ -29,43 +29,44 @@ impl Context {
     #[inline]
     fn add(&mut self, bytes: usize) -> Result<()> {
         self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > self.most { Err(self.too_large()) } else { Ok(()) }
+        if self.bytes > self.max_bytes { Err(self.too_large()) } else { Ok(()) }
     }
 
     #[cold]
     fn too_large(&self) -> Error {
-        let row = self.bytes.saturating_sub(self.most) as u64;
-        Error::limit("bytes of a row as columns", self.limit.saturating_add(row), self.limit).in_row(self.row)
+        let excess = self.bytes.saturating_sub(self.max_bytes) as u64;
+        Error::limit("row size in bytes", self.limit.saturating_add(excess), self.limit).in_row(self.row)
     }
 
-    /// The schema of the sample is wrong.
+    /// Records that a value contradicts the sampled schema.
     #[cold]
-    fn missed(&mut self, column: &Column) -> Error {
-        self.has_missed = true;
-        let error = Error::invalid(format!("rows before did not tell of this value in a column of {}", column.takes()));
-        self.placed(error, column)
+    fn sample_error(&mut self, column: &Column) -> Error {
+        self.contradicts_sample = true;
+        let error =
+            Error::invalid(format!("value not covered by the sampled schema, in a column of {}", column.type_name()));
+        self.locate(error, column)
     }
 
     #[cold]
-    fn placed(&self, error: Error, column: &Column) -> Error {
+    fn locate(&self, error: Error, column: &Column) -> Error {
         error.in_row(self.row).in_column(column.path.to_string())
     }
 }
 
-/// What a place takes.
+/// The form in which a slot takes values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Wants {
+pub enum SlotEncoding {
     /// The value itself.
     Value,
-    /// Its JSON text, whatever it is; null stays null.
+    /// The JSON text of any value but null.
     Json,
-    /// Its msgpack, whatever it is; null stays null.
+    /// The msgpack of any value but null.
     Msgpack,
 }
 
-/// A place of a value: one of the methods puts it there. What does not fit the column exactly becomes null and is counted, or is an error, as the
-/// columns were told.
+/// The slot of one value: call the method of its type. A value that the column cannot represent exactly becomes null and counts as a loss, or is an
+/// error, depending on [`Mapping::on_mismatch`](crate::Mapping::on_mismatch).
 #[derive(Debug)]
 pub struct Slot<'c> {
     pub(super) column: &'c mut Column,
@@ -73,21 +74,21 @@ pub struct Slot<'c> {
 }
 
 /// # Errors
-/// Those of each method: [`Invalid`](container_core::ErrorKind::Invalid) with row and column for a value that does not fit, where that is an error;
-/// [`Limit`](container_core::ErrorKind::Limit) for a row that is too large.
+/// All methods return [`Invalid`](container_core::ErrorKind::Invalid) with row and column for a value that does not fit, with
+/// [`OnMismatch::Error`]; and [`Limit`](container_core::ErrorKind::Limit) for a row that is too large.
 impl<'c> Slot<'c> {
-    /// What the place takes.
+    /// The form in which this slot takes values.
     #[inline]
     #[must_use]
-    pub fn wants(&self) -> Wants {
+    pub fn encoding(&self) -> SlotEncoding {
         match self.column.kind() {
-            Some(Kind::Json) => Wants::Json,
-            Some(Kind::Msgpack) => Wants::Msgpack,
-            _ => Wants::Value,
+            Some(Kind::Json) => SlotEncoding::Json,
+            Some(Kind::Msgpack) => SlotEncoding::Msgpack,
+            _ => SlotEncoding::Value,
         }
     }
 
-    /// Does the column have members?
+    /// Returns true for structs and maps.
     pub(crate) fn is_object(&self) -> bool {
         matches!(self.data_type(), DataType::Struct(_) | DataType::Map(..))
     }
@@ -103,11 +104,11 @@ impl<'c> Slot<'c> {
         match fits {
             Ok(true) => Ok(()),
             Ok(false) => self.on_mismatch(class),
-            Err(error) => Err(self.context.placed(error, self.column)),
+            Err(error) => Err(self.context.locate(error, self.column)),
         }
     }
 
-    /// A value of this class that does not fit, or that is left out.
+    /// Handles a value of this class as one that does not fit.
     ///
     /// # Errors
     /// See above.
@@ -115,13 +116,13 @@ impl<'c> Slot<'c> {
     pub fn on_mismatch(self, class: Class) -> Result<()> {
         let column = self.column;
         if self.context.is_sampled {
-            return Err(self.context.missed(column));
+            return Err(self.context.sample_error(column));
         }
         if self.context.on_mismatch == OnMismatch::Error {
-            let (found, takes) = (class.name(), column.takes());
-            let error = Error::invalid(format!("{found} does not fit into a column of {takes}"))
-                .advising("{on_mismatch} null or json says what becomes of it");
-            return Err(self.context.placed(error, column));
+            let (found, expected) = (class.name(), column.type_name());
+            let error = Error::invalid(format!("{found} does not fit into a column of {expected}"))
+                .advising("use {on_mismatch} null or json");
+            return Err(self.context.locate(error, column));
         }
         column.truncate(column.len());
         column.pad(1);
@@ -138,7 +139,7 @@ impl<'c> Slot<'c> {
         self.column.pad(1);
     }
 
-    /// What a slot of a sparse vector is that has no value: 0, an empty text, false; null where a column has none of these.
+    /// Writes an implicit element of a sparse vector: 0, false or empty text, or null for other types.
     pub(crate) fn zero(self) -> Result<()> {
         match &self.column.data {
             Data::Bool(_) => self.bool(false),
@@ -184,21 +185,21 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Integer)
     }
 
-    /// A float, of 64 bits or of decimal digits.
+    /// A 64-bit float, or a decimal number.
     ///
     /// # Errors
     /// See above.
     #[inline]
     pub fn f64(self, value: f64) -> Result<()> {
         if self.context.is_sampled && !matches!(self.column.data, Data::F64(_)) {
-            // An integer would not have been inferred from it.
+            // A float would have changed the inferred type.
             return self.on_mismatch(Class::Float);
         }
         let fits = self.column.put_f64(value);
         self.check(fits, Class::Float)
     }
 
-    /// A float of 32 bits.
+    /// A 32-bit float.
     ///
     /// # Errors
     /// See above.
@@ -208,7 +209,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Float)
     }
 
-    /// A float of 16 bits, as they are.
+    /// The bits of a 16-bit float.
     ///
     /// # Errors
     /// See above.
@@ -217,14 +218,14 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Float)
     }
 
-    /// A text. Into columns of dates and times as ISO 8601, such as `2024-05-01T12:00:00.5Z`.
+    /// Text. For date and time columns, ISO 8601 such as `2024-05-01T12:00:00.5Z`.
     ///
     /// # Errors
     /// See above.
     #[inline]
     pub fn str(self, value: &str) -> Result<()> {
         self.context.add(value.len())?;
-        if self.context.is_sampled && value.len() as u64 > LONG {
+        if self.context.is_sampled && value.len() as u64 > LARGE_VALUE_LEN {
             return self.on_mismatch(Class::Text);
         }
         let fits = self.column.put_str(value);
@@ -241,7 +242,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Bytes)
     }
 
-    /// The JSON text of a value that is not null, where the place [wants](Self::wants) it.
+    /// The JSON text of a value that is not null, for slots with [`SlotEncoding::Json`].
     ///
     /// # Errors
     /// See above.
@@ -251,7 +252,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Text)
     }
 
-    /// The msgpack of a value that is not nil, where the place [wants](Self::wants) it.
+    /// The msgpack of a value that is not nil, for slots with [`SlotEncoding::Msgpack`].
     ///
     /// # Errors
     /// See above.
@@ -261,8 +262,7 @@ impl<'c> Slot<'c> {
         self.check(fits, Class::Bytes)
     }
 
-    /// A list, whose elements are put one by one, and [ended](ListSlot::end). `None` where it does not fit: it is null then, and its elements
-    /// are to be passed over.
+    /// A list. Write its elements one by one, then call [`end`](ListSlot::end). `None` if it does not fit and became null: skip its elements.
     ///
     /// # Errors
     /// See above.
@@ -276,8 +276,7 @@ impl<'c> Slot<'c> {
         }
     }
 
-    /// An object, whose members are put one by one, and [ended](ObjectSlot::end). `None` where it does not fit: it is null then, and its
-    /// members are to be passed over.
+    /// An object. Write its members one by one, then call [`end`](ObjectSlot::end). `None` if it does not fit and became null: skip its members.
     ///
     /// # Errors
     /// See above.
@@ -289,23 +288,23 @@ impl<'c> Slot<'c> {
         let Column { data, nulls, .. } = self.column;
         match data {
             Data::Struct(inner) => Ok(Some(ObjectSlot { inner, nulls, context: self.context, expected: 0 })),
-            _ => Ok(None), // it is one
+            _ => Ok(None), // cannot happen: checked above
         }
     }
 
-    /// A tensor: its elements as they lie in memory, those of the last dimension first.
+    /// A tensor.
     ///
     /// # Errors
-    /// See above; [`Invalid`](container_core::ErrorKind::Invalid) for as many bytes as the shape does not have.
+    /// See above; [`Invalid`](container_core::ErrorKind::Invalid) if the data does not match the shape.
     pub fn tensor(self, tensor: &Tensor<'_>) -> Result<()> {
-        tensor.check().map_err(|error| self.context.placed(error, self.column))?;
+        tensor.check().map_err(|error| self.context.locate(error, self.column))?;
         self.context.add(tensor.data.len())?;
         let put = tensor.put(self.column);
         self.check(put, Class::Tensor)
     }
 }
 
-/// A list that is being put.
+/// Writes a list.
 #[derive(Debug)]
 pub struct ListSlot<'c> {
     column: &'c mut Column,
@@ -313,7 +312,7 @@ pub struct ListSlot<'c> {
 }
 
 impl ListSlot<'_> {
-    /// The place of the next element.
+    /// Returns the slot of the next element.
     ///
     /// # Errors
     /// [`Limit`](container_core::ErrorKind::Limit) for a row that is too large.
@@ -321,20 +320,21 @@ impl ListSlot<'_> {
     pub fn element(&mut self) -> Result<Slot<'_>> {
         let column = match &mut self.column.data {
             Data::List(_, values) | Data::LargeList(_, values) | Data::FixedList(_, values) => values,
-            _ => return Err(Error::usage("the column is no list")), // list() has looked
+            _ => return Err(Error::usage("the column is not a list")), // cannot happen: checked by list()
         };
         self.context.add(column.width)?;
         Ok(Slot { column, context: self.context })
     }
 
-    /// The list is whole.
+    /// Ends the list.
     ///
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) with row and column for a list of another length than the column's, where that is an error.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) with row and column if the length does not match a fixed-size
+    /// list, with [`OnMismatch::Error`].
     #[inline]
     pub fn end(self) -> Result<()> {
         let Self { column, context } = self;
-        let ended = match &mut column.data {
+        let result = match &mut column.data {
             Data::List(offsets, values) => offset(values.len()).map(|end| offsets.push(end)),
             Data::LargeList(offsets, values) => offset(values.len()).map(|end| offsets.push(end)),
             Data::FixedList(size, values) => match values.len() == *size * (column.nulls.len() + 1) {
@@ -343,44 +343,43 @@ impl ListSlot<'_> {
             },
             _ => Ok(()),
         };
-        ended.map_err(|error| context.placed(error, column))?;
+        result.map_err(|error| context.locate(error, column))?;
         column.nulls.append_non_null();
         Ok(())
     }
 }
 
-/// An object that is being put.
+/// Writes an object.
 #[derive(Debug)]
 pub struct ObjectSlot<'c> {
     pub(super) inner: &'c mut Struct,
     pub(super) nulls: &'c mut arrow_buffer::NullBufferBuilder,
     pub(super) context: &'c mut Context,
-    /// Where the next member is, if the object is like those before.
+    /// Expected index of the next member, if members come in the usual order.
     pub(super) expected: usize,
 }
 
 impl ObjectSlot<'_> {
-    /// The place of a member; of one that comes again the value before is forgotten, and counted as a loss. `None` where there is no such column: the value is to be
-    /// passed over.
+    /// Returns the slot of a member, or `None` if there is no such column. A duplicate member replaces the earlier value, which counts as a loss.
     #[inline]
     pub fn member(&mut self, name: &str) -> Option<Slot<'_>> {
-        let Some(place) = self.inner.find(name, self.expected) else {
-            // A sample with it would have the column.
-            self.context.has_missed |= self.context.is_sampled;
+        let Some(index) = self.inner.find(name, self.expected) else {
+            // It would have added a column to the sample.
+            self.context.contradicts_sample |= self.context.is_sampled;
             return None;
         };
-        self.expected = place + 1;
-        self.at(place)
+        self.expected = index + 1;
+        self.at(index)
     }
 
-    /// The same by its place among the columns.
+    /// Returns the slot of a member by column index.
     #[inline]
-    pub fn at(&mut self, place: usize) -> Option<Slot<'_>> {
-        let column = self.inner.columns.get_mut(place)?;
-        let (own, len) = (column.len(), self.nulls.len());
-        if own < len {
-            column.pad(len - own);
-        } else if own > len {
+    pub fn at(&mut self, index: usize) -> Option<Slot<'_>> {
+        let column = self.inner.columns.get_mut(index)?;
+        let (column_len, len) = (column.len(), self.nulls.len());
+        if column_len < len {
+            column.pad(len - column_len);
+        } else if column_len > len {
             column.truncate(len);
             if column.replaced == 0 {
                 column.first_replaced = self.context.row;
@@ -390,14 +389,14 @@ impl ObjectSlot<'_> {
         Some(Slot { column, context: self.context })
     }
 
-    /// Was a value put for this member?
+    /// Returns true if this member has been written.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        let column = self.inner.find(name, 0).and_then(|place| self.inner.columns.get(place));
+        let column = self.inner.find(name, 0).and_then(|index| self.inner.columns.get(index));
         column.is_some_and(|column| column.len() > self.nulls.len())
     }
 
-    /// The object is whole: members that were not put are null.
+    /// Ends the object. Missing members become null.
     #[inline]
     pub fn end(self) {
         self.nulls.append_non_null();

@@ -1,20 +1,20 @@
-//! Tensors into columns.
+//! Writes tensors into columns.
 
 use container_core::{Error, Result};
 
 use super::column::{Column, Data, offset};
 use crate::observe::Element;
 
-/// Numbers of one type in a shape.
+/// An n-dimensional array of numbers in row-major order.
 #[derive(Debug, Clone, Copy)]
 pub struct Tensor<'t> {
-    /// Their type.
+    /// The element type.
     pub element: Element,
-    /// The lengths of the dimensions, the one that varies slowest first.
+    /// The lengths of the dimensions, outermost first.
     pub shape: &'t [u64],
-    /// The elements.
+    /// The elements, without padding.
     pub data: &'t [u8],
-    /// The first byte of each element is the most significant one.
+    /// Elements are big-endian, else little-endian.
     pub big_endian: bool,
 }
 
@@ -26,32 +26,35 @@ impl Tensor<'_> {
             true => Ok(()),
             false => {
                 let (found, shape) = (self.data.len(), self.shape);
-                Err(Error::invalid(format!("a tensor of {:?} and shape {shape:?} has {found} bytes", self.element)))
+                Err(Error::invalid(format!(
+                    "tensor of {:?} and shape {shape:?}: unexpected data length of {found} bytes",
+                    self.element
+                )))
             }
         }
     }
 
-    /// Says whether it fits.
+    /// Writes the tensor. Returns false, with the column unchanged, if it does not fit.
     pub(super) fn put(&self, column: &mut Column) -> Result<bool> {
         let Column { data, nulls, field, .. } = column;
         let fits = match data {
             Data::FixedList(size, values) => {
-                // The same number of elements could have another shape.
-                let same = match field.metadata().get(SHAPE) {
+                // The number of elements may match with another shape.
+                let has_shape = match field.metadata().get(SHAPE_KEY) {
                     Some(shape) => is_shape(shape, self.shape),
                     None => self.shape.len() == 1,
                 };
-                same && self.data.len() / self.element.width() == *size && self.elements(values)
+                has_shape && self.data.len() / self.element.width() == *size && self.append_elements(values)
             }
             Data::List(offsets, values) if self.shape.len() == 1 => {
-                let fits = self.elements(values);
+                let fits = self.append_elements(values);
                 if fits {
                     offsets.push(offset(values.len())?);
                 }
                 fits
             }
             Data::LargeList(offsets, values) if self.shape.len() == 1 => {
-                let fits = self.elements(values);
+                let fits = self.append_elements(values);
                 if fits {
                     offsets.push(offset(values.len())?);
                 }
@@ -61,14 +64,14 @@ impl Tensor<'_> {
                 let len = nulls.len();
                 let mut ends = [false; 2];
                 for (name, end) in ["data", "shape"].into_iter().zip(&mut ends) {
-                    let Some(part) = inner.find(name, 0).and_then(|place| inner.columns.get_mut(place)) else {
+                    let Some(part) = inner.find(name, 0).and_then(|index| inner.columns.get_mut(index)) else {
                         return Ok(false);
                     };
                     part.pad(len.saturating_sub(part.len()));
                     part.truncate(len);
                     *end = match name {
-                        "data" => self.part(part, |values| self.elements(values))?,
-                        _ => self.part(part, |values| {
+                        "data" => self.write_list(part, |values| self.append_elements(values))?,
+                        _ => self.write_list(part, |values| {
                             let put = |length: &u64| values.put_u64(*length).unwrap_or(false);
                             self.shape.iter().all(put)
                         })?,
@@ -89,8 +92,8 @@ impl Tensor<'_> {
         Ok(fits)
     }
 
-    /// Fills one list.
-    fn part(&self, list: &mut Column, fill: impl FnOnce(&mut Column) -> bool) -> Result<bool> {
+    /// Writes the list `data` or `shape`.
+    fn write_list(&self, list: &mut Column, fill: impl FnOnce(&mut Column) -> bool) -> Result<bool> {
         let fits = match &mut list.data {
             Data::List(offsets, values) => {
                 let fits = fill(values);
@@ -100,8 +103,8 @@ impl Tensor<'_> {
                 fits
             }
             Data::FixedList(size, values) => {
-                let wanted = values.len() + *size;
-                fill(values) && values.len() == wanted
+                let expected = values.len() + *size;
+                fill(values) && values.len() == expected
             }
             _ => false,
         };
@@ -111,8 +114,8 @@ impl Tensor<'_> {
         Ok(fits)
     }
 
-    /// Appends the elements, if they are of the column's type.
-    fn elements(&self, values: &mut Column) -> bool {
+    /// Appends the elements. Returns false if the column has another type.
+    fn append_elements(&self, values: &mut Column) -> bool {
         macro_rules! append {
             ($values:expr, $type:ty) => {{
                 let (chunks, _) = self.data.as_chunks::<{ size_of::<$type>() }>();
@@ -142,10 +145,10 @@ impl Tensor<'_> {
     }
 }
 
-/// The key under which a tensor's shape stands.
-const SHAPE: &str = arrow_schema::extension::EXTENSION_TYPE_METADATA_KEY;
+/// Metadata key of the shape of a tensor.
+const SHAPE_KEY: &str = arrow_schema::extension::EXTENSION_TYPE_METADATA_KEY;
 
-/// Is it the shape of the metadata `{"shape":[2,3]}`?
+/// Compares a shape with metadata such as `{"shape":[2,3]}`.
 fn is_shape(metadata: &str, shape: &[u64]) -> bool {
     let mut numbers = metadata
         .split_once("\"shape\"")

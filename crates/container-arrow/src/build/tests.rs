@@ -16,7 +16,7 @@ fn columns(fields: Vec<Field>, on_mismatch: OnMismatch) -> Columns {
 
 type Put<'p> = &'p dyn Fn(Slot<'_>) -> Result<()>;
 
-/// One column, of values that are put by a function each.
+/// Builds a column from one function per value, with errors and with nulls for mismatches.
 fn column(data_type: DataType, puts: &[Put<'_>]) -> (RecordBatch, Vec<Loss>, Vec<String>) {
     let field = Field::new("x", data_type, true);
     let mut errors = Vec::new();
@@ -38,7 +38,7 @@ fn column(data_type: DataType, puts: &[Put<'_>]) -> (RecordBatch, Vec<Loss>, Vec
 }
 
 #[test]
-fn numbers_are_taken_exactly_or_not_at_all() {
+fn numbers_are_exact_or_rejected() {
     let (batch, losses, errors) = column(
         DataType::Int8,
         &[
@@ -52,8 +52,8 @@ fn numbers_are_taken_exactly_or_not_at_all() {
             &|x| x.bool(true),
         ],
     );
-    let found: Vec<_> = batch.column(0).as_primitive::<Int8Type>().iter().collect();
-    assert_eq!(found, [Some(-128), None, Some(3), None, None, None, None, None]);
+    let actual: Vec<_> = batch.column(0).as_primitive::<Int8Type>().iter().collect();
+    assert_eq!(actual, [Some(-128), None, Some(3), None, None, None, None, None]);
     assert_eq!((losses.len(), losses[0].count, losses[0].first.row), (1, 6, Some(1)));
     assert_eq!(errors.len(), 6);
     assert!(errors[0].contains("an integer does not fit into a column of Int8"), "{}", errors[0]);
@@ -70,9 +70,9 @@ fn numbers_are_taken_exactly_or_not_at_all() {
             &|x| x.f64(1e300),
         ],
     );
-    let found: Vec<_> = batch.column(0).as_primitive::<Float32Type>().iter().collect();
-    let wanted = [Some(0.1), None, Some(0.1), Some(16_777_216.0), None, Some(f32::NEG_INFINITY), None];
-    assert_eq!((found, errors.len()), (wanted.to_vec(), 3));
+    let actual: Vec<_> = batch.column(0).as_primitive::<Float32Type>().iter().collect();
+    let expected = [Some(0.1), None, Some(0.1), Some(16_777_216.0), None, Some(f32::NEG_INFINITY), None];
+    assert_eq!((actual, errors.len()), (expected.to_vec(), 3));
 
     let (batch, _, errors) =
         column(DataType::Float64, &[&|x| x.i64(1 << 60), &|x| x.i64((1 << 60) + 1), &|x| x.u64(u64::MAX)]);
@@ -80,12 +80,12 @@ fn numbers_are_taken_exactly_or_not_at_all() {
 }
 
 #[test]
-fn text_becomes_times_and_keys() {
+fn text_becomes_times_and_dictionary_keys() {
     let stamp = DataType::Timestamp(TimeUnit::Millisecond, None);
     let (batch, _, errors) =
         column(stamp, &[&|x| x.str("1970-01-01T00:00:01.5"), &|x| x.i64(7), &|x| x.str("yesterday"), &|x| x.f64(0.5)]);
-    let found: Vec<_> = batch.column(0).as_primitive::<TimestampMillisecondType>().iter().collect();
-    assert_eq!((found, errors.len()), (vec![Some(1500), Some(7), None, None], 2));
+    let actual: Vec<_> = batch.column(0).as_primitive::<TimestampMillisecondType>().iter().collect();
+    assert_eq!((actual, errors.len()), (vec![Some(1500), Some(7), None, None], 2));
 
     let keys = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
     let (batch, _, errors) = column(keys.clone(), &[&|x| x.str("a"), &|x| x.str("b"), &|x| x.i64(1), &|x| x.str("a")]);
@@ -99,7 +99,7 @@ fn text_becomes_times_and_keys() {
 }
 
 #[test]
-fn a_batch_ends_before_it_is_too_large() {
+fn batches_are_bounded() {
     let scan = BatchScan::default().with_batch_rows(10).with_batch_bytes(1000);
     let schema = Arc::new(Schema::new(vec![Field::new("x", DataType::Utf8, true)]));
     let mut columns = Columns::new(schema, &scan, &Limits::default()).unwrap();
@@ -121,12 +121,12 @@ fn a_batch_ends_before_it_is_too_large() {
     let error = (0..20).find_map(|value| list.element().and_then(|slot| slot.i64(value)).err()).unwrap();
     assert!(matches!(error.kind(), ErrorKind::Limit { limit: 100, .. }), "{error}");
     assert_eq!(error.position().row, Some(3));
-    // The row was not ended: it is not there.
+    // The unfinished row is discarded.
     assert_eq!(columns.finish().unwrap().num_rows(), 0);
 }
 
 #[test]
-fn a_row_that_is_rolled_back_leaves_nothing() {
+fn rolled_back_row_leaves_nothing() {
     let inner = DataType::Struct(vec![Field::new("y", DataType::Int32, true)].into());
     let list = DataType::List(Arc::new(Field::new_list_field(inner, true)));
     let pair = DataType::FixedSizeList(Arc::new(Field::new_list_field(DataType::Int32, true)), 2);
@@ -159,7 +159,7 @@ fn a_row_that_is_rolled_back_leaves_nothing() {
     let list = batch.column(0).as_list::<i32>();
     let values = list.values().as_struct().column(0).as_primitive::<Int32Type>();
     assert_eq!((list.value_offsets(), values.values().as_ref()), (&[0, 2, 4][..], &[2, 3, 3, 4][..]));
-    // Three elements are not two.
+    // Three elements do not fit a list of two.
     let pairs = batch.column(1).as_fixed_size_list();
     assert_eq!((pairs.is_null(0), pairs.is_null(1)), (false, true));
     assert_eq!(columns.take_losses().len(), 1);
@@ -170,11 +170,11 @@ fn tensors_of_one_shape_and_of_several() {
     let tensor =
         |shape: &'static [u64], data: &'static [u8]| Tensor { element: Element::I16, shape, data, big_endian: true };
     let all = |tensors: &[Tensor<'_>]| {
-        let mut seen = Observation::new(Limits::default());
+        let mut observation = Observation::new(Limits::default());
         for (row, tensor) in (0..).zip(tensors) {
-            seen.row(row).object().member("t").unwrap().tensor(tensor.element, tensor.shape);
+            observation.row(row).object().member("t").unwrap().tensor(tensor.element, tensor.shape);
         }
-        let schema = resolve_schema(&seen, &Mapping::default()).unwrap();
+        let schema = resolve_schema(&observation, &Mapping::default()).unwrap();
         let mut columns = Columns::new(Arc::new(schema), &BatchScan::default(), &Limits::default()).unwrap();
         for (row, tensor) in (0..).zip(tensors) {
             let mut object = columns.row(row);
@@ -208,7 +208,7 @@ fn tensors_of_one_shape_and_of_several() {
 
     let mut columns = columns(vec![one.schema().field(0).clone()], OnMismatch::Null);
     let mut row = columns.row(0);
-    // As many elements, of another shape; and a shape that lies.
+    // The same number of elements in another shape; and a shape that does not match the data.
     row.member("t").unwrap().tensor(&tensor(&[1, 2], &[0, 1, 0, 2])).unwrap();
     row.end();
     assert_eq!(
@@ -219,7 +219,7 @@ fn tensors_of_one_shape_and_of_several() {
 }
 
 #[test]
-fn what_is_seen_does_not_depend_on_the_order_of_rows() {
+fn profile_is_independent_of_row_order() {
     let values: [fn(TypeObserver<'_>); 8] = [
         |observer| observer.null(),
         |observer| observer.i64(-3),
@@ -230,10 +230,10 @@ fn what_is_seen_does_not_depend_on_the_order_of_rows() {
         |observer| observer.text(9),
         |observer| observer.tensor(Element::U8, &[3]),
     ];
-    let see = |rows: &[u64]| {
-        let mut seen = Observation::new(Limits::default());
+    let observe = |rows: &[u64]| {
+        let mut observation = Observation::new(Limits::default());
         for &row in rows {
-            let mut object = seen.row(row).object();
+            let mut object = observation.row(row).object();
             for name in ["a", "b", "c"].iter().cycle().skip((row % 3) as usize).take(2) {
                 let mut list = object.member(name).unwrap().list();
                 values[(row % 8) as usize](list.element().unwrap());
@@ -241,34 +241,34 @@ fn what_is_seen_does_not_depend_on_the_order_of_rows() {
             }
             object.member(if row % 2 == 0 { "even" } else { "odd" }).unwrap().i64(1);
         }
-        seen
+        observation
     };
-    let told = |seen: &Observation| {
+    let resolve_all = |observation: &Observation| {
         let mapping = |on_mismatch| Mapping::default().with_on_mismatch(on_mismatch);
         let resolved = [OnMismatch::Null, OnMismatch::Json, OnMismatch::Error]
-            .map(|on_mismatch| resolve_schema(seen, &mapping(on_mismatch)));
+            .map(|on_mismatch| resolve_schema(observation, &mapping(on_mismatch)));
         resolved.map(|resolved| resolved.map_err(|error| error.to_string()))
     };
     let rows: Vec<u64> = (5..40).collect();
-    let wanted = told(&see(&rows));
-    assert!(wanted[2].is_err());
-    let backwards: Vec<u64> = rows.iter().rev().copied().collect();
-    assert_eq!(told(&see(&backwards)), wanted);
+    let expected = resolve_all(&observe(&rows));
+    assert!(expected[2].is_err());
+    let reversed: Vec<u64> = rows.iter().rev().copied().collect();
+    assert_eq!(resolve_all(&observe(&reversed)), expected);
     for parts in [2, 3, 7] {
-        let part = |part: usize| see(&rows.iter().copied().skip(part).step_by(parts).collect::<Vec<_>>());
+        let part = |part: usize| observe(&rows.iter().copied().skip(part).step_by(parts).collect::<Vec<_>>());
         let mut all = part(parts - 1);
         (0..parts - 1).for_each(|number| all.merge(part(number)).unwrap());
-        assert_eq!(told(&all), wanted);
-        assert_eq!(all.observed().count(Class::Object), 35);
+        assert_eq!(resolve_all(&all), expected);
+        assert_eq!(all.profile().count(Class::Object), 35);
     }
 }
 
 #[test]
-fn classes_that_go_together_are_widened() {
+fn compatible_classes_are_widened() {
     let of = |see: &dyn Fn(&mut Observation)| {
-        let mut seen = Observation::new(Limits::default());
-        see(&mut seen);
-        crate::resolve("x", seen.observed(), &Mapping::default()).map(|field| field.data_type().clone())
+        let mut observation = Observation::new(Limits::default());
+        see(&mut observation);
+        crate::resolve("x", observation.profile(), &Mapping::default()).map(|field| field.data_type().clone())
     };
     assert_eq!(of(&|_| {}).unwrap(), DataType::Null);
     assert_eq!(of(&|x| x.row(0).null()).unwrap(), DataType::Null);
@@ -280,7 +280,10 @@ fn classes_that_go_together_are_widened() {
     assert_eq!(both([|x| x.i64(1 << 60), |x| x.f64()]).unwrap(), DataType::Float64);
     assert_eq!(both([|x| x.text(2 << 30), |x| x.text(1)]).unwrap(), DataType::LargeUtf8);
     for (clash, message) in [
-        (both([|x| x.i64((1 << 60) + 1), |x| x.f64()]), "a float, but an integer that no float holds in row 0"),
+        (
+            both([|x| x.i64((1 << 60) + 1), |x| x.f64()]),
+            "a float, but an integer that Float64 cannot hold exactly in row 0",
+        ),
         (both([|x| x.i64(-1), |x| x.u64(u64::MAX)]), "the integer 18446744073709551615"),
         (both([|x| x.number(), |x| x.number()]), "a number beyond 64 bits"),
         (
@@ -295,10 +298,10 @@ fn classes_that_go_together_are_widened() {
 }
 
 #[test]
-fn columns_are_bounded_over_all_levels() {
+fn column_limit_covers_all_levels() {
     let limits = Limits::default().with_columns(3).with_depth(2);
-    let mut seen = Observation::new(limits);
-    let mut row = seen.row(0).object();
+    let mut observation = Observation::new(limits);
+    let mut row = observation.row(0).object();
     let mut inner = row.member("a").unwrap().object();
     inner.member("b").unwrap().null();
     inner.member("b").unwrap().null();
@@ -306,8 +309,8 @@ fn columns_are_bounded_over_all_levels() {
     assert_eq!(row.member("d").unwrap_err().kind(), ErrorKind::Limit { asked: 4, limit: 3 });
     let mut other = Observation::new(limits);
     other.row(1).object().member("e").unwrap().null();
-    assert_eq!(seen.merge(other).unwrap_err().kind(), ErrorKind::Limit { asked: 4, limit: 3 });
-    let mut row = seen.row(2).object();
+    assert_eq!(observation.merge(other).unwrap_err().kind(), ErrorKind::Limit { asked: 4, limit: 3 });
+    let mut row = observation.row(2).object();
     let mut list = row.member("a").unwrap().list();
     assert_eq!(
         list.element().unwrap().list().element().map(drop).unwrap_err().kind(),
@@ -316,7 +319,7 @@ fn columns_are_bounded_over_all_levels() {
 }
 
 #[test]
-fn what_cannot_be_built_is_refused() {
+fn rejects_unsupported_schemas() {
     let new = |field: Field| {
         Columns::new(Arc::new(Schema::new(vec![field.clone(), field])), &BatchScan::default(), &Limits::default())
             .unwrap_err()
@@ -333,7 +336,7 @@ fn what_cannot_be_built_is_refused() {
     assert_eq!(new(Field::new("x", DataType::Int64, true)), ErrorKind::Usage);
     let wide = DataType::FixedSizeList(Arc::new(Field::new_list_field(DataType::Int64, true)), i32::MAX);
     assert!(matches!(new(Field::new("x", wide, true)), ErrorKind::Usage | ErrorKind::Limit { .. }));
-    // Nulls where none may be.
+    // Nulls in a non-nullable column.
     let mut strict = columns(vec![Field::new("x", DataType::Int64, false)], OnMismatch::Null);
     strict.row(0).end();
     let error = strict.finish().unwrap_err();
@@ -341,7 +344,7 @@ fn what_cannot_be_built_is_refused() {
 }
 
 #[test]
-fn paths_of_deep_columns_are_short() {
+fn paths_of_deep_columns_are_abbreviated() {
     let mut field = Field::new("x".repeat(500), DataType::Int64, true);
     for _ in 0..100 {
         field = Field::new("é".repeat(100), DataType::Struct(vec![field].into()), true);
@@ -350,7 +353,7 @@ fn paths_of_deep_columns_are_short() {
     fn put(mut object: ObjectSlot<'_>, levels: usize) -> Error {
         let slot = object.at(0).unwrap();
         match levels {
-            0 => slot.str("no integer").unwrap_err(),
+            0 => slot.str("not an integer").unwrap_err(),
             _ => put(slot.object().unwrap().unwrap(), levels - 1),
         }
     }
@@ -359,7 +362,7 @@ fn paths_of_deep_columns_are_short() {
 }
 
 #[test]
-fn losses_of_the_same_column_are_added() {
+fn add_losses_merges_by_column() {
     let loss = |column: &'static str, count, row| {
         let mut first = Position::default();
         (first.row, first.column) = (Some(row), Some(column.into()));
@@ -371,17 +374,18 @@ fn losses_of_the_same_column_are_added() {
 }
 
 #[test]
-fn what_no_column_has_a_type_for() {
-    let mut seen = Observation::new(Limits::default());
-    seen.row(0).object().member("x").unwrap().other();
-    seen.row(1).object().member("x").unwrap().other();
-    let found =
-        |seen: &Observation, on_mismatch| resolve_schema(seen, &Mapping::default().with_on_mismatch(on_mismatch));
-    let error = found(&seen, OnMismatch::Error).unwrap_err();
-    assert!(error.to_string().contains("the column has a value that no column has a type for"), "{error}");
-    assert_eq!(*found(&seen, OnMismatch::Null).unwrap().field(0).data_type(), DataType::Null);
-    seen.row(2).object().member("x").unwrap().bool();
-    assert_eq!(found(&seen, OnMismatch::Error).unwrap_err().position().row, Some(2));
-    assert_eq!(*found(&seen, OnMismatch::Null).unwrap().field(0).data_type(), DataType::Boolean);
-    assert_eq!(*found(&seen, OnMismatch::Msgpack).unwrap().field(0).data_type(), DataType::Binary);
+fn unsupported_values_are_conflicts() {
+    let mut observation = Observation::new(Limits::default());
+    observation.row(0).object().member("x").unwrap().other();
+    observation.row(1).object().member("x").unwrap().other();
+    let resolve = |observation: &Observation, on_mismatch| {
+        resolve_schema(observation, &Mapping::default().with_on_mismatch(on_mismatch))
+    };
+    let error = resolve(&observation, OnMismatch::Error).unwrap_err();
+    assert!(error.to_string().contains("the column has an unsupported value"), "{error}");
+    assert_eq!(*resolve(&observation, OnMismatch::Null).unwrap().field(0).data_type(), DataType::Null);
+    observation.row(2).object().member("x").unwrap().bool();
+    assert_eq!(resolve(&observation, OnMismatch::Error).unwrap_err().position().row, Some(2));
+    assert_eq!(*resolve(&observation, OnMismatch::Null).unwrap().field(0).data_type(), DataType::Boolean);
+    assert_eq!(*resolve(&observation, OnMismatch::Msgpack).unwrap().field(0).data_type(), DataType::Binary);
 }

@@ -1,4 +1,4 @@
-//! Single values into columns: exactly, or not at all.
+//! Writes single values into columns, exactly or not at all.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -13,13 +13,13 @@ use crate::times;
 
 type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
-/// Two to the 63rd and 64th.
+/// 2^63 and 2^64.
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
-/// An integer into a vector of integers, if it is in their range.
+/// Appends an integer if it is in range.
 #[inline]
-fn fit<T: TryFrom<V>, V>(values: &mut Vec<T>, value: V) -> bool {
+fn push_int<T: TryFrom<V>, V>(values: &mut Vec<T>, value: V) -> bool {
     match T::try_from(value) {
         Ok(value) => {
             values.push(value);
@@ -29,7 +29,7 @@ fn fit<T: TryFrom<V>, V>(values: &mut Vec<T>, value: V) -> bool {
     }
 }
 
-/// Each method says whether the value fits; where it does not, nothing has changed.
+/// Each method returns false, with the column unchanged, if the value does not fit.
 impl Column {
     #[inline]
     pub(super) fn put_bool(&mut self, value: bool) -> Result<bool> {
@@ -51,18 +51,18 @@ impl Column {
                 true
             }
             Data::F64(values) if is_exact(value.unsigned_abs()) => {
-                #[allow(clippy::cast_precision_loss, reason = "it is exact")]
+                #[allow(clippy::cast_precision_loss, reason = "exact")]
                 values.push(value as f64);
                 true
             }
-            Data::I8(values) => fit(values, value),
-            Data::I16(values) => fit(values, value),
-            Data::I32(values) => fit(values, value),
-            Data::U8(values) => fit(values, value),
-            Data::U16(values) => fit(values, value),
-            Data::U32(values) => fit(values, value),
-            Data::U64(values) => fit(values, value),
-            #[allow(clippy::cast_precision_loss, reason = "it is exact")]
+            Data::I8(values) => push_int(values, value),
+            Data::I16(values) => push_int(values, value),
+            Data::I32(values) => push_int(values, value),
+            Data::U8(values) => push_int(values, value),
+            Data::U16(values) => push_int(values, value),
+            Data::U32(values) => push_int(values, value),
+            Data::U64(values) => push_int(values, value),
+            #[allow(clippy::cast_precision_loss, reason = "exact")]
             Data::F32(_) | Data::F16(_) if is_exact(value.unsigned_abs()) => return self.put_exact(value as f64),
             Data::Blob(blob, Kind::Json) => json(blob, |out| write!(out, "{value}").is_ok())?,
             Data::LargeBlob(blob, Kind::Json) => json(blob, |out| write!(out, "{value}").is_ok())?,
@@ -84,7 +84,7 @@ impl Column {
                 values.push(value);
                 true
             }
-            #[allow(clippy::cast_precision_loss, reason = "it is exact")]
+            #[allow(clippy::cast_precision_loss, reason = "exact")]
             Data::F64(_) | Data::F32(_) if is_exact(value) => return self.put_exact(value as f64),
             Data::Blob(blob, Kind::Json) => json(blob, |out| write!(out, "{value}").is_ok())?,
             Data::LargeBlob(blob, Kind::Json) => json(blob, |out| write!(out, "{value}").is_ok())?,
@@ -96,7 +96,7 @@ impl Column {
         Ok(fits)
     }
 
-    /// A float. What has no fraction fits into integers, and what was written with the digits of a narrower float into that one.
+    /// Appends a float. Integral values fit integer columns, and values equal to the shortest decimal form of a narrower float fit that type.
     #[inline]
     pub(super) fn put_f64(&mut self, value: f64) -> Result<bool> {
         match &mut self.data {
@@ -110,21 +110,21 @@ impl Column {
     }
 
     fn put_other_f64(&mut self, value: f64) -> Result<bool> {
-        #[allow(clippy::cast_possible_truncation, reason = "it is compared")]
+        #[allow(clippy::cast_possible_truncation, reason = "compared")]
         let narrow = value as f32;
         match &mut self.data {
             Data::F32(_) | Data::F16(_) if f64::from(narrow) == value || value.is_nan() => {
                 return self.put_exact(value);
             }
-            Data::F32(_) | Data::F16(_) => match shortest(narrow) == Some(value) {
+            Data::F32(_) | Data::F16(_) => match shortest_decimal(narrow) == Some(value) {
                 true => return self.put_exact(narrow.into()),
                 false => return Ok(false),
             },
             Data::Blob(blob, Kind::Json) => json(blob, |out| float(out, value))?,
             Data::LargeBlob(blob, Kind::Json) => json(blob, |out| float(out, value))?,
-            #[allow(clippy::cast_possible_truncation, reason = "it has no fraction and is in range")]
+            #[allow(clippy::cast_possible_truncation, reason = "integral and in range")]
             _ if value.trunc() == value && (-TWO_63..TWO_63).contains(&value) => return self.put_i64(value as i64),
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the same")]
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "integral and in range")]
             _ if value.trunc() == value && (TWO_63..TWO_64).contains(&value) => return self.put_u64(value as u64),
             _ => return Ok(false),
         };
@@ -147,9 +147,9 @@ impl Column {
         Ok(fits)
     }
 
-    /// The same, but digits do not count: it must be the very value.
+    /// Appends a float if the column represents its exact value, ignoring decimal forms.
     fn put_exact(&mut self, value: f64) -> Result<bool> {
-        #[allow(clippy::cast_possible_truncation, reason = "it is compared")]
+        #[allow(clippy::cast_possible_truncation, reason = "compared")]
         let narrow = value as f32;
         match &mut self.data {
             Data::F32(values) if f64::from(narrow) == value || value.is_nan() => values.push(narrow),
@@ -204,7 +204,7 @@ impl Column {
                 let time = times::parse(self.field.data_type(), value);
                 time.inspect(|time| values.push(*time)).is_some()
             }
-            // As JSON has them.
+            // Non-finite floats in JSON.
             Data::F16(_) | Data::F32(_) | Data::F64(_) => match value {
                 "NaN" => return self.put_exact(f64::NAN),
                 "Infinity" => return self.put_exact(f64::INFINITY),
@@ -230,11 +230,11 @@ impl Column {
         Ok(true)
     }
 
-    /// Text or bytes of a column of this kind; the caller has seen to it that they are what the kind says.
+    /// Appends text or bytes of a given kind, which the caller has validated.
     pub(super) fn put_encoded(&mut self, value: &[u8], kind: Kind) -> Result<bool> {
         match &mut self.data {
-            Data::Blob(blob, own) if *own == kind => blob.push(value)?,
-            Data::LargeBlob(blob, own) if *own == kind => blob.push(value)?,
+            Data::Blob(blob, actual) if *actual == kind => blob.push(value)?,
+            Data::LargeBlob(blob, actual) if *actual == kind => blob.push(value)?,
             _ => return Ok(false),
         }
         self.nulls.append_non_null();
@@ -248,8 +248,8 @@ impl Column {
         }
     }
 
-    /// What the column takes, as messages tell it.
-    pub(super) fn takes(&self) -> String {
+    /// The values the column takes, for messages.
+    pub(super) fn type_name(&self) -> String {
         match (self.kind(), self.field.data_type()) {
             (Some(Kind::Json), _) => "JSON".to_owned(),
             (Some(Kind::Msgpack), _) => "msgpack".to_owned(),
@@ -261,7 +261,7 @@ impl Column {
     }
 }
 
-/// Writes a value as JSON.
+/// Appends a value as JSON.
 fn json<O: Offset>(blob: &mut Blob<O>, write: impl FnOnce(&mut Vec<u8>) -> bool) -> Result<bool> {
     if !write(&mut blob.bytes) {
         blob.bytes.truncate(blob.last());
@@ -292,14 +292,14 @@ const fn name(value: f64) -> &'static str {
     }
 }
 
-/// The number that the shortest digits of a float mean.
-fn shortest(value: f32) -> Option<f64> {
+/// The shortest decimal form of an `f32`, as an `f64`.
+fn shortest_decimal(value: f32) -> Option<f64> {
     let mut digits = Digits { bytes: [0; 64], len: 0 };
     write!(digits, "{value:e}").ok()?;
     std::str::from_utf8(digits.bytes.get(..digits.len)?).ok()?.parse().ok()
 }
 
-/// A short text that takes no allocation.
+/// A small text buffer on the stack.
 struct Digits {
     bytes: [u8; 64],
     len: usize,

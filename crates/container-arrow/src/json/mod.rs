@@ -1,11 +1,13 @@
-//! JSON texts, looked at and put into columns, in one pass each and without a tree of values.
+//! Reads JSON into observations and columns, in one pass and without a tree of values.
 //!
-//! A text is what RFC 8259 says, and nothing else: everything is checked, also what goes into no column. Of members of the same name the last one
-//! is put (and all are looked at). An integer beyond 64 bits is a float if one holds it exactly; else, and where a number is greater than any float, it
-//! fits no column of numbers. `-0` is a float. The texts `NaN`, `Infinity` and `-Infinity` are floats in a column that has numbers and no other
-//! texts, and in one that is declared to be of floats. An object whose only member is `$bytes`, with base64 in its canonical form, is bytes, and one
-//! whose only member is `$sparse`, with the `length`, `indices` and `values` of a sparse vector, is a list of all its slots: rows show them so. Nothing
-//! else has a meaning of its own.
+//! Input is validated against RFC 8259, including values that are skipped. Conventions:
+//!
+//! * Of duplicate members the last one is stored; all are observed.
+//! * An integer beyond 64 bits is a float if `f64` represents it exactly; otherwise, as any number out of range, it fits no numeric column. `-0` is a
+//!   float.
+//! * `"NaN"`, `"Infinity"` and `"-Infinity"` are floats in a column of numbers without other text, and in a declared float column.
+//! * An object whose only member is `$bytes`, with canonical base64, is binary. One whose only member is `$sparse`, with `length`, `indices` and
+//!   `values`, is a sparse vector: a list of all its elements. [`JsonRows`](crate::JsonRows) writes binary this way.
 
 mod parse;
 
@@ -16,10 +18,10 @@ use container_core::{Limits, Result};
 use serde_json::Value;
 
 use self::parse::{Number, Parser, Quoted, Sparse};
-use crate::build::{ObjectSlot, Slot, Wants};
+use crate::build::{ObjectSlot, Slot, SlotEncoding};
 use crate::observe::{Class, ObjectObserver, TypeObserver};
 
-/// A reader of JSON texts. What it keeps is room for strings with escapes.
+/// A JSON reader. Reuse it to avoid allocations.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -29,11 +31,11 @@ use crate::observe::{Class, ObjectObserver, TypeObserver};
 /// let (limits, scan) = (Limits::default(), BatchScan::default());
 /// let mut json = Json::new(&limits);
 /// let texts = [r#"{"a":1,"b":["x"]}"#, r#"{"a":2.5}"#];
-/// let mut seen = Observation::new(limits);
+/// let mut observation = Observation::new(limits);
 /// for (row, text) in (0..).zip(texts) {
-///     json.observe(text.as_bytes(), seen.row(row))?;
+///     json.observe(text.as_bytes(), observation.row(row))?;
 /// }
-/// let schema = resolve_schema(&seen, &scan.mapping)?;
+/// let schema = resolve_schema(&observation, &scan.mapping)?;
 /// let mut columns = Columns::new(Arc::new(schema), &scan, &limits)?;
 /// for (row, text) in (0..).zip(texts) {
 ///     let mut object = columns.row(row);
@@ -50,17 +52,16 @@ pub struct Json {
 }
 
 /// # Errors
-/// Those of each method: [`Invalid`](container_core::ErrorKind::Invalid) or [`Truncated`](container_core::ErrorKind::Truncated) with the byte of the text, from 0,
-/// for what is no JSON; [`Limit`](container_core::ErrorKind::Limit) for more brackets in each other than the limits allow; and those of the places where values
-/// are told or put.
+/// All methods return [`Invalid`](container_core::ErrorKind::Invalid) or [`Truncated`](container_core::ErrorKind::Truncated) with the offset in the text
+/// for invalid JSON; [`Limit`](container_core::ErrorKind::Limit) for nesting beyond the limits; and errors of the observer or slot.
 impl Json {
-    /// A reader that goes as deep as these limits allow.
+    /// Creates a reader. [`Limits::depth`] bounds nesting.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self { scratch: String::new(), depth: limits.depth }
     }
 
-    /// Looks at a text, whatever value it is.
+    /// Observes a value.
     ///
     /// # Errors
     /// See above.
@@ -70,10 +71,10 @@ impl Json {
         parser.end()
     }
 
-    /// Looks at the members of a text that is an object.
+    /// Observes the members of an object.
     ///
     /// # Errors
-    /// See above; [`Invalid`](container_core::ErrorKind::Invalid) for another value.
+    /// See above; [`Invalid`](container_core::ErrorKind::Invalid) if the text is not an object.
     pub fn observe_members(&mut self, json: &[u8], observer: &mut ObjectObserver<'_>) -> Result<()> {
         let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
         if parser.token() != Some(b'{') {
@@ -83,7 +84,7 @@ impl Json {
         parser.end()
     }
 
-    /// Puts a text, whatever value it is, into a place.
+    /// Appends a value to a slot.
     ///
     /// # Errors
     /// See above.
@@ -93,10 +94,10 @@ impl Json {
         parser.end()
     }
 
-    /// Puts the members of a text that is an object into a row. Behind an error it is to be [rolled back](crate::Columns::roll_back).
+    /// Appends the members of an object to a row. [Roll the row back](crate::Columns::roll_back) after an error.
     ///
     /// # Errors
-    /// See above; [`Invalid`](container_core::ErrorKind::Invalid) for another value.
+    /// See above; [`Invalid`](container_core::ErrorKind::Invalid) if the text is not an object.
     pub fn append(&mut self, json: &[u8], row: &mut ObjectSlot<'_>) -> Result<()> {
         let mut parser = Parser::new(json, &mut self.scratch, self.depth)?;
         if parser.token() != Some(b'{') {
@@ -107,7 +108,7 @@ impl Json {
     }
 }
 
-/// A text as a tree of values: floats are exact, and a number that neither 64 bits nor a float holds is its text.
+/// Parses JSON into a tree of values. A number that neither 64-bit integers nor floats represent becomes its text.
 pub(super) fn tree(json: &str) -> Result<Value> {
     let mut scratch = String::new();
     let mut parser = Parser::new(json.as_bytes(), &mut scratch, Limits::default().depth)?;
@@ -206,7 +207,7 @@ fn observe(parser: &mut Parser<'_>, observer: TypeObserver<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A sparse vector is a list of all its slots.
+/// Observes a sparse vector as a list of all its elements.
 #[cold]
 fn observe_sparse(parser: &mut Parser<'_>, sparse: &Sparse, observer: TypeObserver<'_>) -> Result<()> {
     let end = std::mem::replace(&mut parser.at, sparse.values);
@@ -227,13 +228,13 @@ fn observe_sparse(parser: &mut Parser<'_>, sparse: &Sparse, observer: TypeObserv
         };
         observe(parser, list.element()?)?;
     }
-    // Where nothing has a value nobody knows what the others would be.
+    // Without explicit values the type of the zeros is unknown.
     if !sparse.indices.is_empty() && sparse.indices.len() < sparse.length {
-        let other = list.element()?;
+        let element = list.element()?;
         match zero {
-            Zero::Number => other.i64(0),
-            Zero::Text => other.str(""),
-            Zero::Bool => other.bool(),
+            Zero::Number => element.i64(0),
+            Zero::Text => element.str(""),
+            Zero::Bool => element.bool(),
         }
     }
     list.end_sparse(sparse.length as u64);
@@ -241,7 +242,7 @@ fn observe_sparse(parser: &mut Parser<'_>, sparse: &Sparse, observer: TypeObserv
     Ok(())
 }
 
-/// What the slots of a sparse vector are that have no value.
+/// The type of the implicit elements of a sparse vector.
 #[derive(Clone, Copy)]
 enum Zero {
     Number,
@@ -255,15 +256,15 @@ fn append_sparse(parser: &mut Parser<'_>, sparse: &Sparse, slot: Slot<'_>) -> Re
     let end = std::mem::replace(&mut parser.at, sparse.values);
     parser.open()?;
     let (mut indices, mut is_first) = (sparse.indices.iter().peekable(), true);
-    for place in 0..sparse.length {
+    for index in 0..sparse.length {
         let element = list.element()?;
-        if indices.next_if(|index| **index == place).is_some() && parser.element(&mut is_first)? {
+        if indices.next_if(|next| **next == index).is_some() && parser.element(&mut is_first)? {
             append(parser, element)?;
         } else {
             element.zero()?;
         }
     }
-    // Behind the last: the bracket that closes.
+    // Consume the closing bracket.
     parser.element(&mut is_first)?;
     parser.at = end;
     list.end()
@@ -292,7 +293,7 @@ fn append_members(parser: &mut Parser<'_>, object: &mut ObjectSlot<'_>) -> Resul
         };
         match slot {
             Some(slot) => append(parser, slot)?,
-            None => parser.pass_over()?,
+            None => parser.skip_value()?,
         }
     }
     Ok(())
@@ -305,15 +306,15 @@ fn append(parser: &mut Parser<'_>, slot: Slot<'_>) -> Result<()> {
         slot.null();
         return Ok(());
     }
-    match slot.wants() {
-        Wants::Value => {}
-        Wants::Json => {
+    match slot.encoding() {
+        SlotEncoding::Value => {}
+        SlotEncoding::Json => {
             let start = parser.at;
-            parser.pass_over()?;
+            parser.skip_value()?;
             return slot.json(parser.since(start));
         }
-        Wants::Msgpack => {
-            parser.pass_over()?;
+        SlotEncoding::Msgpack => {
+            parser.skip_value()?;
             return slot.on_mismatch(Class::Text);
         }
     }
@@ -339,7 +340,7 @@ fn append(parser: &mut Parser<'_>, slot: Slot<'_>) -> Result<()> {
                     object.end();
                     Ok(())
                 }
-                None => parser.pass_over(),
+                None => parser.skip_value(),
             }
         }
         Some(b'[') => match slot.list()? {
@@ -351,7 +352,7 @@ fn append(parser: &mut Parser<'_>, slot: Slot<'_>) -> Result<()> {
                 }
                 list.end()
             }
-            None => parser.pass_over(),
+            None => parser.skip_value(),
         },
         Some(b't') => {
             parser.word("true")?;

@@ -1,19 +1,19 @@
-//! The tokens of a JSON text, one after the other.
+//! A pull parser for JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use container_core::{Error, Result};
 
-/// A text that is read. Its methods expect that white space was passed.
+/// A pull parser over a JSON text. Methods for values expect the position after whitespace, where [`token`](Self::token) leaves it.
 #[derive(Debug)]
 pub(super) struct Parser<'j> {
     text: &'j str,
     bytes: &'j [u8],
     pub(super) at: usize,
-    /// Brackets that may still be opened.
+    /// Remaining nesting levels.
     depth: u32,
     limit: u32,
-    /// The text of the last string with escapes.
+    /// The last string with escapes, decoded.
     pub(super) scratch: &'j mut String,
 }
 
@@ -23,55 +23,55 @@ pub(super) enum Number {
     I64(i64),
     U64(u64),
     F64(f64),
-    /// Neither: an integer that no float holds, or larger than any float.
+    /// Out of range: an integer that `f64` cannot represent, or larger than any float.
     Beyond,
 }
 
-/// A string: as it stands there, or in the scratch.
+/// A string: borrowed from the text, or decoded in the scratch buffer.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Quoted<'j> {
     Plain(&'j str),
     Scratch,
 }
 
-/// A sparse vector.
+/// A parsed sparse vector.
 #[derive(Debug)]
 pub(super) struct Sparse {
     pub(super) length: usize,
-    /// Slots that have values, rising.
+    /// Ascending indexes of the explicit elements.
     pub(super) indices: Vec<usize>,
-    /// Where the values are.
+    /// Offset of the list of values.
     pub(super) values: usize,
 }
 
-/// Powers of ten that floats hold exactly.
+/// Powers of ten that `f64` represents exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];
 
-/// Is one of these eight bytes no plain one of a string: a quote, a backslash, or a control character? The lowest bit that is set belongs to the
-/// first of them; what is set above it means nothing.
+/// Finds bytes that end a plain run in a string: quotes, backslashes and control characters. The lowest set bit of the result belongs to the first
+/// of them; higher bits are meaningless.
 #[inline]
-const fn not_plain(word: [u8; 8]) -> u64 {
+const fn special_bytes(word: [u8; 8]) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
     let word = u64::from_le_bytes(word);
     let quotes = word ^ (ONES * 0x22);
     let backslashes = word ^ (ONES * 0x5c);
-    // A subtraction borrows from a byte only behind one that was found: bytes with the high bit are never found.
-    let found = word.wrapping_sub(ONES * 0x20) & !word
+    // A subtraction borrows only from bytes after a match. Bytes with the high bit never match.
+    let matches = word.wrapping_sub(ONES * 0x20) & !word
         | quotes.wrapping_sub(ONES) & !quotes
         | backslashes.wrapping_sub(ONES) & !backslashes;
-    found & HIGH
+    matches & HIGH
 }
 
 impl<'j> Parser<'j> {
     /// # Errors
-    /// [`Invalid`](container_core::ErrorKind::Invalid) with the byte for what is not UTF-8.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) with the offset of invalid UTF-8.
     pub(super) fn new(json: &'j [u8], scratch: &'j mut String, limit: u32) -> Result<Self> {
         let text = std::str::from_utf8(json)
-            .map_err(|error| Error::invalid("the JSON is not UTF-8").at(error.valid_up_to() as u64))?;
+            .map_err(|error| Error::invalid("invalid UTF-8 in JSON").at(error.valid_up_to() as u64))?;
         Ok(Self { text, bytes: json, at: 0, depth: limit, limit, scratch })
     }
 
@@ -80,7 +80,7 @@ impl<'j> Parser<'j> {
         self.bytes.get(self.at).copied()
     }
 
-    /// The next byte that is no white space.
+    /// Skips whitespace and returns the next byte without consuming it.
     #[inline]
     pub(super) fn token(&mut self) -> Option<u8> {
         loop {
@@ -95,17 +95,17 @@ impl<'j> Parser<'j> {
     pub(super) fn expected(&self, what: &str) -> Error {
         let at = self.at as u64;
         match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
-            Some(found) => Error::invalid(format!("{found:?} stands where {what} is expected")).at(at),
+            Some(found) => Error::invalid(format!("expected {what}, found {found:?}")).at(at),
             None => Error::truncated(what.to_owned(), 1, 0).at(at),
         }
     }
 
-    /// What stands from a byte up to here.
+    /// The text from `start` to the current position.
     pub(super) fn since(&self, start: usize) -> &'j str {
-        self.text.get(start..self.at).unwrap_or_default() // both stand at tokens
+        self.text.get(start..self.at).unwrap_or_default() // both are character boundaries
     }
 
-    /// Behind the value there is nothing.
+    /// Checks that only whitespace follows.
     pub(super) fn end(&mut self) -> Result<()> {
         match self.token() {
             None => Ok(()),
@@ -113,7 +113,7 @@ impl<'j> Parser<'j> {
         }
     }
 
-    /// Behind a bracket that opens.
+    /// Consumes an opening bracket.
     #[inline]
     pub(super) fn open(&mut self) -> Result<()> {
         match self.depth.checked_sub(1) {
@@ -127,7 +127,7 @@ impl<'j> Parser<'j> {
         Ok(())
     }
 
-    /// Is there one more member? Then its name; the value comes next.
+    /// Reads the name of the next member and the colon, or the closing brace (`None`).
     #[inline]
     pub(super) fn member(&mut self, is_first: &mut bool) -> Result<Option<Quoted<'j>>> {
         let mut byte = self.token();
@@ -154,7 +154,7 @@ impl<'j> Parser<'j> {
         Ok(Some(name))
     }
 
-    /// Is there one more element?
+    /// Moves to the next element. Returns false after the closing bracket.
     #[inline]
     pub(super) fn element(&mut self, is_first: &mut bool) -> Result<bool> {
         let byte = self.token();
@@ -178,29 +178,29 @@ impl<'j> Parser<'j> {
             self.at += word.len();
             return Ok(());
         }
-        let same = |(wanted, found): &(u8, &u8)| wanted == *found;
-        self.at += word.bytes().zip(self.bytes.get(self.at..).unwrap_or_default()).take_while(same).count();
+        let is_equal = |(expected, found): &(u8, &u8)| expected == *found;
+        self.at += word.bytes().zip(self.bytes.get(self.at..).unwrap_or_default()).take_while(is_equal).count();
         Err(self.expected(word))
     }
 
-    /// The first byte from here on that is no plain one of a string, or the end.
-    #[inline(always)] // as string()
-    fn plain(&self, mut at: usize) -> usize {
+    /// Returns the offset of the next [special byte](special_bytes), or the end.
+    #[inline(always)] // see string()
+    fn skip_plain(&self, mut at: usize) -> usize {
         let mut rest = self.bytes.get(at..).unwrap_or_default();
-        while let Some((word, behind)) = rest.split_first_chunk() {
-            match not_plain(*word) {
-                0 => (at, rest) = (at + 8, behind),
-                found => return at + (found.trailing_zeros() / 8) as usize, // 0 to 7
+        while let Some((word, after)) = rest.split_first_chunk() {
+            match special_bytes(*word) {
+                0 => (at, rest) = (at + 8, after),
+                special => return at + (special.trailing_zeros() / 8) as usize, // 0 to 7
             }
         }
         at + rest.iter().take_while(|byte| !matches!(byte, b'"' | b'\\' | ..b' ')).count()
     }
 
-    /// From one quote behind the other.
-    #[inline(always)] // a call takes longer than most strings
+    /// Reads a string.
+    #[inline(always)] // a call costs more than most strings
     pub(super) fn string(&mut self) -> Result<Quoted<'j>> {
         let start = self.at + 1;
-        self.at = self.plain(start);
+        self.at = self.skip_plain(start);
         if self.peek() != Some(b'"') {
             return self.escaped(start);
         }
@@ -209,7 +209,7 @@ impl<'j> Parser<'j> {
         Ok(Quoted::Plain(text))
     }
 
-    /// The same of a string with escapes in it, from the first one on.
+    /// Reads the rest of a string from its first escape.
     fn escaped(&mut self, mut start: usize) -> Result<Quoted<'j>> {
         self.scratch.clear();
         loop {
@@ -218,11 +218,11 @@ impl<'j> Parser<'j> {
             match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => self.escape()?,
-                Some(_) => return Err(self.expected("a character that is no control character")),
+                Some(_) => return Err(self.expected("an escaped control character")),
                 None => return Err(self.expected("the end of a string")),
             }
             start = self.at;
-            self.at = self.plain(start);
+            self.at = self.skip_plain(start);
         }
         self.at += 1;
         Ok(Quoted::Scratch)
@@ -246,18 +246,18 @@ impl<'j> Parser<'j> {
         Ok(())
     }
 
-    /// `\u0041`, or a pair of halves of one character.
+    /// Reads `\u0041`, or a surrogate pair.
     fn unicode(&mut self, start: usize) -> Result<()> {
         self.at += 1;
         let mut code = self.hex()?;
         if (0xd800..0xdc00).contains(&code) && self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(b"\\u")) {
             self.at += 2;
             let low = self.hex()?.wrapping_sub(0xdc00);
-            // A half that has no other is no character.
+            // An unpaired surrogate is rejected below.
             code = if low < 0x400 { 0x10000 + ((code - 0xd800) << 10) + low } else { 0xd800 };
         }
-        let half = || Error::invalid("the escape is half of a surrogate pair").at(start as u64);
-        self.scratch.push(char::from_u32(code).ok_or_else(half)?);
+        let unpaired = || Error::invalid("unpaired surrogate in an escape").at(start as u64);
+        self.scratch.push(char::from_u32(code).ok_or_else(unpaired)?);
         Ok(())
     }
 
@@ -271,7 +271,7 @@ impl<'j> Parser<'j> {
         Ok(code)
     }
 
-    /// Digits behind `number`, which goes round where they are many; how many they were.
+    /// Appends decimal digits to `number`, wrapping on overflow. Returns the number of digits.
     #[inline]
     fn digits(&mut self, number: &mut u64) -> usize {
         let start = self.at;
@@ -289,7 +289,7 @@ impl<'j> Parser<'j> {
         self.at += usize::from(is_negative);
         let mut number = 0;
         let mut digits = match self.peek() {
-            // A zero is not followed by digits.
+            // No leading zeros.
             Some(b'0') => {
                 self.at += 1;
                 1
@@ -301,11 +301,11 @@ impl<'j> Parser<'j> {
         }
         if !matches!(self.peek(), Some(b'.' | b'e' | b'E')) {
             return Ok(match (i64::try_from(number), is_negative) {
-                // As many digits always fit; of more, those of `number` are not the text's.
+                // 18 digits never overflow.
                 (Ok(0), true) if digits <= 18 => Number::F64(-0.0),
                 (Ok(number), false) if digits <= 18 => Number::I64(number),
                 (Ok(number), true) if digits <= 18 => Number::I64(-number),
-                _ => self.large(start),
+                _ => self.large_integer(start),
             });
         }
         let mut exponent = 0_i64;
@@ -320,7 +320,7 @@ impl<'j> Parser<'j> {
         }
         if let Some(b'e' | b'E') = self.peek() {
             self.at += 1;
-            let is_less = self.peek() == Some(b'-');
+            let is_negative_exponent = self.peek() == Some(b'-');
             self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
             let mut power = 0;
             let count = self.digits(&mut power);
@@ -328,13 +328,13 @@ impl<'j> Parser<'j> {
                 return Err(self.expected("a digit"));
             }
             let power = if count > 9 { i64::MAX / 2 } else { i64::try_from(power).unwrap_or(i64::MAX / 2) };
-            exponent = exponent.saturating_add(if is_less { -power } else { power });
+            exponent = exponent.saturating_add(if is_negative_exponent { -power } else { power });
         }
-        // Both are exact, so that one operation rounds once.
+        // Both operands are exact, so the result is correctly rounded.
         if digits <= 18 && number < 1 << 53 && exponent.unsigned_abs() < POWERS.len() as u64 {
-            let place = usize::try_from(exponent.unsigned_abs()).unwrap_or(0);
-            let power = POWERS.get(place).copied().unwrap_or(1.0);
-            #[allow(clippy::cast_precision_loss, reason = "it is below 2^53")]
+            let index = usize::try_from(exponent.unsigned_abs()).unwrap_or(0);
+            let power = POWERS.get(index).copied().unwrap_or(1.0);
+            #[allow(clippy::cast_precision_loss, reason = "below 2^53")]
             let float = number as f64;
             let float = if exponent < 0 { float / power } else { float * power };
             return Ok(Number::F64(if is_negative { -float } else { float }));
@@ -343,9 +343,9 @@ impl<'j> Parser<'j> {
         Ok(float.map_or(Number::Beyond, Number::F64))
     }
 
-    /// An integer of many digits.
+    /// Parses an integer with more than 18 digits.
     #[cold]
-    fn large(&self, start: usize) -> Number {
+    fn large_integer(&self, start: usize) -> Number {
         let text = self.since(start);
         if let Ok(number) = text.parse::<i64>() {
             return Number::I64(number);
@@ -353,7 +353,7 @@ impl<'j> Parser<'j> {
         if let Ok(number) = text.parse::<u64>() {
             return Number::U64(number);
         }
-        // More digits than any float has.
+        // No float has more digits.
         if text.len() > 310 {
             return Number::Beyond;
         }
@@ -363,19 +363,18 @@ impl<'j> Parser<'j> {
         }
     }
 
-    /// The bytes that an object stands for whose only member is `"$bytes"`, their base64: nothing in JSON is bytes, and this is what rows show of
-    /// them. `None` for any other object, of which nothing is passed.
+    /// Reads an object whose only member is `"$bytes"` with base64. Returns `None` without moving for any other object.
     #[inline]
     pub(super) fn bytes_object(&mut self) -> Option<Vec<u8>> {
         let start = self.at;
         self.at += 1;
         self.token();
         let is_named = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(br#""$bytes""#));
-        let found = if is_named && self.depth > 0 { self.base64_member() } else { None };
-        if found.is_none() {
+        let bytes = if is_named && self.depth > 0 { self.base64_member() } else { None };
+        if bytes.is_none() {
             self.at = start;
         }
-        found
+        bytes
     }
 
     #[cold]
@@ -395,8 +394,8 @@ impl<'j> Parser<'j> {
         is_end.then_some(bytes)
     }
 
-    /// The vector that an object stands for whose only member is `"$sparse"`, an object of its `length`, the `indices` of some slots, which rise, and
-    /// the `values` there: this is what rows show of sparse vectors. `None` for any other object, of which nothing is passed.
+    /// Reads an object whose only member is `"$sparse"`, an object of `length`, ascending `indices`, and their `values`. Returns `None` without moving
+    /// for any other object.
     #[inline]
     pub(super) fn sparse_object(&mut self) -> Option<Sparse> {
         let (start, depth) = (self.at, self.depth);
@@ -404,11 +403,11 @@ impl<'j> Parser<'j> {
         self.token();
         let is_named = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(br#""$sparse""#));
         self.at = start;
-        let found = if is_named { self.sparse_member() } else { None };
-        if found.is_none() {
+        let sparse = if is_named { self.sparse_member() } else { None };
+        if sparse.is_none() {
             (self.at, self.depth) = (start, depth);
         }
-        found
+        sparse
     }
 
     #[cold]
@@ -437,7 +436,7 @@ impl<'j> Parser<'j> {
                     self.open().ok()?;
                     let mut is_first = true;
                     while self.element(&mut is_first).ok()? {
-                        self.pass_over().ok()?;
+                        self.skip_value().ok()?;
                         count += 1;
                     }
                 }
@@ -448,8 +447,8 @@ impl<'j> Parser<'j> {
             return None;
         }
         let (length, indices, values) = (length?, indices?, values?);
-        let rise = indices.is_sorted_by(|one, other| one < other) && indices.last().is_none_or(|last| *last < length);
-        (rise && indices.len() == count).then_some(Sparse { length, indices, values })
+        let is_ascending = indices.is_sorted_by(|a, b| a < b) && indices.last().is_none_or(|last| *last < length);
+        (is_ascending && indices.len() == count).then_some(Sparse { length, indices, values })
     }
 
     fn index(&mut self) -> Option<usize> {
@@ -459,15 +458,15 @@ impl<'j> Parser<'j> {
         }
     }
 
-    /// Goes behind a value, and checks it.
-    pub(super) fn pass_over(&mut self) -> Result<()> {
+    /// Validates and skips a value.
+    pub(super) fn skip_value(&mut self) -> Result<()> {
         match self.token() {
             Some(b'"') => self.string().map(drop),
             Some(b'{') => {
                 self.open()?;
                 let mut is_first = true;
                 while self.member(&mut is_first)?.is_some() {
-                    self.pass_over()?;
+                    self.skip_value()?;
                 }
                 Ok(())
             }
@@ -475,7 +474,7 @@ impl<'j> Parser<'j> {
                 self.open()?;
                 let mut is_first = true;
                 while self.element(&mut is_first)? {
-                    self.pass_over()?;
+                    self.skip_value()?;
                 }
                 Ok(())
             }

@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{BatchScan, Columns, Mapping, Observation, OnMismatch, resolve_schema};
 
-/// Rows through the whole way.
+/// Infers a schema and builds a batch.
 fn batch(texts: &[&str], on_mismatch: OnMismatch) -> Result<(RecordBatch, Vec<container_core::Loss>)> {
     let (limits, scan) =
         (Limits::default(), BatchScan::default().with_mapping(Mapping::default().with_on_mismatch(on_mismatch)));
     let mut json = Json::new(&limits);
-    let mut seen = Observation::new(limits);
+    let mut observation = Observation::new(limits);
     for (row, text) in (0..).zip(texts) {
-        json.observe(text.as_bytes(), seen.row(row))?;
+        json.observe(text.as_bytes(), observation.row(row))?;
     }
-    let mut columns = Columns::new(Arc::new(resolve_schema(&seen, &scan.mapping)?), &scan, &limits)?;
+    let mut columns = Columns::new(Arc::new(resolve_schema(&observation, &scan.mapping)?), &scan, &limits)?;
     for (row, text) in (0..).zip(texts) {
         let mut object = columns.row(row);
         json.append(text.as_bytes(), &mut object)?;
@@ -30,7 +30,7 @@ fn batch(texts: &[&str], on_mismatch: OnMismatch) -> Result<(RecordBatch, Vec<co
     Ok((batch, columns.take_losses()))
 }
 
-/// The value of a place, by what Arrow says is there.
+/// Converts a value of an array to JSON.
 fn value(array: &dyn Array, row: usize) -> Value {
     if array.is_null(row) {
         return Value::Null;
@@ -55,22 +55,23 @@ fn value(array: &dyn Array, row: usize) -> Value {
     }
 }
 
-/// Values as a column of their type shows them: members that are missing are null, integers beside floats are floats.
-fn same(shown: &Value, wanted: Option<&Value>) -> bool {
-    match (shown, wanted) {
+/// Compares a value read back with the original: missing members are null, and integers may be floats.
+fn is_equivalent(shown: &Value, expected: Option<&Value>) -> bool {
+    match (shown, expected) {
         (Value::Null, None | Some(Value::Null)) => true,
-        (Value::Object(shown), Some(Value::Object(wanted))) => {
-            wanted.keys().all(|name| shown.contains_key(name))
-                && shown.iter().all(|(name, value)| same(value, wanted.get(name)))
+        (Value::Object(shown), Some(Value::Object(expected))) => {
+            expected.keys().all(|name| shown.contains_key(name))
+                && shown.iter().all(|(name, value)| is_equivalent(value, expected.get(name)))
         }
-        (Value::Array(shown), Some(Value::Array(wanted))) => {
-            shown.len() == wanted.len() && shown.iter().zip(wanted).all(|(shown, wanted)| same(shown, Some(wanted)))
+        (Value::Array(shown), Some(Value::Array(expected))) => {
+            shown.len() == expected.len()
+                && shown.iter().zip(expected).all(|(shown, expected)| is_equivalent(shown, Some(expected)))
         }
-        (Value::Number(shown), Some(Value::Number(wanted))) => {
-            shown == wanted || shown.is_f64() && shown.as_f64() == wanted.as_f64()
+        (Value::Number(shown), Some(Value::Number(expected))) => {
+            shown == expected || shown.is_f64() && shown.as_f64() == expected.as_f64()
         }
         (Value::String(text), Some(Value::Object(empty))) => text == "{}" && empty.is_empty(),
-        (shown, Some(wanted)) => shown == wanted,
+        (shown, Some(expected)) => shown == expected,
         _ => false,
     }
 }
@@ -88,8 +89,8 @@ fn numbers(text: &str) -> Result<Number> {
 }
 
 #[test]
-fn numbers_are_exact_or_beyond() {
-    for (text, wanted) in [
+fn parses_numbers_exactly_or_as_out_of_range() {
+    for (text, expected) in [
         ("0", Number::I64(0)),
         ("-1", Number::I64(-1)),
         ("999999999999999999", Number::I64(999_999_999_999_999_999)),
@@ -105,7 +106,7 @@ fn numbers_are_exact_or_beyond() {
         ("1e99999999999999999999", Number::Beyond),
         ("1e-99999999999999999999", Number::F64(0.0)),
         ("0.1", Number::F64(0.1)),
-        // Their digits alone, taken modulo 2^64, are 0.
+        // The digits are 0 modulo 2^64.
         (&format!("-1{}", "0".repeat(64)), Number::Beyond),
         (&format!("-{:.0}", 6.671e183), Number::F64(-6.671e183)),
         (&format!("{:.0}", 6.671e183), Number::F64(6.671e183)),
@@ -115,8 +116,8 @@ fn numbers_are_exact_or_beyond() {
         ("1E+2", Number::F64(100.0)),
         ("9007199254740993.0", Number::F64(9_007_199_254_740_992.0)),
     ] {
-        let found = numbers(text).unwrap();
-        assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "{text}");
+        let actual = numbers(text).unwrap();
+        assert_eq!(format!("{actual:?}"), format!("{expected:?}"), "{text}");
     }
     assert_eq!(numbers(&"9".repeat(400)).unwrap(), Number::Beyond);
     for text in ["", "-", "+1", "01", "-01", "1.", ".5", "1e", "1e+", "1.e1", "0x1", "1 2", "--1"] {
@@ -125,7 +126,7 @@ fn numbers_are_exact_or_beyond() {
 }
 
 #[test]
-fn what_is_no_json_is_refused_with_its_byte() {
+fn rejects_invalid_json_with_its_offset() {
     for (text, byte) in [
         ("", 0),
         ("{", 1),
@@ -146,8 +147,8 @@ fn what_is_no_json_is_refused_with_its_byte() {
         ("[]", 0),
     ] {
         let limits = Limits::default();
-        let mut seen = Observation::new(limits);
-        let error = Json::new(&limits).observe_members(text.as_bytes(), &mut seen.row(0).object()).unwrap_err();
+        let mut observation = Observation::new(limits);
+        let error = Json::new(&limits).observe_members(text.as_bytes(), &mut observation.row(0).object()).unwrap_err();
         assert_eq!(error.position().byte, Some(byte), "{text}: {error}");
         assert!(matches!(error.kind(), ErrorKind::Invalid | ErrorKind::Truncated { .. }), "{error}");
     }
@@ -170,7 +171,7 @@ fn rows_become_columns() {
     let (batch, losses) = batch(&texts, OnMismatch::Error).unwrap();
     assert_eq!(losses.len(), 1, "{losses:?}");
     assert_eq!((losses[0].count, losses[0].first.row, losses[0].first.column.as_deref()), (1, Some(2), Some("i")));
-    assert_eq!(losses[0].what, "member that an object has again: its last value holds");
+    assert_eq!(losses[0].what, "duplicate object member: last value kept");
     assert_eq!(
         batch.schema().fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>(),
         ["i", "f", "s", "b", "l", "o", "n", "e", "ol", "new"]
@@ -188,12 +189,12 @@ fn rows_become_columns() {
 }
 
 #[test]
-fn a_mismatch_is_an_error_or_null_or_json() {
+fn on_mismatch_decides_about_conflicts() {
     let texts = [r#"{"a":{"b":[1,2]},"c":1}"#, r#"{"a":{"b":[3]}}"#, r#"{"a":{"b":["x",4, {"y" : 1}]},"c":"t"}"#];
     let error = batch(&texts, OnMismatch::Error).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the column has text, but an integer in row 0; on_mismatch null or json says what becomes of it (row 2, column \"a.b[]\")"
+        "the column has text, but an integer in row 0; use on_mismatch null or json (row 2, column \"a.b[]\")"
     );
     let (nulls, losses) = batch(&texts, OnMismatch::Null).unwrap();
     assert_eq!(
@@ -239,7 +240,7 @@ fn documents() -> impl Strategy<Value = Value> {
     prop::collection::vec(("[a-e]|é|\"", value), 0..6).prop_map(|members| Value::Object(members.into_iter().collect()))
 }
 
-/// Text near JSON.
+/// Valid and nearly valid JSON.
 fn texts() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         Just("{".to_owned()),
@@ -274,44 +275,44 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 2000 }))]
 
     #[test]
-    fn the_same_texts_are_taken_as_by_serde_json(text in texts()) {
+    fn accepts_the_same_texts_as_serde_json(text in texts()) {
         let limits = Limits::default();
-        let own = Json::new(&limits).observe(text.as_bytes(), Observation::new(limits).row(0));
+        let observed = Json::new(&limits).observe(text.as_bytes(), Observation::new(limits).row(0));
         match serde_json::from_str::<Value>(&text) {
-            Ok(_) => prop_assert!(own.is_ok(), "{text}: {own:?}"),
-            // Numbers that are too large have a class of their own.
+            Ok(_) => prop_assert!(observed.is_ok(), "{text}: {observed:?}"),
+            // Numbers out of range are accepted, with their observed class.
             Err(error) if error.to_string().contains("number out of range") => {}
-            Err(error) => prop_assert!(own.is_err(), "{text}: {error}"),
+            Err(error) => prop_assert!(observed.is_err(), "{text}: {error}"),
         }
         let mut columns = Columns::new(Arc::new(arrow_schema::Schema::empty()), &BatchScan::default(), &limits).unwrap();
-        let passed = Json::new(&limits).append(text.as_bytes(), &mut columns.row(0));
+        let appended = Json::new(&limits).append(text.as_bytes(), &mut columns.row(0));
         let is_object = text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{');
-        prop_assert_eq!(passed.is_ok(), own.is_ok() && is_object, "{}", text);
+        prop_assert_eq!(appended.is_ok(), observed.is_ok() && is_object, "{}", text);
     }
 
     #[test]
-    fn values_are_those_of_serde_json(documents in prop::collection::vec(documents(), 0..6)) {
+    fn values_match_serde_json(documents in prop::collection::vec(documents(), 0..6)) {
         let lines: Vec<String> = documents.iter().map(Value::to_string).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         if let Ok((batch, _)) = batch(&lines, OnMismatch::Error) {
             prop_assert_eq!(batch.num_rows(), documents.len());
             for (shown, document) in rows(&batch).iter().zip(&documents) {
-                // Not parsed again: serde_json rounds floats more than once unless told otherwise.
-                prop_assert!(same(shown, Some(document)), "{shown} {document}");
+                // Compare with the original, since serde_json does not parse floats exactly by default.
+                prop_assert!(is_equivalent(shown, Some(document)), "{shown} {document}");
             }
         }
-        // There is always a way.
+        // These never fail.
         for on_mismatch in [OnMismatch::Null, OnMismatch::Json] {
             prop_assert_eq!(batch(&lines, on_mismatch).unwrap().0.num_rows(), documents.len());
         }
     }
 
     #[test]
-    fn floats_are_those_of_the_standard_library(value in any::<f64>(), digits in 0..25_usize, mantissa in any::<u64>(), exponent in -30..30_i32) {
+    fn floats_match_the_standard_library(value in any::<f64>(), digits in 0..25_usize, mantissa in any::<u64>(), exponent in -30..30_i32) {
         for text in [format!("{value:e}"), format!("{value:.digits$e}"), format!("{}.{mantissa}e{exponent}", mantissa % 1000)] {
-            if let Ok(wanted) = text.parse::<f64>() && wanted.is_finite() {
+            if let Ok(expected) = text.parse::<f64>() && expected.is_finite() {
                 match numbers(&text).unwrap() {
-                    Number::F64(found) => prop_assert_eq!(found.to_bits(), wanted.to_bits(), "{}", text),
+                    Number::F64(actual) => prop_assert_eq!(actual.to_bits(), expected.to_bits(), "{}", text),
                     other => prop_assert!(false, "{text}: {other:?}"),
                 }
             }
@@ -319,17 +320,17 @@ proptest! {
     }
 }
 
-/// All orders of some things.
-fn orders<T: Clone>(of: &[T]) -> Vec<Vec<T>> {
-    let Some((first, rest)) = of.split_first() else { return vec![vec![]] };
+/// All permutations.
+fn permutations<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
+    let Some((first, rest)) = items.split_first() else { return vec![vec![]] };
     let put = |order: Vec<T>| {
         (0..=order.len()).map(move |at| [&order[..at], std::slice::from_ref(first), &order[at..]].concat())
     };
-    orders(rest).into_iter().flat_map(put).collect()
+    permutations(rest).into_iter().flat_map(put).collect()
 }
 
 #[test]
-fn words_are_floats_beside_numbers_whatever_the_order_of_rows() {
+fn words_are_floats_beside_numbers_in_any_row_order() {
     let rows = [
         r#"{"i":1,"f":"NaN","w":"NaN","t":"x","l":[1,"NaN"],"n":null,"x":9007199254740993}"#,
         r#"{"i":"-Infinity","f":0.5,"w":"Infinity","t":"NaN","l":[],"n":"Infinity","x":1}"#,
@@ -338,46 +339,46 @@ fn words_are_floats_beside_numbers_whatever_the_order_of_rows() {
     ];
     let list = DataType::List(Arc::new(arrow_schema::Field::new_list_field(DataType::Float64, true)));
     let (float, text) = (DataType::Float64, DataType::Utf8);
-    let wanted = [&float, &float, &text, &text, &list, &float, &DataType::Int64];
-    let all = orders(&rows);
+    let expected = [&float, &float, &text, &text, &list, &float, &DataType::Int64];
+    let all = permutations(&rows);
     assert_eq!(all.len(), 24);
     for order in all {
         let (batch, losses) = batch(&order, OnMismatch::Error).unwrap();
         let schema = batch.schema();
-        assert_eq!(schema.fields().iter().map(|field| field.data_type()).collect::<Vec<_>>(), wanted, "{order:?}");
+        assert_eq!(schema.fields().iter().map(|field| field.data_type()).collect::<Vec<_>>(), expected, "{order:?}");
         assert!(losses.is_empty());
         for (row, text) in order.iter().enumerate() {
             let row_of = rows.iter().position(|row| row == text).unwrap();
-            let bits = |place: usize| {
-                let array = batch.column(place).as_primitive::<Float64Type>();
+            let bits = |index: usize| {
+                let array = batch.column(index).as_primitive::<Float64Type>();
                 array.is_valid(row).then(|| array.value(row))
             };
-            let found = bits(0);
-            assert_eq!(found, [Some(1.0), Some(f64::NEG_INFINITY), Some(2.0), None][row_of]);
-            let found = bits(1).map(|value| if value.is_nan() { "NaN".to_owned() } else { value.to_string() });
-            assert_eq!(found.as_deref(), [Some("NaN"), Some("0.5"), Some("inf"), Some("7")][row_of]);
+            let actual = bits(0);
+            assert_eq!(actual, [Some(1.0), Some(f64::NEG_INFINITY), Some(2.0), None][row_of]);
+            let actual = bits(1).map(|value| if value.is_nan() { "NaN".to_owned() } else { value.to_string() });
+            assert_eq!(actual.as_deref(), [Some("NaN"), Some("0.5"), Some("inf"), Some("7")][row_of]);
         }
-        // The same when each row was seen by itself.
+        // Merging observations of single rows gives the same schema.
         let limits = Limits::default();
-        let mut seen = Observation::new(limits);
+        let mut observation = Observation::new(limits);
         for (row, text) in (0..).zip(&order) {
             let mut one = Observation::new(limits);
             Json::new(&limits).observe(text.as_bytes(), one.row(row)).unwrap();
-            seen.merge(one).unwrap();
+            observation.merge(one).unwrap();
         }
-        assert_eq!(&resolve_schema(&seen, &Mapping::default()).unwrap(), schema.as_ref());
+        assert_eq!(&resolve_schema(&observation, &Mapping::default()).unwrap(), schema.as_ref());
     }
 }
 
 #[test]
-fn words_are_text_where_no_float_goes() {
-    // Beside an integer that no float holds, and beside other values than numbers.
+fn words_are_text_in_columns_without_floats() {
+    // Beside an integer that Float64 cannot hold exactly, and beside other values than numbers.
     for (rows, message) in [
-        ([r#"{"x":9007199254740993}"#, r#"{"x":"NaN"}"#], "an integer that no float holds"),
+        ([r#"{"x":9007199254740993}"#, r#"{"x":"NaN"}"#], "an integer that Float64 cannot hold exactly"),
         ([r#"{"x":true}"#, r#"{"x":"NaN"}"#], "text, but a boolean in row 0"),
         ([r#"{"x":1}"#, r#"{"x":"nan"}"#], "text, but an integer in row 0"),
     ] {
-        for order in orders(&rows) {
+        for order in permutations(&rows) {
             let error = batch(&order, OnMismatch::Error).unwrap_err().to_string();
             assert!(error.contains(message) || order != rows, "{error}");
         }
@@ -388,7 +389,7 @@ fn words_are_text_where_no_float_goes() {
 }
 
 #[test]
-fn an_object_of_base64_is_bytes() {
+fn bytes_objects_are_binary() {
     let rows = |texts: &[&str]| batch(texts, OnMismatch::Error).map(|(batch, _)| batch.column(0).clone());
     let column = rows(&[
         r#"{"a":{"$bytes":"AAH/"}}"#,
@@ -401,7 +402,7 @@ fn an_object_of_base64_is_bytes() {
     assert_eq!(bytes.iter().collect::<Vec<_>>(), [Some(&[0, 1, 255][..]), None, Some(&[]), Some(&[255])]);
     let column = rows(&[r#"{"a":[{"$bytes":"AA=="}]}"#]).unwrap();
     assert_eq!(column.as_list::<i32>().value(0).as_binary::<i32>().value(0), [0]);
-    // Anything else is an object: other members, other texts, base64 that is not written so.
+    // Anything else is an object: other members, other values, non-canonical base64.
     for other in [
         r#"{"$bytes":"AA==","b":1}"#,
         r#"{"$bytes":"AA==","$bytes":"AA=="}"#,
@@ -414,9 +415,9 @@ fn an_object_of_base64_is_bytes() {
         let column = rows(&[&format!(r#"{{"a":{other}}}"#)]).unwrap();
         assert!(matches!(column.data_type(), DataType::Struct(_)), "{other}: {}", column.data_type());
     }
-    // Both in one column have no type in common.
+    // Binary and objects conflict.
     assert!(rows(&[r#"{"a":{"$bytes":"AA=="}}"#, r#"{"a":{"b":1}}"#]).is_err());
-    // What is no JSON behind it is an error, as anywhere.
+    // Invalid JSON after it is an error.
     assert!(rows(&[r#"{"a":{"$bytes":"AA==""#]).is_err());
     assert!(rows(&[r#"{"a":{"$bytes":"AA==",}}"#]).is_err());
 }
@@ -428,8 +429,8 @@ fn sparse_vectors_are_lists() {
     };
     let of = |texts: &[String]| {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let (batch, lost) = batch(&texts, OnMismatch::Error).map_err(|error| error.to_string())?;
-        assert_eq!(lost, []);
+        let (batch, losses) = batch(&texts, OnMismatch::Error).map_err(|error| error.to_string())?;
+        assert_eq!(losses, []);
         let rows: Vec<Value> = (0..batch.num_rows()).map(|row| value(batch.column(0), row)).collect();
         Ok::<_, String>((batch.column(0).data_type().to_string(), rows))
     };
@@ -447,7 +448,7 @@ fn sparse_vectors_are_lists() {
     assert_eq!((kind.as_str(), rows), ("List(Boolean)", vec![json!([true, false])]));
     let (kind, _) = of(&[sparse(3, "1", "\"NaN\"")]).unwrap();
     assert_eq!(kind, "List(Float64)");
-    // What is none stays an object: too few values, indices that do not rise, a slot beyond, another member.
+    // Invalid ones are objects: too few values, indices not ascending or out of range, another member.
     for text in [
         sparse(3, "0,1", "5"),
         sparse(3, "1,1", "5,6"),
@@ -458,7 +459,7 @@ fn sparse_vectors_are_lists() {
     ] {
         assert!(of(std::slice::from_ref(&text)).unwrap().0.starts_with("Struct"), "{text}");
     }
-    // As many slots as a row may have bytes are not made.
+    // The row size limit applies to implicit elements.
     let error = of(&[sparse(1 << 40, "0", "1")]).unwrap_err();
-    assert!(error.contains("bytes of a row as columns"), "{error}");
+    assert!(error.contains("row size in bytes"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Which values a column has had, gathered value by value.
+//! Profiles the values of rows, as input for schema inference.
 
 mod observer;
 mod profile;

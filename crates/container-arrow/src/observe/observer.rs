@@ -1,10 +1,12 @@
-//! Rows told value by value.
+//! Collects a profile of rows value by value.
 
 use container_core::{Error, Limits, Result};
 
 use super::profile::{Class, ColumnProfile, Element, ListProfile, Member, Members, TensorProfile};
 
-/// Rows being looked at: an [`ColumnProfile`] that grows, and what bounds it.
+/// Collects a [`ColumnProfile`] of rows for [`resolve_schema`](crate::resolve_schema).
+///
+/// Rows may come in any order, and observations of different rows can be [merged](Self::merge): the result is the same.
 ///
 /// ```
 /// use container_core::Limits;
@@ -16,8 +18,8 @@ use super::profile::{Class, ColumnProfile, Element, ListProfile, Member, Members
 /// row.member("b")?.text(3);
 /// let mut row = rows.row(1).object();
 /// row.member("a")?.null();
-/// assert_eq!(rows.observed().members(), ["a", "b"]);
-/// assert_eq!(rows.observed().member("a").map(|a| a.count(Class::Integer)), Some(1));
+/// assert_eq!(rows.profile().members(), ["a", "b"]);
+/// assert_eq!(rows.profile().member("a").map(|a| a.count(Class::Integer)), Some(1));
 /// # Ok::<(), container_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -29,35 +31,35 @@ pub struct Observation {
 #[derive(Debug, Clone)]
 struct Context {
     row: u64,
-    /// Members met in this row, and one: 0 is of what stands in front of them.
-    met: u64,
+    /// Number of the next member in this row, from 1; 0 is for [leading members](ObjectObserver::leading_member).
+    next_member: u64,
     columns: u64,
     limits: Limits,
 }
 
 impl Observation {
-    /// Nothing was seen yet. Of the limits [`columns`](Limits::columns) (over all levels) and [`depth`](Limits::depth) hold.
+    /// Creates an empty observation, bounded by [`columns`](Limits::columns) (over all levels) and [`depth`](Limits::depth) of the limits.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { root: ColumnProfile::default(), context: Context { row: 0, met: 0, columns: 0, limits } }
+        Self { root: ColumnProfile::default(), context: Context { row: 0, next_member: 0, columns: 0, limits } }
     }
 
-    /// The place where a row's value is told, whole and once for each row. Rows can come in any order.
+    /// Returns the observer for the value of a row. Call it once per row.
     pub fn row(&mut self, row: u64) -> TypeObserver<'_> {
-        (self.context.row, self.context.met) = (row, 1);
-        TypeObserver { observed: &mut self.root, context: &mut self.context, depth: 0 }
+        (self.context.row, self.context.next_member) = (row, 1);
+        TypeObserver { profile: &mut self.root, context: &mut self.context, depth: 0 }
     }
 
-    /// What was seen of the rows: objects, where a table is to come of them.
+    /// The profile of all rows so far. Rows of a table are objects.
     #[must_use]
-    pub fn observed(&self) -> &ColumnProfile {
+    pub fn profile(&self) -> &ColumnProfile {
         &self.root
     }
 
-    /// Adds what another has seen of other rows.
+    /// Merges an observation of other rows.
     ///
     /// # Errors
-    /// [`Limit`](container_core::ErrorKind::Limit) for too many columns in both.
+    /// [`Limit`](container_core::ErrorKind::Limit) for too many columns.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         self.root.merge(other.root);
         self.context.columns = self.root.columns();
@@ -65,30 +67,30 @@ impl Observation {
     }
 }
 
-/// A place of a value that is looked at: one of the methods says what it is.
+/// Observes one value: call the method of its type.
 #[derive(Debug)]
 pub struct TypeObserver<'o> {
-    observed: &'o mut ColumnProfile,
+    profile: &'o mut ColumnProfile,
     context: &'o mut Context,
     depth: u32,
 }
 
 impl<'o> TypeObserver<'o> {
     #[inline]
-    fn see(&mut self, class: Class) {
-        self.observed.see(class, self.context.row);
+    fn record(&mut self, class: Class) {
+        self.profile.record(class, self.context.row);
     }
 
     /// Null.
     #[inline]
     pub fn null(mut self) {
-        self.see(Class::Null);
+        self.record(Class::Null);
     }
 
     /// A boolean.
     #[inline]
     pub fn bool(mut self) {
-        self.see(Class::Bool);
+        self.record(Class::Bool);
     }
 
     /// An integer.
@@ -97,31 +99,31 @@ impl<'o> TypeObserver<'o> {
         if let Ok(value) = u64::try_from(value) {
             return self.u64(value);
         }
-        self.see(Class::Integer);
-        self.observed.least = self.observed.least.min(value);
-        self.exact(value.unsigned_abs());
+        self.record(Class::Integer);
+        self.profile.min_integer = self.profile.min_integer.min(value);
+        self.check_exact(value.unsigned_abs());
     }
 
     /// An integer.
     #[inline]
     pub fn u64(mut self, value: u64) {
-        self.see(Class::Integer);
-        self.observed.most = self.observed.most.max(value);
-        self.exact(value);
+        self.record(Class::Integer);
+        self.profile.max_integer = self.profile.max_integer.max(value);
+        self.check_exact(value);
     }
 
     #[inline]
-    fn exact(&mut self, size: u64) {
-        if size > 1 << 53 && !is_exact(size) {
+    fn check_exact(&mut self, magnitude: u64) {
+        if magnitude > 1 << 53 && !is_exact(magnitude) {
             let row = self.context.row;
-            self.observed.inexact = Some(self.observed.inexact.map_or(row, |first| first.min(row)));
+            self.profile.first_inexact = Some(self.profile.first_inexact.map_or(row, |first| first.min(row)));
         }
     }
 
     #[inline]
-    fn float(mut self, width: u8) {
-        self.see(Class::Float);
-        self.observed.width = self.observed.width.max(width);
+    fn float(mut self, bits: u8) {
+        self.record(Class::Float);
+        self.profile.float_bits = self.profile.float_bits.max(bits);
     }
 
     /// A float of 16 bits.
@@ -140,80 +142,80 @@ impl<'o> TypeObserver<'o> {
         self.float(64);
     }
 
-    /// A number that is neither: see [`Class::Number`].
+    /// A number out of range: see [`Class::Number`].
     pub fn number(mut self) {
-        self.see(Class::Number);
+        self.record(Class::Number);
     }
 
-    /// A value that no column has a type for.
+    /// A value without a column type: see [`Class::Other`].
     pub fn other(mut self) {
-        self.see(Class::Other);
+        self.record(Class::Other);
     }
 
-    /// A text of so many bytes, whatever it is.
+    /// Text of `bytes` bytes, never a [number word](Self::str).
     #[inline]
     pub fn text(mut self, bytes: usize) {
-        self.see(Class::Text);
-        self.observed.longest = self.observed.longest.max(bytes as u64);
+        self.record(Class::Text);
+        self.profile.longest = self.profile.longest.max(bytes as u64);
     }
 
-    /// A text. In a format that has no other form for floats that are not finite, `NaN`, `Infinity` and `-Infinity` may be such: where a column
-    /// has numbers and no other texts they are, see [`resolve`](crate::resolve()).
+    /// Text in a format that writes non-finite floats as `NaN`, `Infinity` and `-Infinity`. These count as floats in a column of numbers without
+    /// other text: see [`resolve`](crate::resolve()).
     #[inline]
     pub fn str(self, text: &str) {
-        self.observed.words += u64::from(is_float_word(text));
+        self.profile.float_words += u64::from(is_float_word(text));
         self.text(text.len());
     }
 
-    /// So many bytes.
+    /// Binary data of `bytes` bytes.
     pub fn bytes(mut self, bytes: usize) {
-        self.see(Class::Bytes);
-        self.observed.longest = self.observed.longest.max(bytes as u64);
+        self.record(Class::Bytes);
+        self.profile.longest = self.profile.longest.max(bytes as u64);
     }
 
     /// A tensor.
     pub fn tensor(mut self, element: Element, shape: &[u64]) {
-        self.see(Class::Tensor);
+        self.record(Class::Tensor);
         let row = self.context.row;
         let first = || TensorProfile { elements: vec![], shape: Some(shape.to_vec()), dimensions: Some(shape.len()) };
-        let tensor = self.observed.tensor.get_or_insert_with(|| Box::new(first()));
-        tensor.see(element, 1, row);
-        if tensor.shape.as_deref().is_some_and(|own| own != shape) {
+        let tensor = self.profile.tensor.get_or_insert_with(|| Box::new(first()));
+        tensor.record(element, 1, row);
+        if tensor.shape.as_deref().is_some_and(|known| known != shape) {
             tensor.shape = None;
         }
-        tensor.dimensions = tensor.dimensions.filter(|own| *own == shape.len());
+        tensor.dimensions = tensor.dimensions.filter(|known| *known == shape.len());
     }
 
-    /// A list, whose elements are told one by one, and [ended](ListObserver::end).
+    /// A list. Observe its elements one by one, then call [`end`](ListObserver::end).
     pub fn list(mut self) -> ListObserver<'o> {
-        self.see(Class::List);
+        self.record(Class::List);
         let element = ColumnProfile::default;
         let first = || Box::new(ListProfile { element: element(), shortest: u64::MAX, longest: 0, sparse: false });
-        let list = self.observed.list.get_or_insert_with(first);
+        let list = self.profile.list.get_or_insert_with(first);
         ListObserver { list, context: self.context, depth: self.depth + 1, len: 0 }
     }
 
-    /// An object, whose members are told one by one. Of one that comes more than once each value is seen.
+    /// An object. Observe its members one by one; all values of duplicate members count.
     #[inline]
     pub fn object(mut self) -> ObjectObserver<'o> {
-        self.see(Class::Object);
-        let members = self.observed.object.get_or_insert_default();
+        self.record(Class::Object);
+        let members = self.profile.object.get_or_insert_default();
         ObjectObserver { members, context: self.context, depth: self.depth + 1, expected: 0 }
     }
 }
 
-/// Does an `f64` hold this integer?
-pub(crate) const fn is_exact(size: u64) -> bool {
-    size == 0 || u64::BITS - size.leading_zeros() - size.trailing_zeros() <= f64::MANTISSA_DIGITS
+/// Returns true if an `f64` represents this integer exactly.
+pub(crate) const fn is_exact(magnitude: u64) -> bool {
+    magnitude == 0 || u64::BITS - magnitude.leading_zeros() - magnitude.trailing_zeros() <= f64::MANTISSA_DIGITS
 }
 
-/// Is this what a float is written as in JSON that is not finite?
+/// Returns true for the JSON forms of non-finite floats.
 #[inline]
 fn is_float_word(text: &str) -> bool {
     matches!(text.len(), 3 | 8 | 9) && matches!(text, "NaN" | "Infinity" | "-Infinity")
 }
 
-/// A list that is looked at.
+/// Observes a list.
 #[derive(Debug)]
 pub struct ListObserver<'o> {
     list: &'o mut ListProfile,
@@ -223,25 +225,25 @@ pub struct ListObserver<'o> {
 }
 
 impl ListObserver<'_> {
-    /// The next element.
+    /// Returns the observer for the next element.
     ///
     /// # Errors
-    /// [`Limit`](container_core::ErrorKind::Limit) for more nesting than the limits allow.
+    /// [`Limit`](container_core::ErrorKind::Limit) if nesting exceeds the limits.
     #[inline]
     pub fn element(&mut self) -> Result<TypeObserver<'_>> {
         check_depth(self.depth, self.context)?;
         self.len += 1;
-        Ok(TypeObserver { observed: &mut self.list.element, context: self.context, depth: self.depth })
+        Ok(TypeObserver { profile: &mut self.list.element, context: self.context, depth: self.depth })
     }
 
-    /// It is a sparse vector of this length, of whose elements not all were told.
+    /// Ends a sparse vector of length `len`, whose zeros were not all profile.
     pub(crate) fn end_sparse(mut self, len: u64) {
         self.list.sparse = true;
         self.len = len;
         self.end();
     }
 
-    /// There are no more.
+    /// Ends the list.
     pub fn end(self) {
         self.list.shortest = self.list.shortest.min(self.len);
         self.list.longest = self.list.longest.max(self.len);
@@ -257,61 +259,61 @@ fn check_depth(depth: u32, context: &Context) -> Result<()> {
     }
 }
 
-/// An object that is looked at.
+/// Observes an object.
 #[derive(Debug)]
 pub struct ObjectObserver<'o> {
     members: &'o mut Members,
     context: &'o mut Context,
     depth: u32,
-    /// Where the next member is, if the object is like those before.
+    /// Expected index of the next member, if members come in the usual order.
     expected: usize,
 }
 
 impl ObjectObserver<'_> {
-    /// A member.
+    /// Returns the observer for a member.
     ///
     /// # Errors
-    /// [`Limit`](container_core::ErrorKind::Limit) for more columns, over all levels, or more nesting than the limits allow.
+    /// [`Limit`](container_core::ErrorKind::Limit) if the number of columns over all levels, or nesting, exceeds the limits.
     #[inline]
     pub fn member(&mut self, name: &str) -> Result<TypeObserver<'_>> {
-        let place = match self.members.find(name, self.expected) {
-            Some(place) => place,
+        let index = match self.members.find(name, self.expected) {
+            Some(index) => index,
             None => self.add(name)?,
         };
-        self.expected = place + 1;
-        let met = self.context.met;
-        self.context.met += 1;
-        self.observer(place, met)
+        self.expected = index + 1;
+        let order = self.context.next_member;
+        self.context.next_member += 1;
+        self.observer(index, order)
     }
 
-    /// A member that the row does not state, and that stands in front of the others all the same.
+    /// Returns the observer for an implicit member that comes before all others.
     ///
     /// # Errors
     /// As [`member`](Self::member).
-    pub fn front(&mut self, name: &str) -> Result<TypeObserver<'_>> {
-        let place = match self.members.find(name, 0) {
-            Some(place) => place,
+    pub fn leading_member(&mut self, name: &str) -> Result<TypeObserver<'_>> {
+        let index = match self.members.find(name, 0) {
+            Some(index) => index,
             None => self.add(name)?,
         };
-        self.observer(place, 0)
+        self.observer(index, 0)
     }
 
-    /// Was this member seen in this row? For members of rows, not of objects in them.
+    /// Returns true if this member was profile in the current row. For members of rows, not of nested objects.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        let place = self.members.find(name, 0);
-        place.and_then(|place| self.members.list.get(place)).is_some_and(|member| member.last == self.context.row)
+        let index = self.members.find(name, 0);
+        index.and_then(|index| self.members.list.get(index)).is_some_and(|member| member.last == self.context.row)
     }
 
     #[inline]
-    fn observer(&mut self, place: usize, met: u64) -> Result<TypeObserver<'_>> {
-        match self.members.list.get_mut(place) {
+    fn observer(&mut self, index: usize, order: u64) -> Result<TypeObserver<'_>> {
+        match self.members.list.get_mut(index) {
             Some(member) => {
-                member.first = member.first.min((self.context.row, met));
+                member.first = member.first.min((self.context.row, order));
                 member.last = self.context.row;
-                Ok(TypeObserver { observed: &mut member.observed, context: self.context, depth: self.depth })
+                Ok(TypeObserver { profile: &mut member.profile, context: self.context, depth: self.depth })
             }
-            None => Err(Error::usage("there is no such member")), // it was found or added
+            None => Err(Error::usage("no such member")), // cannot happen: found or added
         }
     }
 
@@ -322,6 +324,6 @@ impl ObjectObserver<'_> {
         self.context.limits.check_columns("the number of columns", columns)?;
         self.context.columns = columns;
         let (first, last) = ((u64::MAX, u64::MAX), u64::MAX);
-        Ok(self.members.push(Member { name: name.into(), first, last, observed: ColumnProfile::default() }))
+        Ok(self.members.push(Member { name: name.into(), first, last, profile: ColumnProfile::default() }))
     }
 }

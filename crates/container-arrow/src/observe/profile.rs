@@ -1,8 +1,8 @@
-//! The profile of a column: which values it has had.
+//! Column profiles: counts and ranges of profile values.
 
 use std::collections::HashMap;
 
-/// What kind of value something is. In this order one is taken where two are equally frequent.
+/// The class of a value. With equal counts, the first class in this order is preferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Class {
@@ -10,11 +10,11 @@ pub enum Class {
     Null,
     /// True or false.
     Bool,
-    /// An integer of 64 bits, signed or not.
+    /// A signed or unsigned 64-bit integer.
     Integer,
     /// A floating-point number.
     Float,
-    /// A number that neither an integer of 64 bits nor a float holds exactly, such as 2^64 + 1, or not at all, such as 1e400.
+    /// A number that neither a 64-bit integer nor a float represents, such as 2^64 + 1 or 1e400.
     Number,
     /// Text.
     Text,
@@ -22,16 +22,16 @@ pub enum Class {
     Bytes,
     /// A list of values.
     List,
-    /// Members with names.
+    /// Named members.
     Object,
-    /// Numbers of one type in a shape.
+    /// An n-dimensional array of numbers.
     Tensor,
-    /// A value that no column has a type for, such as a complex number.
+    /// A value without a column type, such as a complex number.
     Other,
 }
 
 impl Class {
-    /// A word for it, such as `text`.
+    /// A noun for messages, such as `an integer`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Class {
             Self::List => "a list",
             Self::Object => "an object",
             Self::Tensor => "a tensor",
-            Self::Other => "a value that no column has a type for",
+            Self::Other => "an unsupported value",
         }
     }
 }
@@ -53,7 +53,7 @@ impl Class {
 /// The type of a tensor's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-#[allow(missing_docs, reason = "the names say it")]
+#[allow(missing_docs, reason = "self-explanatory")]
 pub enum Element {
     Bool,
     I8,
@@ -70,7 +70,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Bytes of an element; of a bool one.
+    /// Size in bytes. A bool takes one.
     #[must_use]
     pub const fn width(self) -> usize {
         match self {
@@ -82,7 +82,7 @@ impl Element {
     }
 }
 
-/// How often a class was seen, and in which row first.
+/// Count and first row of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClassProfile {
     pub(crate) class: Class,
@@ -90,73 +90,73 @@ pub(crate) struct ClassProfile {
     pub(crate) row: u64,
 }
 
-/// Which values a column has had. Nothing of it depends on the order in which they came.
+/// The profile of the values of a column: counts per class, ranges, nested profiles. Independent of the order of the values.
 #[derive(Debug, Clone, Default)]
 pub struct ColumnProfile {
-    /// The classes, in no order.
-    pub(crate) seen: Vec<ClassProfile>,
-    /// Of integers: the least one, at most 0, and the greatest, at least 0.
-    pub(crate) least: i64,
-    pub(crate) most: u64,
-    /// The first row with an integer that no `f64` holds.
-    pub(crate) inexact: Option<u64>,
-    /// Of floats: the bits of the widest.
-    pub(crate) width: u8,
-    /// Bytes of the longest text or bytes.
+    /// Unordered, but the most frequent class comes first.
+    pub(crate) classes: Vec<ClassProfile>,
+    /// The least integer (at most 0) and the greatest (at least 0).
+    pub(crate) min_integer: i64,
+    pub(crate) max_integer: u64,
+    /// The first row with an integer that `f64` cannot represent.
+    pub(crate) first_inexact: Option<u64>,
+    /// Bits of the widest float.
+    pub(crate) float_bits: u8,
+    /// Bytes of the longest text or binary value.
     pub(crate) longest: u64,
-    /// Of texts: how many are [words](is_float_word) that stand for floats.
-    pub(crate) words: u64,
+    /// Number of texts that may be non-finite floats.
+    pub(crate) float_words: u64,
     pub(crate) list: Option<Box<ListProfile>>,
     pub(crate) object: Option<Box<Members>>,
     pub(crate) tensor: Option<Box<TensorProfile>>,
 }
 
-/// What lists had.
+/// The profile of lists.
 #[derive(Debug, Clone)]
 pub(crate) struct ListProfile {
     pub(crate) element: ColumnProfile,
-    /// Elements of the shortest and of the longest.
+    /// Lengths of the shortest and the longest list.
     pub(crate) shortest: u64,
     pub(crate) longest: u64,
-    /// One was sparse.
+    /// At least one list was a sparse vector.
     pub(crate) sparse: bool,
 }
 
-/// What tensors had.
+/// The profile of tensors.
 #[derive(Debug, Clone)]
 pub(crate) struct TensorProfile {
-    /// Types of elements, how often, and in which row first.
+    /// Element types with count and first row.
     pub(crate) elements: Vec<(Element, u64, u64)>,
-    /// The shape, if it is the same of all.
+    /// The shape, if all tensors have the same.
     pub(crate) shape: Option<Vec<u64>>,
-    /// The number of dimensions, if it is.
+    /// The number of dimensions, if all tensors have the same.
     pub(crate) dimensions: Option<usize>,
 }
 
-/// The members that objects had.
+/// The profiles of object members.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Members {
     pub(crate) list: Vec<Member>,
-    /// Places by name: only where there are more than a few.
+    /// Indexes by name, once there are more than [`MAX_SCANNED`].
     by_name: HashMap<Box<str>, u32>,
 }
 
-/// A member.
+/// The profile of an object member.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     pub(crate) name: Box<str>,
-    /// Where it was seen first: the row, and the how manieth member that was met in it.
+    /// First occurrence: row, and order within the row.
     pub(crate) first: (u64, u64),
-    /// The row in which it was seen last.
+    /// Row of the latest occurrence.
     pub(super) last: u64,
-    pub(crate) observed: ColumnProfile,
+    pub(crate) profile: ColumnProfile,
 }
 
-/// So many members are looked through without a table.
-const FEW: usize = 8;
+/// Up to this many members are searched linearly, without a hash table.
+const MAX_SCANNED: usize = 8;
 
 impl Members {
-    /// The place of a member; `expected` is where it most likely is.
+    /// Finds the index of a member, trying `expected` first.
     #[inline]
     pub(super) fn find(&self, name: &str, expected: usize) -> Option<usize> {
         if self.list.get(expected).is_some_and(|member| *member.name == *name) {
@@ -165,25 +165,25 @@ impl Members {
         if self.by_name.is_empty() {
             return self.list.iter().position(|member| *member.name == *name);
         }
-        self.by_name.get(name).map(|place| *place as usize) // a u32 fits
+        self.by_name.get(name).map(|index| *index as usize) // u32 fits into usize
     }
 
     pub(super) fn push(&mut self, member: Member) -> usize {
-        let place = self.list.len();
+        let index = self.list.len();
         self.list.push(member);
-        let from = match place {
-            FEW => 0,
-            more if more > FEW => more,
-            _ => return place,
+        let from = match index {
+            MAX_SCANNED => 0,
+            more if more > MAX_SCANNED => more,
+            _ => return index,
         };
-        for (place, member) in self.list.iter().enumerate().skip(from) {
-            // There are never so many: each has an ColumnProfile in memory.
-            self.by_name.insert(member.name.clone(), u32::try_from(place).unwrap_or(u32::MAX));
+        for (index, member) in self.list.iter().enumerate().skip(from) {
+            // Never more than u32::MAX: each member has a ColumnProfile in memory.
+            self.by_name.insert(member.name.clone(), u32::try_from(index).unwrap_or(u32::MAX));
         }
-        place
+        index
     }
 
-    /// The members in the order of their first appearance.
+    /// The members in the order of first occurrence.
     pub(crate) fn sorted(&self) -> Vec<&Member> {
         let mut members: Vec<&Member> = self.list.iter().collect();
         members.sort_by_key(|member| member.first);
@@ -193,71 +193,71 @@ impl Members {
 
 impl ColumnProfile {
     #[inline]
-    pub(super) fn see(&mut self, class: Class, row: u64) {
-        match self.seen.first_mut() {
+    pub(super) fn record(&mut self, class: Class, row: u64) {
+        match self.classes.first_mut() {
             Some(first) if first.class == class => {
                 first.count += 1;
                 first.row = first.row.min(row);
             }
-            _ => self.see_other(class, 1, row),
+            _ => self.record_other(class, 1, row),
         }
     }
 
-    pub(super) fn see_other(&mut self, class: Class, count: u64, row: u64) {
-        let known = self.seen.iter().position(|seen| seen.class == class);
-        match known.and_then(|at| self.seen.get_mut(at)) {
-            Some(seen) => {
-                seen.count += count;
-                seen.row = seen.row.min(row);
+    pub(super) fn record_other(&mut self, class: Class, count: u64, row: u64) {
+        let known = self.classes.iter().position(|profile| profile.class == class);
+        match known.and_then(|at| self.classes.get_mut(at)) {
+            Some(profile) => {
+                profile.count += count;
+                profile.row = profile.row.min(row);
             }
-            None => self.seen.push(ClassProfile { class, count, row }),
+            None => self.classes.push(ClassProfile { class, count, row }),
         }
-        // What comes most often is found at once.
+        // Keep the most frequent class first, for the fast path of record().
         if let Some(at) = known
-            && let (Some(first), Some(this)) = (self.seen.first(), self.seen.get(at))
+            && let (Some(first), Some(this)) = (self.classes.first(), self.classes.get(at))
             && this.count > first.count
         {
-            self.seen.swap(0, at);
+            self.classes.swap(0, at);
         }
     }
 
-    /// How many values of a class there were.
+    /// The number of values of a class.
     #[must_use]
     pub fn count(&self, class: Class) -> u64 {
-        self.seen.iter().find(|seen| seen.class == class).map_or(0, |seen| seen.count)
+        self.classes.iter().find(|profile| profile.class == class).map_or(0, |profile| profile.count)
     }
 
-    /// How many values there were that are not null.
+    /// The number of values that are not null.
     #[must_use]
     pub fn values(&self) -> u64 {
-        self.seen.iter().filter(|seen| seen.class != Class::Null).map(|seen| seen.count).sum()
+        self.classes.iter().filter(|profile| profile.class != Class::Null).map(|profile| profile.count).sum()
     }
 
-    /// The names of the members that objects had, in the order of their first appearance.
+    /// The names of object members, in the order of first occurrence.
     #[must_use]
     pub fn members(&self) -> Vec<&str> {
         let members = self.object.iter().flat_map(|members| members.sorted());
         members.map(|member| &*member.name).collect()
     }
 
-    /// What a member of objects had.
+    /// The profile of an object member.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<&Self> {
         let members = self.object.as_deref()?;
-        members.list.get(members.find(name, 0)?).map(|member| &member.observed)
+        members.list.get(members.find(name, 0)?).map(|member| &member.profile)
     }
 
-    /// Adds what another has seen, of rows that need not be behind these.
+    /// Merges the profile of other rows.
     pub fn merge(&mut self, other: Self) {
-        for seen in other.seen {
-            self.see_other(seen.class, seen.count, seen.row);
+        for profile in other.classes {
+            self.record_other(profile.class, profile.count, profile.row);
         }
-        self.least = self.least.min(other.least);
-        self.most = self.most.max(other.most);
-        self.inexact = [self.inexact, other.inexact].into_iter().flatten().min();
-        self.width = self.width.max(other.width);
+        self.min_integer = self.min_integer.min(other.min_integer);
+        self.max_integer = self.max_integer.max(other.max_integer);
+        self.first_inexact = [self.first_inexact, other.first_inexact].into_iter().flatten().min();
+        self.float_bits = self.float_bits.max(other.float_bits);
         self.longest = self.longest.max(other.longest);
-        self.words += other.words;
+        self.float_words += other.float_words;
         match (&mut self.list, other.list) {
             (Some(own), Some(other)) => {
                 own.shortest = own.shortest.min(other.shortest);
@@ -280,21 +280,21 @@ impl ColumnProfile {
         }
     }
 
-    /// Columns in it, over all levels.
+    /// The number of nested columns, over all levels.
     pub(crate) fn columns(&self) -> u64 {
         let list = self.list.iter().map(|list| list.element.columns());
         let members = self.object.iter().flat_map(|members| &members.list);
-        list.chain(members.map(|member| 1 + member.observed.columns())).sum()
+        list.chain(members.map(|member| 1 + member.profile.columns())).sum()
     }
 }
 
 impl Members {
     pub(super) fn merge(&mut self, other: Self) {
         for (expected, member) in other.list.into_iter().enumerate() {
-            match self.find(&member.name, expected).and_then(|place| self.list.get_mut(place)) {
+            match self.find(&member.name, expected).and_then(|index| self.list.get_mut(index)) {
                 Some(own) => {
                     own.first = own.first.min(member.first);
-                    own.observed.merge(member.observed);
+                    own.profile.merge(member.profile);
                 }
                 None => drop(self.push(member)),
             }
@@ -303,7 +303,7 @@ impl Members {
 }
 
 impl TensorProfile {
-    pub(super) fn see(&mut self, element: Element, count: u64, row: u64) {
+    pub(super) fn record(&mut self, element: Element, count: u64, row: u64) {
         match self.elements.iter_mut().find(|(own, ..)| *own == element) {
             Some((_, own, first)) => {
                 *own += count;
@@ -315,7 +315,7 @@ impl TensorProfile {
 
     pub(super) fn merge(&mut self, other: Self) {
         for (element, count, row) in other.elements {
-            self.see(element, count, row);
+            self.record(element, count, row);
         }
         self.shape = self.shape.take().filter(|shape| other.shape.as_ref() == Some(shape));
         self.dimensions = self.dimensions.filter(|dimensions| other.dimensions == Some(*dimensions));

@@ -1,25 +1,25 @@
-//! Batches as rows: JSON lines, and anything that serde writes.
+//! Converts batches to rows: JSON lines, or any serde serializer.
 //!
-//! | Arrow type | JSON | for serializers |
+//! | Arrow type | JSON | other serializers |
 //! |---|---|---|
 //! | Null, null values | `null` | none |
 //! | Boolean | `true`, `false` | bool |
-//! | integers | all digits | integer |
-//! | Float16, Float32 | the shortest digits that lead back to it as 32 bits; `"NaN"`, `"Infinity"`, `"-Infinity"` | `f32`; what is not finite as text where people read it |
-//! | Float64 | the same as 64 bits | `f64`; the same |
+//! | integers | number | integer |
+//! | Float16, Float32 | the shortest digits that round-trip as 32 bits; `"NaN"`, `"Infinity"`, `"-Infinity"` | `f32`; non-finite as text in human-readable formats |
+//! | Float64 | same as 64 bits | `f64`; same |
 //! | Utf8, LargeUtf8, Utf8View | text | text |
-//! | with the extension `arrow.json` | what it holds, checked, in one line | what it holds |
-//! | Binary, LargeBinary, BinaryView, FixedSizeBinary | `{"$bytes": base64}` | bytes; the same as JSON where people read it |
+//! | text with extension `arrow.json` | its content, validated, on one line | its content |
+//! | Binary, LargeBinary, BinaryView, FixedSizeBinary | `{"$bytes": base64}` | bytes; as JSON in human-readable formats |
 //! | Date32, Date64 | `"2024-05-01"` | text |
-//! | Time32, Time64 | `"12:30:00.25"`, with as many digits as there are | text |
-//! | Timestamp | `"2024-05-01T12:30:00"`, with `Z` or the difference to UTC where it has a zone (`Z` for one by name) | text |
+//! | Time32, Time64 | `"12:30:00.25"`, without trailing zeros | text |
+//! | Timestamp | `"2024-05-01T12:30:00"`, with `Z` or the UTC offset if it has a time zone (`Z` for a named zone) | text |
 //! | Duration | `"PT90.5S"`, `"-PT0.5S"`: in seconds | text |
-//! | Decimal | text with all digits | text |
-//! | List, LargeList, FixedSizeList | array; in as many dimensions as an `arrow.fixed_shape_tensor` has | sequence |
-//! | Struct | object, all members | map |
-//! | Map | object, or pairs where keys are no text | map |
+//! | Decimal | all digits, as text | text |
+//! | List, LargeList, FixedSizeList | array; nested for the dimensions of an `arrow.fixed_shape_tensor` | sequence |
+//! | Struct | object with all members | map |
+//! | Map | object, or pairs unless keys are text | map |
 //! | Dictionary | its values | its values |
-//! | Interval, Union, views of lists, run ends | refused | |
+//! | Interval, Union, list views, run-end encoded | unsupported | |
 
 mod serial;
 mod text;
@@ -36,7 +36,7 @@ use self::serial::Row;
 use self::text::Writer;
 use self::values::Member;
 
-/// The rows of a batch as JSON.
+/// Converts the rows of a batch to JSON.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -44,7 +44,7 @@ use self::values::Member;
 /// use container_arrow::JsonRows;
 ///
 /// let batch = RecordBatch::try_from_iter([("x", Arc::new(Float32Array::from(vec![0.1, f32::NAN])) as _)]);
-/// let mut rows = JsonRows::new(&batch.expect("it is one"))?;
+/// let mut rows = JsonRows::new(&batch.expect("valid batch"))?;
 /// let mut out = Vec::new();
 /// rows.write_lines(&mut out)?;
 /// assert_eq!(out, b"{\"x\":0.1}\n{\"x\":\"NaN\"}\n");
@@ -58,10 +58,10 @@ pub struct JsonRows {
 }
 
 impl JsonRows {
-    /// The rows of a batch, whose memory is shared.
+    /// Creates a converter that shares the memory of `batch`.
     ///
     /// # Errors
-    /// [`Unsupported`](container_core::ErrorKind::Unsupported) with the column for a type that has no JSON form.
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) with the column for a type without a JSON form.
     pub fn new(batch: &RecordBatch) -> Result<Self> {
         let (schema, depth) = (batch.schema_ref(), Limits::default().depth);
         let columns = schema.fields().iter().zip(batch.columns());
@@ -75,29 +75,29 @@ impl JsonRows {
         self.rows
     }
 
-    /// There are none.
+    /// Returns true if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Appends a row, an object in one line, without the line feed.
+    /// Appends a row as a JSON object on one line, without the line feed.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for a row past the end; [`Invalid`](container_core::ErrorKind::Invalid) with the column for a text in a column of
-    /// JSON that is none: nothing is appended then.
+    /// [`Usage`](container_core::ErrorKind::Usage) for a row past the end; [`Invalid`](container_core::ErrorKind::Invalid) with the column for invalid
+    /// JSON in a JSON column. Nothing is appended then.
     pub fn write(&mut self, row: usize, out: &mut Vec<u8>) -> Result<()> {
         if row >= self.rows {
-            return Err(Error::usage(format!("there is no row {row} in a batch of {}", self.rows)));
+            return Err(Error::usage(format!("row {row} out of range for a batch of {} rows", self.rows)));
         }
         let start = out.len();
         self.writer.members(&self.members, row, out).inspect_err(|_| out.truncate(start))
     }
 
-    /// Appends all rows, each as a line.
+    /// Appends all rows as JSON lines.
     ///
     /// # Errors
-    /// As [`write`](Self::write), with the row in the batch.
+    /// As [`write`](Self::write), with the row number in the batch.
     pub fn write_lines(&mut self, out: &mut Vec<u8>) -> Result<()> {
         for row in 0..self.rows {
             self.write(row, out).map_err(|error| error.in_row(row as u64))?;
@@ -106,14 +106,14 @@ impl JsonRows {
         Ok(())
     }
 
-    /// A row for any serializer: a map of the columns.
+    /// Returns a row that serializes as a map from column name to value.
     #[must_use]
     pub fn row(&self, row: usize) -> impl serde::Serialize + '_ {
         Row { members: &self.members, at: row }
     }
 }
 
-/// The rows of batches, as a table shows rows.
+/// Implements [`Rows`] for record batches.
 pub struct BatchRows<'a> {
     reader: Box<dyn BatchReader + 'a>,
     current: Option<Current>,
@@ -128,7 +128,7 @@ struct Current {
 }
 
 impl<'a> BatchRows<'a> {
-    /// The rows of what is read; the first one has this number in its table.
+    /// Iterates over the rows of `reader`. `first` is the number of the first row in its table.
     #[must_use]
     pub fn new(reader: Box<dyn BatchReader + 'a>, first: u64) -> Self {
         Self { reader, current: None, next: first, failed: false }
@@ -175,7 +175,7 @@ impl Rows for BatchRows<'_> {
     }
 
     fn json(&self, out: &mut Vec<u8>) -> Result<()> {
-        let Some(Current { rows, at }) = &self.current else { return Err(Error::usage("there is no current row")) };
+        let Some(Current { rows, at }) = &self.current else { return Err(Error::usage("no current row")) };
         let start = out.len();
         let written = Writer::new().members(&rows.members, *at, out);
         written.inspect_err(|_| out.truncate(start)).map_err(|error| error.in_row(self.index()))
@@ -186,12 +186,12 @@ impl Rows for BatchRows<'_> {
     }
 }
 
-/// The current row: a map of the columns.
+/// Serializes the current row as a map from column name to value.
 impl serde::Serialize for BatchRows<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.current {
             Some(Current { rows, at }) => Row { members: &rows.members, at: *at }.serialize(serializer),
-            None => Err(serde::ser::Error::custom("there is no current row")),
+            None => Err(serde::ser::Error::custom("no current row")),
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Values for any serializer.
+//! Serializes values with any serializer.
 
 use container_core::Error;
 use serde::ser::{Error as _, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-use super::text::{base64, gone, name, range};
+use super::text::{base64, name, out_of_range, range};
 use super::values::{Data, Member, Values, decimal};
 use crate::json::tree;
 use crate::times;
 
-/// A row: a map of all members.
+/// A row as a map of all members.
 pub(super) struct Row<'v> {
     pub(super) members: &'v [Member],
     pub(super) at: usize,
@@ -19,19 +19,19 @@ impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.members.len()))?;
         for member in self.members {
-            map.serialize_entry(&member.name, &Place { values: &member.values, at: self.at })?;
+            map.serialize_entry(&member.name, &ValueAt { values: &member.values, at: self.at })?;
         }
         map.end()
     }
 }
 
-/// One value.
-struct Place<'v> {
+/// The value at an index.
+struct ValueAt<'v> {
     values: &'v Values,
     at: usize,
 }
 
-/// A run of values, in as many dimensions as there are lengths.
+/// A range of values as nested sequences of the given shape.
 struct Run<'v> {
     values: &'v Values,
     start: usize,
@@ -56,22 +56,22 @@ impl Serialize for Run<'_> {
         }
         let mut elements = serializer.serialize_seq(Some(size))?;
         for at in start..start.saturating_add(size) {
-            elements.serialize_element(&Place { values, at })?;
+            elements.serialize_element(&ValueAt { values, at })?;
         }
         elements.end()
     }
 }
 
-impl Serialize for Place<'_> {
+impl Serialize for ValueAt<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { values, at } = *self;
-        let wrong = |error: Error| S::Error::custom(error);
-        let missing = || S::Error::custom(gone());
+        let to_error = |error: Error| S::Error::custom(error);
+        let missing = || S::Error::custom(out_of_range());
         if values.is_null(at) {
             return serializer.serialize_none();
         }
         let run = |range: container_core::Result<(usize, usize)>| {
-            range.map(|(start, end)| (start, end.saturating_sub(start))).map_err(wrong)
+            range.map(|(start, end)| (start, end.saturating_sub(start))).map_err(to_error)
         };
         match &values.data {
             Data::Null => serializer.serialize_none(),
@@ -99,8 +99,8 @@ impl Serialize for Place<'_> {
             Data::Text(_) | Data::LargeText(_) | Data::TextView(_) => {
                 serializer.serialize_str(values.text(at).ok_or_else(missing)?)
             }
-            // As what it means; of a number that neither 64 bits nor a float holds the text.
-            Data::Json(texts) => tree(texts.text(at).ok_or_else(missing)?).map_err(wrong)?.serialize(serializer),
+            // Parsed; a number out of range becomes its text.
+            Data::Json(texts) => tree(texts.text(at).ok_or_else(missing)?).map_err(to_error)?.serialize(serializer),
             Data::Bytes(_) | Data::LargeBytes(_) | Data::BytesView(_) | Data::Fixed(_) => {
                 let bytes = values.bytes(at).ok_or_else(missing)?;
                 if !serializer.is_human_readable() {
@@ -109,12 +109,12 @@ impl Serialize for Place<'_> {
                 let mut text = Vec::new();
                 base64(bytes, &mut text);
                 let mut map = serializer.serialize_map(Some(1))?;
-                map.serialize_entry("$bytes", std::str::from_utf8(&text).unwrap_or_default())?; // it is ASCII
+                map.serialize_entry("$bytes", std::str::from_utf8(&text).unwrap_or_default())?; // base64 is ASCII
                 map.end()
             }
             Data::Struct(members) => Row { members, at }.serialize(serializer),
-            Data::Dictionary(places, values) => {
-                Place { values, at: *places.get(at).ok_or_else(missing)? }.serialize(serializer)
+            Data::Dictionary(indexes, values) => {
+                ValueAt { values, at: *indexes.get(at).ok_or_else(missing)? }.serialize(serializer)
             }
             Data::FixedList(size, shape, values) => {
                 let start = at.checked_mul(*size).ok_or_else(missing)?;
@@ -132,7 +132,7 @@ impl Serialize for Place<'_> {
                 let (start, size) = run(range(offsets, at))?;
                 let mut map = serializer.serialize_map(Some(size))?;
                 for at in start..start.saturating_add(size) {
-                    map.serialize_entry(&Place { values: keys, at }, &Place { values, at })?;
+                    map.serialize_entry(&ValueAt { values: keys, at }, &ValueAt { values, at })?;
                 }
                 map.end()
             }
@@ -140,7 +140,7 @@ impl Serialize for Place<'_> {
     }
 }
 
-/// In formats that people read, which have no other form for it, what is not finite is a word.
+/// Returns true if a non-finite float is written as text, as in all human-readable formats.
 fn is_text<S: Serializer>(value: f64, serializer: &S) -> bool {
     !value.is_finite() && serializer.is_human_readable()
 }

@@ -30,7 +30,7 @@ fn column(array: impl Array + 'static) -> Vec<String> {
     let field = Field::new("x", array.data_type().clone(), true);
     let array: ArrayRef = Arc::new(array);
     let values = lines(vec![(field.clone(), array.clone())]);
-    // A serializer of text shows the same, but for maps whose keys are none.
+    // The serializer agrees, except for maps with keys other than text.
     if !matches!(array.data_type(), DataType::Map(..)) {
         let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]).unwrap();
         let rows = JsonRows::new(&batch).unwrap();
@@ -44,7 +44,7 @@ fn column(array: impl Array + 'static) -> Vec<String> {
 }
 
 #[test]
-fn numbers_have_their_own_digits() {
+fn writes_numbers_exactly() {
     assert_eq!(column(UInt64Array::from(vec![Some(u64::MAX), None])), ["18446744073709551615", "null"]);
     assert_eq!(column(Int8Array::from(vec![-128])), ["-128"]);
     assert_eq!(column(Float32Array::from(vec![0.1, f32::MAX, -0.0])), ["0.1", "3.4028235e+38", "-0.0"]);
@@ -64,17 +64,17 @@ fn numbers_have_their_own_digits() {
 }
 
 #[test]
-fn text_and_bytes() {
+fn writes_text_and_binary() {
     let texts = vec![Some("a\"\n\u{1}é"), None, Some("")];
-    let wanted = ["\"a\\\"\\n\\u0001é\"", "null", "\"\""];
-    assert_eq!(column(StringArray::from(texts.clone())), wanted);
-    assert_eq!(column(LargeStringArray::from(texts.clone())), wanted);
-    assert_eq!(column(StringViewArray::from(texts)), wanted);
+    let expected = ["\"a\\\"\\n\\u0001é\"", "null", "\"\""];
+    assert_eq!(column(StringArray::from(texts.clone())), expected);
+    assert_eq!(column(LargeStringArray::from(texts.clone())), expected);
+    assert_eq!(column(StringViewArray::from(texts)), expected);
     let bytes: Vec<&[u8]> = vec![b"", b"f", b"fo", b"foo", b"\xff\xfe\xfd\xfc"];
-    let wanted = ["", "Zg==", "Zm8=", "Zm9v", "//79/A=="].map(|text| format!("{{\"$bytes\":\"{text}\"}}"));
-    assert_eq!(column(BinaryArray::from(bytes.clone())), wanted);
-    assert_eq!(column(LargeBinaryArray::from(bytes.clone())), wanted);
-    assert_eq!(column(BinaryViewArray::from(bytes)), wanted);
+    let expected = ["", "Zg==", "Zm8=", "Zm9v", "//79/A=="].map(|text| format!("{{\"$bytes\":\"{text}\"}}"));
+    assert_eq!(column(BinaryArray::from(bytes.clone())), expected);
+    assert_eq!(column(LargeBinaryArray::from(bytes.clone())), expected);
+    assert_eq!(column(BinaryViewArray::from(bytes)), expected);
     let fixed = FixedSizeBinaryArray::try_from_iter([b"fo", b"\0\0"].iter()).unwrap();
     assert_eq!(column(fixed), ["{\"$bytes\":\"Zm8=\"}", "{\"$bytes\":\"AAA=\"}"]);
     let keys: DictionaryArray<Int8Type> = vec![Some("a"), None, Some("b"), Some("a")].into_iter().collect();
@@ -84,7 +84,7 @@ fn text_and_bytes() {
 }
 
 #[test]
-fn times_are_iso() {
+fn writes_times_as_iso_8601() {
     assert_eq!(column(Date32Array::from(vec![0, -719_162])), ["\"1970-01-01\"", "\"0001-01-01\""]);
     assert_eq!(column(Time64MicrosecondArray::from(vec![1, -1])), ["\"00:00:00.000001\"", "-1"]);
     assert_eq!(
@@ -98,13 +98,13 @@ fn times_are_iso() {
     );
     assert_eq!(column(DurationSecondArray::from(vec![60])), ["\"PT60S\""]);
     assert_eq!(column(DurationNanosecondArray::from(vec![-1_500_000_000])), ["\"-PT1.5S\""]);
-    // Years that no text of four digits has, and no date at all.
+    // Years with more than four digits, and values out of range.
     assert_eq!(column(TimestampSecondArray::from(vec![1 << 40]))[0].len(), "\"+36812-02-20T00:36:16\"".len());
     assert_eq!(column(TimestampSecondArray::from(vec![i64::MAX])).len(), 1);
 }
 
 #[test]
-fn nested_values() {
+fn writes_nested_values() {
     let lists = ListArray::from_iter_primitive::<Int8Type, _, _>(vec![Some(vec![Some(1), None]), None, Some(vec![])]);
     assert_eq!(column(lists.clone()), ["[1,null]", "null", "[]"]);
     assert_eq!(column(lists.slice(1, 2)), ["null", "[]"]);
@@ -137,13 +137,13 @@ fn nested_values() {
     };
     assert_eq!(shaped("{\"shape\":[3,2]}"), "{\"x\":[[6,7],[8,9],[10,11]]}");
     assert_eq!(shaped("{\"shape\":[1,2,3]}"), "{\"x\":[[[6,7,8],[9,10,11]]]}");
-    // A shape that is none of these lists, and an order that is not that of the memory.
+    // A shape of another size, and a permuted layout.
     assert_eq!(shaped("{\"shape\":[3,3]}"), "{\"x\":[6,7,8,9,10,11]}");
     assert_eq!(shaped("{\"shape\":[3,2],\"permutation\":[1,0]}"), "{\"x\":[6,7,8,9,10,11]}");
 }
 
 #[test]
-fn json_stays_json() {
+fn json_columns_are_embedded() {
     let field = Field::new("x", DataType::Utf8, true)
         .with_metadata([("ARROW:extension:name".to_owned(), "arrow.json".to_owned())].into());
     let texts = StringArray::from(vec![Some("{\"a\":\n[1.50, 18446744073709551617]}"), None, Some("\"x\"")]);
@@ -188,7 +188,7 @@ impl BatchReader for Batches {
 }
 
 #[test]
-fn rows_of_batches_are_those_of_the_text() {
+fn batch_rows_match_the_json_text() {
     let texts = [
         r#"{"a":1,"b":[{"c":"x","d":0.1},null],"e":true,"f":1e300,"g":[[1],[]]}"#,
         r#"{"a":null,"b":[],"h":{"i":-5}}"#,
@@ -196,9 +196,9 @@ fn rows_of_batches_are_those_of_the_text() {
     ];
     let (limits, scan) = (Limits::default(), crate::BatchScan::default());
     let mut json = Json::new(&limits);
-    let mut seen = Observation::new(limits);
-    (0..).zip(texts).for_each(|(row, text)| json.observe(text.as_bytes(), seen.row(row)).unwrap());
-    let schema = Arc::new(resolve_schema(&seen, &Mapping::default()).unwrap());
+    let mut observation = Observation::new(limits);
+    (0..).zip(texts).for_each(|(row, text)| json.observe(text.as_bytes(), observation.row(row)).unwrap());
+    let schema = Arc::new(resolve_schema(&observation, &Mapping::default()).unwrap());
     let mut columns = crate::Columns::new(schema.clone(), &scan, &limits).unwrap();
     let mut batches = Vec::new();
     for (row, text) in (0..).zip(texts) {
@@ -232,7 +232,7 @@ fn rows_of_batches_are_those_of_the_text() {
 }
 
 #[test]
-fn what_has_no_form_is_refused() {
+fn rejects_types_without_json_form() {
     let array: ArrayRef = Arc::new(IntervalDayTimeArray::from(vec![None]));
     let batch = RecordBatch::try_from_iter([("when", array)]).unwrap();
     let error = JsonRows::new(&batch).unwrap_err();

@@ -1,4 +1,4 @@
-//! Values as JSON text.
+//! Writes values as JSON text.
 
 use container_core::{Error, Limits, Result};
 
@@ -7,7 +7,7 @@ use crate::json::Json;
 use crate::observe::Observation;
 use crate::times;
 
-/// Writes rows; keeps room for what it writes now and then.
+/// Writes rows, reusing a buffer for times.
 #[derive(Debug)]
 pub(super) struct Writer {
     time: String,
@@ -18,7 +18,7 @@ impl Writer {
         Self { time: String::new() }
     }
 
-    /// An object of all members.
+    /// Writes an object of all members.
     pub(super) fn members(&mut self, members: &[Member], at: usize, out: &mut Vec<u8>) -> Result<()> {
         let mut between = b'{';
         for Member { name, key, values } in members {
@@ -34,7 +34,7 @@ impl Writer {
         Ok(())
     }
 
-    /// One value.
+    /// Writes a value.
     #[inline]
     pub(super) fn value(&mut self, values: &Values, at: usize, out: &mut Vec<u8>) -> Result<()> {
         if values.is_null(at) {
@@ -43,7 +43,7 @@ impl Writer {
         }
         macro_rules! put {
             ($values:expr) => {
-                plain(out, $values.get(at).ok_or_else(gone)?)
+                plain(out, $values.get(at).ok_or_else(out_of_range)?)
             };
         }
         match &values.data {
@@ -60,28 +60,30 @@ impl Writer {
             Data::U16(values) => put!(values),
             Data::U32(values) => put!(values),
             Data::U64(values) => put!(values),
-            Data::F16(values) => float32(out, *values.get(at).ok_or_else(gone)?),
-            Data::F32(values) => float32(out, *values.get(at).ok_or_else(gone)?),
-            Data::F64(values) => match *values.get(at).ok_or_else(gone)? {
+            Data::F16(values) => float32(out, *values.get(at).ok_or_else(out_of_range)?),
+            Data::F32(values) => float32(out, *values.get(at).ok_or_else(out_of_range)?),
+            Data::F64(values) => match *values.get(at).ok_or_else(out_of_range)? {
                 value if value.is_finite() => plain(out, &value),
                 value => plain(out, name(value)),
             },
             Data::Time32(data_type, values) => {
-                self.time(data_type, (*values.get(at).ok_or_else(gone)?).into(), out);
+                self.time(data_type, (*values.get(at).ok_or_else(out_of_range)?).into(), out);
             }
-            Data::Time64(data_type, values) => self.time(data_type, *values.get(at).ok_or_else(gone)?, out),
-            Data::Decimal(values) => plain(out, &decimal(values, at).ok_or_else(gone)?),
-            Data::Text(_) | Data::LargeText(_) | Data::TextView(_) => plain(out, values.text(at).ok_or_else(gone)?),
-            Data::Json(texts) => json(texts.text(at).ok_or_else(gone)?, out)?,
+            Data::Time64(data_type, values) => self.time(data_type, *values.get(at).ok_or_else(out_of_range)?, out),
+            Data::Decimal(values) => plain(out, &decimal(values, at).ok_or_else(out_of_range)?),
+            Data::Text(_) | Data::LargeText(_) | Data::TextView(_) => {
+                plain(out, values.text(at).ok_or_else(out_of_range)?)
+            }
+            Data::Json(texts) => json(texts.text(at).ok_or_else(out_of_range)?, out)?,
             Data::Bytes(_) | Data::LargeBytes(_) | Data::BytesView(_) | Data::Fixed(_) => {
                 out.extend_from_slice(b"{\"$bytes\":\"");
-                base64(values.bytes(at).ok_or_else(gone)?, out);
+                base64(values.bytes(at).ok_or_else(out_of_range)?, out);
                 out.extend_from_slice(b"\"}");
             }
             Data::Struct(members) => self.members(members, at, out)?,
-            Data::Dictionary(places, values) => self.value(values, *places.get(at).ok_or_else(gone)?, out)?,
+            Data::Dictionary(indexes, values) => self.value(values, *indexes.get(at).ok_or_else(out_of_range)?, out)?,
             Data::FixedList(size, shape, values) => {
-                let start = at.checked_mul(*size).ok_or_else(gone)?;
+                let start = at.checked_mul(*size).ok_or_else(out_of_range)?;
                 self.tensor(values, start, *size, shape, out)?;
             }
             Data::List(offsets, values) => {
@@ -103,7 +105,7 @@ impl Writer {
     fn time(&mut self, data_type: &arrow_schema::DataType, value: i64, out: &mut Vec<u8>) {
         self.time.clear();
         match times::write(data_type, value, &mut self.time) {
-            // Nothing in it has to be escaped.
+            // Needs no escaping.
             true => {
                 out.push(b'"');
                 out.extend_from_slice(self.time.as_bytes());
@@ -125,7 +127,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Lists in lists, as many as the shape has dimensions.
+    /// Writes nested lists of the given shape.
     fn tensor(&mut self, values: &Values, start: usize, size: usize, shape: &[usize], out: &mut Vec<u8>) -> Result<()> {
         let [length, inner @ ..] = shape else { return self.list(values, start, start.saturating_add(size), out) };
         if inner.is_empty() || *length == 0 {
@@ -143,15 +145,15 @@ impl Writer {
         Ok(())
     }
 
-    /// An object where the keys are text, else pairs.
+    /// Writes an object if keys are text, else a list of pairs.
     fn map(&mut self, keys: &Values, values: &Values, start: usize, end: usize, out: &mut Vec<u8>) -> Result<()> {
-        let texts = matches!(keys.data, Data::Text(_) | Data::LargeText(_) | Data::TextView(_));
-        out.push(if texts { b'{' } else { b'[' });
+        let has_text_keys = matches!(keys.data, Data::Text(_) | Data::LargeText(_) | Data::TextView(_));
+        out.push(if has_text_keys { b'{' } else { b'[' });
         for at in start..end {
             if at > start {
                 out.push(b',');
             }
-            if texts {
+            if has_text_keys {
                 self.value(keys, at, out)?;
                 out.push(b':');
                 self.value(values, at, out)?;
@@ -163,31 +165,31 @@ impl Writer {
                 out.push(b']');
             }
         }
-        out.push(if texts { b'}' } else { b']' });
+        out.push(if has_text_keys { b'}' } else { b']' });
         Ok(())
     }
 }
 
-/// From where to where the elements of a list go.
+/// The range of the elements of a list.
 pub(super) fn range<O: arrow_buffer::ArrowNativeType>(
     offsets: &arrow_buffer::OffsetBuffer<O>,
     at: usize,
 ) -> Result<(usize, usize)> {
     match (offsets.get(at), offsets.get(at + 1)) {
         (Some(start), Some(end)) => Ok((start.as_usize(), end.as_usize())),
-        _ => Err(gone()),
+        _ => Err(out_of_range()),
     }
 }
 
 #[cold]
-pub(super) fn gone() -> Error {
-    Error::usage("there is no such row")
+pub(super) fn out_of_range() -> Error {
+    Error::usage("no such row")
 }
 
-/// A number, or a text.
+/// Writes a number or text.
 #[inline]
 fn plain<T: serde::Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
-    // Writing these into memory does not fail.
+    // Writing to memory does not fail.
     let _ = serde_json::to_writer(out, value);
 }
 
@@ -198,7 +200,7 @@ fn float32(out: &mut Vec<u8>, value: f32) {
     }
 }
 
-/// What is not finite, as a word.
+/// The JSON text of a non-finite float.
 pub(super) const fn name(value: f64) -> &'static str {
     match (value.is_nan(), value > 0.0) {
         (true, _) => "NaN",
@@ -207,28 +209,28 @@ pub(super) const fn name(value: f64) -> &'static str {
     }
 }
 
-/// JSON as it is, in one line; it is checked.
+/// Validates JSON and writes it on one line.
 fn json(text: &str, out: &mut Vec<u8>) -> Result<()> {
-    check(text)?;
+    validate(text)?;
     match text.contains(['\n', '\r']) {
-        // In a string they are escaped: these are white space.
+        // Whitespace only: strings cannot contain raw line breaks.
         true => out.extend(text.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r'))),
         false => out.extend_from_slice(text.as_bytes()),
     }
     Ok(())
 }
 
-/// Is this JSON?
-fn check(text: &str) -> Result<()> {
+/// Validates JSON.
+fn validate(text: &str) -> Result<()> {
     let limits = Limits::default();
     Json::new(&limits)
         .observe(text.as_bytes(), Observation::new(limits).row(0))
-        .map_err(|cause| Error::invalid("a column of JSON holds a text that is none").caused_by(cause))
+        .map_err(|cause| Error::invalid("invalid JSON in a JSON column").caused_by(cause))
 }
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Base64 of RFC 4648, filled up with `=`.
+/// Appends base64 as of RFC 4648, with padding.
 pub(super) fn base64(bytes: &[u8], out: &mut Vec<u8>) {
     let digit = |bits: u32| ALPHABET.get((bits & 63) as usize).copied().unwrap_or(b'=');
     let (chunks, rest) = bytes.as_chunks::<3>();

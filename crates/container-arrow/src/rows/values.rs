@@ -1,4 +1,4 @@
-//! An array as what its values look like as JSON.
+//! Typed access to arrays, by their JSON form.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -18,7 +18,7 @@ use container_core::{Error, Result};
 
 use crate::resolve::JSON;
 
-/// An array, by the type of its values; cheap to make, as it shares the memory.
+/// An array with its type resolved. Shares the memory of the array.
 #[derive(Debug)]
 pub(super) struct Values {
     pub(super) data: Data,
@@ -37,18 +37,18 @@ pub(super) enum Data {
     U16(ScalarBuffer<u16>),
     U32(ScalarBuffer<u32>),
     U64(ScalarBuffer<u64>),
-    /// Widened, which is exact.
+    /// Widened to `f32`.
     F16(Vec<f32>),
     F32(ScalarBuffer<f32>),
     F64(ScalarBuffer<f64>),
-    /// Dates, times and durations, by their type.
+    /// Dates, times, timestamps and durations.
     Time32(DataType, ScalarBuffer<i32>),
     Time64(DataType, ScalarBuffer<i64>),
     Decimal(ArrayRef),
     Text(StringArray),
     LargeText(LargeStringArray),
     TextView(StringViewArray),
-    /// Text that is JSON.
+    /// JSON text.
     Json(Box<Values>),
     Bytes(BinaryArray),
     LargeBytes(LargeBinaryArray),
@@ -56,20 +56,20 @@ pub(super) enum Data {
     Fixed(FixedSizeBinaryArray),
     List(OffsetBuffer<i32>, Box<Values>),
     LargeList(OffsetBuffer<i64>, Box<Values>),
-    /// Lists of one size; the lengths of the dimensions where it is a tensor of several.
+    /// Size, shape (if it is a multi-dimensional tensor) and elements.
     FixedList(usize, Vec<usize>, Box<Values>),
     Struct(Vec<Member>),
-    /// Keys and values.
+    /// Offsets, keys and values.
     Map(OffsetBuffer<i32>, Box<Values>, Box<Values>),
-    /// Places among the values.
+    /// Indexes and values.
     Dictionary(Vec<usize>, Box<Values>),
 }
 
-/// A member of a struct, or a column.
+/// A column, or a member of a struct.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) name: String,
-    /// The name as JSON, with the colon.
+    /// The name as JSON, followed by a colon.
     pub(super) key: Vec<u8>,
     pub(super) values: Values,
 }
@@ -77,7 +77,7 @@ pub(super) struct Member {
 impl Member {
     pub(super) fn new(field: &Field, array: &ArrayRef, depth: u32) -> Result<Self> {
         let name = field.name().clone();
-        let mut key = serde_json::to_vec(&name).unwrap_or_default(); // a text always has a JSON form
+        let mut key = serde_json::to_vec(&name).unwrap_or_default(); // serializing text does not fail
         key.push(b':');
         let values = Values::new(field, array, depth).map_err(|error| error.in_column(name.clone()))?;
         Ok(Self { name, key, values })
@@ -182,9 +182,9 @@ impl Values {
             }
             DataType::Dictionary(..) => {
                 let array = array.as_any_dictionary();
-                // Of what is null the place means nothing.
-                let places = if array.values().is_empty() { vec![0; array.len()] } else { array.normalized_keys() };
-                Data::Dictionary(places, inner(field, array.values())?)
+                // Indexes of nulls are arbitrary.
+                let indexes = if array.values().is_empty() { vec![0; array.len()] } else { array.normalized_keys() };
+                Data::Dictionary(indexes, inner(field, array.values())?)
             }
             _ => return Err(unsupported(data_type)),
         };
@@ -197,7 +197,7 @@ impl Values {
             || self.nulls.as_ref().is_some_and(|nulls| at >= nulls.len() || nulls.is_null(at))
     }
 
-    /// The text of a place that is text.
+    /// The text at an index, if this is text.
     #[inline]
     pub(super) fn text(&self, at: usize) -> Option<&str> {
         match &self.data {
@@ -209,7 +209,7 @@ impl Values {
         }
     }
 
-    /// The bytes of a place that is bytes.
+    /// The bytes at an index, if this is binary.
     pub(super) fn bytes(&self, at: usize) -> Option<&[u8]> {
         match &self.data {
             Data::Bytes(bytes) if at < bytes.len() => Some(bytes.value(at)),
@@ -221,7 +221,7 @@ impl Values {
     }
 }
 
-/// A decimal with all its digits.
+/// Formats a decimal with all its digits.
 pub(super) fn decimal(array: &ArrayRef, at: usize) -> Option<String> {
     if at >= array.len() {
         return None;
@@ -240,14 +240,16 @@ fn unsupported(data_type: &DataType) -> Error {
     Error::unsupported(format!("values of type {data_type} have no JSON form"))
 }
 
-/// The shape of a tensor, if it is one whose elements lie in that order and are as many as the lists have.
+/// The shape of a tensor field, or empty if it is not a row-major tensor of `size` elements with at least two dimensions.
 fn shape(field: &Field, size: usize) -> Vec<usize> {
     let metadata = || {
         let is_tensor = field.extension_type_name() == Some("arrow.fixed_shape_tensor");
         let text = field.extension_type_metadata().filter(|_| is_tensor)?;
         let metadata: serde_json::Value = serde_json::from_str(text).ok()?;
-        let permutation = metadata.get("permutation").and_then(|places| places.as_array());
-        if permutation.is_some_and(|places| !places.iter().zip(0_u64..).all(|(place, at)| place.as_u64() == Some(at))) {
+        let permutation = metadata.get("permutation").and_then(|permutation| permutation.as_array());
+        if permutation
+            .is_some_and(|permutation| !permutation.iter().zip(0_u64..).all(|(axis, at)| axis.as_u64() == Some(at)))
+        {
             return None;
         }
         let lengths = metadata.get("shape")?.as_array()?.iter();

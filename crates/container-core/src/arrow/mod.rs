@@ -1,13 +1,12 @@
-//! Tables as Arrow record batches, out and in: the interface.
+//! Traits for reading and writing tables as Arrow record batches.
 //!
-//! A table that has a mapping to Arrow implements [`ArrowTable`]: [`schema`](ArrowTable::schema) says which columns there are, and
-//! [`batches`](ArrowTable::batches) walks over them, a [`RecordBatchReader`] as all of Arrow's tools take it. What a format writes from
-//! batches is a [`BatchWriter`].
+//! A format that maps to Arrow implements [`ArrowTable`] for reading, which yields a standard [`RecordBatchReader`], and [`BatchWriter`] for
+//! writing.
 //!
-//! What has no type in Arrow keeps its own in the metadata of the field: under the name of the format stands a JSON object with what its
-//! writer needs to make the same column again, so that a way through Parquet and back loses nothing.
+//! Types without an Arrow equivalent are described in the field's metadata: the format's name maps to a JSON object with what its writer needs to
+//! recreate the column, so that a round trip through Parquet is lossless.
 //!
-//! What formats implement it with (inferred schemas, builders, rows and JSON of batches) is the crate `container-arrow`.
+//! The crate `container-arrow` has the building blocks: schema inference, column builders, rows and JSON of batches.
 
 mod error;
 mod options;
@@ -24,29 +23,31 @@ use arrow_schema::SchemaRef;
 use crate::error::Result;
 use crate::{Loss, Table};
 
-/// A table that can be read as record batches.
+/// A table that can be read as Arrow record batches.
 pub trait ArrowTable: Table {
-    /// The schema that [`batches`](Self::batches) of the same `scan` have: the columns in its order. Names are those of
-    /// [`Table::columns`]. Where the format has no schema, all rows in question are looked at, unless the scan declares one.
+    /// The schema of [`batches`](Self::batches) for the same `scan`. Field names are those of [`Table::columns`], in the order of the projection.
+    ///
+    /// For formats without a schema it is inferred from all selected rows, unless the scan declares one.
     ///
     /// # Errors
     /// As [`batches`](Self::batches).
     fn schema(&self, scan: &BatchScan) -> Result<SchemaRef>;
 
-    /// Walks over columns in batches, each at most [`batch_rows`](BatchScan::batch_rows) long and about
-    /// [`batch_bytes`](BatchScan::batch_bytes) large (one row at least). Memory is a few batches, whatever the table's size.
+    /// Reads the selected rows and columns in batches of at most [`batch_rows`](BatchScan::batch_rows) rows and about
+    /// [`batch_bytes`](BatchScan::batch_bytes) bytes, but at least one row. Memory use is a few batches, independent of the table's size.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) for a column that does not exist or cannot be read, for a range that begins past the end, and for
-    /// a declared schema that does not suit the table; [`Unsupported`](crate::ErrorKind::Unsupported) for a column that has no type in
-    /// Arrow under this [`Mapping`], naming the option that helps.
+    /// [`Usage`](crate::ErrorKind::Usage) for an unknown or unreadable column, a range that starts past the end, and a declared schema that does
+    /// not match the table; [`Unsupported`](crate::ErrorKind::Unsupported) for a column without an Arrow type under this [`Mapping`], naming
+    /// the option that helps.
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>>;
 
-    /// The schema as far as some of the rows tell it, for whoever can begin again: where a format has no schema, it saves looking at all rows
-    /// before the first batch. [`batches`](Self::batches) of the [scan with it](BatchScan::with_sampled_schema) are those that the scan without it
-    /// has, up to the first row that shows that the schema is another one; there they end with an error, and nothing that was made of them holds.
+    /// Infers the schema from a sample of the rows, which saves formats without a schema a pass over all rows. For callers that can start over.
     ///
-    /// `None` where there is nothing to be saved, or the rest of the rows can change the schema in ways that single rows do not show.
+    /// With [this schema](BatchScan::with_sampled_schema), [`batches`](Self::batches) yields the same batches as without it until a row
+    /// contradicts the sample. It then fails, and the batches so far must be discarded.
+    ///
+    /// Returns `None` if sampling saves nothing, or if further rows could change the schema in ways that single rows do not reveal.
     ///
     /// # Errors
     /// As [`batches`](Self::batches).
@@ -55,34 +56,33 @@ pub trait ArrowTable: Table {
     }
 }
 
-/// A walk over record batches. It ends behind an error. Errors of this workspace stand in
-/// [`ArrowError::ExternalError`](arrow_schema::ArrowError::ExternalError); [`from_arrow`] takes them out again.
+/// An iterator over record batches, which ends after an error. Through [`RecordBatchReader`], errors of this workspace are wrapped in
+/// [`ArrowError::ExternalError`](arrow_schema::ArrowError::ExternalError); [`from_arrow`] unwraps them.
 pub trait BatchReader: RecordBatchReader + Send {
-    /// What could not be kept of the batches so far.
+    /// Values of the batches so far that could not be represented exactly.
     fn losses(&self) -> Vec<Loss>;
 
-    /// The next batch, with this crate's error.
+    /// Returns the next batch, or `None` at the end.
     ///
     /// # Errors
-    /// What is wrong with the rows; [`Invalid`](crate::ErrorKind::Invalid) for a value that its column's type cannot hold.
+    /// Errors of the rows; [`Invalid`](crate::ErrorKind::Invalid) for a value that its column's type cannot hold.
     fn try_next(&mut self) -> Result<Option<RecordBatch>> {
         self.next().transpose().map_err(from_arrow)
     }
 }
 
-/// A file being written from record batches: whole at its [`finish`](Self::finish), or not there at all.
+/// Writes a file from record batches. The file appears atomically on [`finish`](Self::finish); dropping the writer discards it.
 pub trait BatchWriter {
-    /// Appends the rows of a batch. All batches have the schema that the writer was made for.
+    /// Appends the rows of a batch, which must have the schema the writer was created with.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) for a batch of another schema; [`Invalid`](crate::ErrorKind::Invalid) for a value that the format
-    /// cannot hold, with column and row (counted over all batches); [`Io`](crate::ErrorKind::Io). Behind an error, nothing but dropping
-    /// the writer makes sense.
+    /// [`Usage`](crate::ErrorKind::Usage) for a batch of another schema; [`Invalid`](crate::ErrorKind::Invalid) with column and row (counted
+    /// over all batches) for a value the format cannot represent; [`Io`](crate::ErrorKind::Io). Drop the writer after an error.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
-    /// Ends the file and gives it its name; what it could not keep.
+    /// Completes the file, moves it into place, and returns the losses.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io), and what the format finds wrong with the file as a whole.
+    /// [`Io`](crate::ErrorKind::Io), and violations of constraints on the whole file.
     fn finish(self: Box<Self>) -> Result<Vec<Loss>>;
 }

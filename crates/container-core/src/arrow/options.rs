@@ -2,23 +2,23 @@ use arrow_schema::SchemaRef;
 
 use crate::Scan;
 
-/// Which rows and columns to read as batches, and how.
+/// Selects rows and columns for [`ArrowTable::batches`](crate::arrow::ArrowTable::batches), and how to read them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchScan {
-    /// Columns, rows, threads.
+    /// Projection, row range and threads.
     pub scan: Scan,
-    /// Rows of a batch at most; at least 1. Default 65,536.
+    /// Maximum rows per batch, at least 1. Default: 65,536.
     pub batch_rows: usize,
-    /// Bytes of a batch, about: it ends before the row that would pass them, but has one row at least. What is shared with a mapped file
-    /// counts, too. Default 32 MiB.
+    /// Approximate maximum bytes per batch, including memory shared with a mapped file. A batch has at least one row. Default: 32 MiB.
     pub batch_bytes: usize,
-    /// How values that Arrow has no type for are mapped.
+    /// How to map values without a unique Arrow type.
     pub mapping: Mapping,
-    /// The columns and their types, declared instead of found by looking at all rows: for formats without a schema. Columns are those of
-    /// its fields, by name, and [`Scan::columns`] is not looked at; one that the table does not have is null everywhere.
+    /// Declared schema, for formats without one: replaces inference. Its fields select columns by name, and [`Scan::columns`] is ignored. A
+    /// column the table does not have is null.
     pub schema: Option<SchemaRef>,
-    /// The schema is not declared, but [inferred from a sample](crate::arrow::ArrowTable::infer_from_sample). Default no.
+    /// [`schema`](Self::schema) was [inferred from a sample](crate::arrow::ArrowTable::infer_from_sample), and contradicting rows are errors.
+    /// Default: false.
     pub is_sampled: bool,
 }
 
@@ -57,7 +57,7 @@ impl BatchScan {
         self
     }
 
-    /// Declares the [`schema`](Self::schema).
+    /// Replaces [`schema`](Self::schema).
     #[must_use]
     pub fn with_schema(mut self, schema: SchemaRef) -> Self {
         self.schema = Some(schema);
@@ -65,7 +65,7 @@ impl BatchScan {
         self
     }
 
-    /// Takes the schema that [`ArrowTable::infer_from_sample`](crate::arrow::ArrowTable::infer_from_sample) returned for the same scan.
+    /// Sets the schema returned by [`ArrowTable::infer_from_sample`](crate::arrow::ArrowTable::infer_from_sample) for the same scan.
     #[must_use]
     pub fn with_sampled_schema(mut self, schema: SchemaRef) -> Self {
         self.schema = Some(schema);
@@ -73,26 +73,27 @@ impl BatchScan {
         self
     }
 
-    /// Rows of a batch whose rows have so many bytes each: 1 at least.
+    /// The number of rows per batch for rows of `row_bytes` bytes; at least 1.
     #[must_use]
-    pub fn rows_of(&self, row_bytes: usize) -> usize {
-        let fit = self.batch_bytes.checked_div(row_bytes).unwrap_or(usize::MAX);
-        fit.min(self.batch_rows).max(1)
+    pub fn rows_per_batch(&self, row_bytes: usize) -> usize {
+        let max_rows = self.batch_bytes.checked_div(row_bytes).unwrap_or(usize::MAX);
+        max_rows.min(self.batch_rows).max(1)
     }
 }
 
-/// How values are mapped that have more than one form in Arrow, or none that keeps them whole.
+/// How to map values that have several representations in Arrow, or no lossless one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Mapping {
-    /// Times that are finer than a microsecond.
+    /// Timestamps finer than a microsecond.
     pub times: Times,
     /// Sparse vectors.
     pub sparse: Sparse,
-    /// Values that their column's type cannot hold, in formats without a schema.
+    /// Values that do not fit their column's type, in formats without a schema.
     pub on_mismatch: OnMismatch,
-    /// Types as narrow as the values: a column without missing values is not nullable, where that costs no walk over them. In formats without a
-    /// schema lists of one length are of a fixed size, integers beside missing ones are `Float64`, which has to hold them exactly. For formats that keep these apart.
+    /// Infer the narrowest types: a column without missing values is not nullable, if that is known without a scan. In formats without a
+    /// schema, lists of equal length become fixed-size lists, and integers mixed with missing values `Float64`, which must represent them exactly.
+    /// For target formats that distinguish these.
     pub narrow: bool,
 }
 
@@ -126,43 +127,44 @@ impl Mapping {
     }
 }
 
-/// How times in ticks of 100 ns become Arrow's, which has microseconds (of the years 1 to 9999 and more) and nanoseconds (of 1677 to 2262).
+/// How to map timestamps in ticks of 100 ns. Arrow has microseconds, which cover years 1 to 9999 and more, and nanoseconds, which cover 1677 to
+/// 2262.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum Times {
-    /// Microseconds; one that is finer is an error.
+    /// Microseconds. A finer timestamp is an error.
     #[default]
     Exact,
-    /// The microsecond at or before the time, also before 1970; a time that is finer is counted as a loss.
+    /// Microseconds, rounded down (also before 1970). A finer timestamp counts as a loss.
     Floor,
-    /// Nanoseconds; one that is out of their range is an error.
+    /// Nanoseconds. A timestamp out of range is an error.
     Nanoseconds,
-    /// The ticks as they are, 64-bit integers.
+    /// Ticks, as 64-bit integers.
     Ticks,
 }
 
-/// How sparse vectors become Arrow's.
+/// How to map sparse vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum Sparse {
-    /// Lists with all elements, the zeros, too.
+    /// Dense lists, including zeros.
     #[default]
     Lists,
-    /// A struct of the length and the lists `indices` and `values` of what is not left out.
+    /// Structs of the length and the lists `indices` and `values` of the explicit elements.
     Structs,
 }
 
-/// What becomes of a value that fits its column's type in no way.
+/// What to do with a value that does not fit its column's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum OnMismatch {
-    /// An error that names column and row.
+    /// Fail with column and row.
     #[default]
     Error,
-    /// Null, counted as a loss.
+    /// Replace it by null and count a loss.
     Null,
-    /// The column becomes text: all its values as JSON.
+    /// Read the whole column as JSON text.
     Json,
-    /// The column becomes binary: all its values as msgpack.
+    /// Read the whole column as binary msgpack.
     Msgpack,
 }

@@ -1,4 +1,4 @@
-//! A container in memory for tests: a JSON document that says what its tables hold, and where reading it fails.
+//! A mock format for tests: a JSON document defines the tables, and where reading them fails.
 //!
 //! ```json
 //! {"mock": 1, "version": "7", "details": {"flavour": "sour"},
@@ -15,7 +15,7 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// The format, for [`detect`](crate::detect).
+/// The mock format, for [`detect`](crate::detect).
 pub const MOCK: &dyn Format = &Mock;
 
 struct Mock;
@@ -43,7 +43,7 @@ impl Format for Mock {
         let source = input.source().ok_or_else(|| Error::unsupported("a directory"))?;
         let bytes = source.read(0..source.len())?;
         let document: Value =
-            serde_json::from_slice(&bytes).map_err(|cause| Error::invalid("it is no JSON").at(0).caused_by(cause))?;
+            serde_json::from_slice(&bytes).map_err(|cause| Error::invalid("invalid JSON").at(0).caused_by(cause))?;
         let tables = array(&document, "tables").iter().map(MockTable::new).collect();
         Ok(Box::new(MockContainer { document, tables }))
     }
@@ -140,15 +140,16 @@ impl Table for MockTable {
         &self.columns
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         Ok(())
     }
 
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
-        let column =
-            array(&self.document, "columns").get(index).ok_or_else(|| Error::usage("there is no such column"))?;
+        let column = array(&self.document, "columns").get(index).ok_or_else(|| Error::usage("no such column"))?;
         match column.get("more_fails") {
-            Some(why) => Err(Error::invalid(why.as_str().unwrap_or_default().to_owned()).in_format("mock").at(99)),
+            Some(reason) => {
+                Err(Error::invalid(reason.as_str().unwrap_or_default().to_owned()).in_format("mock").at(99))
+            }
             None => Ok(object(column, "more")),
         }
     }
@@ -162,12 +163,12 @@ impl Table for MockTable {
         let columns: Vec<usize> = scan.columns.clone().unwrap_or_else(readable);
         for &column in &columns {
             let info = self.columns.get(column).ok_or_else(|| Error::usage("no such column"))?;
-            if let Some(why) = &info.unreadable {
-                return Err(Error::usage(format!("the column cannot be read: {why}")).in_column(info.name.clone()));
+            if let Some(reason) = &info.unreadable {
+                return Err(Error::usage(format!("the column cannot be read: {reason}")).in_column(info.name.clone()));
             }
         }
         if !self.unknown_length() && scan.rows.start > self.rows.len() as u64 {
-            return Err(Error::usage("the rows begin past the end"));
+            return Err(Error::usage("row range starts past the end"));
         }
         let next = scan.rows.start;
         let end = scan.rows.end.min(self.rows.len() as u64);
@@ -186,7 +187,7 @@ impl Table for MockTable {
 struct MockRows<'a> {
     table: &'a MockTable,
     columns: Vec<usize>,
-    /// The walk is over all columns that can be read.
+    /// No projection was given.
     all: bool,
     next: u64,
     end: u64,
@@ -218,7 +219,7 @@ impl Rows for MockRows<'_> {
         &self.row
     }
 
-    /// A value `{"$no_json": true}` fails in the middle of the row.
+    /// Fails within the row for a value `{"$no_json": true}`.
     fn json(&self, out: &mut Vec<u8>) -> Result<()> {
         if self.row.values().any(|value| value.get("$no_json").is_some()) {
             out.extend_from_slice(b"{\"half");
@@ -232,11 +233,11 @@ impl Rows for MockRows<'_> {
             let first = Position { row: loss[2].as_u64(), ..Position::default() };
             Loss::new(loss[0].as_str().unwrap_or_default().to_owned(), loss[1].as_u64().unwrap_or(0), first)
         });
-        // Losses of the rows come after columns that a walk over all leaves out.
-        let left_out = self.table.columns.iter().filter(|_| self.all).filter_map(|column| {
+        // Skipped columns come before losses of the rows.
+        let skipped = self.table.columns.iter().filter(|_| self.all).filter_map(|column| {
             let first = Position { column: Some(column.name.clone().into()), ..Position::default() };
             Some(Loss::new(format!("column left out ({})", column.unreadable.as_ref()?), 1, first))
         });
-        left_out.chain(losses).collect()
+        skipped.chain(losses).collect()
     }
 }

@@ -1,21 +1,21 @@
-//! The conformance kit: what every format must bear, in a few lines of its tests.
+//! Conformance checks for formats: corrupted input, failing I/O, and every kind of source.
 //!
 //! | check | what it does |
 //! |---|---|
-//! | [`every_prefix_fails`] | each strict prefix of a file is an error, with a position inside the prefix |
-//! | [`every_flip_is_borne`] | each flipped bit is read or refused, never a panic |
-//! | [`every_source_agrees`] | mapped, positional, in memory, read in the smallest pieces: the same result |
-//! | [`mapped`] | the way to reach files by mapping them |
-//! | [`ends_after_an_error`] | an iterator that failed says nothing more |
-//! | [`every_write_may_fail`] | the sink breaks at each write and seek in turn: an error, and the old file is as it was |
-//! | [`golden`] | a folder of golden files, where they are |
-//! | [`cases`] | how much a test tries: some of it, or all in a nightly run |
-//! | [`Stopwatch`] | the processor's time, for tests that tell linear work from quadratic |
-//! | [`FailingSink`] | a `Write`, and `Seek`, that breaks after so many calls, and that takes few bytes at a time |
+//! | [`every_prefix_fails`] | each strict prefix of a file is an error with a position inside the prefix |
+//! | [`every_bit_flip_is_handled`] | each single-bit flip yields a value or an error, never a panic |
+//! | [`every_source_agrees`] | mapped, positional and in-memory sources give the same result |
+//! | [`mapped`] | the [`Access`](crate::Access) that maps files |
+//! | [`ends_after_error`] | an iterator ends after its first error |
+//! | [`every_write_may_fail`] | each failing write or seek is reported and leaves the old file unchanged |
+//! | [`golden`] | the path of a folder of golden files |
+//! | [`cases`] | the number of cases: quick by default, exhaustive in nightly runs |
+//! | [`Stopwatch`] | CPU time, for tests of complexity |
+//! | [`FailingSink`] | a `Write` and `Seek` that fails after a number of calls and accepts a few bytes at a time |
 //!
-//! All panic with the case that failed, as tests do.
-#![allow(clippy::panic, reason = "a test kit reports by panicking")]
-#![allow(clippy::indexing_slicing, reason = "a test kit reports by panicking")]
+//! All checks panic with the failing case.
+#![allow(clippy::panic, reason = "checks fail by panicking")]
+#![allow(clippy::indexing_slicing, reason = "checks fail by panicking")]
 
 mod mock;
 mod sinks;
@@ -29,12 +29,12 @@ pub use stopwatch::Stopwatch;
 
 use crate::error::{ErrorKind, Result};
 
-/// A folder of the golden files of the workspace that the package at `manifest` is part of. A package that was taken out of it has none, and a
-/// line says that its test does nothing.
+/// Returns a folder of golden files in the workspace of the package at `manifest`. A package outside the workspace has none: the skipped test
+/// is reported on stdout.
 #[must_use]
 pub fn golden(manifest: &str, folder: &str) -> Option<std::path::PathBuf> {
     let package = std::path::Path::new(manifest);
-    // What cargo puts into packages.
+    // Cargo adds this file to packages.
     if package.join(".cargo_vcs_info.json").exists() {
         println!("SKIPPED: the golden files of {folder} are not in the package");
         return None;
@@ -42,35 +42,35 @@ pub fn golden(manifest: &str, folder: &str) -> Option<std::path::PathBuf> {
     Some(package.join("../../tests/golden").join(folder))
 }
 
-/// How much a test tries: `quick`, or `exhaustive` where `WHARF_EXHAUSTIVE` is set, as in `cargo xtask nightly`.
+/// Returns `quick`, or `exhaustive` if `WHARF_EXHAUSTIVE` is set, as in `cargo xtask nightly`.
 #[must_use]
 pub fn cases<T>(quick: T, exhaustive: T) -> T {
     if std::env::var_os("WHARF_EXHAUSTIVE").is_some() { exhaustive } else { quick }
 }
 
-/// Every strict prefix of `full` must be refused by `read_all`, with an error whose byte position lies in the prefix.
+/// Checks that `read_all` rejects every strict prefix of `full` with an error whose byte position is inside the prefix.
 ///
-/// For formats that say how long they are. Line formats, whose prefixes are files with fewer records, have checks of
-/// their own. Prefixes of more than 4096 bytes are sampled: all cuts near the ends and 2048 in between.
+/// For formats that state their length, unlike line formats, whose prefixes are valid. Beyond 4096 bytes, prefixes are sampled: all near both
+/// ends and about 2048 in between.
 pub fn every_prefix_fails(full: &[u8], read_all: impl Fn(&[u8]) -> Result<()>) {
     if let Err(error) = read_all(full) {
-        panic!("the whole file must read: {error}");
+        panic!("the complete file was rejected: {error}");
     }
     for cut in sample(full.len()) {
         let Err(error) = read_all(&full[..cut]) else {
-            panic!("the first {cut} of {} bytes read as if they were the whole", full.len());
+            panic!("the first {cut} of {} bytes were accepted", full.len());
         };
-        assert_ne!(error.kind(), ErrorKind::Usage, "prefix of {cut} bytes: the caller is blamed: {error}");
+        assert_ne!(error.kind(), ErrorKind::Usage, "prefix of {cut} bytes: blames the caller: {error}");
         match error.position().byte {
-            Some(byte) => assert!(byte <= cut as u64, "prefix of {cut} bytes: position outside: {error}"),
+            Some(byte) => assert!(byte <= cut as u64, "prefix of {cut} bytes: position past the end: {error}"),
             None => panic!("prefix of {cut} bytes: no byte position: {error}"),
         }
     }
 }
 
-/// `read_all` must come back from every flip of one bit, with a value or an error. How many flips were still readable is
-/// returned, so that a test can pin it.
-pub fn every_flip_is_borne(full: &[u8], read_all: impl Fn(&[u8]) -> Result<()>) -> usize {
+/// Checks that `read_all` returns a value or an error for every single-bit flip of `full`. Returns the number of flips that were accepted, so
+/// that tests can pin it.
+pub fn every_bit_flip_is_handled(full: &[u8], read_all: impl Fn(&[u8]) -> Result<()>) -> usize {
     let mut copy = full.to_vec();
     let mut readable = 0;
     for byte in sample(full.len()) {
@@ -79,7 +79,7 @@ pub fn every_flip_is_borne(full: &[u8], read_all: impl Fn(&[u8]) -> Result<()>) 
             match read_all(&copy) {
                 Ok(()) => readable += 1,
                 Err(error) => {
-                    assert_ne!(error.kind(), ErrorKind::Usage, "byte {byte} bit {bit}: the caller is blamed: {error}");
+                    assert_ne!(error.kind(), ErrorKind::Usage, "byte {byte} bit {bit}: blames the caller: {error}");
                 }
             }
             copy[byte] ^= 1 << bit;
@@ -88,19 +88,19 @@ pub fn every_flip_is_borne(full: &[u8], read_all: impl Fn(&[u8]) -> Result<()>) 
     readable
 }
 
-/// After its first error the iterator must end, and stay ended.
-pub fn ends_after_an_error<T>(iterator: impl IntoIterator<Item = Result<T>>) {
+/// Checks that an iterator fails and then ends for good.
+pub fn ends_after_error<T>(iterator: impl IntoIterator<Item = Result<T>>) {
     let mut iterator = iterator.into_iter();
     if iterator.by_ref().any(|item| item.is_err()) {
         for _ in 0..3 {
-            assert!(iterator.next().is_none(), "an iterator goes on after an error");
+            assert!(iterator.next().is_none(), "the iterator continues after an error");
         }
     } else {
-        panic!("the iterator was expected to fail");
+        panic!("the iterator did not fail");
     }
 }
 
-/// All indexes below `len` up to 4096, else those near both ends and an even spread between.
+/// All indexes below `len` if at most 4096, else those near both ends and an even spread between.
 fn sample(len: usize) -> Vec<usize> {
     if len <= 4096 {
         return (0..len).collect();
@@ -122,36 +122,36 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_reader_passes() {
+    fn correct_reader_passes() {
         let full = [3, 0, b'a', b'b', b'c'];
         every_prefix_fails(&full, read);
-        assert_eq!(every_flip_is_borne(&full, read), 24);
+        assert_eq!(every_bit_flip_is_handled(&full, read), 24);
         let items = [Ok(1), Err(Error::invalid("x"))];
-        ends_after_an_error(items);
+        ends_after_error(items);
     }
 
     #[test]
-    #[should_panic(expected = "read as if they were the whole")]
-    fn a_reader_that_takes_a_prefix_is_caught() {
+    #[should_panic(expected = "were accepted")]
+    fn detects_accepted_prefix() {
         every_prefix_fails(&[1, 2, 3], |_| Ok(()));
     }
 
     #[test]
     #[should_panic(expected = "no byte position")]
-    fn an_error_without_position_is_caught() {
+    fn detects_error_without_position() {
         every_prefix_fails(&[1, 2, 3], |bytes| if bytes.len() == 3 { Ok(()) } else { Err(Error::invalid("short")) });
     }
 
     #[test]
-    #[should_panic(expected = "goes on after an error")]
-    fn an_iterator_that_goes_on_is_caught() {
-        ends_after_an_error(std::iter::repeat_with(|| Err::<(), _>(Error::invalid("x"))));
+    #[should_panic(expected = "continues after an error")]
+    fn detects_iterator_that_continues() {
+        ends_after_error(std::iter::repeat_with(|| Err::<(), _>(Error::invalid("x"))));
     }
 
     #[test]
-    fn large_inputs_are_sampled_at_both_ends() {
-        let picked = sample(1 << 20);
-        assert!(picked.len() < 8192 && picked[0] == 0 && picked.last() == Some(&((1 << 20) - 1)));
-        assert!(picked.windows(2).all(|pair| pair[0] < pair[1]));
+    fn samples_both_ends_of_large_inputs() {
+        let indexes = sample(1 << 20);
+        assert!(indexes.len() < 8192 && indexes[0] == 0 && indexes.last() == Some(&((1 << 20) - 1)));
+        assert!(indexes.windows(2).all(|pair| pair[0] < pair[1]));
     }
 }

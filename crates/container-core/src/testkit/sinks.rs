@@ -2,42 +2,42 @@ use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::error::Result;
-use crate::{Output, OutputOptions, Overwrite, Sync};
+use crate::{Output, OutputOptions, Overwrite, SyncPolicy};
 
-/// What a writer may want of the place it writes to.
+/// A seekable sink.
 pub trait Sink: Write + Seek {}
 
 impl<W: Write + Seek> Sink for W {}
 
-/// A sink that takes at most a few bytes a call and breaks after a number of calls: of writes and, where it can seek, of seeks.
+/// A sink that fails after a number of writes and seeks, and accepts a limited number of bytes per write.
 #[derive(Debug)]
 pub struct FailingSink<W> {
     inner: W,
     calls_left: usize,
-    piece: usize,
-    /// Calls after the failed one pass again.
-    once: bool,
+    max_write: usize,
+    /// Only one call fails.
+    fails_once: bool,
 }
 
 impl<W: Write> FailingSink<W> {
-    /// Passes `calls` writes, of at most `piece` bytes, and seeks on to `inner`; every later one fails.
-    pub fn new(inner: W, calls: usize, piece: usize) -> Self {
-        Self { inner, calls_left: calls, piece, once: false }
+    /// Passes the first `calls` writes (of at most `max_write` bytes) and seeks to `inner`; later calls fail.
+    pub fn new(inner: W, calls: usize, max_write: usize) -> Self {
+        Self { inner, calls_left: calls, max_write, fails_once: false }
     }
 
-    /// Fails one call only, that after `calls` others: who overlooks it goes on.
+    /// Fails one call only, to catch writers that ignore an error.
     #[must_use]
     pub fn failing_once(mut self) -> Self {
-        self.once = true;
+        self.fails_once = true;
         self
     }
 
-    /// What the bytes went to.
+    /// Returns the inner sink.
     pub fn into_inner(self) -> W {
         self.inner
     }
 
-    /// Writes and seeks that would still pass.
+    /// The number of calls that will still succeed.
     #[must_use]
     pub fn calls_left(&self) -> usize {
         self.calls_left
@@ -49,7 +49,7 @@ impl<W> FailingSink<W> {
         match self.calls_left.checked_sub(1) {
             Some(left) => self.calls_left = left,
             None => {
-                if self.once {
+                if self.fails_once {
                     self.calls_left = usize::MAX;
                 }
                 return Err(io::Error::new(io::ErrorKind::StorageFull, "the sink is full (injected)"));
@@ -62,7 +62,7 @@ impl<W> FailingSink<W> {
 impl<W: Write> Write for FailingSink<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.count()?;
-        self.inner.write(&bytes[..bytes.len().min(self.piece)])
+        self.inner.write(&bytes[..bytes.len().min(self.max_write)])
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -77,23 +77,23 @@ impl<W: Seek> Seek for FailingSink<W> {
     }
 }
 
-/// Runs `write_all` into a file that exists, with the sink breaking at the first write or seek, the second, and so on until it
-/// goes through; at each once for good, and once for that call alone. Each time before, the old file must be as it was and nothing may be left beside it; in the end the new
-/// content must be what `write_all` gives into memory. Returns the number of writes and seeks it took.
+/// Runs `write_all` on an output that replaces an existing file, failing the first write or seek, then the second, and so on until it succeeds.
+/// Each call fails permanently in one run and temporarily in another. After each failure the old file must be unchanged and no other file left;
+/// the final content must equal what `write_all` writes to memory. Returns the number of writes and seeks.
 ///
 /// # Panics
-/// When a broken write is not reported, changes the old file, or leaves something behind.
+/// If a failure is not reported, changes the old file, or leaves a file behind.
 pub fn every_write_may_fail(write_all: impl Fn(&mut dyn Sink) -> Result<()>) -> usize {
-    let directory = tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary directory: {error}"));
+    let directory = tempfile::tempdir().unwrap_or_else(|error| panic!("cannot create a temporary directory: {error}"));
     let path = directory.path().join("target");
     std::fs::write(&path, b"old").unwrap_or_else(|error| panic!("cannot write: {error}"));
     let mut expected = Cursor::new(Vec::new());
-    write_all(&mut expected).unwrap_or_else(|error| panic!("writing into memory failed: {error}"));
-    let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+    write_all(&mut expected).unwrap_or_else(|error| panic!("writing to memory failed: {error}"));
+    let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never);
     for (calls, once) in (0..).flat_map(|calls| [(calls, false), (calls, true)]) {
         let output = Output::create(&path, options).unwrap_or_else(|error| panic!("cannot create: {error}"));
         let mut sink = FailingSink::new(output, calls, usize::MAX);
-        sink.once = once;
+        sink.fails_once = once;
         let outcome = write_all(&mut sink);
         let finished = match &outcome {
             Ok(()) => sink.into_inner().finish().is_ok(),
@@ -103,13 +103,13 @@ pub fn every_write_may_fail(write_all: impl Fn(&mut dyn Sink) -> Result<()>) -> 
             }
         };
         if finished {
-            assert_eq!(content(&path), *expected.get_ref(), "the finished file differs from what goes into memory");
+            assert_eq!(content(&path), *expected.get_ref(), "the finished file differs from the one in memory");
             return calls;
         }
-        assert!(outcome.is_err(), "the sink broke at call {calls} and the writer did not say so");
-        assert_eq!(content(&path), b"old", "the old file changed though call {calls} failed");
-        let beside = std::fs::read_dir(directory.path()).map_or(0, Iterator::count);
-        assert_eq!(beside, 1, "something was left beside the file after call {calls} failed");
+        assert!(outcome.is_err(), "call {calls} failed and the writer did not report it");
+        assert_eq!(content(&path), b"old", "the old file changed although call {calls} failed");
+        let entries = std::fs::read_dir(directory.path()).map_or(0, Iterator::count);
+        assert_eq!(entries, 1, "a file was left behind after call {calls} failed");
     }
     0
 }
@@ -124,10 +124,10 @@ mod tests {
     use crate::Error;
 
     #[test]
-    fn a_sound_writer_passes() {
+    fn correct_writer_passes() {
         let writes = every_write_may_fail(|out| {
-            for piece in [&b"one"[..], b"two", b"three"] {
-                out.write_all(piece).map_err(|cause| Error::io("cannot write", cause))?;
+            for part in [&b"one"[..], b"two", b"three"] {
+                out.write_all(part).map_err(|cause| Error::io("cannot write", cause))?;
             }
             Ok(())
         });
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the finished file differs")]
-    fn a_writer_that_goes_on_after_a_failure_is_caught() {
+    fn detects_writer_that_continues_after_failure() {
         every_write_may_fail(|out| {
             let cannot = |cause| Error::io("cannot write", cause);
             out.write_all(b"one").map_err(cannot)?;
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn seeks_may_fail_too() {
+    fn fails_seeks() {
         let calls = every_write_may_fail(|out| {
             let cannot = |cause| Error::io("cannot write", cause);
             out.write_all(b"___two").map_err(cannot)?;
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the finished file differs")]
-    fn a_seek_that_fails_in_silence_is_caught() {
+    fn detects_ignored_seek_failure() {
         every_write_may_fail(|out| {
             let cannot = |cause| Error::io("cannot write", cause);
             out.write_all(b"___two").map_err(cannot)?;
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the finished file differs")]
-    fn a_writer_that_hides_a_failure_is_caught() {
+    fn detects_ignored_write_failure() {
         every_write_may_fail(|out| {
             let _ = out.write_all(b"one");
             Ok(())
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn small_pieces_lose_nothing() {
+    fn short_writes_are_completed() {
         let mut sink = FailingSink::new(Vec::new(), 100, 2);
         sink.write_all(b"seven b").unwrap();
         assert_eq!(sink.calls_left(), 96);

@@ -2,20 +2,21 @@ use std::fmt::Debug;
 use std::io::{self, Write};
 
 use crate::error::Result;
-use crate::with_std::map::map_of_tests;
+use crate::with_std::map::map_test_file;
 use crate::{Access, Map, ReadAt, Source};
 
-/// `read_all` must give the same result (or the same error text) whichever way the bytes come: in memory, mapped, by
-/// position from a file, and from a medium that counts on every range being asked for exactly.
+/// Checks that `read_all` gives the same result or error message for every kind of source: in memory, mapped, positional, and a medium that
+/// rejects reads past its end.
 ///
 /// # Panics
-/// When two ways differ.
+/// If results differ.
 pub fn every_source_agrees<T: PartialEq + Debug>(bytes: &[u8], read_all: impl Fn(Source) -> Result<T>) {
     let read_all = |source| read_all(source).map_err(|error| error.to_string());
     let expected = read_all(Source::from(bytes.to_vec()));
-    let agree = |way: &str, source| assert_eq!(read_all(source), expected, "{way} differs from memory");
+    let agree = |kind: &str, source| assert_eq!(read_all(source), expected, "{kind} differs from memory");
 
-    let mut file = tempfile::NamedTempFile::new().unwrap_or_else(|error| panic!("no temporary file: {error}"));
+    let mut file =
+        tempfile::NamedTempFile::new().unwrap_or_else(|error| panic!("cannot create a temporary file: {error}"));
     file.write_all(bytes).unwrap_or_else(|error| panic!("cannot write the temporary file: {error}"));
     for access in [Access::Auto, mapped(), Access::Positional] {
         match Source::open_with(file.path(), access) {
@@ -26,13 +27,13 @@ pub fn every_source_agrees<T: PartialEq + Debug>(bytes: &[u8], read_all: impl Fn
     agree("a strict medium", Source::new(Strict(bytes.to_vec())));
 }
 
-/// Files are mapped. For tests and benchmarks, which do not change what they read.
+/// The access that maps files, for tests and benchmarks, which do not change the files they read.
 #[must_use]
 pub const fn mapped() -> Access {
-    Access::Mapped(Map::new(map_of_tests))
+    Access::Mapped(Map::new(map_test_file))
 }
 
-/// Bytes that are only given by range, and only inside.
+/// A medium that rejects reads past its end.
 struct Strict(Vec<u8>);
 
 impl ReadAt for Strict {

@@ -1,34 +1,34 @@
-//! Time that does not depend on what else the machine does.
+//! CPU time, which does not depend on the load of the machine.
 
 use std::time::{Duration, Instant};
 
-/// Measures the processor's time of the calling thread, for tests that tell linear work from quadratic. Work of other threads is
-/// not counted. Where the system does not report it, all time that passes counts.
+/// Measures the CPU time of the calling thread, for tests of complexity. Other threads do not count. Falls back to wall-clock time on systems
+/// that do not report it.
 #[derive(Debug)]
 pub struct Stopwatch {
-    processor: Option<Duration>,
+    cpu: Option<Duration>,
     clock: Instant,
 }
 
 impl Stopwatch {
-    /// Starts to measure.
+    /// Starts measuring.
     #[must_use]
     pub fn start() -> Self {
-        Self { processor: processor_time(), clock: Instant::now() }
+        Self { cpu: cpu_time(), clock: Instant::now() }
     }
 
-    /// The time since the start; to be asked by the thread that started it.
+    /// The time since the start. Call it on the thread that called [`start`](Self::start).
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        match (self.processor, processor_time()) {
+        match (self.cpu, cpu_time()) {
             (Some(before), Some(now)) => now.saturating_sub(before),
             _ => self.clock.elapsed(),
         }
     }
 }
 
-/// What this thread has taken so far, as Linux reports it.
-fn processor_time() -> Option<Duration> {
+/// The CPU time of this thread so far, on Linux.
+fn cpu_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
@@ -39,14 +39,14 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn sleep_is_not_work() {
+    fn sleeping_does_not_count() {
         let watch = Stopwatch::start();
         std::thread::sleep(Duration::from_millis(300));
         let asleep = watch.elapsed();
         assert!(asleep < Duration::from_millis(100), "{asleep:?}");
         let clock = Instant::now();
         while watch.elapsed() < asleep + Duration::from_millis(20) {
-            assert!(clock.elapsed() < Duration::from_secs(60), "work is not counted");
+            assert!(clock.elapsed() < Duration::from_secs(60), "CPU time does not count");
         }
     }
 }

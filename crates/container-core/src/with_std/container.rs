@@ -8,86 +8,89 @@ use crate::error::{Error, Result};
 use crate::position::Position;
 use crate::with_std::progress::Progress;
 
-/// A dataset container, opened: a format and version, one or more tables, and the means to check itself.
+/// An open dataset container: metadata, one or more [tables](Table), and integrity checks.
+///
+/// Returned by [`Format::open`](crate::Format::open), which does not read all data.
 pub trait Container: Send + Sync {
     /// The format's name in lower case, such as `idv`.
     fn format(&self) -> &'static str;
 
-    /// The version of the format that the file states, such as `1.1.1.6`.
+    /// The format version stated in the file, such as `1.1.1.6`.
     fn version(&self) -> String;
 
-    /// What else there is to say of the container as a whole, for `info`: format-specific, JSON members as they are printed.
+    /// Format-specific properties of the whole container, as JSON members for display.
     fn details(&self) -> Map<String, Value>;
 
-    /// Its tables, in the format's order.
+    /// The tables, in the format's order.
     fn tables(&self) -> Vec<&dyn Table>;
 
-    /// Checks everything that can be checked and reports every problem, not the first one only.
+    /// Checks the whole container and passes every problem to `report`. Reads all data: O(file size).
     ///
     /// # Errors
-    /// Only when checking itself cannot go on (the source fails); what is wrong with the file goes to `report`.
+    /// Only failures that prevent checking, such as I/O errors. Problems of the file go to `report`.
     fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()>;
 }
 
-/// A table of a container: named, typed columns and rows.
+/// A table of a container: named, typed columns, and rows numbered from 0.
+///
+/// Columns are addressed by their index into [`columns`](Self::columns).
 pub trait Table: Send + Sync {
     /// The table's name.
     fn name(&self) -> &str;
 
     /// The columns, in the format's order. Names are unique.
     ///
-    /// In formats without a schema these are the ones that a look at some rows has found, as long as [`survey`](Self::survey) was not
-    /// called: a column behind the last one may exist all the same. Those that are there keep their places.
+    /// In formats without a schema they are inferred from a sample of the rows until [`infer_columns`](Self::infer_columns) is called, which
+    /// may append columns but never moves one.
     fn columns(&self) -> &[ColumnInfo];
 
-    /// What is wrong with a row that was read for [`columns`](Self::columns), which then may not have all of them.
+    /// The error that ended the sampling of rows for [`columns`](Self::columns), if any. Columns may be missing then.
     fn columns_error(&self) -> Option<Error> {
         None
     }
 
-    /// Reads whatever it takes until [`columns`](Self::columns) is complete: to be called before it is said that a column does not
-    /// exist, and before all columns are laid out. Costs nothing where the format has a schema, and the second time.
+    /// Completes [`columns`](Self::columns). Call it before reporting a column as unknown, and before laying out all columns.
+    ///
+    /// Free for formats with a schema and on later calls; otherwise it scans all rows.
     ///
     /// # Errors
-    /// What is wrong with the rows; more columns than the limits allow. `columns` is then as it was.
-    fn survey(&self) -> Result<()>;
+    /// Errors of the rows, and [`Limit`](crate::ErrorKind::Limit) for too many columns. `columns` is unchanged then.
+    fn infer_columns(&self) -> Result<()>;
 
-    /// What `info` shows of a column behind [`ColumnInfo::details`] and costs nothing to know, such as its codec or its shape: JSON members
-    /// as they are printed. Made for each call, since a table may have a million columns. Empty where there is nothing, and for a column
-    /// that does not exist.
+    /// Properties of a column that are known without reading, such as its codec or shape, as JSON members for display. Shown after
+    /// [`ColumnInfo::details`]. Built on each call, since a table may have a million columns. Empty for an unknown column.
     fn column_summary(&self, _index: usize) -> Map<String, Value> {
         Map::new()
     }
 
-    /// What `info` shows of a column behind [`column_summary`](Self::column_summary), because it takes some reading: metadata, sizes.
-    /// JSON members as they are printed. Empty where there is nothing.
+    /// Properties of a column that need some reading, such as metadata and sizes, as JSON members for display. Shown after
+    /// [`column_summary`](Self::column_summary).
     ///
     /// # Errors
-    /// What is wrong with the metadata; [`Usage`](crate::ErrorKind::Usage) for a column that does not exist.
+    /// Errors of the metadata; [`Usage`](crate::ErrorKind::Usage) for an unknown column.
     fn column_details(&self, index: usize) -> Result<Map<String, Value>>;
 
-    /// The number of rows, where the format knows it without reading the data.
+    /// The number of rows, or `None` if counting them would require a scan.
     fn len(&self) -> Option<u64>;
 
-    /// True when there are certainly no rows.
+    /// Returns true if the table is known to have no rows.
     fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }
 
-    /// A walk over rows; earlier rows and other columns are not read where the format allows.
+    /// Reads the rows and columns selected by `scan`. Other rows and columns are skipped without reading where the format allows.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) for a column that does not exist or cannot be read, or a range past the end.
+    /// [`Usage`](crate::ErrorKind::Usage) for an unknown or unreadable column, and for a range that starts past the end.
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>>;
 
-    /// The row that has this key, `None` where there is none.
+    /// Returns the number of the row with this key, or `None`.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) where rows of this format have no keys.
+    /// [`Usage`](crate::ErrorKind::Usage) if rows of this format have no keys.
     fn find(&self, key: &str) -> Result<Option<u64>>;
 
-    /// The same table by columns, as Arrow record batches; `None` where its format has no mapping to Arrow, or was built without feature
-    /// `arrow`.
+    /// The columnar interface to this table, or `None` if its format has no Arrow mapping or was built without feature `arrow`.
     #[cfg(feature = "arrow")]
     #[cfg_attr(docsrs, doc(cfg(feature = "arrow")))]
     fn arrow(&self) -> Option<&dyn crate::arrow::ArrowTable> {
@@ -95,46 +98,48 @@ pub trait Table: Send + Sync {
     }
 }
 
-/// A walk over rows: [`advance`](Self::advance) to each, then look at it.
+/// A forward-only iterator over rows: call [`advance`](Self::advance), then read the current row.
+///
+/// All methods but `advance` and [`losses`](Self::losses) refer to the current row, and need a call of `advance` that returned true.
 pub trait Rows {
-    /// Goes to the next row (at first: to the first one). False at the end, and after an error from then on.
+    /// Moves to the next row, at first to the first one. Returns false at the end, and on every call after an error.
     ///
     /// # Errors
-    /// What is wrong with the row or the block it is in.
+    /// Errors of the row or of its block.
     fn advance(&mut self) -> Result<bool>;
 
-    /// The current row's number in the table, from 0.
+    /// The number of the current row in its table, from 0.
     fn index(&self) -> u64;
 
-    /// Says of an error where the current row is: its number, or in a text the line.
+    /// Adds the position of the current row to an error: its number or, in text formats, its line.
     fn locate(&self, error: Error) -> Error {
         error.in_row(self.index())
     }
 
-    /// The current row, a map from column name to value.
+    /// The current row, serialized as a map from column name to value.
     fn row(&self) -> &dyn erased_serde::Serialize;
 
-    /// Appends the current row as one line of JSON, without the line feed.
+    /// Appends the current row to `out` as one JSON object on one line, without the line feed.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) where a value has no JSON form.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a value without a JSON form. `out` may hold part of the row then.
     fn json(&self, out: &mut Vec<u8>) -> Result<()>;
 
-    /// What could not be shown as it is in the file, so far; also columns that a walk over all of them left out.
+    /// Values so far that could not be represented exactly, and columns skipped because they are unreadable.
     fn losses(&self) -> Vec<Loss>;
 }
 
-/// Which rows and columns to walk over, and how.
+/// Selects rows and columns for [`Table::rows`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Scan {
-    /// Columns by index into [`Table::columns`], in the order wanted; `None` for all readable ones.
+    /// Projection: indexes into [`Table::columns`], in output order. `None` selects all readable columns.
     pub columns: Option<Vec<usize>>,
-    /// Rows, from 0; the default is all. An end past the table's means its end.
+    /// Row range, from 0. An end past the last row is clamped. Default: all rows.
     pub rows: Range<u64>,
-    /// Threads that may work at once; 0 for as many as the machine has. Without feature `parallel` of the format: one.
+    /// Maximum number of threads; 0 uses all cores. Without the format's feature `parallel`, one.
     pub threads: usize,
-    /// Show numbers that stand for "missing" (NaN, an integer's minimum in old IDV files) as null.
+    /// Read sentinel values for "missing" (NaN, and the minimum of an integer type in old IDV files) as null.
     pub missing_as_null: bool,
 }
 
@@ -145,28 +150,28 @@ impl Default for Scan {
 }
 
 impl Scan {
-    /// Only these columns, in this order.
+    /// Replaces [`columns`](Self::columns).
     #[must_use]
     pub fn with_columns(mut self, columns: impl Into<Vec<usize>>) -> Self {
         self.columns = Some(columns.into());
         self
     }
 
-    /// Only these rows.
+    /// Replaces [`rows`](Self::rows).
     #[must_use]
     pub fn with_rows(mut self, rows: Range<u64>) -> Self {
         self.rows = rows;
         self
     }
 
-    /// At most so many threads; 0 for as many as the machine has.
+    /// Replaces [`threads`](Self::threads).
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Show numbers that stand for "missing" as null.
+    /// Replaces [`missing_as_null`](Self::missing_as_null).
     #[must_use]
     pub fn with_missing_as_null(mut self, yes: bool) -> Self {
         self.missing_as_null = yes;
@@ -174,43 +179,43 @@ impl Scan {
     }
 }
 
-/// A column, described.
+/// The description of a column.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ColumnInfo {
-    /// The name, unique in the table: a repeated one has `#2`, `#3`... appended.
+    /// The name, unique in the table: duplicates get `#2`, `#3`... appended.
     pub name: String,
-    /// The type in the format's own words.
+    /// The type, in the format's own terms.
     pub kind: String,
-    /// Why the column cannot be read, if so. It is listed all the same.
+    /// The reason the column cannot be read, if any.
     pub unreadable: Option<String>,
-    /// What sets few columns apart, such as a name in the file that another column has too, for `info`: JSON members as they are printed.
-    /// What every column has is for [`Table::column_summary`], which takes no memory.
+    /// Properties only few columns have, such as the original of a deduplicated name, as JSON members for display. Properties of every
+    /// column belong into [`Table::column_summary`], which takes no memory.
     pub details: Vec<(String, Value)>,
 }
 
 impl ColumnInfo {
-    /// A readable column without further details.
+    /// Creates a readable column without details.
     #[must_use]
     pub fn new(name: impl Into<String>, kind: impl Into<String>) -> Self {
         Self { name: name.into(), kind: kind.into(), unreadable: None, details: Vec::new() }
     }
 }
 
-/// Something that a conversion could not keep, counted.
+/// Values of one kind that a conversion could not preserve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
     /// What was lost, such as `key above its count shown as null`.
     pub what: String,
-    /// How many times; 0 for what is no loss and should be known all the same, such as how the rows were found.
+    /// Number of occurrences; 0 for a notice that is not a loss.
     pub count: u64,
-    /// Where it was first.
+    /// Position of the first occurrence.
     pub first: Position,
 }
 
 impl Loss {
-    /// A loss that was seen `count` times, first at `first`.
+    /// Creates a loss that occurred `count` times, first at `first`.
     #[must_use]
     pub fn new(what: impl Into<String>, count: u64, first: Position) -> Self {
         Self { what: what.into(), count, first }
@@ -231,58 +236,58 @@ impl fmt::Display for Loss {
     }
 }
 
-/// How bad a finding is.
+/// The severity of a [`Finding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Severity {
-    /// The file contradicts its format; data is lost or cannot be trusted.
+    /// The file violates its format: data is lost or cannot be trusted.
     Error,
-    /// The file can be read whole, but is not as its format's writers leave it.
+    /// All data is readable, but the file differs from what the format's writers produce.
     Warning,
 }
 
-/// One problem that [`Container::verify`] found.
+/// A problem reported by [`Container::verify`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Finding {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// What it is, and where.
+    /// The problem and its position.
     pub error: Error,
 }
 
 impl Finding {
-    /// A finding that makes data untrustworthy.
+    /// Creates a finding of [`Severity::Error`].
     #[must_use]
     pub fn error(error: Error) -> Self {
         Self { severity: Severity::Error, error }
     }
 
-    /// A finding that leaves all data readable.
+    /// Creates a finding of [`Severity::Warning`].
     #[must_use]
     pub fn warning(error: Error) -> Self {
         Self { severity: Severity::Warning, error }
     }
 }
 
-/// How to verify.
+/// Options for [`Container::verify`].
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct VerifyOptions {
-    /// Threads that may work at once; 0 for as many as the machine has.
+    /// Maximum number of threads; 0 uses all cores.
     pub threads: usize,
-    /// Who listens to the progress.
+    /// Receives progress reports.
     pub progress: Option<Arc<dyn Progress>>,
 }
 
 impl VerifyOptions {
-    /// At most so many threads; 0 for as many as the machine has.
+    /// Replaces [`threads`](Self::threads).
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Tells `progress` how far the work is.
+    /// Replaces [`progress`](Self::progress).
     #[must_use]
     pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
         self.progress = Some(progress);
@@ -304,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_says_how_often_and_where_first() {
+    fn loss_displays_count_and_first_position() {
         let first = Position { row: Some(3), ..Position::default() };
         assert_eq!(Loss::new("NaN shown as null", 1, first.clone()).to_string(), "NaN shown as null (row 3)");
         assert_eq!(Loss::new("NaN shown as null", 5, first).to_string(), "NaN shown as null (5 times, first row 3)");

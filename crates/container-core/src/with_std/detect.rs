@@ -7,10 +7,12 @@ use crate::with_std::container::{Container, Loss};
 use crate::with_std::output::OutputOptions;
 use crate::with_std::source::{Access, Source};
 
-/// How many bytes of a file's beginning a [`Probe`] holds at most.
-const HEAD: u64 = 4096;
+/// Maximum length of [`Probe::head`] in bytes.
+const HEAD_LEN: u64 = 4096;
 
-/// A format, as the command knows it: how to recognize it and how to open it.
+/// A dataset format: recognizes, opens and, where implemented, writes and recovers its files.
+///
+/// Formats are values in a registry; tools never match on a format's name.
 pub trait Format: Send + Sync {
     /// The name in lower case, such as `idv`.
     fn name(&self) -> &'static str;
@@ -18,21 +20,20 @@ pub trait Format: Send + Sync {
     /// File extensions in lower case, without the dot.
     fn extensions(&self) -> &'static [&'static str];
 
-    /// Looks at the beginning of a file, or at a directory.
+    /// Decides whether an input is of this format. Called for every input, so it should be cheap.
     fn recognize(&self, probe: &Probe<'_>) -> Recognition;
 
     /// Opens the container.
     ///
     /// # Errors
-    /// What keeps the container from being opened, with the place in it.
+    /// Errors of the input with their position, and I/O errors.
     fn open(&self, input: &Input, options: &OpenOptions) -> Result<Box<dyn Container>>;
 
-    /// Begins a file of this format with these columns.
+    /// Creates a file of this format at `path`. It appears when the writer is [finished](crate::arrow::BatchWriter::finish).
     ///
     /// # Errors
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) where the format is only read, as it is unless this method is implemented, and for a
-    /// column of a type that the format does not have; [`Usage`](crate::ErrorKind::Usage) for columns it cannot have; an output that exists
-    /// and is not to be replaced.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if the format is read-only (the default), or has no equivalent of a column's type;
+    /// [`Usage`](crate::ErrorKind::Usage) for a schema the format cannot represent, and for an output that exists and may not be replaced.
     #[cfg(feature = "arrow")]
     fn batch_writer(
         &self,
@@ -41,17 +42,17 @@ pub trait Format: Send + Sync {
         options: OutputOptions,
     ) -> Result<Box<dyn crate::arrow::BatchWriter>> {
         let _ = (path, schema, options);
-        Err(Error::unsupported("files of this format cannot be written").in_format(self.name()))
+        Err(Error::unsupported("writing this format is not supported").in_format(self.name()))
     }
 
-    /// Writes what is whole in a damaged file of this format to a new one at `path`, which is there whole or not at all: for formats that know
-    /// where a record begins behind a damaged one.
+    /// Salvages a damaged file: copies its intact records to a new file, which appears atomically at `path`. For formats that can find the
+    /// next record after a damaged one.
     ///
-    /// `None` where the format has no such means, as unless this method is implemented. Then whoever recovers the file reads ranges of rows, as
-    /// long as it can be opened and its table knows its [`len`](crate::Table::len), and writes them with [`batch_writer`](Self::batch_writer).
+    /// Returns `None` if the format has no recovery of its own (the default). Callers then read row ranges, provided that the file opens and
+    /// its table knows its [`len`](crate::Table::len), and write them with [`batch_writer`](Self::batch_writer).
     ///
     /// # Errors
-    /// The input cannot be read, or nothing in it is whole; the output exists and is not to be replaced, or cannot be written.
+    /// The input cannot be read or has no intact record; the output exists and may not be replaced, or cannot be written.
     fn recover(
         &self,
         input: &Input,
@@ -64,101 +65,101 @@ pub trait Format: Send + Sync {
     }
 }
 
-/// What [`Format::recover`] has done.
+/// The result of [`Format::recover`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecoverReport {
-    /// Rows that were saved.
+    /// Number of recovered rows.
     pub rows: u64,
-    /// What is lost.
+    /// What could not be recovered.
     pub losses: Vec<Loss>,
 }
 
 impl RecoverReport {
-    /// Of rows that were saved, and losses.
+    /// Creates a report.
     #[must_use]
     pub fn new(rows: u64, losses: Vec<Loss>) -> Self {
         Self { rows, losses }
     }
 }
 
-/// How sure a [`Format`] is that an input is its own. Greater is surer.
+/// How certain a [`Format`] is that an input is its own, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Recognition {
-    /// It is something else.
+    /// The input is of another format.
     No,
-    /// Its name says so.
+    /// The file name matches.
     Name,
-    /// Its content says so.
+    /// The content matches.
     Content,
 }
 
-/// What is looked at to recognize a format.
+/// The part of an input that [`Format::recognize`] examines.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Probe<'a> {
-    /// The path, if the input has one.
+    /// The path, unless the input is a stream.
     pub path: Option<&'a Path>,
-    /// True for a directory.
+    /// The input is a directory.
     pub directory: bool,
     /// The first bytes of the file, up to 4096.
     pub head: &'a [u8],
-    /// The whole file, for formats whose mark does not stand at its beginning (a ZIP archive's directory is its end). To be
-    /// read only where the head leaves a doubt, and no more of it than the answer takes: every file is shown to every format.
+    /// The whole file, for formats whose signature is not at its beginning (the directory of a ZIP archive is at the end). Read it only
+    /// if the head is inconclusive, and as little as possible: every format probes every file.
     pub source: Option<&'a Source>,
 }
 
 impl<'a> Probe<'a> {
-    /// A probe of a file's beginning.
+    /// Creates a probe of a file from its first bytes.
     #[must_use]
     pub const fn new(path: Option<&'a Path>, head: &'a [u8]) -> Self {
         Self { path, directory: false, head, source: None }
     }
 
-    /// A probe of a directory.
+    /// Creates a probe of a directory.
     #[must_use]
     pub const fn directory(path: &'a Path) -> Self {
         Self { path: Some(path), directory: true, head: &[], source: None }
     }
 
-    /// The same with the whole file behind it.
+    /// Replaces [`source`](Self::source).
     #[must_use]
     pub const fn with_source(mut self, source: &'a Source) -> Self {
         self.source = Some(source);
         self
     }
 
-    /// True when the path has one of these extensions, in whatever case.
+    /// Returns true if the path has one of these extensions, ignoring case.
     #[must_use]
     pub fn has_extension(&self, extensions: &[&str]) -> bool {
         let extension = self.path.and_then(Path::extension).and_then(OsStr::to_str);
-        extension.is_some_and(|found| extensions.iter().any(|known| known.eq_ignore_ascii_case(found)))
+        extension.is_some_and(|actual| extensions.iter().any(|known| known.eq_ignore_ascii_case(actual)))
     }
 }
 
-/// What is opened: a path (a file, a directory, one file of a set), or bytes without one (stdin).
+/// An input to open: a file, a directory, or a stream without a path. A file may be one of a set.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Input {
-    /// A file that is already open, with the path it came from.
+    /// An open file and its path.
     File {
-        /// Where it came from.
+        /// The path.
         path: PathBuf,
-        /// Its bytes.
+        /// The content.
         source: Source,
     },
     /// A directory.
     Directory(PathBuf),
-    /// Bytes without a path.
+    /// Content without a path, such as stdin.
     Stream(Source),
 }
 
 impl Input {
-    /// Opens a path, be it a file or a directory.
+    /// Opens a file or a directory.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) when there is nothing, or it cannot be read.
+    /// [`Io`](crate::ErrorKind::Io) if the path does not exist or cannot be read.
     pub fn open(path: impl Into<PathBuf>, access: Access) -> Result<Self> {
         let path = path.into();
         if path.is_dir() {
@@ -168,7 +169,7 @@ impl Input {
         Ok(Self::File { path, source })
     }
 
-    /// The path, if there is one.
+    /// The path, unless this is a stream.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -177,7 +178,7 @@ impl Input {
         }
     }
 
-    /// The bytes, if it is not a directory.
+    /// The content, unless this is a directory.
     #[must_use]
     pub fn source(&self) -> Option<&Source> {
         match self {
@@ -187,13 +188,13 @@ impl Input {
     }
 }
 
-/// How to open, for any format.
+/// Options for [`Format::open`].
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct OpenOptions {
-    /// How local files are reached.
+    /// How local files are read.
     pub access: Access,
-    /// What the reader may spend.
+    /// Bounds on the resources the reader spends.
     pub limits: Limits,
 }
 
@@ -213,14 +214,13 @@ impl OpenOptions {
     }
 }
 
-/// Finds the format of an input among `formats`: by content first, then by extension; the first of the surest wins.
+/// Finds the format of an input. A match by content beats a match by name; among equals the first in `formats` wins.
 ///
 /// # Errors
-/// [`Unsupported`](crate::ErrorKind::Unsupported) when none recognizes it, naming those that were tried, and errors of
-/// reading its beginning.
+/// [`Unsupported`](crate::ErrorKind::Unsupported) listing the known formats if none matches; I/O errors.
 pub fn detect<'f>(formats: &[&'f dyn Format], input: &Input) -> Result<&'f dyn Format> {
     let head = match input.source() {
-        Some(source) => source.read(0..source.len().min(HEAD))?,
+        Some(source) => source.read(0..source.len().min(HEAD_LEN))?,
         None => bytes::Bytes::new(),
     };
     let probe = match input {
@@ -237,12 +237,12 @@ pub fn detect<'f>(formats: &[&'f dyn Format], input: &Input) -> Result<&'f dyn F
     }
     best.1.ok_or_else(|| {
         let names: Vec<_> = formats.iter().map(|format| format.name()).collect();
-        let beginning = match (input.source(), head.get(..head.len().min(8))) {
-            (Some(_), Some([])) => "it is empty".to_owned(),
-            (Some(_), Some(start)) => format!("it begins with {}", hex(start)),
-            _ => "it is a directory".to_owned(),
+        let description = match (input.source(), head.get(..head.len().min(8))) {
+            (Some(_), Some([])) => "empty file".to_owned(),
+            (Some(_), Some(start)) => format!("begins with {}", hex(start)),
+            _ => "directory".to_owned(),
         };
-        Error::unsupported(format!("the format is none that is known here ({}): {beginning}", names.join(", ")))
+        Error::unsupported(format!("unrecognized format (known: {}): {description}", names.join(", ")))
     })
 }
 
@@ -281,7 +281,7 @@ mod tests {
         Input::File { path: path.into(), source: Source::from(content) }
     }
 
-    /// A format whose mark is the last byte of the file.
+    /// A format whose signature is the last byte of the file.
     struct Tail;
 
     impl Format for Tail {
@@ -301,19 +301,19 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_may_stand_far_behind_the_head() {
+    fn signature_may_be_past_the_head() {
         let mut bytes = vec![0; 100_000];
         let formats: [&dyn Format; 1] = [&Tail];
-        let found = |input: Input| detect(&formats, &input).map(Format::name).ok();
-        assert_eq!(found(Input::Stream(Source::from(bytes.clone()))), None);
+        let detected = |input: Input| detect(&formats, &input).map(Format::name).ok();
+        assert_eq!(detected(Input::Stream(Source::from(bytes.clone()))), None);
         bytes.push(b'T');
-        assert_eq!(found(Input::Stream(Source::from(bytes.clone()))), Some("tail"));
-        assert_eq!(found(Input::File { path: "x".into(), source: Source::from(bytes) }), Some("tail"));
-        assert_eq!(found(Input::Directory("x".into())), None);
+        assert_eq!(detected(Input::Stream(Source::from(bytes.clone()))), Some("tail"));
+        assert_eq!(detected(Input::File { path: "x".into(), source: Source::from(bytes) }), Some("tail"));
+        assert_eq!(detected(Input::Directory("x".into())), None);
     }
 
     #[test]
-    fn content_wins_over_the_name() {
+    fn content_beats_name() {
         let (one, two) = (Magic("one", b"1"), Magic("two", b"2"));
         let formats: [&dyn Format; 2] = [&one, &two];
         let name = |input: &Input| detect(&formats, input).map(Format::name).map_err(|error| error.to_string());
@@ -321,11 +321,11 @@ mod tests {
         assert_eq!(name(&file("x.dat", b"3..")), Ok("one"));
         assert_eq!(
             name(&file("x.txt", b"3?")).unwrap_err(),
-            "the format is none that is known here (one, two): it begins with 33 3F"
+            "unrecognized format (known: one, two): begins with 33 3F"
         );
         assert_eq!(
             name(&Input::Stream(Source::from(&b""[..]))).unwrap_err(),
-            "the format is none that is known here (one, two): it is empty"
+            "unrecognized format (known: one, two): empty file"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! The one place of this crate with `unsafe`: mapping a file, and advice about memory.
-#![allow(unsafe_code, reason = "the system's calls have no safe form; the argument stands at each")]
+//! Memory mapping and memory advice: the only module of this crate with `unsafe` code of its own.
+#![allow(unsafe_code, reason = "system calls without a safe form; each is justified")]
 
 use std::fs::File;
 use std::io;
@@ -11,20 +11,20 @@ use memmap2::Mmap;
 #[cfg_attr(target_os = "linux", path = "map/advice.rs")]
 mod advice;
 
-pub(crate) use advice::{want_large_pages, want_large_pages_of};
+pub(crate) use advice::{advise_huge_pages, advise_huge_pages_for_map};
 
 /// Maps a whole file, read-only.
 ///
 /// # Safety
-/// Nobody, no other process either, may change or shorten the file as long as the bytes are there.
+/// No process may change or truncate the file while the bytes are alive.
 pub(crate) unsafe fn map(file: &File) -> io::Result<Bytes> {
-    // SAFETY: the map is read-only; `Bytes` keeps it alive; the caller answers for the file.
+    // SAFETY: the map is read-only; `Bytes` keeps it alive; the caller guarantees that the file does not change.
     unsafe { Mmap::map(file) }.map(Bytes::from_owner)
 }
 
-/// The same for the files of tests.
+/// Maps a file in a test.
 #[cfg(any(test, feature = "testkit"))]
-pub(crate) fn map_of_tests(file: &File) -> io::Result<Bytes> {
-    // SAFETY: a test does not change a file while it reads it.
+pub(crate) fn map_test_file(file: &File) -> io::Result<Bytes> {
+    // SAFETY: tests do not change files while reading them.
     unsafe { map(file) }
 }

@@ -7,35 +7,35 @@ use crate::with_std::names::{directory, rename_new, sync_directory};
 use crate::with_std::sys;
 use crate::with_std::temporary::{Temporary, uninterrupted};
 
-/// What happens when the output already exists.
+/// What to do if the output already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum Overwrite {
-    /// Refuse, when the output is created and again when it is put in place.
+    /// Fail, both when the output is created and when it is moved into place.
     #[default]
     Refuse,
-    /// Replace it, at the moment the new file is whole.
+    /// Replace it atomically once the new file is complete.
     Replace,
 }
 
-/// Whether the bytes must have reached the disk before the file gets its name.
+/// Whether data must reach the disk before the file gets its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub enum Sync {
-    /// Sync the file and then its directory: after a power cut the file is whole or absent.
+pub enum SyncPolicy {
+    /// Sync the file and its directory: after a power failure the file is complete or absent.
     #[default]
     Disk,
-    /// Do not sync: whole or absent when the process dies, not when the machine does. For very many small files.
+    /// Do not sync: complete or absent if the process dies, but not if the machine does. For large numbers of small files.
     Never,
 }
 
-/// How an [`Output`] is created.
+/// Options for [`Output::create`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub struct OutputOptions {
-    /// What happens when the file exists.
+    /// What to do if the file already exists.
     pub overwrite: Overwrite,
-    /// Whether to wait for the disk.
-    pub sync: Sync,
+    /// Whether to sync to disk.
+    pub sync: SyncPolicy,
 }
 
 impl OutputOptions {
@@ -48,18 +48,18 @@ impl OutputOptions {
 
     /// Replaces [`sync`](Self::sync).
     #[must_use]
-    pub const fn with_sync(mut self, sync: Sync) -> Self {
+    pub const fn with_sync(mut self, sync: SyncPolicy) -> Self {
         self.sync = sync;
         self
     }
 }
 
-/// A file that appears whole or not at all: a temporary sibling, written, synced, renamed by [`finish`](Self::finish).
+/// A file that is written atomically: data goes to a temporary file in the same directory, which [`finish`](Self::finish) syncs and renames.
 ///
-/// Dropped without `finish`, it leaves what was there before, and no temporary file. Writes are not buffered.
+/// Dropping an `Output` without `finish` removes the temporary file and leaves an existing file untouched. Writes are unbuffered.
 ///
-/// A process that is killed leaves its temporary file, `.wharf-HHHHHHHH-RRRRRRRRRRRRRRRR.tmp` with hexadecimal digits. The next process that
-/// makes an output in the folder removes it. It never removes that of a process that lives.
+/// A killed process leaves its temporary file, `.wharf-HHHHHHHH-RRRRRRRRRRRRRRRR.tmp` with hexadecimal digits. The next process that creates
+/// an output in the directory removes it; files of running processes are never removed.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -80,26 +80,26 @@ impl OutputOptions {
 pub struct Output {
     temporary: Temporary,
     file: File,
-    /// The file as it was named, and the one that this leads to.
+    /// The path as given, and with symbolic links resolved.
     named: PathBuf,
     target: PathBuf,
     options: OutputOptions,
-    /// The mode of the file that is replaced.
+    /// The mode of the replaced file.
     replaced: Option<u32>,
     failed: bool,
 }
 
 impl Output {
-    /// Begins a file that will appear at `path`.
+    /// Creates the temporary file for an output at `path`. A symbolic link is kept, and its target replaced.
     ///
     /// # Errors
-    /// [`Usage`](crate::ErrorKind::Usage) when it exists and may not be replaced, or is a directory, a device or a pipe;
-    /// [`Io`](crate::ErrorKind::Io) when no file can be created beside it.
+    /// [`Usage`](crate::ErrorKind::Usage) if `path` exists and may not be replaced, or is not a regular file;
+    /// [`Io`](crate::ErrorKind::Io) if no file can be created in its directory.
     pub fn create(path: impl Into<PathBuf>, options: OutputOptions) -> Result<Self> {
         let named: PathBuf = path.into();
         let mut target = named.clone();
         let mut there = target.symlink_metadata().ok();
-        // A link stays a link: the file it leads to is the one that is replaced.
+        // Keep symbolic links and replace their target.
         if there.as_ref().is_some_and(fs::Metadata::is_symlink)
             && let Ok(real) = target.canonicalize()
         {
@@ -112,7 +112,7 @@ impl Output {
                 return Err(Error::usage("the output is a directory").in_file(named.display().to_string()));
             }
             Some(_) if options.overwrite == Overwrite::Refuse => return Err(exists(&named)),
-            // A device, a pipe or a socket would be gone: a file cannot be written beside them and take their place.
+            // A rename would destroy a device, pipe or socket.
             Some(there) if !there.is_file() && !there.is_symlink() => {
                 return Err(
                     Error::usage("the output exists and is not a regular file").in_file(named.display().to_string())
@@ -121,23 +121,23 @@ impl Output {
             Some(_) => {}
         }
         let replaced = there.filter(fs::Metadata::is_file).as_ref().and_then(sys::mode_of);
-        // The program may change its folder before the file is finished.
+        // The working directory may change before finish().
         target = std::path::absolute(&target).unwrap_or(target);
-        // What a plain creation gives: the process's mask takes its part. A replaced file keeps its mode; until then it is ours
-        // to be read back, even where nobody may write the old one.
+        // A new file gets the default mode, reduced by the umask. A replaced file keeps its mode, which finish() sets; until then the owner
+        // needs to read and write.
         let mode = replaced.map_or(0o666, |mode: u32| mode | 0o600);
         let (temporary, file) = Temporary::file(directory(&target), mode)
             .map_err(|cause| Error::io("cannot create the output", cause).in_file(named.display().to_string()))?;
         Ok(Self { temporary, file, named, target, options, replaced, failed: false })
     }
 
-    /// Where the file will appear, as it was named.
+    /// The path of the output, as given.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.named
     }
 
-    /// The temporary file, for reading back what was written.
+    /// The temporary file.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
@@ -148,35 +148,34 @@ impl Output {
         self.temporary.path()
     }
 
-    /// What has been written so far, to be checked before it gets its name. Later writes may be seen.
+    /// Opens the data written so far for reading, to check it before [`finish`](Self::finish). Later writes may be visible.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io).
+    /// [`Io`](crate::ErrorKind::Io) if the temporary file cannot be opened.
     pub fn read_back(&self) -> Result<crate::Source> {
         let failed = |cause| Error::io("cannot read back what was written", cause);
         let file = File::open(self.temporary.path()).map_err(failed)?;
         crate::Source::from_file(file).map_err(|error| error.in_file(self.named.display().to_string()))
     }
 
-    /// Syncs the file and gives it its name.
+    /// Syncs the file and moves it into place.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io), and [`Usage`](crate::ErrorKind::Usage) when a write failed before or when the target has
-    /// come into being meanwhile and may not be replaced. After an error the old file is as it was.
+    /// [`Io`](crate::ErrorKind::Io); [`Usage`](crate::ErrorKind::Usage) if an earlier write failed, or if the target has been created
+    /// meanwhile and may not be replaced. An existing file is unchanged after an error.
     pub fn finish(self) -> Result<()> {
         let Self { mut temporary, file, named, target, options, replaced, failed } = self;
         let name = || named.display().to_string();
         if failed {
-            return Err(Error::usage("the output is not whole: a write to it failed before").in_file(name()));
+            return Err(Error::usage("the output is incomplete: an earlier write failed").in_file(name()));
         }
         if let Some(mode) = replaced {
-            // The mask of the process may have taken something, and our own right to read may be too much: mostly neither, and asking
-            // costs less than setting. Some file systems have no such modes: what is written is whole all the same.
+            // Usually the mode is right already, and reading it is cheaper than setting it. Failure is ignored: some file systems have no modes.
             if file.metadata().ok().as_ref().and_then(sys::mode_of) != replaced {
                 sys::set_mode(&file, mode);
             }
         }
-        if options.sync == Sync::Disk {
+        if options.sync == SyncPolicy::Disk {
             file.sync_all().map_err(|cause| Error::io("cannot sync the output", cause).in_file(name()))?;
         }
         let placed = uninterrupted(|| {
@@ -190,9 +189,9 @@ impl Output {
         match placed {
             Ok(()) => {}
             Err(cause) if io::Error::kind(&cause) == io::ErrorKind::AlreadyExists => return Err(exists(&named)),
-            Err(cause) => return Err(Error::io("cannot put the output in place", cause).in_file(name())),
+            Err(cause) => return Err(Error::io("cannot move the output into place", cause).in_file(name())),
         }
-        if options.sync == Sync::Disk {
+        if options.sync == SyncPolicy::Disk {
             sync_directory(directory(&target));
         }
         Ok(())
@@ -213,7 +212,7 @@ impl Write for Output {
     }
 }
 
-/// For formats whose beginning is known last.
+/// For formats whose header is written last.
 impl Seek for Output {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let moved = self.file.seek(to);
@@ -235,16 +234,16 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_missing_is_said_in_a_few_words() {
+    fn missing_directory_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("no/such.txt");
         let error = Output::create(&path, OutputOptions::default()).unwrap_err().to_string();
-        let wanted = format!("{}: cannot create the output: No such file or directory (os error 2)", path.display());
-        assert!(error == wanted || cfg!(not(unix)), "{error}");
+        let expected = format!("{}: cannot create the output: No such file or directory (os error 2)", path.display());
+        assert!(error == expected || cfg!(not(unix)), "{error}");
     }
 
     #[test]
-    fn dropped_output_leaves_the_old_file() {
+    fn drop_keeps_the_existing_file() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         fs::write(&path, "old").unwrap();
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn an_existing_file_is_refused_early_and_late() {
+    fn existing_file_is_refused_on_create_and_finish() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         let mut output = Output::create(&path, OutputOptions::default()).unwrap();
@@ -271,11 +270,11 @@ mod tests {
     }
 
     #[test]
-    fn replacing_needs_to_be_asked_for() {
+    fn replaces_on_request() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         fs::write(&path, "old").unwrap();
-        let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+        let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never);
         let mut output = Output::create(&path, options).unwrap();
         output.write_all(b"new").unwrap();
         output.finish().unwrap();
@@ -289,7 +288,7 @@ mod tests {
         use super::*;
 
         #[test]
-        fn what_is_no_file_is_never_replaced() {
+        fn never_replaces_special_files() {
             let directory = tempfile::tempdir().unwrap();
             let (path, link) = (directory.path().join("socket"), directory.path().join("link"));
             let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
@@ -304,7 +303,7 @@ mod tests {
         }
 
         #[test]
-        fn the_mode_is_that_of_a_plain_create_and_a_link_stays_a_link() {
+        fn keeps_default_mode_and_symlinks() {
             let directory = tempfile::tempdir().unwrap();
             let (plain, ours, link) =
                 (directory.path().join("plain"), directory.path().join("ours"), directory.path().join("link"));
@@ -319,14 +318,14 @@ mod tests {
             output.finish().unwrap();
             assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
             assert_eq!(fs::read(&ours).unwrap(), b"through");
-            // Whatever the mask would make of it; and what nobody may write is ours while it is written.
-            for wanted in [0o666, 0o600, 0o444] {
-                fs::set_permissions(&ours, fs::Permissions::from_mode(wanted)).unwrap();
+            // Independent of the umask; a read-only file is writable by its owner until it is finished.
+            for expected in [0o666, 0o600, 0o444] {
+                fs::set_permissions(&ours, fs::Permissions::from_mode(expected)).unwrap();
                 let output = Output::create(&ours, options).unwrap();
-                let meanwhile = output.file().metadata().unwrap().permissions().mode();
-                assert_eq!((meanwhile & 0o600, meanwhile & 0o177 & !wanted), (0o600, 0), "{wanted:o}");
+                let before_finish = output.file().metadata().unwrap().permissions().mode();
+                assert_eq!((before_finish & 0o600, before_finish & 0o177 & !expected), (0o600, 0), "{expected:o}");
                 output.finish().unwrap();
-                assert_eq!(mode(&ours) & 0o777, wanted);
+                assert_eq!(mode(&ours) & 0o777, expected);
             }
         }
     }

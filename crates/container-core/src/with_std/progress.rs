@@ -7,18 +7,18 @@ pub enum Unit {
     Rows,
 }
 
-/// Listens to work that takes a while. Readers and writers that get none call nothing.
+/// Receives progress reports of long operations.
 ///
-/// Calls may come from several threads, some thousand times a second at most.
+/// Methods may be called from several threads, up to some thousand times a second.
 pub trait Progress: Send + Sync {
-    /// What is worked on from now on: a file, mostly.
+    /// The name of what is processed from now on, usually a file.
     fn name(&self, what: &str) {
         let _ = what;
     }
 
-    /// Work begins; `total` where it is known.
+    /// Work begins. `total` is the expected amount, if known.
     fn begin(&self, unit: Unit, total: Option<u64>);
 
-    /// So many more are done.
+    /// `done` more units are finished.
     fn advance(&self, done: u64);
 }

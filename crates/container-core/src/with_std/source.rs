@@ -16,31 +16,30 @@ use crate::with_std::{map, sys};
 use ahead::ReadAhead;
 pub use spool::Spool;
 
-/// How a local file is reached.
+/// How a local file is read. Files up to 64 KiB are read into memory on opening, except with [`Positional`](Self::Positional).
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub enum Access {
-    /// Files up to 64 KiB are read at once, of others every range by a positional read; where ranges follow each other, more is read ahead.
+    /// Positional reads, with read-ahead for sequential access.
     #[default]
     Auto,
-    /// Files up to 64 KiB are read at once; of others all bytes are given by a function of the caller's, most likely by mapping the file. Where
-    /// it fails, the file is reached as with [`Auto`](Self::Auto).
+    /// A function of the caller provides the content, usually by mapping the file. If it fails, the file is read as with
+    /// [`Auto`](Self::Auto).
     Mapped(Map),
-    /// Every range is read by a positional read into memory of its own. A file that is cut short meanwhile is an error.
+    /// One positional read per range, without read-ahead. A file that shrinks meanwhile is an error.
     Positional,
 }
 
-/// What gives all bytes of a file, for [`Access::Mapped`].
+/// A function that provides all bytes of a file, for [`Access::Mapped`].
 ///
-/// A mapping shows what other processes do to the file: bytes that have been checked may be others a moment later, and a file that is cut short
-/// ends this process with a signal (SIGBUS). Rust knows no such memory, so whoever maps has to answer for it (`unsafe`), and this crate does not
-/// do it by itself.
+/// A mapping reflects changes by other processes: validated bytes may change, and reading past the end of a truncated file kills the process
+/// with SIGBUS. Mapping is therefore `unsafe` and left to the caller.
 ///
 /// ```
 /// use container_core::{Access, Bytes, Map, OpenOptions};
 ///
 /// fn map(file: &std::fs::File) -> std::io::Result<Bytes> {
-///     // SAFETY: nobody changes the files of this program while it runs.
+///     // SAFETY: the files of this program do not change while it runs.
 ///     unsafe { memmap2::Mmap::map(file) }.map(Bytes::from_owner)
 /// }
 /// let options = OpenOptions::default().with_access(Access::Mapped(Map::new(map)));
@@ -49,7 +48,7 @@ pub enum Access {
 pub struct Map(fn(&File) -> io::Result<Bytes>);
 
 impl Map {
-    /// By this function.
+    /// Wraps a function that maps a whole file.
     #[must_use]
     pub const fn new(map: fn(&File) -> io::Result<Bytes>) -> Self {
         Self(map)
@@ -62,32 +61,33 @@ impl fmt::Debug for Map {
     }
 }
 
-/// Files up to this size are read at once: mapping them costs more, and reading them in pieces.
-const SMALL: u64 = 64 << 10;
+/// Files up to this many bytes are read on opening, which is cheaper than mapping or many reads.
+const READ_WHOLE_LEN: u64 = 64 << 10;
 
-/// A stream (a pipe, stdin) is held in memory up to this size, then in a temporary file.
-const SPOOL: usize = 64 << 20;
+/// Bytes of a stream kept in memory; the rest goes to a temporary file.
+const SPOOL_MEMORY_LEN: usize = 64 << 20;
 
-/// Something that gives bytes by position, from any thread: what [`Source::new`] takes.
+/// Random-access bytes, readable from any thread: a custom medium for [`Source::new`].
 pub trait ReadAt: Send + Sync {
-    /// The length in bytes.
+    /// The length in bytes. It must not change.
     fn len(&self) -> u64;
 
-    /// True when there are no bytes.
+    /// Returns true if there are no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Fills the buffer with the bytes from `offset` on; less is an error.
+    /// Fills `buffer` with the bytes that start at `offset`.
     ///
     /// # Errors
-    /// The medium's own; [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) when the bytes end before.
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if fewer bytes remain; errors of the medium.
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 }
 
-/// Ranges of bytes, shared and cheap to clone: a file by positional reads, a mapped file, memory, or your own [`ReadAt`].
+/// A random-access byte source: a file, a mapped file, memory, or a custom [`ReadAt`] medium.
 ///
-/// It holds no seek position and starts no thread; all threads may read at once, and it survives a `fork`.
+/// Clones share the underlying medium and cost O(1). There is no seek position and no background thread: any number of threads may read
+/// concurrently, also after a `fork`.
 #[derive(Clone)]
 pub struct Source(Repr);
 
@@ -101,20 +101,20 @@ impl Source {
     /// Opens a file with [`Access::Auto`].
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) when it cannot be opened or read, with the path.
+    /// [`Io`](crate::ErrorKind::Io) with the path if the file cannot be opened or read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, Access::Auto)
     }
 
-    /// Opens a file.
+    /// Opens a file. Pipes and devices are read to their end, as with [`from_reader`](Self::from_reader).
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) when it cannot be opened, read or mapped, with the path.
+    /// [`Io`](crate::ErrorKind::Io) with the path if the file cannot be opened or read.
     pub fn open_with(path: impl AsRef<Path>, access: Access) -> Result<Self> {
         let path = path.as_ref();
-        let failed = |doing: &'static str| {
+        let failed = |action: &'static str| {
             let file = path.display().to_string();
-            move |cause| Error::io(doing, cause).in_file(file)
+            move |cause| Error::io(action, cause).in_file(file)
         };
         let mut file = File::open(path).map_err(failed("cannot open"))?;
         let metadata = file.metadata().map_err(failed("cannot open"))?;
@@ -126,24 +126,24 @@ impl Source {
             return Self::from_reader(file).map_err(|error| error.in_file(path.display().to_string()));
         }
         let len = metadata.len();
-        if len <= SMALL && !matches!(access, Access::Positional) {
-            return whole(&mut file, len).map(Self::from).map_err(failed("cannot read"));
+        if len <= READ_WHOLE_LEN && !matches!(access, Access::Positional) {
+            return read_whole(&mut file, len).map(Self::from).map_err(failed("cannot read"));
         }
         match access {
-            Access::Mapped(Map(map)) => Ok(map(&file).map_or_else(|_| Self::ahead(file, len), Self::from)),
-            Access::Auto => Ok(Self::ahead(file, len)),
+            Access::Mapped(Map(map)) => Ok(map(&file).map_or_else(|_| Self::with_read_ahead(file, len), Self::from)),
+            Access::Auto => Ok(Self::with_read_ahead(file, len)),
             Access::Positional => Ok(Self::new(PositionalFile { file, len })),
         }
     }
 
-    /// Maps a file: all of its bytes are there, and ranges cost no copy.
+    /// Maps a file, so that reading a range does not copy.
     ///
     /// # Safety
-    /// Nobody, no other process either, may change or shorten the file as long as the source is there, or bytes of it.
+    /// No process may change or truncate the file while the source, or bytes read from it, are alive.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) when it cannot be opened or mapped, with the path.
-    #[allow(unsafe_code, reason = "the caller answers for the file")]
+    /// [`Io`](crate::ErrorKind::Io) with the path if the file cannot be opened or mapped.
+    #[allow(unsafe_code, reason = "the caller guarantees that the file does not change")]
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let failed = |cause| Error::io("cannot map", cause).in_file(path.display().to_string());
@@ -151,28 +151,28 @@ impl Source {
         if file.metadata().map_err(failed)?.len() == 0 {
             return Ok(Self::from(Vec::new()));
         }
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { map::map(&file) }.map(Self::from).map_err(failed)
     }
 
-    fn ahead(file: File, len: u64) -> Self {
+    fn with_read_ahead(file: File, len: u64) -> Self {
         Self::new(ReadAhead::new(PositionalFile { file, len }))
     }
 
-    /// A file that is open, by positional reads. Bytes that are appended later are not seen.
+    /// Reads an open file by position. Bytes appended later are not visible.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) when its length cannot be had.
+    /// [`Io`](crate::ErrorKind::Io) if the length cannot be determined.
     pub fn from_file(file: File) -> Result<Self> {
         let len = file.metadata().map_err(|cause| Error::io("cannot open", cause))?.len();
         Ok(Self::new(PositionalFile { file, len }))
     }
 
-    /// A file that is open, mapped where `access` says so and it can be, else by positional reads: nothing of it is kept, so that what is
-    /// overwritten is seen. Bytes that are appended later are not.
+    /// Reads an open file: mapped with [`Access::Mapped`] if possible, else by position without read-ahead, so that overwritten bytes are
+    /// visible. Bytes appended later are not.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) when its length cannot be had.
+    /// [`Io`](crate::ErrorKind::Io) if the length cannot be determined.
     pub fn from_file_with(file: File, access: Access) -> Result<Self> {
         match access {
             Access::Mapped(Map(map)) => map(&file).map(Self::from).or_else(|_| Self::from_file(file)),
@@ -180,18 +180,18 @@ impl Source {
         }
     }
 
-    /// Any medium that gives bytes by position.
+    /// Reads from a custom medium.
     #[must_use]
     pub fn new(medium: impl ReadAt + 'static) -> Self {
         Self(Repr::Medium(Arc::new(medium)))
     }
 
-    /// Reads a stream to its end: up to 64 MiB are held in memory, more in a temporary file that vanishes with the source.
+    /// Reads a stream to its end. Up to 64 MiB are kept in memory; longer streams go to a temporary file, removed with the source.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) of the stream or of the temporary file.
+    /// [`Io`](crate::ErrorKind::Io) errors of the stream or of the temporary file.
     pub fn from_reader(mut reader: impl Read) -> Result<Self> {
-        let mut spool = Spool::new(SPOOL);
+        let mut spool = Spool::new(SPOOL_MEMORY_LEN);
         let mut buffer = vec![0; 256 << 10];
         loop {
             let read = match reader.read(&mut buffer) {
@@ -213,13 +213,13 @@ impl Source {
         }
     }
 
-    /// True when there are no bytes.
+    /// Returns true if there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All bytes at once, where they lie in memory or are mapped; `None` for other media.
+    /// All bytes if they are in memory or mapped, `None` otherwise.
     #[must_use]
     pub fn as_slice(&self) -> Option<&[u8]> {
         match &self.0 {
@@ -228,11 +228,11 @@ impl Source {
         }
     }
 
-    /// The bytes of a range, sharing the memory where it is mapped or held.
+    /// Reads a range of bytes. Zero-copy if the source is in memory or mapped.
     ///
     /// # Errors
-    /// [`Truncated`](crate::ErrorKind::Truncated) when the range leaves the source (nothing is allocated then),
-    /// [`Io`](crate::ErrorKind::Io) of the medium; both with the byte position.
+    /// [`Truncated`](crate::ErrorKind::Truncated) if the range exceeds the source, in which case nothing is allocated;
+    /// [`Io`](crate::ErrorKind::Io) errors of the medium. Both have the byte offset.
     pub fn read(&self, range: Range<u64>) -> Result<Bytes> {
         let (start, len) = self.check(&range)?;
         match &self.0 {
@@ -245,7 +245,7 @@ impl Source {
         }
     }
 
-    /// The bytes of a range without a copy where they lie in memory, else read into `buffer`, which is reused.
+    /// Like [`read`](Self::read), but reuses `buffer` where bytes have to be copied.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -254,7 +254,7 @@ impl Source {
         match &self.0 {
             Repr::Memory(bytes) => Ok(bytes.get(start..start + len).unwrap_or_default()),
             Repr::Medium(medium) => {
-                // Every byte is overwritten, so old content may stay; only growth is zeroed.
+                // All bytes are overwritten, so only growth is zeroed.
                 if buffer.len() < len {
                     buffer.resize(len, 0);
                 }
@@ -265,11 +265,10 @@ impl Source {
         }
     }
 
-    /// A part of this source as a source of its own, which counts from the part's first byte. Shares the memory or the medium; nothing is
-    /// read or copied.
+    /// Returns a range as a separate source, with offsets relative to its start. O(1); nothing is read or copied.
     ///
     /// # Errors
-    /// [`Truncated`](crate::ErrorKind::Truncated) with the byte position when the range leaves the source.
+    /// [`Truncated`](crate::ErrorKind::Truncated) with the byte offset if the range exceeds the source.
     pub fn slice(&self, range: Range<u64>) -> Result<Self> {
         let available = self.len();
         let Some(len) = range.end.checked_sub(range.start).filter(|_| range.end <= available) else {
@@ -283,32 +282,32 @@ impl Source {
         }
     }
 
-    /// Start and length of a range that lies inside.
+    /// Checks a range against the length. Returns its start and length; the start is 0 if it exceeds the address space.
     fn check(&self, range: &Range<u64>) -> Result<(usize, usize)> {
         let len = self.len();
-        let wanted = range.end.checked_sub(range.start);
-        let fits = wanted.filter(|_| range.end <= len);
-        let pair = fits.and_then(|wanted| Some((usize::try_from(range.start).ok()?, usize::try_from(wanted).ok()?)));
+        let requested = range.end.checked_sub(range.start);
+        let fits = requested.filter(|_| range.end <= len);
+        let pair = fits.and_then(|len| Some((usize::try_from(range.start).ok()?, usize::try_from(len).ok()?)));
         match (pair, &self.0) {
             (Some(pair), _) => Ok(pair),
-            // A file larger than the address space still reads by position.
+            // Files larger than the address space are read by position.
             (None, Repr::Medium(_)) if fits.is_some_and(|n| usize::try_from(n).is_ok()) => {
                 Ok((0, fits.and_then(|n| usize::try_from(n).ok()).unwrap_or(0)))
             }
             _ => {
                 let available = len.saturating_sub(range.start);
-                Err(Error::truncated("the range", wanted.unwrap_or(0), available).at(range.start))
+                Err(Error::truncated("the range", requested.unwrap_or(0), available).at(range.start))
             }
         }
     }
 }
 
-/// All bytes of a small file. In one call if it stays as long as it is; what has become longer ends where it did.
-fn whole(file: &mut File, len: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)]; // small: it fits
+/// Reads the first `len` bytes of a small file, or fewer if it shrank.
+fn read_whole(file: &mut File, len: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)]; // at most READ_WHOLE_LEN
     let mut read = 0;
-    while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
-        match file.read(room) {
+    while let Some(unread) = bytes.get_mut(read..).filter(|unread| !unread.is_empty()) {
+        match file.read(unread) {
             Ok(0) => break,
             Ok(more) => read += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -322,7 +321,7 @@ fn whole(file: &mut File, len: u64) -> io::Result<Vec<u8>> {
 #[cold]
 fn failed(cause: io::Error, offset: u64) -> Error {
     let detail = match cause.kind() {
-        io::ErrorKind::UnexpectedEof => "the file became shorter while it was read",
+        io::ErrorKind::UnexpectedEof => "the file shrank while it was being read",
         _ => "cannot read",
     };
     Error::io(detail, cause).at(offset)
@@ -356,7 +355,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// A plain file read by position; it has no cursor that threads would fight over.
+/// A file read by position, without a shared seek position.
 struct PositionalFile {
     file: File,
     len: u64,
@@ -385,7 +384,7 @@ impl ReadAt for Part {
     }
 
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        // What lies behind the part is there, but is not the part's.
+        // The medium may have bytes past the end of the part.
         if offset.checked_add(buffer.len() as u64).is_none_or(|end| end > self.len) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -400,7 +399,7 @@ mod tests {
     fn every_access(content: &[u8], check: impl Fn(&Source)) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(content).unwrap();
-        for access in [Access::Auto, Access::Mapped(Map::new(map::map_of_tests)), Access::Positional] {
+        for access in [Access::Auto, Access::Mapped(Map::new(map::map_test_file)), Access::Positional] {
             check(&Source::open_with(file.path(), access).unwrap());
         }
         check(&Source::from(content.to_vec()));
@@ -408,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn all_ways_in_give_the_same_bytes() {
+    fn every_access_reads_the_same_bytes() {
         let content: Vec<u8> = (0..200_000u32).map(|i| (i % 251) as u8).collect();
         every_access(&content, |source| {
             assert_eq!(source.len(), 200_000);
@@ -421,19 +420,19 @@ mod tests {
     }
 
     #[test]
-    fn a_range_outside_is_an_error_with_its_place() {
+    fn rejects_range_past_the_end() {
         every_access(b"abc", |source| {
             let error = source.read(1..5).unwrap_err();
             assert_eq!(error.to_string(), "the range: needs 4 bytes, 2 available (byte 1)");
             assert!(source.read(u64::MAX - 1..u64::MAX).is_err());
-            #[allow(clippy::reversed_empty_ranges, reason = "a hostile range is what is tested")]
+            #[allow(clippy::reversed_empty_ranges, reason = "tests an invalid range")]
             let reversed = 2..1;
             assert!(source.read(reversed).is_err());
         });
     }
 
     #[test]
-    fn a_part_is_a_source_of_its_own() {
+    fn slice_is_a_separate_source() {
         let content: Vec<u8> = (0..200_000u32).map(|i| (i % 251) as u8).collect();
         every_access(&content, |source| {
             let part = source.slice(1_000..150_000).unwrap();
@@ -443,13 +442,13 @@ mod tests {
             let mut buffer = Vec::new();
             assert_eq!(inner.view(10..20, &mut buffer).unwrap(), &content[1_510..1_520]);
             assert_eq!(inner.slice(0..100).unwrap().read(99..100).unwrap(), content[1_599..1_600]);
-            // What lies behind the part cannot be reached through it.
+            // Bytes past the end of the part are unreachable.
             let error = inner.read(90..101).unwrap_err();
             assert_eq!(error.to_string(), "the range: needs 11 bytes, 10 available (byte 90)");
             let error = part.slice(148_000..149_001).unwrap_err();
             assert_eq!(error.to_string(), "the range: needs 1001 bytes, 1000 available (byte 148000)");
             assert!(part.slice(149_000..149_000).unwrap().is_empty());
-            #[allow(clippy::reversed_empty_ranges, reason = "a hostile range is what is tested")]
+            #[allow(clippy::reversed_empty_ranges, reason = "tests an invalid range")]
             let reversed = 2..1;
             assert!(part.slice(reversed).is_err());
             assert!(part.slice(u64::MAX - 1..u64::MAX).is_err());
@@ -459,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_does_not_read_past_its_end_by_itself() {
+    fn part_does_not_read_past_its_end() {
         let part = Part { whole: Arc::new(Zeros), start: 4, len: 4 };
         assert!(part.read_exact_at(0, &mut [0; 4]).is_ok());
         assert!(part.read_exact_at(1, &mut [0; 4]).is_err());
@@ -479,22 +478,22 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_opens_in_every_way() {
+    fn empty_file_opens_with_every_access() {
         every_access(b"", |source| assert!(source.is_empty()));
     }
 
     #[test]
-    fn a_missing_file_is_named() {
+    fn error_names_missing_file() {
         let error = Source::open("no/such/file.idv").unwrap_err();
         assert!(error.to_string().starts_with("no/such/file.idv: cannot open: "), "{error}");
     }
 
     #[test]
-    fn an_open_file_is_reached_in_every_way() {
+    fn from_file_reads_with_every_access() {
         for content in [&b""[..], b"abc"] {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(content).unwrap();
-            for access in [Access::Auto, Access::Mapped(Map::new(map::map_of_tests)), Access::Positional] {
+            for access in [Access::Auto, Access::Mapped(Map::new(map::map_test_file)), Access::Positional] {
                 let source = Source::from_file_with(file.reopen().unwrap(), access).unwrap();
                 assert_eq!(source.read(0..source.len()).unwrap(), content);
             }
@@ -502,13 +501,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_shrinks_is_an_error_and_not_a_signal() {
+    fn shrinking_file_is_an_error() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&[1; 100_000]).unwrap();
         let source = Source::open_with(file.path(), Access::Positional).unwrap();
         file.as_file().set_len(10).unwrap();
         let error = source.read(0..50_000).unwrap_err();
-        assert!(error.to_string().contains("the file became shorter while it was read"), "{error}");
+        assert!(error.to_string().contains("the file shrank while it was being read"), "{error}");
     }
 
     #[test]

@@ -1,27 +1,26 @@
-//! Temporary files and folders. [`Output`](crate::Output), [`OutputFolder`](crate::OutputFolder) and whoever writes several files that
-//! belong together make them here. Three things must hold, whenever the process ends:
+//! Temporary files and folders of [`Output`](crate::Output), [`OutputFolder`](crate::OutputFolder) and multi-file writers. Three guarantees
+//! hold whenever the process ends:
 //!
-//! * **A signal is no accident.** [`remove_temporaries`] waits for a step that is under way ([`uninterrupted`]: a creation, or a move into
-//!   place), and no step begins after it has. So it sees every temporary file, and never one that is being moved.
-//! * **A killed process leaves only what the next one recognizes.** The name of a temporary file is `.wharf-HHHHHHHH-RRRRRRRRRRRRRRRR.tmp`:
-//!   a hash of the machine's name and a random number, both in lowercase hexadecimal digits. Its creator holds a lock on it (`flock`),
-//!   which the system gives back however the process ends. The next process that writes into the folder removes what has such a name and
-//!   no lock. A process id says less: it is used again, and is another one in every container.
-//! * **Nothing else is removed.** Some network file systems have locks that only one machine sees. There, what another machine made
-//!   stays. Where there are no locks at all the name has no hash (`.wharf-RRRRRRRRRRRRRRRR.tmp`), and such a file is never taken for
-//!   abandoned.
+//! * **Signals clean up.** [`remove_temporaries`] waits for running steps ([`uninterrupted`]: a creation, or a move into place) and blocks new
+//!   ones. So it sees every temporary file, and none that is being moved.
+//! * **A killed process leaves only files the next one recognizes.** A temporary file is named `.wharf-HHHHHHHH-RRRRRRRRRRRRRRRR.tmp`: a hash
+//!   of the host name and a random number, in lowercase hexadecimal digits. Its creator holds a lock on it (`flock`), which the system releases
+//!   however the process ends. The next process that writes to the directory removes unlocked files with such names. (Process ids are reused,
+//!   and differ between containers.)
+//! * **Nothing else is removed.** Locks of some network file systems are visible to one machine only; files of other machines stay there.
+//!   Without any locks the name has no hash (`.wharf-RRRRRRRRRRRRRRRR.tmp`), and the file is never considered abandoned.
 //!
-//! What a kill leaves, call by call:
+//! States a killed process leaves behind:
 //!
-//! 1. *The file is created, and not locked yet:* an empty file without a lock. The next process removes it. If that process is quicker than
-//!    a creator that lives, the creator finds its lock taken or its file gone, and makes another one.
-//! 2. *It is locked, and written:* a file whose lock went with its owner. The next process removes it.
-//! 3. *It is renamed:* the output is in place, and there is no temporary file. Where the system cannot rename without replacing, the file
-//!    has two names for a moment: the next process removes the temporary one.
+//! 1. *Created, not yet locked:* an empty unlocked file, removed by the next process. If that happens to a running creator, it finds the lock
+//!    taken or the file gone, and creates another one.
+//! 2. *Locked and written:* a file whose lock is released, removed by the next process.
+//! 3. *Renamed:* the output is in place, without a temporary file. Where the system cannot rename without replacing, the file briefly has two
+//!    names; the next process removes the temporary one.
 //!
-//! Folders are the same, but for a folder that holds what it replaces: see [`OutputFolder`](crate::OutputFolder).
+//! The same holds for folders, except for one that contains the folder it replaces: see [`OutputFolder`](crate::OutputFolder).
 //!
-//! A removal can fail, such as on a full disk of a file system that needs room to remove. Then the file stays until the next process.
+//! A removal that fails is left to the next process.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,16 +32,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::Duration;
 
-use crate::with_std::names::{directory, put_back, sync_directory};
+use crate::with_std::names::{directory, restore_replaced, sync_directory};
 use crate::with_std::sys;
 
-/// Shared by whoever creates a temporary file or moves one; exclusive for the removal of all.
+/// Held shared while a temporary file is created or moved, exclusively while all are removed.
 static GATE: RwLock<()> = RwLock::new(());
 
 /// The temporary files of this process.
 static REGISTERED: Mutex<BTreeMap<PathBuf, Kind>> = Mutex::new(BTreeMap::new());
 
-/// Attempts at a name that nobody has. More than one is needed only by bad luck.
+/// Maximum attempts to find an unused name, or to remove a folder that others write to.
 const ATTEMPTS: u32 = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,12 +51,13 @@ enum Kind {
 }
 
 fn registered() -> MutexGuard<'static, BTreeMap<PathBuf, Kind>> {
-    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner) // a map of paths is never half changed
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner) // the map is consistent after a panic
 }
 
-/// Runs a step that [`remove_temporaries`] must not fall into, such as several renames: it waits for the end of this one. A step that would
-/// begin afterwards waits until its guard is dropped. Steps may be nested, but only on one thread: a step must not wait for another thread
-/// that has steps.
+/// Runs a step that [`remove_temporaries`] must not interrupt, such as several renames.
+///
+/// `remove_temporaries` waits for running steps; later ones wait until its guard is dropped. Steps may be nested on one thread, but must not
+/// wait for a step of another thread.
 pub fn uninterrupted<R>(step: impl FnOnce() -> R) -> R {
     struct Leave<'a>(&'a Cell<bool>);
     impl Drop for Leave<'_> {
@@ -72,24 +72,24 @@ pub fn uninterrupted<R>(step: impl FnOnce() -> R) -> R {
         if inside.get() {
             return step();
         }
-        let _shared = GATE.read().unwrap_or_else(PoisonError::into_inner); // it guards no data
+        let _shared = GATE.read().unwrap_or_else(PoisonError::into_inner); // guards no data
         inside.set(true);
         let _leave = Leave(inside);
         step()
     })
 }
 
-/// As long as this lives, no temporary file is made and nothing is moved into place: whoever tries waits.
+/// While this guard is alive, creating temporary files and moving outputs into place blocks. See [`remove_temporaries`].
 #[derive(Debug)]
-#[must_use = "dropped, outputs can be made again"]
-pub struct Ended {
+#[must_use = "outputs can be created again once the guard is dropped"]
+pub struct ShutdownGuard {
     _exclusive: RwLockWriteGuard<'static, ()>,
 }
 
-/// Removes all temporary files of this process: for a program that a signal tells to end, in which nothing is dropped any more. It waits for
-/// a commit that is under way. Keep what it returns until the process is gone.
+/// Removes all temporary files of this process, for programs that end on a signal without running destructors. Waits for running commits.
+/// Keep the guard until the process exits.
 ///
-/// Outputs that are under way cannot be finished afterwards.
+/// Unfinished outputs cannot be finished afterwards.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -97,32 +97,31 @@ pub struct Ended {
 /// # let directory = tempfile::tempdir()?;
 /// let output = Output::create(directory.path().join("numbers.txt"), OutputOptions::default())?;
 /// assert_eq!(std::fs::read_dir(&directory)?.count(), 1);
-/// let ended = remove_temporaries();
+/// let guard = remove_temporaries();
 /// assert_eq!(std::fs::read_dir(&directory)?.count(), 0);
-/// drop(ended); // a program that goes on after all
+/// drop(guard); // the program continues after all
 /// assert!(output.finish().is_err());
 /// # Ok(())
 /// # }
 /// ```
-pub fn remove_temporaries() -> Ended {
-    let exclusive = GATE.write().unwrap_or_else(PoisonError::into_inner); // it guards no data
+pub fn remove_temporaries() -> ShutdownGuard {
+    let exclusive = GATE.write().unwrap_or_else(PoisonError::into_inner); // guards no data
     let all = std::mem::take(&mut *registered());
     for (path, kind) in all {
-        // Nobody can be told of one that stays; the next process removes it.
+        // A file that cannot be removed is left to the next process.
         let _ = remove(&path, kind);
     }
-    Ended { _exclusive: exclusive }
+    ShutdownGuard { _exclusive: exclusive }
 }
 
 fn remove(path: &Path, kind: Kind) -> io::Result<()> {
-    // Other threads may still be writing into a folder: each can put something into it that was not there a moment ago. Or they have the last
-    // file open that this process may have.
+    // Other threads may still create files in the folder, or have exhausted the file descriptors.
     let mut failed = io::ErrorKind::DirectoryNotEmpty.into();
     for _ in 0..ATTEMPTS {
         let removed = match kind {
             Kind::File => fs::remove_file(path),
             Kind::Folder => fs::remove_dir_all(path).or_else(|cause| match sys::is_out_of_files(&cause) {
-                true => remove_frugally(path),
+                true => remove_with_few_descriptors(path),
                 false => Err(cause),
             }),
         };
@@ -138,50 +137,50 @@ fn remove(path: &Path, kind: Kind) -> io::Result<()> {
     Err(failed)
 }
 
-/// The same with one open file at a time, and not one for each level of folders. Others must not be able to put links into them meanwhile.
-fn remove_frugally(folder: &Path) -> io::Result<()> {
+/// Removes a folder with one open descriptor at a time, instead of one per level. Unsafe against others who replace subfolders by links.
+fn remove_with_few_descriptors(folder: &Path) -> io::Result<()> {
     let mut members = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         members.push((entry.path(), entry.file_type()?.is_dir()));
     }
     for (path, is_folder) in members {
-        if is_folder { remove_frugally(&path) } else { fs::remove_file(&path) }?;
+        if is_folder { remove_with_few_descriptors(&path) } else { fs::remove_file(&path) }?;
     }
     fs::remove_dir(folder)
 }
 
-/// A file or a folder under a temporary name, locked. Dropped, it is gone.
+/// A locked temporary file or folder, removed on drop.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     path: PathBuf,
     kind: Kind,
-    /// Open, with the lock. A folder on a system that does not open folders has none.
+    /// Holds the lock. `None` for folders on systems that cannot open them.
     handle: Option<File>,
-    /// It is not this value's to remove any more.
+    /// Drop no longer removes it.
     released: bool,
 }
 
 impl Temporary {
-    /// A new file, open to write and to read. `mode` is what a plain creation would be given, on systems with modes.
+    /// Creates a file, open for reading and writing. `mode` is its Unix mode before the umask.
     pub(crate) fn file(folder: &Path, mode: u32) -> io::Result<(Self, File)> {
         let mut options = File::options();
         options.read(true).write(true).create_new(true);
         sys::set_creation_mode(&mut options, mode);
         let mut temporary = Self::new(folder, Kind::File, |path| options.open(path).map(Some))?;
-        let file = temporary.handle.take().ok_or(io::ErrorKind::NotFound)?; // it was opened just now
+        let file = temporary.handle.take().ok_or(io::ErrorKind::NotFound)?; // always set by the closure
         Ok((temporary, file))
     }
 
-    /// A new folder, for this user alone.
+    /// Creates a folder accessible to this user only.
     pub(crate) fn folder(folder: &Path) -> io::Result<Self> {
         Self::new(folder, Kind::Folder, |path| {
             sys::private_folders().create(path)?;
             sys::open_folder(path).map_err(|cause| match cause.kind() {
-                // Another process took it for abandoned: there is a next name.
+                // Another process removed it as abandoned: retry with another name.
                 io::ErrorKind::NotFound => io::ErrorKind::AlreadyExists.into(),
                 _ => {
-                    let _ = fs::remove_dir(path); // the first error says more
+                    let _ = fs::remove_dir(path); // the first error is reported
                     cause
                 }
             })
@@ -208,21 +207,21 @@ impl Temporary {
                 return Ok(temporary);
             }
             match temporary.handle.as_ref().map(File::try_lock) {
-                // Another process may have taken it for abandoned before it was locked.
+                // Another process may have removed it as abandoned before it was locked.
                 Some(Ok(())) if fs::symlink_metadata(&temporary.path).is_ok() => return Ok(temporary),
                 Some(Ok(()) | Err(TryLockError::WouldBlock)) => {}
-                // A file system without locks.
+                // The file system has no locks.
                 Some(Err(TryLockError::Error(_))) | None => can_lock = false,
             }
         }
-        Err(io::Error::new(io::ErrorKind::AlreadyExists, "every temporary name is taken"))
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "cannot find an unused temporary name"))
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// It has been renamed, or has to stay: nobody removes it. For a step that is [`uninterrupted`].
+    /// Disables removal, after a rename or to keep the file. Call within [`uninterrupted`].
     pub(crate) fn release(&mut self) {
         self.released = true;
         registered().remove(&self.path);
@@ -234,15 +233,15 @@ impl Drop for Temporary {
         if self.released {
             return;
         }
-        // One that cannot be removed now (too many files are open) stays registered for the end of the process.
+        // On failure (such as too many open files) it stays registered for remove_temporaries().
         if remove(&self.path, self.kind).is_ok() {
             registered().remove(&self.path);
         }
     }
 }
 
-/// A folder with a temporary name, for files on their way to their places beside it. Dropped, it is gone with all that is in it, and so it is
-/// when [`remove_temporaries`] is called.
+/// A temporary folder for files that are later renamed into its parent directory. Removed with its content on drop and by
+/// [`remove_temporaries`].
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -260,28 +259,28 @@ impl Drop for Temporary {
 pub struct TemporaryFolder(pub(crate) Temporary);
 
 impl TemporaryFolder {
-    /// Makes a folder where a file or folder stands or will stand, and so on the same file system.
+    /// Creates a folder in the directory of `path`, and so on the same file system.
     ///
     /// # Errors
-    /// That of the system.
+    /// I/O errors.
     pub fn beside(path: &Path) -> io::Result<Self> {
         Temporary::folder(directory(path)).map(Self)
     }
 
-    /// The folder.
+    /// The path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 }
 
-/// A temporary file that something else made, for as long as this lives: [`remove_temporaries`] removes it.
+/// Registers a temporary file created elsewhere: while this value is alive, [`remove_temporaries`] removes the file.
 #[derive(Debug)]
-#[must_use = "it is known only as long as this lives"]
-pub struct Unfinished(PathBuf);
+#[must_use = "the file is registered only while this value is alive"]
+pub struct RegisteredTemporary(PathBuf);
 
-impl Unfinished {
-    /// The file at this path.
+impl RegisteredTemporary {
+    /// Registers the file at `path`.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         registered().insert(path.clone(), Kind::File);
@@ -289,14 +288,14 @@ impl Unfinished {
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for RegisteredTemporary {
     fn drop(&mut self) {
         registered().remove(&self.0);
     }
 }
 
 fn new_name(can_lock: bool) -> String {
-    // Every state has keys of its own, which the system's random numbers begin.
+    // RandomState is seeded from the system's random numbers.
     let random = std::hash::RandomState::new().build_hasher().finish();
     match can_lock {
         true => format!(".wharf-{:08x}-{random:016x}.tmp", host()),
@@ -304,18 +303,18 @@ fn new_name(can_lock: bool) -> String {
     }
 }
 
-/// The machine that made a temporary file of this name. Nothing for a name that is not exactly of the pattern.
+/// The host hash in the name of a temporary file, or `None` for other names.
 fn host_in(name: &OsStr) -> Option<u32> {
     let (host, random) = name.to_str()?.strip_prefix(".wharf-")?.strip_suffix(".tmp")?.split_once('-')?;
     let is_hex =
-        |text: &str, len| text.len() == len && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        |digits: &str, len| digits.len() == len && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if !is_hex(host, 8) || !is_hex(random, 16) {
         return None;
     }
     u32::from_str_radix(host, 16).ok()
 }
 
-/// This machine: a hash (FNV-1a) of its name.
+/// FNV-1a hash of the host name.
 fn host() -> u32 {
     static HOST: OnceLock<u32> = OnceLock::new();
     *HOST.get_or_init(|| {
@@ -324,25 +323,24 @@ fn host() -> u32 {
     })
 }
 
-/// Removes what processes that are dead have left in a folder: temporary files and folders that nobody has locked, as the names say that
-/// [`Output`](crate::Output) gives. A folder that a replacement was broken off in is put back first: see
-/// [`OutputFolder`](crate::OutputFolder).
+/// Removes unlocked temporary files and folders that dead processes left in `folder`. A folder whose replacement was interrupted is restored
+/// first: see [`OutputFolder`](crate::OutputFolder).
 ///
-/// Every output does it by itself, once in a process for each folder. Of a folder with very many files only the first 10,000 are looked at.
+/// Every output calls this once per process and folder. Only the first 10,000 entries of a folder are examined.
 pub fn remove_stale_temporaries(folder: &Path) {
-    /// Folders that are remembered. One that is forgotten is looked at again.
-    const FOLDERS: usize = 1_000;
+    /// Folders remembered as clean.
+    const MAX_CLEAN_FOLDERS: usize = 1_000;
     static CLEAN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let Ok(folder) = std::path::absolute(folder) else { return };
     if !cfg!(unix) {
         return;
     }
     {
-        let mut clean = CLEAN.lock().unwrap_or_else(PoisonError::into_inner); // a set of paths is never half changed
+        let mut clean = CLEAN.lock().unwrap_or_else(PoisonError::into_inner); // the set is consistent after a panic
         if clean.contains(&folder) {
             return;
         }
-        if clean.len() >= FOLDERS {
+        if clean.len() >= MAX_CLEAN_FOLDERS {
             clean.clear();
         }
         clean.insert(folder.clone());
@@ -351,17 +349,17 @@ pub fn remove_stale_temporaries(folder: &Path) {
 }
 
 fn remove_stale_in(folder: &Path) {
-    /// More entries of a folder than anybody waits for.
-    const ENTRIES: usize = 10_000;
-    for entry in fs::read_dir(folder).into_iter().flatten().take(ENTRIES).flatten() {
+    /// Bounds the time spent on large folders.
+    const MAX_ENTRIES: usize = 10_000;
+    for entry in fs::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten() {
         if let Some(host) = host_in(&entry.file_name()) {
-            // One that cannot be removed stays.
+            // Failure leaves the file in place.
             let _ = remove_if_stale(folder, &entry.path(), host);
         }
     }
 }
 
-/// Removes a temporary file or folder if its owner is dead.
+/// Removes a temporary file or folder unless its owner is alive.
 fn remove_if_stale(folder: &Path, path: &Path, host: u32) -> io::Result<()> {
     let file = sys::open_to_lock(path)?;
     if file.try_lock().is_err() || (host != self::host() && !sys::is_local(&file)) {
@@ -371,8 +369,8 @@ fn remove_if_stale(folder: &Path, path: &Path, host: u32) -> io::Result<()> {
     if metadata.is_file() {
         return fs::remove_file(path);
     }
-    if metadata.is_dir() && put_back(path, folder) {
-        // What has replaced a folder must be on the disk before that folder is removed.
+    if metadata.is_dir() && restore_replaced(path, folder) {
+        // The replacement must be on disk before the replaced folder is removed.
         sync_directory(folder);
         return fs::remove_dir_all(path);
     }

@@ -93,7 +93,7 @@ impl Plan {
             Err(Stop::Odd) => {}
         }
         // What such fields are called is known when all are.
-        container.survey()?;
+        container.infer_columns()?;
         let names = || container.fields().iter().map(|field| field.name.clone());
         let shown: Vec<String> = container.fields().iter().map(|field| field.unique.clone()).collect();
         let known = Fields::Known(Lookup::new(names()), shown.clone());
@@ -135,7 +135,7 @@ fn found(reader: &Reader, fields: &Fields, rows: Range<u64>, scan: &BatchScan, p
             all.merge(piece?)?;
         }
     }
-    let (rows, mapping) = (all.seen.observed(), &scan.mapping);
+    let (rows, mapping) = (all.seen.profile(), &scan.mapping);
     let fields = rows.members().into_iter().map(|name| {
         let mark = all.marks.of(name, rows);
         // Times are no integers, for which floats stand where some are missing.

@@ -7,7 +7,7 @@
 use std::slice::IterMut;
 use std::thread;
 
-use container_core::{Error, Pages, Result};
+use container_core::{Error, HugePageVec, Result};
 
 use crate::index::hashes::hash_at;
 
@@ -38,8 +38,8 @@ pub(crate) struct KeyTable {
     /// And how many of those the part of the table; the 32 bits behind them are those of the entry.
     part_bits: u32,
     /// Where each bucket begins, and where the last one ends.
-    starts: Pages<u32>,
-    entries: Pages<Entry>,
+    starts: HugePageVec<u32>,
+    entries: HugePageVec<Entry>,
 }
 
 /// So many first bits of a hash, as a number.
@@ -85,8 +85,8 @@ impl KeyTable {
             0 => thread::available_parallelism().map_or(1, Into::into),
             some => some.min(64),
         };
-        let mut starts: Pages<u32> = Pages::zeroed((1 << bits) + 1);
-        let mut entries: Pages<Entry> = Pages::zeroed(rows);
+        let mut starts: HugePageVec<u32> = HugePageVec::zeroed((1 << bits) + 1);
+        let mut entries: HugePageVec<Entry> = HugePageVec::zeroed(rows);
 
         // First every thread has a share of the rows, and puts them into the parts that they belong to.
         let share = rows.div_ceil(threads).max(1);

@@ -160,7 +160,7 @@ impl<'a> Writer<'a> {
 
     fn check(&self, array: &Array<'_>) -> Result<()> {
         if self.failed {
-            return Err(Error::usage("the output is not whole: a write to it failed before"));
+            return Err(Error::usage("the output is incomplete: an earlier write failed"));
         }
         let Some((_, field)) = self.field() else {
             return Err(Error::usage("all rows of all streams have come"));
@@ -224,7 +224,7 @@ impl<'a> Writer<'a> {
 
     fn complete(mut self) -> Result<Written> {
         if self.failed {
-            return Err(Error::usage("the output is not whole: a write to it failed before"));
+            return Err(Error::usage("the output is incomplete: an earlier write failed"));
         }
         if let Some((name, field)) = self.field() {
             let detail = format!("{} rows have come of {}", self.rows, rows_of(field));

@@ -227,7 +227,7 @@ fn standard_input_is_a_file() {
     assert_eq!(place.wharf(&["cat", "-", "@n"]).ok(), "{\"a\":7}\n{\"n\":0}\n");
     assert_eq!(place.wharf(&["cat", "-", "-"]).failed(2), "error: standard input (-) can be read only once");
     let error = Place::new().wharf(&["cat", "-"]).failed(1);
-    assert_eq!(error, "error: <stdin>: the format is none that is known here (mock): it is empty");
+    assert_eq!(error, "error: <stdin>: unrecognized format (known: mock): empty file");
 }
 
 #[test]

@@ -118,7 +118,5 @@ fn standard_input_is_text_where_it_begins_so() {
     place.stdin = b" {\"a\":1}\n".to_vec();
     assert_eq!(place.wharf(&["cat", "-"]).ok(), "{\"a\":1}\n");
     place.stdin = b"a,b\n1,2\n".to_vec();
-    assert!(
-        place.wharf(&["cat", "-"]).failed(1).contains("the format is none that is known here (mock, jsonl, csv, tsv)")
-    );
+    assert!(place.wharf(&["cat", "-"]).failed(1).contains("unrecognized format (known: mock, jsonl, csv, tsv)"));
 }

@@ -94,7 +94,7 @@ fn a_field_that_changes_its_type_late() {
     folder.convert(&["@a.jsonl", "@a.msgpack"]).ok();
     folder.convert(&["@a.jsonl", "@a.zds", "--id", "key"]).ok();
     for input in ["@a.jsonl", "@a.msgpack", "@a.zds"] {
-        let said = "the column has text, but an integer in row 0; --on-mismatch null or json says what becomes of it";
+        let said = "the column has text, but an integer in row 0; use --on-mismatch null or json";
         folder.fails(&[input, "@none.parquet"], 1, said);
         let ran = folder.convert(&[input, "@none.parquet"]);
         assert!(ran.err().contains("row 900000, column \"n\""), "{input}: {}", ran.err());
@@ -286,7 +286,7 @@ fn members_that_an_object_has_twice() {
     let folder = Folder::new();
     folder.file("a.jsonl", "{\"key\":\"a\",\"x\":1,\"y\":2,\"x\":3}\n");
     // Columns: the last one counts, which is told of those with types.
-    let told = "member that an object has again: its last value holds";
+    let told = "duplicate object member: last value kept";
     for (out, code) in [("x.parquet", 3), ("x.arrow", 3), ("x.idv", 3), ("x.csv", 0)] {
         let ran = folder.convert(&["@a.jsonl", &format!("@{out}")]);
         assert_eq!((ran.code(), ran.err().contains(told)), (code, code == 3), "{}", ran.err());

@@ -278,7 +278,7 @@ fn types_of_several_texts_that_do_not_go_together_are_told() {
     folder.file("2.jsonl", "{\"a\":\"x\"}\n");
     let ran = folder.convert(&["@1.jsonl", "@2.jsonl", "@x.parquet"]);
     let (one, two) = (folder.path("1.jsonl"), folder.path("2.jsonl"));
-    let help = "--on-mismatch null or json says what becomes of it, --schema which type it has";
+    let help = "use --on-mismatch null or json, or declare its type with --schema";
     let said = format!("error: {two}: Utf8 here, Int64 in {one}; {help} (column \"a\")\n");
     assert_eq!((ran.code(), ran.err()), (1, said.as_str()));
     let ran = folder.convert(&["@1.jsonl", "@2.jsonl", "@x.parquet", "--on-mismatch", "null"]);

@@ -87,10 +87,10 @@ fn types_follow_from_all_rows() {
     // An empty cell is missing, as in Parquet.
     assert_eq!(found, [(DataType::Unicode, true), (DataType::Float64, false)]);
     for (text, wanted) in [
-        ("{\"x\":1}\n{\"x\":\"a\"}\n", "the column has text, but an integer in row 0; --on-mismatch null or json says"),
+        ("{\"x\":1}\n{\"x\":\"a\"}\n", "the column has text, but an integer in row 0; use --on-mismatch null or json"),
         (
             "{\"x\":9007199254740993}\n{\"x\":0.5}\n",
-            "the column has a float, but an integer that no float holds in row 0",
+            "the column has a float, but an integer that Float64 cannot hold exactly in row 0",
         ),
         (
             "{\"x\":[1]}\n{\"x\":[1,2]}\n",

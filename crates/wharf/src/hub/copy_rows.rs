@@ -104,7 +104,7 @@ impl CopyRows<'_> {
         let mut scan = self.selection.reading.scan();
         scan.columns = select::columns(table, &self.selection.columns)?;
         if sink.needs_columns() && scan.columns.is_none() {
-            table.survey()?;
+            table.infer_columns()?;
         }
         self.limit_columns(location, table, &mut scan, report);
         sink.begin(&column_names(table, &scan))?;

@@ -112,7 +112,7 @@ pub fn table<'c>(container: &'c dyn Container, name: Option<&str>) -> Result<&'c
 pub fn columns(table: &dyn Table, selected: &[String]) -> Result<Option<Vec<usize>>> {
     columns_of(table.columns(), selected).or_else(|_| {
         // Without a schema, only reading all rows shows all columns.
-        table.survey()?;
+        table.infer_columns()?;
         columns_of(table.columns(), selected)
     })
 }

@@ -159,7 +159,7 @@ fn ignore_missing(outcome: io::Result<()>) -> io::Result<()> {
 }
 
 fn failed(cause: io::Error, to: &Path) -> Error {
-    named("cannot put the output in place", cause, to)
+    named("cannot move the output into place", cause, to)
 }
 
 fn named(doing: &'static str, cause: io::Error, path: &Path) -> Error {
@@ -200,7 +200,7 @@ mod tests {
         let mut transaction = Transaction::new(true);
         fs::write(transaction.path(&to).unwrap(), "new").unwrap();
         let error = transaction.commit().unwrap_err().to_string();
-        assert!(error.contains("d.msgpack: cannot put the output in place: No such file"), "{error}");
+        assert!(error.contains("d.msgpack: cannot move the output into place: No such file"), "{error}");
         assert_eq!(
             [to.clone(), dataset::member(&to, Part::Offsets)].map(|path| fs::read(path).unwrap()),
             [b"old", b"old"]

@@ -122,7 +122,10 @@ fn types_of_json() {
     for (values, expected) in [
         (&["1", "\"a\""][..], "the column has text, but an integer in row 0"),
         (&["[1]", "1"], "the column has an integer, but a list in row 0"),
-        (&["9007199254740993", "1", "null"], "the column has an integer that no float holds, and missing ones"),
+        (
+            &["9007199254740993", "1", "null"],
+            "the column has an integer that Float64 cannot hold exactly, and missing values",
+        ),
         (&["{\"a\":1}"], "the format has no type for Struct"),
         (&["[[1],[2,3]]"], "the format has no type for FixedSizeList"),
     ] {

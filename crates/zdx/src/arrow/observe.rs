@@ -138,7 +138,7 @@ fn all_members(document: &Document<'_>, row: u64, seen: &mut Observation, json: 
     let mut object = seen.row(row).object();
     json.observe_members(document.bytes(), &mut object).map_err(|error| document.placed(error, 0))?;
     if !object.has(ID) {
-        object.front(ID)?.text(document.id().len());
+        object.leading_member(ID)?.text(document.id().len());
     }
     Ok(())
 }
@@ -191,7 +191,7 @@ pub(super) fn paths(
                     let looked = json.observe(value.get().as_bytes(), object.member(name)?);
                     looked.map_err(|error| document.placed(unplaced(error), 0))?;
                 }
-                None if *name == ID => object.front(ID)?.text(document.id().len()),
+                None if *name == ID => object.leading_member(ID)?.text(document.id().len()),
                 None => {}
             }
         }

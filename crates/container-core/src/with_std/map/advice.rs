@@ -1,23 +1,23 @@
-//! Advice about memory, as Linux takes it.
+//! Memory advice on Linux.
 
 use memmap2::{Advice, MmapMut};
 
-/// Tells the system that large pages are wanted under this memory. Nothing where there are none.
-pub(crate) fn want_large_pages<T>(memory: &mut [T]) {
+/// Advises the kernel to back this memory with huge pages. Has no effect where there are none.
+pub(crate) fn advise_huge_pages<T>(memory: &mut [T]) {
     const PAGE: usize = 4096;
     let (start, len) = (memory.as_mut_ptr().cast::<u8>(), size_of_val(memory));
-    // From the beginning of its first page: an allocator has a few bytes of its own in front, and a mapping of which the first page is
-    // left out has no large page there.
+    // Start at the page boundary: allocators put a header in front of the memory, and excluding the first page would prevent a huge page
+    // there.
     let before = start.addr() % PAGE;
     let len = (before + len).next_multiple_of(PAGE);
-    // SAFETY: the pages are those in which memory lies that is borrowed for us alone, so they are there; this advice changes nothing that a
-    // program could see, of neighbours in the first and last of them either, and nothing is read or written through the address.
-    // Where it is not taken (an address that is no page's, a kernel without large pages) an error comes back, and the pages are small.
+    // SAFETY: the pages contain memory borrowed by this function, so they are mapped. The advice has no observable effect on them, nor on other
+    // data in the first and last page, and nothing is accessed through the address. A rejected advice (an unaligned address, a kernel without
+    // huge pages) returns an error, which leaves small pages.
     let _ = unsafe { libc::madvise(start.wrapping_sub(before).cast(), len, libc::MADV_HUGEPAGE) };
 }
 
-/// The same for all of a map.
-pub(crate) fn want_large_pages_of(map: &MmapMut) {
-    // Where it is not taken the pages are small.
+/// Advises huge pages for a whole mapping.
+pub(crate) fn advise_huge_pages_for_map(map: &MmapMut) {
+    // Failure leaves small pages.
     let _ = map.advise(Advice::HugePage);
 }

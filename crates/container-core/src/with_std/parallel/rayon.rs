@@ -1,26 +1,25 @@
-//! Work on several threads: those of rayon with feature `parallel`, and the calling thread alone without it. Whoever uses this module needs
-//! no `cfg`: both have the same functions, and the same outcomes.
+//! Parallel iteration: on rayon's threads with feature `parallel`, on the calling thread without it. Functions and results are the same, so that
+//! callers need no `cfg`.
 //!
-//! A function that is called within [`Pool::install`] uses the threads of that pool, and otherwise those that the process shares.
+//! Within [`Pool::install`] the functions use the threads of that pool, otherwise rayon's global pool.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
 use crate::{Error, Result};
 
-/// The number of threads that work at once. It is 1 without feature `parallel`.
+/// The number of worker threads. 1 without feature `parallel`.
 #[must_use]
 pub fn threads() -> usize {
     rayon::current_num_threads()
 }
 
-/// Starts work that nobody waits for, after what was started before. Without feature `parallel` it is dropped: whoever needs the outcome must
-/// be able to do the work.
+/// Starts detached work, in first-in, first-out order. Without feature `parallel` it is dropped: callers must be able to do it themselves.
 pub fn spawn(work: impl FnOnce() + Send + 'static) {
     rayon::spawn_fifo(work);
 }
 
-/// Works on each item. The outcomes are in the order of the items.
+/// Applies `work` to each item. Results are in the order of the items.
 ///
 /// ```
 /// assert_eq!(container_core::parallel::map(vec![1, 2, 3], |number| number * 2), [2, 4, 6]);
@@ -29,19 +28,20 @@ pub fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Send + Sync)
     items.into_par_iter().map(work).collect()
 }
 
-/// Works on each item; each thread has a state, which many items share. The outcomes are in the order of the items.
+/// Applies `work` to each item with a state that is reused within a thread. Results are in the order of the items.
 pub fn map_with<S: Default, T: Send, R: Send>(items: Vec<T>, work: impl Fn(&mut S, T) -> R + Send + Sync) -> Vec<R> {
     items.into_par_iter().map_init(S::default, work).collect()
 }
 
-/// Works on all chunks of `size` values; `work` is given a state of its thread, the chunk's number from 0, and the chunk.
-/// A thread takes at least `grain` chunks: fewer than two such groups are left to the calling thread.
+/// Applies `work` to each chunk of `size` values, with a per-thread state and the chunk's number from 0.
+///
+/// A thread takes at least `grain` chunks; fewer than `2 * grain` chunks run on the calling thread.
 ///
 /// # Errors
-/// One of `work`; what comes after it may have been worked on or not.
+/// One of the errors of `work`. Other chunks may or may not have been processed.
 ///
 /// # Panics
-/// `size` is 0.
+/// If `size` is 0.
 pub fn for_each_chunk<S: Default, T: Send>(
     values: &mut [T],
     size: usize,
@@ -56,11 +56,11 @@ pub fn for_each_chunk<S: Default, T: Send>(
     chunks.try_for_each_init(S::default, |state, (number, chunk)| work(state, number, chunk))
 }
 
-/// Works on all chunks of `size` values as [`for_each_chunk`] does, to change `state`: other threads begin with a state that `new` makes,
-/// and `merge` adds it to that of the chunks before it.
+/// Folds all chunks of `size` values into `state`, splitting work as [`for_each_chunk`] does. Other threads start from `new()`, and `merge` adds
+/// a state to that of the preceding chunks.
 ///
 /// # Panics
-/// `size` is 0.
+/// If `size` is 0.
 pub fn fold_chunks<S: Send, T: Sync>(
     values: &[T],
     [size, grain]: [usize; 2],
@@ -83,21 +83,20 @@ pub fn fold_chunks<S: Send, T: Sync>(
     merge(state, merged);
 }
 
-/// True where rayon would not split the chunks: then its threads need not be started.
+/// Returns true if rayon would not split the chunks, so that starting its threads can be avoided.
 const fn is_small(len: usize, size: usize, grain: usize) -> bool {
     len.div_ceil(size) < grain.saturating_mul(2)
 }
 
-/// The threads that the process shares, or a number of others.
+/// A thread pool, or rayon's global pool.
 #[derive(Debug)]
 pub struct Pool(Option<rayon::ThreadPool>);
 
 impl Pool {
-    /// This number of threads, which end with the pool; 0 for those that the process shares. Without feature `parallel` the number is
-    /// ignored.
+    /// Starts a pool of `threads` threads, which end with it; 0 uses the global pool. Ignored without feature `parallel`.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io): the system does not start them.
+    /// [`Io`](crate::ErrorKind::Io) if threads cannot be started.
     pub fn new(threads: usize) -> Result<Self> {
         if threads == 0 {
             return Ok(Self(None));
@@ -107,13 +106,13 @@ impl Pool {
         Ok(Self(Some(pool)))
     }
 
-    /// The number of threads. It is 1 without feature `parallel`.
+    /// The number of worker threads. 1 without feature `parallel`.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.0.as_ref().map_or_else(threads, rayon::ThreadPool::current_num_threads)
     }
 
-    /// Runs `work`: what it does with the functions of this module is done by these threads.
+    /// Runs `work` with the functions of this module using the threads of this pool.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match &self.0 {
             Some(pool) => pool.install(work),

@@ -2,7 +2,7 @@ use super::{Pool, fold_chunks, for_each_chunk, map, map_with, threads};
 use crate::Error;
 
 #[test]
-fn outcomes_are_those_of_one_thread() {
+fn results_match_a_single_thread() {
     for count in [0, 1, 3] {
         let pool = Pool::new(count).unwrap();
         assert_eq!(pool.threads(), pool.install(threads));
@@ -24,7 +24,7 @@ fn outcomes_are_those_of_one_thread() {
 #[test]
 fn chunks_are_numbered_and_in_order() {
     let pool = Pool::new(3).unwrap();
-    // 0, 1, 7 and 101 chunks, the last one short.
+    // 0, 1, 7 and 101 chunks, the last one incomplete.
     for (len, grain) in [(0, 1), (9, 1), (69, 4), (1009, 1), (1009, 4), (1009, usize::MAX)] {
         let mut values = vec![0; len];
         let put = |_: &mut (), number: usize, chunk: &mut [usize]| {
@@ -33,18 +33,18 @@ fn chunks_are_numbered_and_in_order() {
         };
         pool.install(|| for_each_chunk(&mut values, 10, grain, put)).unwrap();
         assert_eq!(values, (0..len).collect::<Vec<_>>());
-        let mut found = vec![(usize::MAX, 0)];
-        let work = |found: &mut Vec<_>, number, chunk: &[usize]| found.push((number, chunk.len()));
+        let mut actual = vec![(usize::MAX, 0)];
+        let work = |actual: &mut Vec<_>, number, chunk: &[usize]| actual.push((number, chunk.len()));
         pool.install(|| {
-            fold_chunks(&values, [10, grain], &mut found, Vec::new, work, |found, more| found.extend(more))
+            fold_chunks(&values, [10, grain], &mut actual, Vec::new, work, |actual, more| actual.extend(more))
         });
         let chunks = values.chunks(10).map(<[_]>::len).enumerate();
-        assert_eq!(found, [(usize::MAX, 0)].into_iter().chain(chunks).collect::<Vec<_>>());
+        assert_eq!(actual, [(usize::MAX, 0)].into_iter().chain(chunks).collect::<Vec<_>>());
     }
 }
 
 #[test]
-fn an_error_of_a_chunk_is_returned() {
+fn returns_error_of_a_chunk() {
     for grain in [1, usize::MAX] {
         let refuse = |_: &mut (), number, _: &mut [u8]| match number {
             70 => Err(Error::usage("chunk 70")),

@@ -1,111 +1,115 @@
-//! A file of which more is read than asked for, where ranges follow each other.
+//! Read-ahead for sequential access to a file.
 
 use std::io;
 use std::sync::Mutex;
 
 use super::{PositionalFile, ReadAt};
 
-/// Bytes that are read at once.
+/// Bytes per read-ahead.
 const WINDOW: usize = 128 << 10;
 
-/// Ranges from this size on are read alone: the call costs little beside them.
-const LARGE: usize = WINDOW / 4;
+/// Ranges of at least this many bytes bypass the window, since the system call is cheap in comparison.
+const DIRECT_READ_LEN: usize = WINDOW / 4;
 
-/// Bytes that may lie between a range and the next one that follows it.
-const GAP: u64 = 4 << 10;
+/// Maximum gap in bytes between ranges that count as sequential.
+const MAX_GAP: u64 = 4 << 10;
 
-/// How many ranges have to follow each other before more is read.
-const ENOUGH: u32 = 3;
+/// Number of sequential ranges that starts read-ahead.
+const MIN_SEQUENTIAL: u32 = 3;
 
-/// Places where ranges follow each other, at most: threads, or columns.
-const PLACES: usize = 4;
+/// Maximum number of concurrent sequential streams, such as threads or columns.
+const MAX_STREAMS: usize = 4;
 
-/// The file, and what was read of it.
+/// A file with read-ahead windows.
 pub(super) struct ReadAhead {
     file: PositionalFile,
-    places: Mutex<Places>,
+    streams: Mutex<Streams>,
 }
 
 #[derive(Default)]
-struct Places {
-    all: [Place; PLACES],
-    /// Ranges so far.
+struct Streams {
+    all: [Stream; MAX_STREAMS],
+    /// Number of ranges so far.
     clock: u64,
 }
 
+/// A sequence of ranges that follow each other.
 #[derive(Default)]
-struct Place {
-    /// Where the latest range began and ended, and how many followed each other up to it.
+struct Stream {
+    /// Start and end of the latest range.
     latest: u64,
     next: u64,
-    followed: u32,
-    /// When that was.
-    used: u64,
-    /// What was read, from `start` on.
+    /// Number of ranges that followed another one.
+    sequential: u32,
+    /// [`Streams::clock`] at the latest range.
+    last_used: u64,
+    /// Offset of the window.
     start: u64,
     window: Vec<u8>,
 }
 
-impl Place {
-    fn held(&self, offset: u64, len: usize) -> Option<&[u8]> {
+impl Stream {
+    fn buffered(&self, offset: u64, len: usize) -> Option<&[u8]> {
         let at = usize::try_from(offset.checked_sub(self.start)?).ok()?;
         self.window.get(at..at.checked_add(len)?)
     }
 
-    /// Ranges that follow each other may overlap, as an offset and the next one do.
+    /// Returns true if a range at `offset` continues the stream. Sequential ranges may overlap.
     fn is_followed_by(&self, offset: u64) -> bool {
-        self.used > 0 && offset >= self.latest && offset <= self.next.saturating_add(GAP)
+        self.last_used > 0 && offset >= self.latest && offset <= self.next.saturating_add(MAX_GAP)
     }
 }
 
 impl ReadAhead {
     pub(super) fn new(file: PositionalFile) -> Self {
-        Self { file, places: Mutex::default() }
+        Self { file, streams: Mutex::default() }
     }
 
-    /// Fills the buffer with what is there, or has been read for it; whether it did.
-    fn by_window(&self, offset: u64, buffer: &mut [u8]) -> bool {
-        // Whoever finds it taken reads alone: nobody waits, and a child of `fork` is not stuck.
-        let Ok(mut places) = self.places.try_lock() else { return false };
-        places.clock += 1;
-        let now = places.clock;
+    /// Fills the buffer from a window, reading ahead if the access is sequential. Returns false if the range has to be read directly.
+    fn read_buffered(&self, offset: u64, buffer: &mut [u8]) -> bool {
+        // On contention read directly: no thread waits, and a child of `fork` cannot deadlock.
+        let Ok(mut streams) = self.streams.try_lock() else { return false };
+        streams.clock += 1;
+        let now = streams.clock;
         let end = offset.saturating_add(buffer.len() as u64);
-        let found = places.all.iter_mut().find(|place| place.held(offset, buffer.len()).is_some());
-        let place = match found {
-            Some(place) => place,
-            None => match places.all.iter_mut().find(|place| place.is_followed_by(offset)) {
-                Some(place) => {
-                    place.followed += 1;
-                    if place.followed >= ENOUGH && self.fill(place, offset).is_err() {
-                        // Too short a file is told for the range that was asked for.
-                        (place.start, place.followed) = (0, 0);
-                        place.window.clear();
+        let buffered = streams.all.iter_mut().find(|stream| stream.buffered(offset, buffer.len()).is_some());
+        let stream = match buffered {
+            Some(stream) => stream,
+            None => match streams.all.iter_mut().find(|stream| stream.is_followed_by(offset)) {
+                Some(stream) => {
+                    stream.sequential += 1;
+                    if stream.sequential >= MIN_SEQUENTIAL && self.fill(stream, offset).is_err() {
+                        // The direct read reports a file that is too short.
+                        (stream.start, stream.sequential) = (0, 0);
+                        stream.window.clear();
                     }
-                    place
+                    stream
                 }
                 None => {
-                    let Some(place) = places.all.iter_mut().min_by_key(|place| place.used) else { return false };
-                    (place.start, place.followed) = (0, 0);
-                    place.window.clear();
-                    place
+                    let Some(stream) = streams.all.iter_mut().min_by_key(|stream| stream.last_used) else {
+                        return false;
+                    };
+                    (stream.start, stream.sequential) = (0, 0);
+                    stream.window.clear();
+                    stream
                 }
             },
         };
-        (place.latest, place.next, place.used) = (offset, end, now);
-        match place.held(offset, buffer.len()) {
-            Some(held) => {
-                buffer.copy_from_slice(held);
+        (stream.latest, stream.next, stream.last_used) = (offset, end, now);
+        match stream.buffered(offset, buffer.len()) {
+            Some(bytes) => {
+                buffer.copy_from_slice(bytes);
                 true
             }
             None => false,
         }
     }
 
-    fn fill(&self, place: &mut Place, offset: u64) -> io::Result<()> {
+    fn fill(&self, stream: &mut Stream, offset: u64) -> io::Result<()> {
         let left = usize::try_from(self.file.len.saturating_sub(offset)).unwrap_or(WINDOW);
-        place.start = offset;
-        place.window.resize(WINDOW.min(left), 0);
-        self.file.read_exact_at(offset, &mut place.window)
+        stream.start = offset;
+        stream.window.resize(WINDOW.min(left), 0);
+        self.file.read_exact_at(offset, &mut stream.window)
     }
 }
 
@@ -115,7 +119,7 @@ impl ReadAt for ReadAhead {
     }
 
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        if buffer.len() < LARGE && self.by_window(offset, buffer) {
+        if buffer.len() < DIRECT_READ_LEN && self.read_buffered(offset, buffer) {
             return Ok(());
         }
         self.file.read_exact_at(offset, buffer)
@@ -138,51 +142,52 @@ mod tests {
     }
 
     proptest! {
-        /// Some ranges that follow each other, from any places.
+        /// Sequences of ranges from arbitrary offsets.
         #[test]
-        fn ranges_are_those_of_the_file(walks in prop::collection::vec((0usize..400_000, 0usize..6000, 1usize..60), 1..8)) {
+        fn reads_match_the_file(sequences in prop::collection::vec((0usize..400_000, 0usize..6000, 1usize..60), 1..8)) {
             let (ahead, bytes) = file(400_000);
-            for (start, len, count) in walks {
+            for (start, len, count) in sequences {
                 for number in 0..count {
                     let at = start + number * (len.saturating_sub(len % 2) + number % 3);
-                    let Some(wanted) = bytes.get(at..at + len) else { break };
-                    let mut found = vec![0; len];
-                    ahead.read_exact_at(at as u64, &mut found).unwrap();
-                    prop_assert_eq!(found, wanted);
+                    let Some(expected) = bytes.get(at..at + len) else { break };
+                    let mut actual = vec![0; len];
+                    ahead.read_exact_at(at as u64, &mut actual).unwrap();
+                    prop_assert_eq!(actual, expected);
                 }
             }
         }
     }
 
     #[test]
-    fn few_calls_read_many_ranges() {
+    fn sequential_ranges_share_reads() {
         let (ahead, bytes) = file(300_000);
-        let held = || ahead.places.lock().unwrap().all.iter().map(|place| place.window.len()).collect::<Vec<_>>();
-        let mut found = [0; 100];
+        let window_lens =
+            || ahead.streams.lock().unwrap().all.iter().map(|stream| stream.window.len()).collect::<Vec<_>>();
+        let mut actual = [0; 100];
         let mut windows = std::collections::BTreeSet::new();
         for at in (0..300_000).step_by(100) {
-            ahead.read_exact_at(at as u64, &mut found).unwrap();
-            assert_eq!(found, bytes[at..at + 100]);
-            let places = ahead.places.lock().unwrap();
-            windows.extend(places.all.iter().filter(|place| !place.window.is_empty()).map(|place| place.start));
+            ahead.read_exact_at(at as u64, &mut actual).unwrap();
+            assert_eq!(actual, bytes[at..at + 100]);
+            let streams = ahead.streams.lock().unwrap();
+            windows.extend(streams.all.iter().filter(|stream| !stream.window.is_empty()).map(|stream| stream.start));
         }
         assert_eq!(windows.len(), 300_000_usize.div_ceil(WINDOW));
-        // Places that do not follow each other leave nothing behind.
+        // Random access keeps no windows.
         for at in [200_000, 3, 90_000, 150_000, 40_000, 250_000, 10_000, 120_000] {
-            ahead.read_exact_at(at, &mut found).unwrap();
+            ahead.read_exact_at(at, &mut actual).unwrap();
         }
-        assert_eq!(held(), [0; PLACES]);
+        assert_eq!(window_lens(), [0; MAX_STREAMS]);
     }
 
     #[test]
-    fn a_file_that_became_shorter_is_an_error_where_bytes_are_gone() {
+    fn shrunk_file_fails_only_past_its_end() {
         let (ahead, bytes) = file(20_000);
         ahead.file.file.set_len(1_000).unwrap();
-        let mut found = [0; 100];
+        let mut actual = [0; 100];
         for at in (0..1_000).step_by(100) {
-            ahead.read_exact_at(at as u64, &mut found).unwrap();
-            assert_eq!(found, bytes[at..at + 100]);
+            ahead.read_exact_at(at as u64, &mut actual).unwrap();
+            assert_eq!(actual, bytes[at..at + 100]);
         }
-        assert_eq!(ahead.read_exact_at(1_000, &mut found).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(ahead.read_exact_at(1_000, &mut actual).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 }

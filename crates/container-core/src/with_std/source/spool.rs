@@ -1,4 +1,4 @@
-//! A stream that is kept until it is whole.
+//! Buffers a stream until it is complete.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,41 +8,40 @@ use crate::with_std::map;
 
 use super::Source;
 
-/// Bytes that are written one after another, to become a [`Source`]: in memory, from some size on in a temporary file, which vanishes with the
-/// source.
+/// Collects written bytes into a [`Source`]: in memory up to a limit, then in a temporary file, which is removed with the source.
 #[derive(Debug)]
 pub struct Spool {
     head: Vec<u8>,
-    most: usize,
-    /// It has no name, and never leaves: so nobody else can write to it.
+    max_memory: usize,
+    /// An unnamed file that no other process can open.
     file: Option<File>,
 }
 
 impl Spool {
-    /// Holds up to `most` bytes in memory, and writes the rest to a temporary file.
+    /// Keeps up to `max_memory` bytes in memory.
     #[must_use]
-    pub const fn new(most: usize) -> Self {
-        Self { head: Vec::new(), most, file: None }
+    pub const fn new(max_memory: usize) -> Self {
+        Self { head: Vec::new(), max_memory, file: None }
     }
 
-    /// The bytes; of a temporary file it maps them where that can be done.
+    /// Returns the written bytes. A temporary file is mapped if possible.
     ///
     /// # Errors
-    /// [`Io`](crate::ErrorKind::Io) of the temporary file.
-    #[allow(unsafe_code, reason = "nobody else has the file")]
+    /// [`Io`](crate::ErrorKind::Io) errors of the temporary file.
+    #[allow(unsafe_code, reason = "no other process can open the file")]
     pub fn finish(self) -> Result<Source> {
         let Some(file) = self.file else { return Ok(Source::from(self.head)) };
-        // SAFETY: the file has no name, and its only handle goes with this call: nobody writes to it any more.
+        // SAFETY: the file has no name, and its only handle is consumed here, so it cannot change.
         match unsafe { map::map(&file) } {
             Ok(bytes) => Ok(Source::from(bytes)),
             Err(_) => Source::from_file(file),
         }
     }
 
-    /// What a failing [`write`](Write::write) means: of a spool only the temporary file can fail.
+    /// Converts an error of [`write`](Write::write), which only the temporary file can cause.
     #[must_use]
     pub fn failed(cause: io::Error) -> Error {
-        Error::io("cannot keep the stream in a temporary file", cause)
+        Error::io("cannot buffer the stream in a temporary file", cause)
     }
 }
 
@@ -51,7 +50,7 @@ impl Write for Spool {
         if let Some(file) = &mut self.file {
             return file.write(bytes);
         }
-        if bytes.len() <= self.most.saturating_sub(self.head.len()) {
+        if bytes.len() <= self.max_memory.saturating_sub(self.head.len()) {
             self.head.extend_from_slice(bytes);
             return Ok(bytes.len());
         }
@@ -70,13 +69,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_there() {
-        for most in [0, 3, 1000] {
-            let mut spool = Spool::new(most);
+    fn returns_written_bytes() {
+        for max_memory in [0, 3, 1000] {
+            let mut spool = Spool::new(max_memory);
             for bytes in [&b"ab"[..], b"", b"cde", b"f"] {
                 spool.write_all(bytes).unwrap();
             }
-            assert_eq!(spool.file.is_some(), most < 6);
+            assert_eq!(spool.file.is_some(), max_memory < 6);
             assert_eq!(spool.finish().unwrap().read(0..6).unwrap(), b"abcdef"[..]);
         }
         assert!(Spool::new(0).finish().unwrap().is_empty());

@@ -1,14 +1,14 @@
-//! A system with one way to rename.
+//! This system has only plain renames.
 
 use std::io;
 use std::path::Path;
 
-/// It does not rename and replace nothing.
+/// Not supported.
 pub(crate) const fn rename_exclusive(_: &Path, _: &Path) -> Option<io::Result<()>> {
     None
 }
 
-/// It does not exchange names.
+/// Not supported.
 pub(crate) const fn exchange(_: &Path, _: &Path) -> Option<io::Result<()>> {
     None
 }

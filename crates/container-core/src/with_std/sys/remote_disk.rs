@@ -1,6 +1,6 @@
-//! File systems of one machine: this system does not say which they are.
+//! This system cannot tell local file systems from shared ones.
 
-/// Any file may be on a file system that other machines write to.
+/// Assumes that other machines can write to the file system.
 pub(crate) const fn is_local(_: &std::fs::File) -> bool {
     false
 }

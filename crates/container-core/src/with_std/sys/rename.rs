@@ -1,4 +1,4 @@
-//! Renames that replace nothing, and that exchange two names.
+//! Exclusive renames and name exchanges.
 
 use std::io;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::path::Path;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-/// Renames a file or folder, and replaces nothing. `None` where the system or the file system cannot.
+/// Renames a file or folder without replacing anything. `None` if not supported by the system or file system.
 pub(crate) fn rename_exclusive(from: &Path, to: &Path) -> Option<io::Result<()>> {
     rename(from, to, RenameFlags::NOREPLACE)
 }
 
-/// Gives each of two files or folders the name of the other. `None` where the system or the file system cannot.
+/// Exchanges the names of two files or folders. `None` if not supported by the system or file system.
 pub(crate) fn exchange(one: &Path, other: &Path) -> Option<io::Result<()>> {
     rename(one, other, RenameFlags::EXCHANGE)
 }

@@ -1,4 +1,4 @@
-//! What differs between systems: Unix.
+//! System-specific functions: Unix.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -20,34 +20,34 @@ pub(crate) fn read_exact_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::
     file.read_exact_at(buffer, offset)
 }
 
-/// Has the process, or the system, as many open files as it may have?
+/// Returns true if the process or the system has reached its limit of open files.
 pub(crate) fn is_out_of_files(cause: &io::Error) -> bool {
     matches!(Errno::from_io_error(cause), Some(Errno::MFILE | Errno::NFILE))
 }
 
-/// Sets the mode that a file is created with, before the process's mask.
+/// Sets the mode of a created file, before the umask.
 pub(crate) fn set_creation_mode(options: &mut OpenOptions, mode: u32) {
     options.mode(mode);
 }
 
-/// Makes folders for this user alone.
+/// Builds folders accessible to this user only.
 pub(crate) fn private_folders() -> DirBuilder {
     let mut builder = DirBuilder::new();
     builder.mode(0o700);
     builder
 }
 
-/// Who may read, write and execute a file.
+/// The permission bits of a file.
 pub(crate) fn mode_of(metadata: &Metadata) -> Option<u32> {
     Some(metadata.permissions().mode() & 0o777)
 }
 
-/// Some file systems have no modes: then nothing changes.
+/// Sets the permission bits. Ignored by file systems without modes.
 pub(crate) fn set_mode(file: &File, mode: u32) {
     let _ = file.set_permissions(Permissions::from_mode(mode));
 }
 
-/// Opens a file as a lock needs it (some network file systems lock only what may be written), or a folder. A link is not followed.
+/// Opens a file or folder for locking, without following links. Some network file systems require write access for locks.
 pub(crate) fn open_to_lock(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let opened = match rustix::fs::open(path, flags | OFlags::RDWR, Mode::empty()) {
@@ -57,7 +57,7 @@ pub(crate) fn open_to_lock(path: &Path) -> io::Result<File> {
     Ok(File::from(opened?))
 }
 
-/// Opens a folder to lock it, as every system can that locks folders.
+/// Opens a folder for locking.
 pub(crate) fn open_folder(path: &Path) -> io::Result<Option<File>> {
     File::open(path).map(Some)
 }

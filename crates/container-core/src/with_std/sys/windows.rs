@@ -1,4 +1,4 @@
-//! What differs between systems: Windows. It has no modes, and folders that are open cannot be renamed.
+//! System-specific functions: Windows, which has no modes and cannot rename open folders.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
@@ -44,7 +44,7 @@ pub(crate) const fn mode_of(_: &Metadata) -> Option<u32> {
 
 pub(crate) const fn set_mode(_: &File, _: u32) {}
 
-/// Temporary files have no locks here: see [`remove_stale_temporaries`](crate::remove_stale_temporaries).
+/// Temporary files are not locked here: see [`remove_stale_temporaries`](crate::remove_stale_temporaries).
 pub(crate) fn open_to_lock(_: &Path) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }

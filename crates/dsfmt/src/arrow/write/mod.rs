@@ -175,7 +175,7 @@ impl ArrowWriter {
 
     fn take(&mut self, batch: &RecordBatch) -> Result<()> {
         if self.failed {
-            return Err(Error::usage("the output is not whole: a write to it failed before"));
+            return Err(Error::usage("the output is incomplete: an earlier write failed"));
         }
         let (found, wanted) = (batch.schema(), &self.schema);
         let same = found.fields().len() == wanted.fields().len()
@@ -198,7 +198,7 @@ impl ArrowWriter {
 
     fn complete(mut self) -> Result<Vec<Loss>> {
         if self.failed {
-            return Err(Error::usage("the output is not whole: a write to it failed before"));
+            return Err(Error::usage("the output is incomplete: an earlier write failed"));
         }
         let mut builder = builder(&self.said);
         let (mut ends, mut losses) = (Vec::with_capacity(self.columns.len()), Vec::new());

@@ -63,11 +63,7 @@ fn a_block_with_too_few_or_too_many_bytes() {
     for (len, kind, text) in [
         (11usize, "truncated", "idv: values: needs 12 bytes, 11 available (byte 256, block 0, column \"numbers\")"),
         (0, "truncated", "idv: values: needs 12 bytes, 0 available (byte 256, block 0, column \"numbers\")"),
-        (
-            13,
-            "invalid",
-            "idv: the block is followed by 1 byte that belongs to nothing (byte 268, block 0, column \"numbers\")",
-        ),
+        (13, "invalid", "idv: the block: 1 unexpected trailing byte (byte 268, block 0, column \"numbers\")"),
     ] {
         let mut forge = three_numbers();
         forge.columns[0].blocks = vec![vec![1; len].into()];
@@ -82,11 +78,7 @@ fn a_compressed_block_with_too_few_or_too_many_bytes() {
             block_fails(zeros(compression, vec![0; len].into()).bytes(), kind, &format!("idv: {text} {PLACE}"));
         };
         fails(999, "truncated", "the decompressed block: needs 1000 bytes, 999 available");
-        fails(
-            1001,
-            "invalid",
-            "the block is followed by 1 byte that belongs to nothing at byte 1000 of the decompressed block",
-        );
+        fails(1001, "invalid", "the block: 1 unexpected trailing byte at byte 1000 of the decompressed block");
     }
 }
 

@@ -152,14 +152,14 @@ fn a_value_of_too_few_or_too_many_bytes() {
     value_fails(file.bytes, "truncated", &text);
     let file = with(&[7, 0, 0, 0, 0], NONE);
     let text = format!(
-        "idv: metadata \"M\": the block is followed by 1 byte that belongs to nothing (byte {}, column \"numbers\")",
+        "idv: metadata \"M\": the block: 1 unexpected trailing byte (byte {}, column \"numbers\")",
         start(&file) + 4
     );
     value_fails(file.bytes, "invalid", &text);
     for compression in [DEFLATE, ZLIB] {
         let file = with(&[7, 0, 0, 0, 0], compression);
         let text = format!(
-            "idv: metadata \"M\": the block is followed by 1 byte that belongs to nothing at byte 4 of the decompressed \
+            "idv: metadata \"M\": the block: 1 unexpected trailing byte at byte 4 of the decompressed \
              block (byte {}, column \"numbers\")",
             start(&file)
         );
@@ -327,7 +327,7 @@ fn slot_names_that_cannot_be() {
         file_ok.with(field + 16, &1i32.to_le_bytes()),
         "invalid",
         &format!(
-            "idv: metadata \"SlotNames\": the slot names is followed by 6 bytes that belong to nothing \
+            "idv: metadata \"SlotNames\": the slot names: 6 unexpected trailing bytes \
              (byte {}, column \"v\")",
             end - 6
         ),

@@ -44,10 +44,7 @@ fn too_few_bits() {
         block_fails(
             file(len + 1),
             "invalid",
-            &format!(
-                "idv: the block is followed by 1 byte that belongs to nothing (byte {}, block 0, column \"b\")",
-                256 + len
-            ),
+            &format!("idv: the block: 1 unexpected trailing byte (byte {}, block 0, column \"b\")", 256 + len),
         );
     }
 }

@@ -155,7 +155,7 @@ fn codec_parameters_that_cannot_be() {
     let invalid = |codec: Codec, text: &str| codec_fails(codec, "invalid", text);
     invalid(
         Codec::new("Single", vec![7]),
-        r#"the codec's definition is followed by 1 byte that belongs to nothing (byte {at}, column "bad")"#,
+        r#"the codec's definition: 1 unexpected trailing byte (byte {at}, column "bad")"#,
     );
     invalid(Codec::plain("Key2"), r#"inner codec name: needs 1 byte, 0 available (byte {at}, column "bad")"#);
     invalid(
@@ -219,7 +219,7 @@ fn vector_parameters_that_cannot_be() {
         (rank(-1, &[]), inner, "-1 dimensions in 0 bytes"),
         (rank(i32::MAX, &[0; 8]), inner, "2147483647 dimensions in 8 bytes"),
         (rank(3, &[1; 8]), inner, "3 dimensions in 8 bytes"),
-        (rank(1, &[1, 0, 0, 0, 9]), inner + 8, "the codec's definition is followed by 1 byte that belongs to nothing"),
+        (rank(1, &[1, 0, 0, 0, 9]), inner + 8, "the codec's definition: 1 unexpected trailing byte"),
         (
             Codec::vector(&single, &[65_536, 65_536]),
             inner,
@@ -244,7 +244,7 @@ fn vector_parameters_that_cannot_be() {
         (
             Codec::vector(&Codec::new("Single", vec![1, 2]), &[2]),
             inner,
-            "the item codec's definition is followed by 2 bytes that belong to nothing",
+            "the item codec's definition: 2 unexpected trailing bytes",
         ),
     ];
     for (codec, at, text) in cases {

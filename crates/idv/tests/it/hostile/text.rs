@@ -96,7 +96,7 @@ fn a_joined_text_that_leaves_the_block() {
 #[test]
 fn bytes_after_the_joined_text() {
     let raw = [text_block(2, &[1, 2], b"ab"), vec![0; 5]].concat();
-    fails(raw, "invalid", "the block is followed by 5 bytes that belong to nothing", 15);
+    fails(raw, "invalid", "the block: 5 unexpected trailing bytes", 15);
 }
 
 /// Boundaries between the halves of a pair: .NET strings that ended and began in halves.

@@ -104,7 +104,7 @@ fn indices_out_of_order_or_range() {
 fn values_too_few_or_too_many() {
     let raw = |values: &[u8]| vector_block(2, 3, &[], &[-1, 1], 1, &[2], values);
     fails(KNOWN, raw(&[1; 3]), "truncated", "values: needs 4 bytes, 3 available", 24);
-    fails(KNOWN, raw(&[1; 5]), "invalid", "the block is followed by 1 byte that belongs to nothing", 28);
+    fails(KNOWN, raw(&[1; 5]), "invalid", "the block: 1 unexpected trailing byte", 28);
 }
 
 #[test]

@@ -105,7 +105,7 @@ impl TextTable {
             Held::Json(seen) => {
                 let mapping = &scan.mapping;
                 let named = |names: Vec<String>| {
-                    let fields = names.iter().map(|name| resolve_member(name, seen.observed(), mapping));
+                    let fields = names.iter().map(|name| resolve_member(name, seen.profile(), mapping));
                     fields.collect::<Result<Vec<_>>>().map(Schema::new)
                 };
                 let schema = names.map_or_else(|| resolve_schema(&seen, mapping), named);

@@ -39,7 +39,7 @@ impl Shape {
     }
 
     pub(in crate::text) fn observed(&self) -> &ColumnProfile {
-        self.0.observed()
+        self.0.profile()
     }
 }
 

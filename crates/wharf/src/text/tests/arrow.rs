@@ -205,7 +205,7 @@ fn a_type_that_changes_far_behind_is_seen() {
     let (_, _, error) = read(&container, &BatchScan::default());
     assert_eq!(
         error.unwrap(),
-        "jsonl: the column has text, but an integer in row 0; on_mismatch null or json says what becomes of it (row 900000, column \"a\")"
+        "jsonl: the column has text, but an integer in row 0; use on_mismatch null or json (row 900000, column \"a\")"
     );
     let scan = |on_mismatch| BatchScan::default().with_mapping(Mapping::default().with_on_mismatch(on_mismatch));
     let (batches, losses, error) = read(&container, &scan(OnMismatch::Null));
@@ -232,7 +232,7 @@ fn json_has_nested_columns() {
     }
     let (batches, losses, error) = read(&jsonl(text), &BatchScan::default());
     assert_eq!(error, None);
-    assert_eq!(losses, ["member that an object has again: its last value holds (row 1, column \"A\")"]);
+    assert_eq!(losses, ["duplicate object member: last value kept (row 1, column \"A\")"]);
     assert_eq!(shown(&batches)[1], "A Float64: [ 1.0, 3.5, null, null, ]");
     let inner = batches[0].column(0).as_any().downcast_ref::<arrow_array::StructArray>().unwrap();
     assert_eq!((inner.is_null(1), inner.is_null(2)), (true, false));
@@ -278,7 +278,7 @@ fn a_declared_schema_is_taken() {
     assert_eq!(losses, Vec::<String>::new());
     assert_eq!(
         error.unwrap(),
-        "csv: an integer does not fit into a column of Int8; on_mismatch null or json says what becomes of it (byte 21, line 3, row 1, column \"a\")"
+        "csv: an integer does not fit into a column of Int8; use on_mismatch null or json (byte 21, line 3, row 1, column \"a\")"
     );
     let scan = scan.with_mapping(Mapping::default().with_on_mismatch(OnMismatch::Null));
     for container in
@@ -304,7 +304,7 @@ fn a_declared_list_takes_what_is_one() {
     let (_, _, error) = read(&container, &scan);
     assert_eq!(
         error.unwrap(),
-        "csv: text does not fit into a column of a list; on_mismatch null or json says what becomes of it (byte 23, line 3, row 1, column \"l\")"
+        "csv: text does not fit into a column of a list; use on_mismatch null or json (byte 23, line 3, row 1, column \"l\")"
     );
     let (batches, losses, error) =
         read(&container, &scan.with_mapping(Mapping::default().with_on_mismatch(OnMismatch::Null)));
@@ -324,14 +324,14 @@ fn what_is_wrong_has_a_place_and_what_is_before_it_is_read() {
         (TextForm::Csv, &b"a,b\n1,2\n3\n"[..], 1, "csv: 1 cell where there are 2 columns (byte 8, line 3)"),
         (TextForm::Csv, b"a,b\n1,2\n3,\xff\n", 1, "csv: the text is not UTF-8 (byte 10, line 3)"),
         (TextForm::Csv, b"a,b\n1,2\n3,\"4\n5,6", 1, "csv: a quote of this record is not closed (byte 8, line 3)"),
-        (TextForm::JsonLines, b"{}\n{\"a\":\"\xff\"}", 1, "jsonl: the JSON is not UTF-8 (byte 9, line 2)"),
+        (TextForm::JsonLines, b"{}\n{\"a\":\"\xff\"}", 1, "jsonl: invalid UTF-8 in JSON (byte 9, line 2)"),
         (TextForm::JsonLines, b"{}\n{\"a\":1", 1, "jsonl: \",\" or \"}\": needs 1 byte, 0 available (byte 9, line 2)"),
-        (TextForm::JsonLines, b"{}\n[]\n", 1, "jsonl: '[' stands where an object (\"{\") is expected (byte 3, line 2)"),
+        (TextForm::JsonLines, b"{}\n[]\n", 1, "jsonl: expected an object (\"{\"), found '[' (byte 3, line 2)"),
         (
             TextForm::JsonLines,
             b"[{},\n {\"a\":\n 1x}]",
             1,
-            "jsonl: 'x' stands where \",\" or \"}\" is expected (byte 14, line 3)",
+            "jsonl: expected \",\" or \"}\", found 'x' (byte 14, line 3)",
         ),
     ] {
         let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]));

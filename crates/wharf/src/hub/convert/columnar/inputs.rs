@@ -167,7 +167,7 @@ impl Joined {
             let table = input.table().map_err(named)?;
             // Selecting by name needs all column names. Otherwise the schema below finds them, and one scan is enough.
             if !selection.columns.is_empty() {
-                table.survey().map_err(named)?;
+                table.infer_columns().map_err(named)?;
             }
             let mut selected = match schemaless {
                 true => projection.columns(table),
@@ -346,7 +346,7 @@ impl<'a> Projection<'a> {
 
 /// Reports the columns that a declared schema does not have.
 fn undeclared(table: &dyn ArrowTable, schema: &SchemaRef, file: &str) -> Result<Vec<Lost>> {
-    table.survey()?;
+    table.infer_columns()?;
     let names: HashSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     let others = table.columns().iter().filter(|column| !names.contains(column.name.as_str()));
     let report = |column: &ColumnInfo| {

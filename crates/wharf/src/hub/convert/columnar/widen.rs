@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
-use container_arrow::{ENCODING, Mapping, OnMismatch, SPARSE, narrowed};
+use container_arrow::{ENCODING, Mapping, OnMismatch, SPARSE, narrow_field};
 use container_core::{Error, Result};
 
 /// The name of JSON text among Arrow's extensions.
@@ -39,9 +39,9 @@ impl Widen<'_> {
                     let (here, there) = (type_name(&here), type_name(&there));
                     let what = format!("{here} here, {there} in {}", self.first);
                     let help = if self.cells {
-                        "{schema} can declare its type"
+                        "declare its type with {schema}"
                     } else {
-                        "{on_mismatch} null or json decides what becomes of it, {schema} declares its type"
+                        "use {on_mismatch} null or json, or declare its type with {schema}"
                     };
                     Error::invalid(what).advising(help).in_column(path)
                 }
@@ -108,7 +108,7 @@ impl Widen<'_> {
 
     /// The field, nullable if `nullable`, or always when types are not inferred narrowly.
     fn with_nulls(&self, field: &FieldRef, nullable: bool) -> FieldRef {
-        if self.mapping.narrow { Arc::new(narrowed(Field::clone(field), nullable)) } else { as_nullable(field) }
+        if self.mapping.narrow { Arc::new(narrow_field(Field::clone(field), nullable)) } else { as_nullable(field) }
     }
 
     /// The common field when one of two holds JSON or msgpack.
@@ -302,7 +302,7 @@ mod tests {
             joined(&[("x", r#"Struct("y": Int64)"#)], &[("x", r#"Struct("y": Utf8)"#)], false, on_mismatch)
         };
         let error = of(OnMismatch::Error).unwrap_err().to_string();
-        let help = "on_mismatch null or json says what becomes of it, schema which type it has";
+        let help = "use on_mismatch null or json, or declare its type with schema";
         assert_eq!(error, format!("Utf8 here, Int64 in one; {help} (column \"x.y\")"));
         assert_eq!(of(OnMismatch::Null).unwrap(), [r#"x: Struct("y": Int64)"#]);
         let text = of(OnMismatch::Json).unwrap();

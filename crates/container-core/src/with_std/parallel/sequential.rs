@@ -1,22 +1,22 @@
-//! Work on several threads with feature `parallel`. This is a build without it: the calling thread does all work.
+//! The functions of feature `parallel`, built without it: all work runs on the calling thread.
 #![allow(
     clippy::missing_const_for_fn,
     clippy::unnecessary_wraps,
-    reason = "the functions are those of feature `parallel`"
+    reason = "signatures match those of feature `parallel`"
 )]
 
 use crate::Result;
 
-/// The number of threads that work at once: 1 without feature `parallel`.
+/// The number of worker threads: 1 without feature `parallel`.
 #[must_use]
 pub fn threads() -> usize {
     1
 }
 
-/// Drops the work, as there is no thread for it: whoever needs the outcome must be able to do the work.
+/// Drops the work without feature `parallel`. Callers must be able to do it themselves.
 pub fn spawn(_: impl FnOnce() + Send + 'static) {}
 
-/// Works on each item. The outcomes are in the order of the items.
+/// Applies `work` to each item. Results are in the order of the items.
 ///
 /// ```
 /// assert_eq!(container_core::parallel::map(vec![1, 2, 3], |number| number * 2), [2, 4, 6]);
@@ -25,19 +25,19 @@ pub fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Send + Sync)
     items.into_iter().map(work).collect()
 }
 
-/// Works on each item; all items share a state. The outcomes are in the order of the items.
+/// Applies `work` to each item with a shared state. Results are in the order of the items.
 pub fn map_with<S: Default, T: Send, R: Send>(items: Vec<T>, work: impl Fn(&mut S, T) -> R + Send + Sync) -> Vec<R> {
     let mut state = S::default();
     items.into_iter().map(|item| work(&mut state, item)).collect()
 }
 
-/// Works on all chunks of `size` values; `work` is given a state, the chunk's number from 0, and the chunk. The grain is for several threads.
+/// Applies `work` to each chunk of `size` values, with a state and the chunk's number from 0. `grain` is ignored without feature `parallel`.
 ///
 /// # Errors
-/// The first one of `work`.
+/// The first error of `work`.
 ///
 /// # Panics
-/// `size` is 0.
+/// If `size` is 0.
 pub fn for_each_chunk<S: Default, T: Send>(
     values: &mut [T],
     size: usize,
@@ -48,10 +48,10 @@ pub fn for_each_chunk<S: Default, T: Send>(
     values.chunks_mut(size).enumerate().try_for_each(|(number, chunk)| work(&mut state, number, chunk))
 }
 
-/// Works on all chunks of `size` values, to change `state`. The grain, `new` and `merge` are for several threads.
+/// Folds all chunks of `size` values into `state`. `grain`, `new` and `merge` are ignored without feature `parallel`.
 ///
 /// # Panics
-/// `size` is 0.
+/// If `size` is 0.
 pub fn fold_chunks<S: Send, T: Sync>(
     values: &[T],
     [size, _grain]: [usize; 2],
@@ -63,26 +63,26 @@ pub fn fold_chunks<S: Send, T: Sync>(
     values.chunks(size).enumerate().for_each(|(number, chunk)| work(state, number, chunk));
 }
 
-/// The calling thread.
+/// A placeholder for a thread pool.
 #[derive(Debug)]
 pub struct Pool(());
 
 impl Pool {
-    /// The calling thread, whatever the number.
+    /// Ignores the number of threads.
     ///
     /// # Errors
-    /// Only with feature `parallel`.
+    /// None without feature `parallel`.
     pub fn new(_: usize) -> Result<Self> {
         Ok(Self(()))
     }
 
-    /// The number of threads: 1 without feature `parallel`.
+    /// The number of worker threads: 1 without feature `parallel`.
     #[must_use]
     pub fn threads(&self) -> usize {
         1
     }
 
-    /// Runs `work`.
+    /// Runs `work` on the calling thread.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         work()
     }
