@@ -385,7 +385,7 @@ fn value_ref<'a>(tokens: &mut Tokens<'a>, depth: u32) -> Result<ValueRef<'a>> {
     }
     let deeper = || {
         let limit = u64::from(Limits::default().depth);
-        depth.checked_sub(1).ok_or_else(|| Error::limit("the nesting of values", limit + 1, limit).at(at))
+        depth.checked_sub(1).ok_or_else(|| Error::limit("nesting depth", limit + 1, limit).at(at))
     };
     Ok(match token {
         Token::Nil => ValueRef::Nil,

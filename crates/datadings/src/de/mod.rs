@@ -96,7 +96,7 @@ impl<'de> Deserializer<'de> {
         match self.depth.checked_sub(1) {
             Some(depth) => self.depth = depth,
             None => {
-                return Err(Error::limit("the nesting of values", u64::from(self.limit) + 1, self.limit.into()).into());
+                return Err(Error::limit("nesting depth", u64::from(self.limit) + 1, self.limit.into()).into());
             }
         }
         Ok(())

@@ -66,7 +66,7 @@ impl Reader {
             // Step by step for the whole batch, so that the processor waits for many places of memory at once.
             let mut guesses = [None; BATCH];
             for (guess, [hash, _]) in guesses.iter_mut().zip(digests) {
-                *guess = table.and_then(|table| table.guess(*hash));
+                *guess = table.and_then(|table| table.candidate(*hash));
             }
             let mut touched = 0;
             for (_, start) in guesses.iter().flatten() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use container_core::{Bytes, Error, ErrorKind, OpenOptions, Result, Source};
 
 use crate::FORMAT_NAME;
-use crate::index::{KeyList, stated_count};
+use crate::index::{KeyList, declared_count};
 use crate::read::offsets::{InMemory, Offsets, one};
 use crate::read::parts::Parts;
 use crate::read::reader::Reader;
@@ -15,7 +15,7 @@ use crate::wire::offsets::{WIDTH, count};
 use crate::wire::{FileSet, Part, Tokens};
 
 /// Bytes of `.keys` that hold the number of keys.
-const KEYS_HEAD: u64 = 5;
+const KEYS_HEADER_LEN: u64 = 5;
 
 impl Reader {
     /// Opens a dataset by its data file, or by any file beside it (`d.msgpack.offsets` and so on), with default options.
@@ -127,8 +127,8 @@ impl Reader {
     /// There are data behind the last offset: is it where the last sample begins, or are they left from an append?
     fn ends_open(&self, count: u64, last: u64) -> Result<bool> {
         if let Some(source) = self.part(Part::Keys)? {
-            let head = source.read(0..source.len().min(KEYS_HEAD))?;
-            return Ok(stated_count(&head).is_ok_and(|keys| keys == count));
+            let head = source.read(0..source.len().min(KEYS_HEADER_LEN))?;
+            return Ok(declared_count(&head).is_ok_and(|keys| keys == count));
         }
         if let Some(source) = self.part(Part::KeyHashes)? {
             return Ok(source.len() == WIDTH * (count + 1));

@@ -281,7 +281,7 @@ fn members(count: u64, tokens: &Tokens<'_>, at: u64) -> Result<()> {
 
 #[cold]
 fn too_deep(level: u32, depth: u32, at: u64) -> Error {
-    Error::limit("the nesting of values", level.into(), depth.into()).at(at)
+    Error::limit("nesting depth", level.into(), depth.into()).at(at)
 }
 
 #[inline]
@@ -426,7 +426,7 @@ mod tests {
         assert_eq!(error(b"\x81\xa3key\xa1\xff"), "a str holds 0xff, which is not UTF-8 there (byte 106)");
         assert_eq!(error(b"\x81\xa3key\xdb\xff\xff\xff\xff"), "a str: needs 4294967295 bytes, 0 available (byte 110)");
         let nested = b"\x81\xa1x\x91\x91\x91\x91\x00";
-        assert_eq!(error(nested), "the nesting of values 5 exceeds the limit 4 (byte 106)");
+        assert_eq!(error(nested), "nesting depth 5 exceeds the limit 4 (byte 106)");
         assert_eq!(error(b"\x8f\xa1x"), "the members of an array or a map: needs 30 bytes, 2 available (byte 100)");
     }
 

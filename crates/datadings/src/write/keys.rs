@@ -81,7 +81,7 @@ impl KeysFile {
             return Ok((self.spool, list));
         }
         let source = self.spool.read_all()?;
-        let list = KeyList::written(source.read(0..source.len())?, self.len.into(), self.marks);
+        let list = KeyList::from_writer(source.read(0..source.len())?, self.len.into(), self.marks);
         Ok((self.spool, list))
     }
 }

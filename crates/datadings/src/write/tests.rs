@@ -139,7 +139,7 @@ fn what_is_refused_leaves_the_writer_usable() {
     let mut deep = b"\x82\xa3key\xa1b\xa1x".to_vec();
     deep.extend([0x91; 200]);
     deep.push(0xc0);
-    assert_eq!(refused(&deep), "datadings: the nesting of values 129 exceeds the limit 128 (byte 136, row 1)");
+    assert_eq!(refused(&deep), "datadings: nesting depth 129 exceeds the limit 128 (byte 136, row 1)");
     let error = writer.append_raw("c", &message("b", 1)).unwrap_err();
     assert_eq!(error.to_string(), r#"datadings: the message has the key "b" (row 1, key "c")"#);
     writer.append_raw("b", &message("b", 1)).unwrap();

@@ -59,14 +59,13 @@ fn nesting_without_end() {
     let reader = set.open();
     let sample = reader.get(0).unwrap();
     assert_eq!(sample.key().unwrap(), "a");
-    let text = |byte: u64, level: u32| {
-        format!("datadings: the nesting of values {level} exceeds the limit 128 (byte {byte}, row 0)")
-    };
+    let text =
+        |byte: u64, level: u32| format!("datadings: nesting depth {level} exceeds the limit 128 (byte {byte}, row 0)");
     assert_eq!(sample.value().unwrap_err().to_string(), text(8 + 128, 129));
     let mut out = Vec::new();
     assert_eq!(
         json::write(sample.raw(), &mut out, &Limits::default()).unwrap_err().to_string(),
-        "the nesting of values 129 exceeds the limit 128 (byte 136)"
+        "nesting depth 129 exceeds the limit 128 (byte 136)"
     );
     #[derive(Debug, serde::Deserialize)]
     struct Nested(#[expect(dead_code, reason = "it is never read")] Vec<Nested>);
@@ -76,18 +75,18 @@ fn nesting_without_end() {
         x: Nested,
     }
     let error = sample.decode::<Outer>().unwrap_err();
-    assert!(error.to_string().contains("the nesting of values"), "{error}");
+    assert!(error.to_string().contains("nesting depth"), "{error}");
     let found = set.findings();
     assert_eq!(found, [format!("error: {}", text(136, 129).replace("datadings: ", "datadings: d.msgpack: "))]);
     let error = rebuild_index(&set.path, &RebuildOptions::default()).unwrap_err();
-    let wanted = "datadings: d.msgpack: the sample is not whole: the others can be recovered: the nesting of values 129 exceeds the limit \
+    let wanted = "datadings: d.msgpack: the sample is not whole: the others can be recovered: nesting depth 129 exceeds the limit \
                   128 (byte 136) (byte 0, row 0)";
     says(&set, &error, wanted);
     let recovery = Recovery::survey(&set.path, &RecoverOptions::default()).unwrap();
     assert!(recovery.is_empty());
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(folder.path().join("d"), options()).unwrap();
-    assert!(writer.append_message(&with_value(&deep)).unwrap_err().to_string().contains("the nesting of values 129"));
+    assert!(writer.append_message(&with_value(&deep)).unwrap_err().to_string().contains("nesting depth 129"));
 }
 
 #[test]
