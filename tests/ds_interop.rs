@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use container_core::{OutputOptions, Sync};
+use container_core::{OutputOptions, SyncPolicy};
 use described::{Described, Outcome, Told};
 use dsfmt::{Builder, DataType, Field, Reader};
 
@@ -85,7 +85,7 @@ fn dataset(told: &Path, python: &Path, counts: &mut Counts) -> Outcome<()> {
     counts.misplaced += behind.iter().map(|told| told.values.len() as u64).sum::<u64>();
 
     let ours = python.with_extension("ours.ds");
-    let options = OutputOptions::default().with_sync(Sync::Never);
+    let options = OutputOptions::default().with_sync(SyncPolicy::Never);
     described.builder()?.write(&ours, options).map_err(|error| error.to_string())?;
     let mut written = vec![ours.clone()];
     let streams = python.with_extension("streams.ds");
@@ -127,7 +127,7 @@ fn stream(described: &Described, from: &Path, to: &Path) -> dsfmt::Result<()> {
         };
         builder.field(&told.name, told.dressed(field));
     }
-    let mut writer = builder.begin(to, OutputOptions::default().with_sync(Sync::Never))?;
+    let mut writer = builder.begin(to, OutputOptions::default().with_sync(SyncPolicy::Never))?;
     while let Some(name) = writer.current() {
         let variable = reader.variable(name)?;
         let rows = variable.shape().and_then(|shape| shape.first()).copied().unwrap_or(1);

@@ -19,7 +19,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use container_core::{OutputOptions, Sync};
+use container_core::{OutputOptions, SyncPolicy};
 use serde_json::{Value, json};
 use wharf_tests::zdx_dump;
 use zdx::archive::{Archive, Compression, PackOptions, UnpackOptions, pack, unpack};
@@ -104,13 +104,13 @@ fn scan(store: &str, collection: &str, asked: &[&str]) -> Outcome {
 }
 
 fn packed(tree: &str, archive: &str, compression: Compression) -> Outcome {
-    let output = OutputOptions::default().with_sync(Sync::Never);
+    let output = OutputOptions::default().with_sync(SyncPolicy::Never);
     let options = PackOptions::default().with_compression(compression).with_output(output);
     pack(tree, archive, &options).map(drop).map_err(|error| error.to_string())
 }
 
 fn unpacked(archive: &str, directory: &str) -> Outcome {
     let archive = Archive::open(archive, &OpenOptions::default()).map_err(|error| error.to_string())?;
-    let options = UnpackOptions::default().with_sync(Sync::Never);
+    let options = UnpackOptions::default().with_sync(SyncPolicy::Never);
     unpack(&archive, directory, &options).map(drop).map_err(|error| error.to_string())
 }

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use container_arrow::{BatchScan, BatchWriter, Mapping, Times};
-use container_core::{Access, Container, ErrorKind, Input, OpenOptions, OutputOptions, Scan, Source, Sync, Table};
+use container_core::{Access, Container, ErrorKind, Input, OpenOptions, OutputOptions, Scan, Source, SyncPolicy, Table};
 use dsfmt::container::DsContainer;
 use idv::IdvContainer;
 use idv::arrow::{ArrowOptions, ArrowWriter};
@@ -105,7 +105,7 @@ fn ds_again(all: &Walked, name: &str) -> Option<Vec<String>> {
     let schema = all.batches.first()?.schema();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ds");
-    let output = OutputOptions::default().with_sync(Sync::Never);
+    let output = OutputOptions::default().with_sync(SyncPolicy::Never);
     let options = dsfmt::arrow::WriterOptions::default().with_output(output);
     let mut writer = match dsfmt::arrow::ArrowWriter::new(&path, schema.clone(), options) {
         Ok(writer) => Box::new(writer),

@@ -3,9 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use container_core::{Access, OpenOptions, OutputOptions, Overwrite, ReadAt, Severity, Source, Sync, VerifyOptions};
+use container_core::{
+    Access, OpenOptions, OutputOptions, Overwrite, ReadAt, Severity, Source, SyncPolicy, VerifyOptions,
+};
 use datadings::{
-    Part, Reader, RebuildOptions, RecoverOptions, Recovery, SameKey, Writer, WriterOptions, rebuild_index,
+    OnDuplicateKey, Part, Reader, RebuildOptions, RecoverOptions, Recovery, Writer, WriterOptions, rebuild_index,
 };
 
 use super::dice::Dice;
@@ -14,7 +16,7 @@ const PARTS: [Part; 7] =
     [Part::Data, Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5, Part::LegacyIndex];
 
 fn options() -> WriterOptions {
-    let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+    let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never);
     WriterOptions::default().with_output(output).with_threads(1)
 }
 
@@ -88,8 +90,10 @@ pub fn datadings_index(data: &[u8]) {
     let _ = (recovery.lost_rows(10), recovery.listed_key(0));
     checked(&recovery, &folder.path().join("out"));
 
-    let rebuild =
-        RebuildOptions::default().with_sync(Sync::Never).with_threads(1).with_truncate(data.len().is_multiple_of(2));
+    let rebuild = RebuildOptions::default()
+        .with_sync(SyncPolicy::Never)
+        .with_threads(1)
+        .with_truncate(data.len().is_multiple_of(2));
     if let Ok(rebuilt) = rebuild_index(&path, &rebuild) {
         let reader = Reader::open(&path).unwrap();
         assert_eq!((reader.len(), reader.trailing_bytes()), (rebuilt.samples, 0));
@@ -133,10 +137,10 @@ impl ReadAt for Far {
 /// Any bytes as damaged data without an index.
 pub fn datadings_recover(data: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
-    let options = RecoverOptions::default().with_same_key(if data.len().is_multiple_of(2) {
-        SameKey::Drop
+    let options = RecoverOptions::default().with_on_duplicate_key(if data.len().is_multiple_of(2) {
+        OnDuplicateKey::Drop
     } else {
-        SameKey::Rename
+        OnDuplicateKey::Rename
     });
     let recovery = Recovery::survey_source(Source::from(data.to_vec()), &options).unwrap();
     let mut parts: Vec<_> = recovery.whole().chain(recovery.lost().iter().cloned()).collect();
@@ -216,6 +220,6 @@ pub fn datadings_written(data: &[u8]) {
     for part in &PARTS[1..] {
         let _ = std::fs::remove_file(path_of(folder.path(), *part));
     }
-    rebuild_index(&path, &RebuildOptions::default().with_sync(Sync::Never).with_threads(1)).unwrap();
+    rebuild_index(&path, &RebuildOptions::default().with_sync(SyncPolicy::Never).with_threads(1)).unwrap();
     assert!(all() == written, "the index made anew is another");
 }

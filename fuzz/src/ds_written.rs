@@ -1,6 +1,6 @@
 //! Datasets of ds by decisions: written, read, copied, written by rows.
 
-use container_core::{OpenOptions, OutputOptions, Overwrite, Sync};
+use container_core::{OpenOptions, OutputOptions, Overwrite, SyncPolicy};
 use dsfmt::{Array, Builder, DataType, Endian, Field, JsonBuf, Reader};
 
 use super::dice::Dice;
@@ -174,7 +174,7 @@ fn by_rows(dice: &mut Dice<'_>, mut builder: Builder<'static>, made: &[Made], fi
     streams.sort_by_key(|made| &made.name);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.ds");
-    let options = OutputOptions::default().with_sync(Sync::Never).with_overwrite(Overwrite::Refuse);
+    let options = OutputOptions::default().with_sync(SyncPolicy::Never).with_overwrite(Overwrite::Refuse);
     let mut writer = builder.begin(&path, options).unwrap();
     for made in streams {
         assert_eq!(writer.current(), Some(made.name.as_str()));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use container_core::{
-    Container, Error, ErrorKind, Input, OpenOptions, OutputOptions, Overwrite, Scan, Severity, Source, Sync, Table,
+    Container, Error, ErrorKind, Input, OpenOptions, OutputOptions, Overwrite, Scan, Severity, Source, SyncPolicy, Table,
     VerifyOptions,
 };
 use datadings::{Writer, WriterOptions};
@@ -96,7 +96,7 @@ impl Given<'_> {
     fn outcome(&self, threads: usize) -> Outcome {
         let table = self.table(threads);
         let (columns, idv) = self.idv(threads);
-        let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+        let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never);
         let datadings = || {
             let path = self.folder.join("t.msgpack");
             let mut writer =

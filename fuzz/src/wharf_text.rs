@@ -122,7 +122,7 @@ fn outcome(container: &TextContainer, threads: usize, fresh: Option<TextContaine
     let (lines, error) = rows(table, &scan).unwrap();
     let len = table.len();
     assert!(error.is_some() || len == Some(lines.len() as u64), "{len:?} where there are {} rows", lines.len());
-    let all_columns = table.survey().map(|()| columns(table)).map_err(|error| said(&error));
+    let all_columns = table.infer_columns().map(|()| columns(table)).map_err(|error| said(&error));
     let mut findings = Vec::new();
     let verified = container.verify(&VerifyOptions::default().with_threads(threads), &mut |found| {
         said(&found.error);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use container_core::{OutputOptions, Sync, VerifyOptions};
+use container_core::{OutputOptions, SyncPolicy, VerifyOptions};
 use datadings::{Error, OpenOptions, Reader, RebuildOptions, Shards, Writer, WriterOptions, json, rebuild_index, ser};
 use wharf_tests::datadings_lines;
 
@@ -39,7 +39,7 @@ fn told(error: Error) -> String {
 }
 
 fn options() -> WriterOptions {
-    WriterOptions::default().with_output(OutputOptions::default().with_sync(Sync::Never))
+    WriterOptions::default().with_output(OutputOptions::default().with_sync(SyncPolicy::Never))
 }
 
 impl Set {
@@ -86,7 +86,7 @@ impl Set {
     /// `datadings-convert-index` makes.
     pub(crate) fn convert(&self) -> Result<u64, String> {
         let rebuild = |path: &Path| {
-            let rebuilt = rebuild_index(path, &RebuildOptions::default().with_sync(Sync::Never)).map_err(told)?;
+            let rebuilt = rebuild_index(path, &RebuildOptions::default().with_sync(SyncPolicy::Never)).map_err(told)?;
             match rebuilt.kept_older && rebuilt.samples == self.reader.len() && rebuilt.cut == 0 {
                 true => Ok(()),
                 false => Err(format!("{rebuilt:?}")),
@@ -271,7 +271,7 @@ fn grown_from_python(set: &Set, path: &Path) -> Result<bool, String> {
 fn rebuilt(set: &Set, path: &Path) -> Result<bool, String> {
     let source = set.folder.join("python").join(NAME);
     fs::copy(&source, path).map_err(|error| format!("{}: {error}", source.display()))?;
-    rebuild_index(path, &RebuildOptions::default().with_sync(Sync::Never)).map_err(told)?;
+    rebuild_index(path, &RebuildOptions::default().with_sync(SyncPolicy::Never)).map_err(told)?;
     Ok(true)
 }
 

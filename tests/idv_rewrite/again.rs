@@ -1,6 +1,6 @@
 //! Files read and written again, and files joined.
 
-use container_core::{Error, OutputOptions, Overwrite, Result, Scan, Sync};
+use container_core::{Error, OutputOptions, Overwrite, Result, Scan, SyncPolicy};
 use idv::{Column, Compression, Reader, Schema, Writer, WriterOptions};
 use serde_json::Value;
 use wharf_tests::idv_canonical;
@@ -39,7 +39,7 @@ fn compression(name: &str) -> Result<Compression> {
 }
 
 fn output() -> OutputOptions {
-    OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never)
+    OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never)
 }
 
 /// All columns as the writer's options say, but the first.

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use container_core::{OutputOptions, Overwrite, Result, Sync};
+use container_core::{OutputOptions, Overwrite, Result, SyncPolicy};
 use idv::{
     ColumnSchema, ColumnSlice, Compression, ItemType, KeyType, KeyWidth, Schema, Type, Values, Vectors, Writer,
     WriterOptions,
@@ -110,7 +110,7 @@ impl Table {
             2 => options = options.with_bytes_per_block((rng.between(1, 4000) + 100 * self.rows) as u64),
             _ => {}
         }
-        let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+        let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never);
         let mut writer = Writer::create(path, output, self.schema.clone(), options)?;
         let mut start = 0;
         while start < self.rows {

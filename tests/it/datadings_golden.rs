@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use container_core::{Severity, Sync, VerifyOptions};
+use container_core::{Severity, SyncPolicy, VerifyOptions};
 use datadings::numpy::NdArray;
 use datadings::{OpenOptions, Part, Reader, RebuildOptions, Writer, WriterOptions, json, rebuild_index, ser};
 use serde::{Deserialize, Serialize};
@@ -127,7 +127,7 @@ fn same_files(ours: &Path, name: &str) {
 /// Any message, and no waiting for the disk.
 fn options(threads: usize) -> WriterOptions {
     let mut options = WriterOptions::default().with_threads(threads).with_any_message(true);
-    options.output.sync = Sync::Never;
+    options.output.sync = SyncPolicy::Never;
     options
 }
 
@@ -324,7 +324,7 @@ fn nothing_is_found_but_what_is_missing() {
 
 #[test]
 fn an_index_is_rebuilt_as_python_made_it() {
-    let options = RebuildOptions::default().with_sync(Sync::Never);
+    let options = RebuildOptions::default().with_sync(SyncPolicy::Never);
     for (name, path) in golden() {
         if NOT_KEYED.contains(&name.as_str()) {
             continue;
@@ -345,7 +345,7 @@ fn a_legacy_index_is_converted_as_python_does_it() {
     for suffix in ["", ".index"] {
         fs::copy(beside(&named("index-legacy"), suffix), beside(&copy, suffix)).unwrap();
     }
-    let rebuilt = rebuild_index(&copy, &RebuildOptions::default().with_sync(Sync::Never)).unwrap();
+    let rebuilt = rebuild_index(&copy, &RebuildOptions::default().with_sync(SyncPolicy::Never)).unwrap();
     assert!((rebuilt.samples, rebuilt.cut, rebuilt.kept_older) == (7, 0, true), "{rebuilt:?}");
     let theirs = named("index-converted");
     for suffix in ["", ".index", ".offsets", ".keys", ".key_hashes", ".filter"] {

@@ -95,7 +95,7 @@ impl Table for BatchTable {
         &self.columns
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         Ok(())
     }
 
@@ -131,7 +131,10 @@ impl ArrowTable for BatchTable {
     fn batches<'a>(&'a self, scan: &BatchScan) -> Result<Box<dyn BatchReader + 'a>> {
         let batch = self.part(scan)?;
         let row_bytes = batch.get_array_memory_size().checked_div(batch.num_rows()).unwrap_or(0);
-        Ok(Box::new(Batches { schema: batch.schema(), slices: BatchSlices::new(batch, scan.rows_of(row_bytes)) }))
+        Ok(Box::new(Batches {
+            schema: batch.schema(),
+            slices: BatchSlices::new(batch, scan.rows_per_batch(row_bytes)),
+        }))
     }
 }
 

@@ -56,13 +56,13 @@ mod tests;
 
 pub use batch_slices::BatchSlices;
 pub use batch_table::BatchTable;
-pub use build::{Columns, ListSlot, ObjectSlot, Slot, Tensor, Wants, add_losses};
+pub use build::{Columns, ListSlot, ObjectSlot, Slot, SlotEncoding, Tensor, add_losses};
 pub use container_core::arrow::{
     ArrowTable, BatchReader, BatchScan, BatchWriter, Mapping, OnMismatch, Sparse, Times, from_arrow, to_arrow,
 };
 pub use json::Json;
 pub use observe::{Class, ColumnProfile, Element, ListObserver, ObjectObserver, Observation, TypeObserver};
-pub use resolve::{ENCODING, SPARSE, infer_from_sample, narrowed, resolve, resolve_member, resolve_schema};
+pub use resolve::{ENCODING, SPARSE, infer_from_sample, narrow_field, resolve, resolve_member, resolve_schema};
 pub use rows::{BatchRows, JsonRows};
 pub use times::{parse as parse_time, write as write_time};
 pub use zero_copy::{booleans, numbers};

@@ -114,7 +114,7 @@ fn field(name: &str, path: &mut String, observed: &ColumnProfile, many: u64, map
     let missing = observed.count(Class::Null) > 0 || observed.values() < many;
     words_as_floats(&mut seen, observed);
     seen.sort_by_key(|seen| (seen.row, seen.class));
-    let narrow = |field, missing| if mapping.narrow { narrowed(field, missing) } else { field };
+    let narrow = |field, missing| if mapping.narrow { narrow_field(field, missing) } else { field };
     let clash = match clash(&seen, observed)
         .or_else(|| if mapping.narrow && missing { no_float(&seen, observed) } else { None })
     {
@@ -140,7 +140,7 @@ fn field(name: &str, path: &mut String, observed: &ColumnProfile, many: u64, map
 /// A field of [narrow](Mapping::narrow) types as it is where values are missing, or where none is: nullable or not, and where they are neither of
 /// integers nor, without an extension type, of lists of a fixed size.
 #[must_use]
-pub fn narrowed(field: Field, missing: bool) -> Field {
+pub fn narrow_field(field: Field, missing: bool) -> Field {
     let data_type = match field.data_type() {
         DataType::Int64 | DataType::UInt64 if missing => DataType::Float64,
         DataType::FixedSizeList(element, _) if missing && !field.metadata().contains_key(EXTENSION_TYPE_NAME_KEY) => {

@@ -29,7 +29,7 @@ pub struct Members<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
 impl Members<'_> {
     /// Of members with the same name only the last is left.
     #[must_use]
-    pub fn last_ones(self) -> Self {
+    pub fn keep_last(self) -> Self {
         let Self(members) = self;
         let mut order: Vec<usize> = (0..members.len()).collect();
         let name = |at: &usize| members.get(*at).map(|(name, _)| name);
@@ -112,7 +112,7 @@ impl<'a> Json<'a> {
 
     /// With the last one of members of the same name.
     #[must_use]
-    pub const fn with_last_ones(self) -> Self {
+    pub const fn with_keep_last(self) -> Self {
         Self { is_last: true, ..self }
     }
 
@@ -130,7 +130,7 @@ impl Serialize for Json<'_> {
         match text.as_bytes().first() {
             Some(b'{') => {
                 let members: Members<'_> = serde_json::from_str(text).map_err(S::Error::custom)?;
-                let Members(members) = if self.is_last { members.last_ones() } else { members };
+                let Members(members) = if self.is_last { members.keep_last() } else { members };
                 let mut map = serializer.serialize_map(Some(members.len()))?;
                 for (name, value) in members {
                     map.serialize_entry(&name, &self.inner::<S>(value)?)?;
@@ -252,15 +252,15 @@ mod tests {
         ];
         assert_eq!(shown(&members, Json::new), all);
         assert!(matches!(members.0.first(), Some((Cow::Borrowed("a"), _))), "names are borrowed");
-        let last: Vec<String> = shown(&members, |raw| Json::new(raw).with_last_ones());
+        let last: Vec<String> = shown(&members, |raw| Json::new(raw).with_keep_last());
         assert_eq!(last.get(3).map(String::as_str), Some(r#"f={"g":-0.0}"#));
-        assert_eq!(shown(&members.last_ones(), Json::new), [all[1], all[2], all[4], all[5]]);
+        assert_eq!(shown(&members.keep_last(), Json::new), [all[1], all[2], all[4], all[5]]);
     }
 
     #[test]
     fn of_members_the_last_one_counts() {
         let members: Members<'_> = serde_json::from_str(r#"{"b":1,"a":2,"b":3,"\u0061":4,"c":5}"#).unwrap();
-        let Members(members) = members.last_ones();
+        let Members(members) = members.keep_last();
         let shown: Vec<_> = members.iter().map(|(name, value)| format!("{name}={}", value.get())).collect();
         assert_eq!(shown, ["b=3", "a=4", "c=5"]);
     }

@@ -144,13 +144,13 @@ pub use container::DatadingsContainer;
 #[doc(no_inline)]
 pub use container_core::{
     Access, Bytes, Error, ErrorKind, Finding, Limits, Loss, Map, OpenOptions, OutputOptions, Overwrite, Position,
-    Progress, ReadAt, Result, Scan, Severity, Source, Sync, Unit, VerifyOptions,
+    Progress, ReadAt, Result, Scan, Severity, Source, SyncPolicy, Unit, VerifyOptions,
 };
 pub use de::Deserializer;
 pub use format::FORMAT;
 pub use read::{Keys, Reader, Sample, Samples};
 pub use rebuild::{RebuildOptions, Rebuilt, rebuild_index};
-pub use recover::{RecoverOptions, Recovery, SameKey};
+pub use recover::{OnDuplicateKey, RecoverOptions, Recovery};
 pub use shards::{ShardKeys, ShardSamples, Shards};
 pub use value::{Entries, Items, Kind, RawValue};
 pub use wire::Part;

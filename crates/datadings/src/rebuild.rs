@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use container_core::{Error, ErrorKind, OpenOptions, Progress, Result, Source, Sync, Unit};
+use container_core::{Error, ErrorKind, OpenOptions, Progress, Result, Source, SyncPolicy, Unit};
 
 use crate::FORMAT_NAME;
 use crate::index::{KeyIter, KeyList};
@@ -26,7 +26,7 @@ pub struct RebuildOptions {
     /// How the data are read.
     pub open: OpenOptions,
     /// Whether to wait for the disk.
-    pub sync: Sync,
+    pub sync: SyncPolicy,
     /// Threads that may work at once; 0 for as many as the machine has.
     pub threads: usize,
     /// Compute the MD5 sums and write `.md5`; without, the file is removed.
@@ -44,7 +44,7 @@ impl Default for RebuildOptions {
     fn default() -> Self {
         Self {
             open: OpenOptions::default(),
-            sync: Sync::default(),
+            sync: SyncPolicy::default(),
             threads: 0,
             md5: true,
             truncate: false,
@@ -64,7 +64,7 @@ impl RebuildOptions {
 
     /// Replaces [`sync`](Self::sync).
     #[must_use]
-    pub fn with_sync(mut self, sync: Sync) -> Self {
+    pub fn with_sync(mut self, sync: SyncPolicy) -> Self {
         self.sync = sync;
         self
     }
@@ -336,7 +336,7 @@ impl<'o> Rebuild<'o> {
         let failed = |cause| Error::io("cannot cut the data", cause);
         let file = File::options().write(true).open(self.set.data()).map_err(failed)?;
         file.set_len(end).map_err(failed)?;
-        if self.options.sync == Sync::Disk {
+        if self.options.sync == SyncPolicy::Disk {
             file.sync_all().map_err(failed)?;
         }
         Ok(())

@@ -119,7 +119,7 @@ fn main() {
             .unwrap()
             .map(Result::unwrap)
             .collect();
-        let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(dsfmt::Sync::Never);
+        let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(dsfmt::SyncPolicy::Never);
         let options = WriterOptions::default().with_output(options);
         let written = best(repeat, || {
             let out = folder.path().join("y.ds");

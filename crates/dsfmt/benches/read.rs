@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use container_core::Pages;
+use container_core::HugePageVec;
 use dsfmt::{Array, Builder, Endian, Field, Mask, OutputOptions, Overwrite, Reader, Select, Selection, Values};
 
 /// The best of some repetitions, in seconds.
@@ -88,7 +88,7 @@ fn main() {
     line(
         "big endian, large pages",
         best(repeat, || {
-            let mut pages: Pages<f64> = Pages::zeroed(count);
+            let mut pages: HugePageVec<f64> = HugePageVec::zeroed(count);
             big.read_into(0..shape[0], 0.0, &mut pages).unwrap();
             pages
         }),

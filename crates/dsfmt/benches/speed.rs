@@ -17,7 +17,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use container_core::{OutputOptions, Sync};
+use container_core::{OutputOptions, SyncPolicy};
 use dsfmt::{Array, Builder, Endian, Field, Mask, Reader, Select, Selection};
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ impl Clock<'_> {
 }
 
 fn unsynced() -> OutputOptions {
-    OutputOptions::default().with_sync(Sync::Never).with_overwrite(container_core::Overwrite::Replace)
+    OutputOptions::default().with_sync(SyncPolicy::Never).with_overwrite(container_core::Overwrite::Replace)
 }
 
 /// The sum of numbers, eight at a time.

@@ -131,7 +131,7 @@ pub use container::FORMAT;
 #[doc(no_inline)]
 pub use container_core::{
     Access, Bytes, Error, ErrorKind, Finding, Limits, Loss, Map, OpenOptions, OutputOptions, Overwrite, Position,
-    Progress, ReadAt, Result, Scan, Severity, Source, Sync, Unit, VerifyOptions,
+    Progress, ReadAt, Result, Scan, Severity, Source, SyncPolicy, Unit, VerifyOptions,
 };
 pub use edit::Edit;
 pub use json::{Items, Json, JsonBuf, JsonKind, Members};

@@ -22,7 +22,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use container_core::{Access, OutputOptions, Overwrite, Scan, Sync};
+use container_core::{Access, OutputOptions, Overwrite, Scan, SyncPolicy};
 use idv::{ColumnSlice, Compression, OpenOptions, Reader, Schema, Values, Writer, WriterOptions};
 
 /// Rows of a block, unless there is a reason for fewer.
@@ -35,7 +35,7 @@ struct Task {
     work: String,
     files: Vec<PathBuf>,
     options: WriterOptions,
-    sync: Sync,
+    sync: SyncPolicy,
     repeat: usize,
 }
 
@@ -43,7 +43,7 @@ fn main() {
     // Cargo adds this word.
     let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
     let Some(work) = words.next() else { return demonstrate() };
-    let (options, sync) = (WriterOptions::default(), Sync::Never);
+    let (options, sync) = (WriterOptions::default(), SyncPolicy::Never);
     let mut task = Task { work, files: Vec::new(), options, sync, repeat: 1 };
     while let Some(word) = words.next() {
         let mut value = || words.next().unwrap_or_else(|| usage(&format!("{word} wants a value")));
@@ -59,7 +59,7 @@ fn main() {
             "--level" => task.options.level = u8::try_from(number(value())).unwrap_or(u8::MAX),
             "--threads" => task.options.threads = number(value()).into(),
             "--repeat" => task.repeat = number(value()).into(),
-            "--sync" => task.sync = Sync::Disk,
+            "--sync" => task.sync = SyncPolicy::Disk,
             other if other.starts_with("--") => usage(&format!("unknown option {other}")),
             file => task.files.push(file.into()),
         }
@@ -77,7 +77,8 @@ fn demonstrate() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/idv/real-adult.idv");
     let directory = tempfile::tempdir().unwrap();
     let files = vec![golden, directory.path().join("saved.idv")];
-    Task { work: "save".to_owned(), files, options: WriterOptions::default(), sync: Sync::Never, repeat: 1 }.run();
+    Task { work: "save".to_owned(), files, options: WriterOptions::default(), sync: SyncPolicy::Never, repeat: 1 }
+        .run();
 }
 
 impl Task {
@@ -148,7 +149,7 @@ fn split(file: &Path, directory: &Path) {
     let parts = PARTS.min(reader.row_count() / BLOCK);
     let rows = (reader.row_count() / parts.max(1)) / BLOCK * BLOCK;
     let write = |name: String, rows| {
-        let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+        let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never);
         let (schema, options) = (reader.schema(None).unwrap(), WriterOptions::default().with_rows_per_block(BLOCK));
         let mut writer = Writer::create(directory.join(name), output, schema, options).unwrap();
         writer.append_reader(&reader, &Scan::default().with_rows(rows)).unwrap();

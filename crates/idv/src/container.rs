@@ -140,7 +140,7 @@ impl Table for IdvContainer {
         &self.columns
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         Ok(()) // the table of contents has them all
     }
 

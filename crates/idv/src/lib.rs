@@ -168,7 +168,7 @@ pub use container::{FORMAT, IdvContainer};
 #[doc(no_inline)]
 pub use container_core::{
     Access, Bytes, Error, ErrorKind, Finding, Limits, Loss, Map, OpenOptions, OutputOptions, Overwrite, Position,
-    Progress, ReadAt, Result, Scan, Severity, Source, Sync, Unit, VerifyOptions,
+    Progress, ReadAt, Result, Scan, Severity, Source, SyncPolicy, Unit, VerifyOptions,
 };
 #[cfg(feature = "model")]
 pub use model::{MODEL_FORMAT, Model, ModelSchema};

@@ -98,7 +98,7 @@ pub use batches::is_guarded;
 pub use container_core::{
     Access, ColumnInfo, Container, Error, ErrorKind, Finding, Format, Input, Limits, Loss, OpenOptions, Output,
     OutputOptions, Overwrite, Position, Probe, Progress, Recognition, RecoverReport, Result, Rows, Scan, Severity,
-    Source, Sync, Table, Unit, VerifyOptions,
+    Source, SyncPolicy, Table, Unit, VerifyOptions,
 };
 #[cfg(feature = "convert")]
 #[cfg_attr(docsrs, doc(cfg(feature = "convert")))]

@@ -132,7 +132,7 @@ pub use container::{FORMAT, ZdsContainer};
 #[doc(no_inline)]
 pub use container_core::{
     Access, Bytes, Error, ErrorKind, Finding, Limits, Loss, Map, OpenOptions, OutputOptions, Overwrite, Position,
-    Progress, ReadAt, Result, Scan, Severity, Source, Sync, Unit, VerifyOptions,
+    Progress, ReadAt, Result, Scan, Severity, Source, SyncPolicy, Unit, VerifyOptions,
 };
 pub use new_store::{NewStore, PlacedStore};
 pub use read::{Collection, Condition, Document, Documents, Fields, Filter, IndexState, Many, Predicate, Store};

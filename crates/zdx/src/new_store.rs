@@ -8,7 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use container_core::{Error, ErrorKind, OutputFolder, Overwrite, PlacedFolder, Result, Sync, remove_stale_temporaries};
+use container_core::{
+    Error, ErrorKind, OutputFolder, Overwrite, PlacedFolder, Result, SyncPolicy, remove_stale_temporaries,
+};
 
 use crate::FORMAT_NAME;
 use crate::layout::{COLLECTIONS, LOCK_FOLDER, STORE_METADATA};
@@ -22,7 +24,7 @@ use crate::write::Lock;
 /// let new = zdx::NewStore::create(&target, container_core::Overwrite::Refuse)?;
 /// std::fs::create_dir(new.path().join("collections"))?;
 /// assert!(!target.exists());
-/// new.commit(container_core::Sync::Disk)?;
+/// new.commit(container_core::SyncPolicy::Disk)?;
 /// assert!(target.join("collections").is_dir());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -66,7 +68,7 @@ impl NewStore {
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) if something else is at its place by now; [`Io`](container_core::ErrorKind::Io).
-    pub fn commit(self, sync: Sync) -> Result<()> {
+    pub fn commit(self, sync: SyncPolicy) -> Result<()> {
         self.place(sync).map(drop)
     }
 
@@ -74,11 +76,11 @@ impl NewStore {
     ///
     /// # Errors
     /// Those of [`commit`](Self::commit).
-    pub fn place(self, sync: Sync) -> Result<PlacedStore> {
+    pub fn place(self, sync: SyncPolicy) -> Result<PlacedStore> {
         self.place_in(sync).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
-    fn place_in(self, sync: Sync) -> Result<PlacedStore> {
+    fn place_in(self, sync: SyncPolicy) -> Result<PlacedStore> {
         let Self { target, folder, mut lock } = self;
         let overwrite = match &mut lock {
             None => Overwrite::Refuse,

@@ -20,7 +20,7 @@ use container_core::{Error, Limits, Loss, Position, Result};
 
 use self::column::{Column, Data};
 use self::slot::Context;
-pub use self::slot::{ListSlot, ObjectSlot, Slot, Wants};
+pub use self::slot::{ListSlot, ObjectSlot, Slot, SlotEncoding};
 pub use self::tensor::Tensor;
 
 /// A batch ends before its bytes could pass what offsets of 32 bits count: a row has as much room again.
@@ -89,8 +89,15 @@ impl Columns {
         };
         let on_mismatch = scan.mapping.on_mismatch;
         let (is_sampled, limit_bytes) = (scan.is_sampled, limits.block_bytes);
-        let context =
-            Context { row: 0, on_mismatch, is_sampled, has_missed: false, bytes: 0, most: limit, limit: limit_bytes };
+        let context = Context {
+            row: 0,
+            on_mismatch,
+            is_sampled,
+            contradicts_sample: false,
+            bytes: 0,
+            most: limit,
+            limit: limit_bytes,
+        };
         let root = Root { inner, nulls: NullBufferBuilder::new(0) };
         let (batch_rows, batch_bytes) = (scan.batch_rows.max(1), scan.batch_bytes.min(FULL));
         Ok(Self { schema, root, context, batch_rows, batch_bytes, row_bytes })
@@ -184,8 +191,8 @@ impl Columns {
     /// column is there for are only told here.
     #[inline]
     #[must_use]
-    pub fn has_missed(&self) -> bool {
-        self.context.has_missed
+    pub fn contradicts_sample(&self) -> bool {
+        self.context.contradicts_sample
     }
 
     /// Is a value that does not fit an error?

@@ -17,7 +17,7 @@ pub(super) struct Context {
     /// The schema was inferred from a sample: values have to be such that it would have come of them.
     pub(super) is_sampled: bool,
     /// One was not.
-    pub(super) has_missed: bool,
+    pub(super) contradicts_sample: bool,
     /// Bytes so far, about.
     pub(super) bytes: usize,
     /// What they may be before the row is too large.
@@ -41,7 +41,7 @@ impl Context {
     /// The schema of the sample is wrong.
     #[cold]
     fn missed(&mut self, column: &Column) -> Error {
-        self.has_missed = true;
+        self.contradicts_sample = true;
         let error = Error::invalid(format!("rows before did not tell of this value in a column of {}", column.takes()));
         self.placed(error, column)
     }
@@ -55,7 +55,7 @@ impl Context {
 /// What a place takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Wants {
+pub enum SlotEncoding {
     /// The value itself.
     Value,
     /// Its JSON text, whatever it is; null stays null.
@@ -79,11 +79,11 @@ impl<'c> Slot<'c> {
     /// What the place takes.
     #[inline]
     #[must_use]
-    pub fn wants(&self) -> Wants {
+    pub fn encoding(&self) -> SlotEncoding {
         match self.column.kind() {
-            Some(Kind::Json) => Wants::Json,
-            Some(Kind::Msgpack) => Wants::Msgpack,
-            _ => Wants::Value,
+            Some(Kind::Json) => SlotEncoding::Json,
+            Some(Kind::Msgpack) => SlotEncoding::Msgpack,
+            _ => SlotEncoding::Value,
         }
     }
 
@@ -366,7 +366,7 @@ impl ObjectSlot<'_> {
     pub fn member(&mut self, name: &str) -> Option<Slot<'_>> {
         let Some(place) = self.inner.find(name, self.expected) else {
             // A sample with it would have the column.
-            self.context.has_missed |= self.context.is_sampled;
+            self.context.contradicts_sample |= self.context.is_sampled;
             return None;
         };
         self.expected = place + 1;

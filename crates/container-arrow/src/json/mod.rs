@@ -16,7 +16,7 @@ use container_core::{Limits, Result};
 use serde_json::Value;
 
 use self::parse::{Number, Parser, Quoted, Sparse};
-use crate::build::{ObjectSlot, Slot, Wants};
+use crate::build::{ObjectSlot, Slot, SlotEncoding};
 use crate::observe::{Class, ObjectObserver, TypeObserver};
 
 /// A reader of JSON texts. What it keeps is room for strings with escapes.
@@ -305,14 +305,14 @@ fn append(parser: &mut Parser<'_>, slot: Slot<'_>) -> Result<()> {
         slot.null();
         return Ok(());
     }
-    match slot.wants() {
-        Wants::Value => {}
-        Wants::Json => {
+    match slot.encoding() {
+        SlotEncoding::Value => {}
+        SlotEncoding::Json => {
             let start = parser.at;
             parser.pass_over()?;
             return slot.json(parser.since(start));
         }
-        Wants::Msgpack => {
+        SlotEncoding::Msgpack => {
             parser.pass_over()?;
             return slot.on_mismatch(Class::Text);
         }

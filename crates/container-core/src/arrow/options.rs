@@ -75,7 +75,7 @@ impl BatchScan {
 
     /// Rows of a batch whose rows have so many bytes each: 1 at least.
     #[must_use]
-    pub fn rows_of(&self, row_bytes: usize) -> usize {
+    pub fn rows_per_batch(&self, row_bytes: usize) -> usize {
         let fit = self.batch_bytes.checked_div(row_bytes).unwrap_or(usize::MAX);
         fit.min(self.batch_rows).max(1)
     }

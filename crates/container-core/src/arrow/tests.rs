@@ -17,6 +17,9 @@ fn errors_go_through_arrow_whole() {
 #[test]
 fn rows_of_a_batch_are_bounded_by_rows_and_bytes() {
     let scan = BatchScan::default().with_batch_rows(100).with_batch_bytes(1000);
-    assert_eq!([0, 1, 10, 11, 999, 1001, usize::MAX].map(|bytes| scan.rows_of(bytes)), [100, 100, 100, 90, 1, 1, 1]);
+    assert_eq!(
+        [0, 1, 10, 11, 999, 1001, usize::MAX].map(|bytes| scan.rows_per_batch(bytes)),
+        [100, 100, 100, 90, 1, 1, 1]
+    );
     assert_eq!(scan.with_batch_rows(0).batch_rows, 1);
 }

@@ -140,7 +140,7 @@ impl Table for MockTable {
         &self.columns
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         Ok(())
     }
 

@@ -3,10 +3,10 @@
 //! | check | what it does |
 //! |---|---|
 //! | [`every_prefix_fails`] | each strict prefix of a file is an error, with a position inside the prefix |
-//! | [`every_flip_is_borne`] | each flipped bit is read or refused, never a panic |
+//! | [`every_bit_flip_is_handled`] | each flipped bit is read or refused, never a panic |
 //! | [`every_source_agrees`] | mapped, positional, in memory, read in the smallest pieces: the same result |
 //! | [`mapped`] | the way to reach files by mapping them |
-//! | [`ends_after_an_error`] | an iterator that failed says nothing more |
+//! | [`ends_after_error`] | an iterator that failed says nothing more |
 //! | [`every_write_may_fail`] | the sink breaks at each write and seek in turn: an error, and the old file is as it was |
 //! | [`golden`] | a folder of golden files, where they are |
 //! | [`cases`] | how much a test tries: some of it, or all in a nightly run |
@@ -70,7 +70,7 @@ pub fn every_prefix_fails(full: &[u8], read_all: impl Fn(&[u8]) -> Result<()>) {
 
 /// `read_all` must come back from every flip of one bit, with a value or an error. How many flips were still readable is
 /// returned, so that a test can pin it.
-pub fn every_flip_is_borne(full: &[u8], read_all: impl Fn(&[u8]) -> Result<()>) -> usize {
+pub fn every_bit_flip_is_handled(full: &[u8], read_all: impl Fn(&[u8]) -> Result<()>) -> usize {
     let mut copy = full.to_vec();
     let mut readable = 0;
     for byte in sample(full.len()) {
@@ -89,7 +89,7 @@ pub fn every_flip_is_borne(full: &[u8], read_all: impl Fn(&[u8]) -> Result<()>) 
 }
 
 /// After its first error the iterator must end, and stay ended.
-pub fn ends_after_an_error<T>(iterator: impl IntoIterator<Item = Result<T>>) {
+pub fn ends_after_error<T>(iterator: impl IntoIterator<Item = Result<T>>) {
     let mut iterator = iterator.into_iter();
     if iterator.by_ref().any(|item| item.is_err()) {
         for _ in 0..3 {
@@ -125,9 +125,9 @@ mod tests {
     fn a_sound_reader_passes() {
         let full = [3, 0, b'a', b'b', b'c'];
         every_prefix_fails(&full, read);
-        assert_eq!(every_flip_is_borne(&full, read), 24);
+        assert_eq!(every_bit_flip_is_handled(&full, read), 24);
         let items = [Ok(1), Err(Error::invalid("x"))];
-        ends_after_an_error(items);
+        ends_after_error(items);
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "goes on after an error")]
     fn an_iterator_that_goes_on_is_caught() {
-        ends_after_an_error(std::iter::repeat_with(|| Err::<(), _>(Error::invalid("x"))));
+        ends_after_error(std::iter::repeat_with(|| Err::<(), _>(Error::invalid("x"))));
     }
 
     #[test]

@@ -2,7 +2,7 @@ use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use crate::error::Result;
-use crate::{Output, OutputOptions, Overwrite, Sync};
+use crate::{Output, OutputOptions, Overwrite, SyncPolicy};
 
 /// What a writer may want of the place it writes to.
 pub trait Sink: Write + Seek {}
@@ -89,7 +89,7 @@ pub fn every_write_may_fail(write_all: impl Fn(&mut dyn Sink) -> Result<()>) -> 
     std::fs::write(&path, b"old").unwrap_or_else(|error| panic!("cannot write: {error}"));
     let mut expected = Cursor::new(Vec::new());
     write_all(&mut expected).unwrap_or_else(|error| panic!("writing into memory failed: {error}"));
-    let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+    let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never);
     for (calls, once) in (0..).flat_map(|calls| [(calls, false), (calls, true)]) {
         let output = Output::create(&path, options).unwrap_or_else(|error| panic!("cannot create: {error}"));
         let mut sink = FailingSink::new(output, calls, usize::MAX);

@@ -36,7 +36,7 @@ pub trait Table: Send + Sync {
 
     /// The columns, in the format's order. Names are unique.
     ///
-    /// In formats without a schema these are the ones that a look at some rows has found, as long as [`survey`](Self::survey) was not
+    /// In formats without a schema these are the ones that a look at some rows has found, as long as [`infer_columns`](Self::infer_columns) was not
     /// called: a column behind the last one may exist all the same. Those that are there keep their places.
     fn columns(&self) -> &[ColumnInfo];
 
@@ -50,7 +50,7 @@ pub trait Table: Send + Sync {
     ///
     /// # Errors
     /// What is wrong with the rows; more columns than the limits allow. `columns` is then as it was.
-    fn survey(&self) -> Result<()>;
+    fn infer_columns(&self) -> Result<()>;
 
     /// What `info` shows of a column behind [`ColumnInfo::details`] and costs nothing to know, such as its codec or its shape: JSON members
     /// as they are printed. Made for each call, since a table may have a million columns. Empty where there is nothing, and for a column

@@ -11,7 +11,7 @@ use memmap2::Mmap;
 #[cfg_attr(target_os = "linux", path = "map/advice.rs")]
 mod advice;
 
-pub(crate) use advice::{want_large_pages, want_large_pages_of};
+pub(crate) use advice::{advise_huge_pages, advise_huge_pages_for_map};
 
 /// Maps a whole file, read-only.
 ///

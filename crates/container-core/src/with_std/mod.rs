@@ -3,11 +3,11 @@
 mod container;
 mod detect;
 mod error;
+mod huge_pages;
 pub(crate) mod map;
 mod names;
 mod output;
 mod output_folder;
-mod pages;
 mod progress;
 mod source;
 #[cfg_attr(unix, path = "sys/unix.rs")]
@@ -22,10 +22,12 @@ pub mod parallel;
 pub use bytes::Bytes;
 pub use container::{ColumnInfo, Container, Finding, Loss, Rows, Scan, Severity, Table, VerifyOptions};
 pub use detect::{Format, Input, OpenOptions, Probe, Recognition, RecoverReport, detect};
+pub use huge_pages::{HugePageVec, zeroed_vec};
 pub use names::sync_directory_of;
-pub use output::{Output, OutputOptions, Overwrite, Sync};
+pub use output::{Output, OutputOptions, Overwrite, SyncPolicy};
 pub use output_folder::{OutputFolder, PlacedFolder};
-pub use pages::{Pages, zeroed_vec};
 pub use progress::{Progress, Unit};
 pub use source::{Access, Map, ReadAt, Source, Spool};
-pub use temporary::{Ended, TemporaryFolder, Unfinished, remove_stale_temporaries, remove_temporaries, uninterrupted};
+pub use temporary::{
+    RegisteredTemporary, ShutdownGuard, TemporaryFolder, remove_stale_temporaries, remove_temporaries, uninterrupted,
+};

@@ -20,7 +20,7 @@ pub enum Overwrite {
 
 /// Whether the bytes must have reached the disk before the file gets its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub enum Sync {
+pub enum SyncPolicy {
     /// Sync the file and then its directory: after a power cut the file is whole or absent.
     #[default]
     Disk,
@@ -35,7 +35,7 @@ pub struct OutputOptions {
     /// What happens when the file exists.
     pub overwrite: Overwrite,
     /// Whether to wait for the disk.
-    pub sync: Sync,
+    pub sync: SyncPolicy,
 }
 
 impl OutputOptions {
@@ -48,7 +48,7 @@ impl OutputOptions {
 
     /// Replaces [`sync`](Self::sync).
     #[must_use]
-    pub const fn with_sync(mut self, sync: Sync) -> Self {
+    pub const fn with_sync(mut self, sync: SyncPolicy) -> Self {
         self.sync = sync;
         self
     }
@@ -176,7 +176,7 @@ impl Output {
                 sys::set_mode(&file, mode);
             }
         }
-        if options.sync == Sync::Disk {
+        if options.sync == SyncPolicy::Disk {
             file.sync_all().map_err(|cause| Error::io("cannot sync the output", cause).in_file(name()))?;
         }
         let placed = uninterrupted(|| {
@@ -192,7 +192,7 @@ impl Output {
             Err(cause) if io::Error::kind(&cause) == io::ErrorKind::AlreadyExists => return Err(exists(&named)),
             Err(cause) => return Err(Error::io("cannot put the output in place", cause).in_file(name())),
         }
-        if options.sync == Sync::Disk {
+        if options.sync == SyncPolicy::Disk {
             sync_directory(directory(&target));
         }
         Ok(())
@@ -275,7 +275,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a");
         fs::write(&path, "old").unwrap();
-        let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+        let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never);
         let mut output = Output::create(&path, options).unwrap();
         output.write_all(b"new").unwrap();
         output.finish().unwrap();

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::with_std::names::{NEW, OLD, directory, rename_new, sync_directory};
-use crate::with_std::output::{Overwrite, Sync, exists};
+use crate::with_std::output::{Overwrite, SyncPolicy, exists};
 use crate::with_std::sys;
 use crate::with_std::temporary::{Temporary, uninterrupted};
 
@@ -30,13 +30,13 @@ use crate::with_std::temporary::{Temporary, uninterrupted};
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use container_core::{OutputFolder, Overwrite, Sync};
+/// use container_core::{OutputFolder, Overwrite, SyncPolicy};
 /// # let directory = tempfile::tempdir()?;
 /// let target = directory.path().join("trees");
 /// let output = OutputFolder::create(&target)?;
 /// std::fs::write(output.path().join("oak"), "23 m")?;
 /// assert!(!target.exists());
-/// output.commit(Overwrite::Refuse, Sync::Disk)?;
+/// output.commit(Overwrite::Refuse, SyncPolicy::Disk)?;
 /// assert_eq!(std::fs::read_to_string(target.join("oak"))?, "23 m");
 /// # Ok(())
 /// # }
@@ -80,7 +80,7 @@ impl OutputFolder {
     /// # Errors
     /// [`Usage`](crate::ErrorKind::Usage) when something is there that may not be replaced; [`Io`](crate::ErrorKind::Io). What was there is
     /// there after an error, too. If even that cannot be restored, it stays beside its place, and the error says where.
-    pub fn commit(self, overwrite: Overwrite, sync: Sync) -> Result<()> {
+    pub fn commit(self, overwrite: Overwrite, sync: SyncPolicy) -> Result<()> {
         self.place(overwrite, sync).map(drop)
     }
 
@@ -88,10 +88,10 @@ impl OutputFolder {
     ///
     /// # Errors
     /// Those of [`commit`](Self::commit).
-    pub fn place(mut self, overwrite: Overwrite, sync: Sync) -> Result<PlacedFolder> {
+    pub fn place(mut self, overwrite: Overwrite, sync: SyncPolicy) -> Result<PlacedFolder> {
         uninterrupted(|| {
             let how = self.move_in(overwrite)?;
-            if sync == Sync::Disk {
+            if sync == SyncPolicy::Disk {
                 sync_directory(directory(&self.target));
             }
             Ok(PlacedFolder { folder: self, how })
@@ -204,18 +204,19 @@ mod tests {
         let text = || fs::read_to_string(target.join("text")).unwrap();
         let count = || fs::read_dir(place.path()).unwrap().count();
         fs::create_dir(&target).unwrap();
-        filled(&target, "in an empty folder").commit(Overwrite::Refuse, Sync::Disk).unwrap();
+        filled(&target, "in an empty folder").commit(Overwrite::Refuse, SyncPolicy::Disk).unwrap();
         assert_eq!((text().as_str(), count()), ("in an empty folder", 1));
-        let error = filled(&target, "refused").commit(Overwrite::Refuse, Sync::Never).unwrap_err();
+        let error = filled(&target, "refused").commit(Overwrite::Refuse, SyncPolicy::Never).unwrap_err();
         assert!(error.to_string().ends_with("a: the output exists"), "{error}");
         assert_eq!((text().as_str(), count()), ("in an empty folder", 1));
-        filled(&target, "replaced").commit(Overwrite::Replace, Sync::Never).unwrap();
+        filled(&target, "replaced").commit(Overwrite::Replace, SyncPolicy::Never).unwrap();
         assert_eq!((text().as_str(), count()), ("replaced", 1));
         drop(filled(&target, "dropped"));
         assert_eq!((text().as_str(), count()), ("replaced", 1));
         // A file is never replaced by a folder.
         fs::write(place.path().join("b"), "").unwrap();
-        let error = filled(&place.path().join("b"), "refused").commit(Overwrite::Replace, Sync::Never).unwrap_err();
+        let error =
+            filled(&place.path().join("b"), "refused").commit(Overwrite::Replace, SyncPolicy::Never).unwrap_err();
         assert!(error.to_string().ends_with("b: the output exists"), "{error}");
         let error = OutputFolder::create(&place.path().join("..")).unwrap_err();
         assert!(error.to_string().ends_with("the output needs a path that ends in a name"), "{error}");
@@ -226,7 +227,7 @@ mod tests {
     fn names_that_cannot_be_exchanged_are_renamed_in_two_steps() {
         let place = tempfile::tempdir().unwrap();
         let target = place.path().join("a");
-        filled(&target, "old").commit(Overwrite::Refuse, Sync::Never).unwrap();
+        filled(&target, "old").commit(Overwrite::Refuse, SyncPolicy::Never).unwrap();
         let mut output = filled(&target, "new");
         output.replace_in_two_steps().unwrap();
         drop(output);

@@ -82,7 +82,7 @@ pub fn uninterrupted<R>(step: impl FnOnce() -> R) -> R {
 /// As long as this lives, no temporary file is made and nothing is moved into place: whoever tries waits.
 #[derive(Debug)]
 #[must_use = "dropped, outputs can be made again"]
-pub struct Ended {
+pub struct ShutdownGuard {
     _exclusive: RwLockWriteGuard<'static, ()>,
 }
 
@@ -104,14 +104,14 @@ pub struct Ended {
 /// # Ok(())
 /// # }
 /// ```
-pub fn remove_temporaries() -> Ended {
+pub fn remove_temporaries() -> ShutdownGuard {
     let exclusive = GATE.write().unwrap_or_else(PoisonError::into_inner); // it guards no data
     let all = std::mem::take(&mut *registered());
     for (path, kind) in all {
         // Nobody can be told of one that stays; the next process removes it.
         let _ = remove(&path, kind);
     }
-    Ended { _exclusive: exclusive }
+    ShutdownGuard { _exclusive: exclusive }
 }
 
 fn remove(path: &Path, kind: Kind) -> io::Result<()> {
@@ -278,9 +278,9 @@ impl TemporaryFolder {
 /// A temporary file that something else made, for as long as this lives: [`remove_temporaries`] removes it.
 #[derive(Debug)]
 #[must_use = "it is known only as long as this lives"]
-pub struct Unfinished(PathBuf);
+pub struct RegisteredTemporary(PathBuf);
 
-impl Unfinished {
+impl RegisteredTemporary {
     /// The file at this path.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
@@ -289,7 +289,7 @@ impl Unfinished {
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for RegisteredTemporary {
     fn drop(&mut self) {
         registered().remove(&self.0);
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use container_core::{OutputOptions, Sync};
+use container_core::{OutputOptions, SyncPolicy};
 use datadings::{Writer, WriterOptions};
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,6 @@ pub(crate) fn make(directory: &Path, [tiny, large, huge]: [u64; 3]) {
 }
 
 pub(crate) fn create(path: &Path) -> Writer {
-    let options = WriterOptions::default().with_output(OutputOptions::default().with_sync(Sync::Never));
+    let options = WriterOptions::default().with_output(OutputOptions::default().with_sync(SyncPolicy::Never));
     Writer::create(path, options).unwrap()
 }

@@ -1,7 +1,7 @@
 //! Samples into columns.
 
 use arrow_schema::{DataType, TimeUnit};
-use container_arrow::{Class, Columns, Element, ListSlot, ObjectSlot, Slot, Tensor, Wants};
+use container_arrow::{Class, Columns, Element, ListSlot, ObjectSlot, Slot, SlotEncoding, Tensor};
 use container_core::{Error, Limits, Loss, Position, Result};
 
 use super::lookup::Lookup;
@@ -154,9 +154,9 @@ impl<'l> Appender<'l> {
 #[inline]
 fn append(tokens: &mut Tokens<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Result<()> {
     let at = tokens.offset();
-    let done = match slot.wants() {
-        Wants::Value => value(tokens, slot, scratch),
-        Wants::Msgpack => {
+    let done = match slot.encoding() {
+        SlotEncoding::Value => value(tokens, slot, scratch),
+        SlotEncoding::Msgpack => {
             let limit = scratch.limits.depth;
             match tokens.peek() {
                 Some(0xc0) => tokens.skip().map(|_| slot.null()),

@@ -93,7 +93,7 @@ impl Plan {
             Err(Stop::Odd) => {}
         }
         // What such fields are called is known when all are.
-        container.survey()?;
+        container.infer_columns()?;
         let names = || container.fields().iter().map(|field| field.name.clone());
         let shown: Vec<String> = container.fields().iter().map(|field| field.unique.clone()).collect();
         let known = Fields::Known(Lookup::new(names()), shown.clone());

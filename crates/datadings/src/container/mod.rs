@@ -124,7 +124,7 @@ impl Table for DatadingsContainer {
     }
 
     /// The fields that samples have, in the order of their first appearance: of all samples where the data are up to 64 MiB, else of
-    /// 4096 that are spread evenly, until [`survey`](Table::survey) has looked at them all.
+    /// 4096 that are spread evenly, until [`infer_columns`](Table::infer_columns) has looked at them all.
     fn columns(&self) -> &[ColumnInfo] {
         let (fields, columns) = match self.all.get() {
             Some(all) => (all.as_slice(), &self.all_columns),
@@ -133,7 +133,7 @@ impl Table for DatadingsContainer {
         columns.get_or_init(|| fields.iter().map(Field::info).collect())
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         if self.all.get().is_some() {
             return Ok(());
         }

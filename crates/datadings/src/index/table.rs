@@ -7,7 +7,7 @@
 use std::slice::IterMut;
 use std::thread;
 
-use container_core::{Error, Pages, Result};
+use container_core::{Error, HugePageVec, Result};
 
 use crate::index::hashes::hash_at;
 
@@ -38,8 +38,8 @@ pub(crate) struct KeyTable {
     /// Number of those that select the partition; the 32 bits after them are the entry's tag.
     part_bits: u32,
     /// The start of each bucket, and the end of the last.
-    starts: Pages<u32>,
-    entries: Pages<Entry>,
+    starts: HugePageVec<u32>,
+    entries: HugePageVec<Entry>,
 }
 
 /// The leading `bits` bits of a hash.
@@ -85,8 +85,8 @@ impl KeyTable {
             0 => thread::available_parallelism().map_or(1, Into::into),
             some => some.min(64),
         };
-        let mut starts: Pages<u32> = Pages::zeroed((1 << bits) + 1);
-        let mut entries: Pages<Entry> = Pages::zeroed(rows);
+        let mut starts: HugePageVec<u32> = HugePageVec::zeroed((1 << bits) + 1);
+        let mut entries: HugePageVec<Entry> = HugePageVec::zeroed(rows);
 
         // First, every thread distributes a share of the rows to their partitions.
         let share = rows.div_ceil(threads).max(1);

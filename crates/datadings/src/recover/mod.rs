@@ -25,7 +25,7 @@ pub(crate) use window::Window;
 /// What becomes of a sample whose key another one before it has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum SameKey {
+pub enum OnDuplicateKey {
     /// It is left out, and counted.
     #[default]
     Drop,
@@ -40,7 +40,7 @@ pub struct RecoverOptions {
     /// How the data are read.
     pub open: OpenOptions,
     /// What becomes of samples with the key of another.
-    pub same_key: SameKey,
+    pub on_duplicate_key: OnDuplicateKey,
     /// Who listens: bytes of the data, surveyed and then written.
     pub progress: Option<Arc<dyn Progress>>,
 }
@@ -53,10 +53,10 @@ impl RecoverOptions {
         self
     }
 
-    /// Replaces [`same_key`](Self::same_key).
+    /// Replaces [`on_duplicate_key`](Self::on_duplicate_key).
     #[must_use]
-    pub fn with_same_key(mut self, same_key: SameKey) -> Self {
-        self.same_key = same_key;
+    pub fn with_on_duplicate_key(mut self, on_duplicate_key: OnDuplicateKey) -> Self {
+        self.on_duplicate_key = on_duplicate_key;
         self
     }
 
@@ -266,9 +266,9 @@ impl Recovery {
         if let Some(first) = same.first() {
             let mut position = Position::at(*first);
             position.file = self.file();
-            let what = match self.options.same_key {
-                SameKey::Drop => "sample left out that has the key of another",
-                SameKey::Rename => "key of another sample, renamed",
+            let what = match self.options.on_duplicate_key {
+                OnDuplicateKey::Drop => "sample left out that has the key of another",
+                OnDuplicateKey::Rename => "key of another sample, renamed",
             };
             losses.push(Loss::new(what, same.len() as u64, position));
         }
@@ -292,7 +292,7 @@ impl Recovery {
             return writer.append_raw(key, message.bytes);
         }
         same.push(at);
-        if self.options.same_key == SameKey::Drop {
+        if self.options.on_duplicate_key == OnDuplicateKey::Drop {
             return Ok(());
         }
         let number = numbers.entry(key.into()).or_insert(2);

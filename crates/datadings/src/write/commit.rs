@@ -13,7 +13,7 @@
 
 use std::path::Path;
 
-use container_core::{Error, Result, Source, Sync, sync_directory_of, uninterrupted};
+use container_core::{Error, Result, Source, SyncPolicy, sync_directory_of, uninterrupted};
 
 use crate::index::KeyList;
 use crate::wire::md5_file::put_md5_line;
@@ -107,7 +107,7 @@ impl IndexFiles {
             step()?;
             remove(&set.path(part))?;
         }
-        if self.offsets.sync() == Sync::Disk {
+        if self.offsets.sync() == SyncPolicy::Disk {
             // What is gone must be so before other data are there.
             sync_directory_of(&set.path(Part::Offsets));
         }

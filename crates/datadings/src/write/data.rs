@@ -6,7 +6,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Output, OutputOptions, Overwrite, Result, Sync};
+use container_core::{Error, Output, OutputOptions, Overwrite, Result, SyncPolicy};
 
 use crate::sys::has_name;
 use crate::write::sum::Sum;
@@ -137,13 +137,13 @@ impl DataFile {
     }
 
     /// Everything is in the file, and on the disk where that is asked for: the file lacks nothing but its name. Gives its sum.
-    pub(crate) fn ready(&mut self, sync: Sync) -> Result<Option<[u8; 16]>> {
+    pub(crate) fn ready(&mut self, sync: SyncPolicy) -> Result<Option<[u8; 16]>> {
         self.flush()?;
         let (file, path) = match &self.target {
             Target::New(output) => (output.file(), output.path()),
             Target::Grown(grown) => (&grown.file, grown.path.as_path()),
         };
-        if sync == Sync::Disk {
+        if sync == SyncPolicy::Disk {
             file.sync_all().map_err(|cause| named(path, Error::io("cannot sync", cause)))?;
         }
         self.sum.finish().map_err(|error| named(path, error))

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use container_core::{Limits, Pages, Result, Sync};
+use container_core::{HugePageVec, Limits, Result, SyncPolicy};
 use simplebloom::digest::{Digest, Salt};
 use simplebloom::{BloomFilter, Shape};
 
@@ -63,7 +63,7 @@ fn threads_for(list: &KeyList, asked: usize) -> usize {
 struct Work<'a> {
     set: &'a FileSet,
     list: &'a KeyList,
-    sync: Sync,
+    sync: SyncPolicy,
     threads: usize,
     sums: bool,
 }
@@ -146,9 +146,9 @@ impl Work<'_> {
     }
 
     /// The hashes of all keys as they stand in the file.
-    fn hash(&self, salt: Salt) -> Result<Pages<[u8; 8]>> {
+    fn hash(&self, salt: Salt) -> Result<HugePageVec<[u8; 8]>> {
         let len = usize::try_from(self.list.len()).unwrap_or(usize::MAX); // keys are held in memory or mapped: they fit
-        let mut hashes: Pages<[u8; 8]> = Pages::zeroed(len);
+        let mut hashes: HugePageVec<[u8; 8]> = HugePageVec::zeroed(len);
         let share = len.div_ceil(self.threads).max(1);
         let done = in_parallel(hashes.chunks_mut(share).enumerate(), |(part, out)| {
             let first = (part * share) as u64; // below the number of hashes

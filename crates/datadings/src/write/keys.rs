@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use container_core::{Error, Result, Source, Sync};
+use container_core::{Error, Result, Source, SyncPolicy};
 
 use crate::index::{KeyList, STRIDE};
 use crate::wire::emit;
@@ -25,7 +25,7 @@ pub(crate) struct KeysFile {
 }
 
 impl KeysFile {
-    pub(crate) fn create(path: &Path, sync: Sync) -> Result<Self> {
+    pub(crate) fn create(path: &Path, sync: SyncPolicy) -> Result<Self> {
         let mut spool = Spool::create(path, sync)?;
         spool.put(&[0; 5])?; // the head, once the number is known
         Ok(Self { spool, marks: Vec::new(), len: 0, scratch: Vec::new() })
@@ -112,7 +112,7 @@ mod tests {
         for count in [0u32, 1, 15, 16, 64, 65, 65_535, 65_536, 70_000] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("d.keys");
-            let mut keys = KeysFile::create(&path, Sync::Never).unwrap();
+            let mut keys = KeysFile::create(&path, SyncPolicy::Never).unwrap();
             let mut expected = Vec::new();
             emit::put_array_header(&mut expected, count);
             for row in 0..count {

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use container_core::{Pages, Result};
+use container_core::{HugePageVec, Result};
 
 /// Slots in the beginning.
 const FIRST: usize = 1 << 10;
@@ -23,9 +23,9 @@ const WAITING: usize = 32;
 pub(crate) struct SeenKeys {
     hasher: RandomState,
     /// Powers of two in number: the upper half is hash bits, the lower the row, from 1.
-    slots: Pages<u64>,
+    slots: HugePageVec<u64>,
     /// A bit for the first bits of a hash: not set where no key begins so.
-    marks: Pages<u64>,
+    marks: HugePageVec<u64>,
     /// Entries that are marked and have no slot yet.
     waiting: Vec<u64>,
     len: usize,
@@ -33,7 +33,7 @@ pub(crate) struct SeenKeys {
 
 impl SeenKeys {
     pub(crate) fn new() -> Self {
-        let (slots, marks) = (Pages::zeroed(FIRST), Pages::zeroed(FIRST * MARKS / 64));
+        let (slots, marks) = (HugePageVec::zeroed(FIRST), HugePageVec::zeroed(FIRST * MARKS / 64));
         Self { hasher: RandomState::new(), slots, marks, waiting: Vec::with_capacity(WAITING), len: 0 }
     }
 
@@ -114,8 +114,8 @@ impl SeenKeys {
     #[cold]
     fn grow(&mut self) {
         let len = self.slots.len() * 2;
-        let old = std::mem::replace(&mut self.slots, Pages::zeroed(len));
-        self.marks = Pages::zeroed(len * MARKS / 64);
+        let old = std::mem::replace(&mut self.slots, HugePageVec::zeroed(len));
+        self.marks = HugePageVec::zeroed(len * MARKS / 64);
         for &entry in old.iter().filter(|slot| **slot != FREE) {
             self.mark(entry);
             self.place(entry);

@@ -3,7 +3,7 @@
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use container_core::{Bytes, Error, Output, OutputOptions, Overwrite, Result, Source, Sync};
+use container_core::{Bytes, Error, Output, OutputOptions, Overwrite, Result, Source, SyncPolicy};
 
 /// Bytes that are gathered before they are written.
 const BUFFER: usize = 256 << 10;
@@ -14,7 +14,7 @@ pub(crate) struct Spool {
     buffer: Vec<u8>,
     /// Bytes that were written before those in the buffer.
     written: u64,
-    sync: Sync,
+    sync: SyncPolicy,
 }
 
 impl Spool {
@@ -25,7 +25,7 @@ impl Spool {
     ///
     /// # Errors
     /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a symbolic link; those of [`Output::create`].
-    pub(crate) fn create(path: &Path, sync: Sync) -> Result<Self> {
+    pub(crate) fn create(path: &Path, sync: SyncPolicy) -> Result<Self> {
         if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
             let detail = "it is a symbolic link; beside data only regular files are written";
             return Err(Error::unsupported(detail).in_file(path.display().to_string()));
@@ -100,7 +100,7 @@ impl Spool {
         self.output.read_back()
     }
 
-    pub(crate) fn sync(&self) -> Sync {
+    pub(crate) fn sync(&self) -> SyncPolicy {
         self.sync
     }
 
@@ -122,8 +122,8 @@ impl Spool {
     pub(crate) fn ready(&mut self) -> Result<()> {
         self.flush()?;
         match self.sync {
-            Sync::Disk => self.output.file().sync_all().map_err(|cause| failed(&self.output, cause)),
-            Sync::Never => Ok(()),
+            SyncPolicy::Disk => self.output.file().sync_all().map_err(|cause| failed(&self.output, cause)),
+            SyncPolicy::Never => Ok(()),
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
         let (link, target) = (folder.path().join("x.offsets"), folder.path().join("target"));
         std::fs::write(&target, "precious").unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
-        let error = Spool::create(&link, Sync::Never).err().unwrap().to_string();
+        let error = Spool::create(&link, SyncPolicy::Never).err().unwrap().to_string();
         assert!(
             error.ends_with("x.offsets: it is a symbolic link; beside data only regular files are written"),
             "{error}"
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn bytes_are_read_back_from_buffer_and_file() {
         let folder = tempfile::tempdir().unwrap();
-        let mut spool = Spool::create(&folder.path().join("x"), Sync::Never).unwrap();
+        let mut spool = Spool::create(&folder.path().join("x"), SyncPolicy::Never).unwrap();
         let all: Vec<u8> = (0..700_000u32).map(|n| (n % 251) as u8).collect();
         for chunk in all.chunks(1000) {
             spool.put(chunk).unwrap();

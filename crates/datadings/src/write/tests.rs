@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, OutputOptions, Overwrite, Result, Sync};
+use container_core::{Error, OutputOptions, Overwrite, Result, SyncPolicy};
 
 use super::*;
 use crate::read::Reader;
@@ -39,12 +39,12 @@ pub(super) fn step() -> Result<()> {
 }
 
 fn options() -> WriterOptions {
-    WriterOptions::default().with_output(OutputOptions::default().with_sync(Sync::Never))
+    WriterOptions::default().with_output(OutputOptions::default().with_sync(SyncPolicy::Never))
 }
 
 fn replacing() -> WriterOptions {
     WriterOptions::default()
-        .with_output(OutputOptions::default().with_sync(Sync::Never).with_overwrite(Overwrite::Replace))
+        .with_output(OutputOptions::default().with_sync(SyncPolicy::Never).with_overwrite(Overwrite::Replace))
 }
 
 fn message(key: &str, label: u8) -> Vec<u8> {

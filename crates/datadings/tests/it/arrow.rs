@@ -422,7 +422,7 @@ fn names_that_are_odd() {
         ("c", b"\x82\xa3key\xa1c\xa1m\x82\xa1a\x01\xa1a\x02"),
     ]);
     let container = open(&set.path);
-    container.survey().unwrap();
+    container.infer_columns().unwrap();
     let names: Vec<&str> = container.columns().iter().map(|column| column.name.as_str()).collect();
     let (found, losses) = batches(&container, &BatchScan::default());
     assert_eq!(found[0].schema().fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>(), names);

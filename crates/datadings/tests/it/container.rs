@@ -174,7 +174,7 @@ fn columns_are_the_fields_that_samples_have() {
         "c: complex",
     ];
     assert_eq!(columns(table), wanted);
-    table.survey().unwrap();
+    table.infer_columns().unwrap();
     assert_eq!(columns(table), wanted);
     let n = table.column_summary(1);
     assert_eq!((&n["samples"], &n["samples_looked_at"]), (&3.into(), &4.into()));
@@ -266,7 +266,7 @@ fn a_survey_finds_what_a_glance_does_not() {
     let container = DatadingsContainer::new(Reader::open(&path).unwrap());
     assert_eq!(columns(&container), ["key: str", "x: bytes", "late: nil"]);
     assert!(container.column_summary(0)["samples_looked_at"].as_u64().unwrap() < 5000);
-    container.survey().unwrap();
+    container.infer_columns().unwrap();
     // Those that were known keep their places, although one of them comes later.
     assert_eq!(columns(&container), ["key: str", "x: bytes", "late: nil", "rare: bool"]);
     assert_eq!(container.column_summary(0)["samples"], 70_000);
@@ -275,7 +275,7 @@ fn a_survey_finds_what_a_glance_does_not() {
     let limits = Limits::default().with_columns(3);
     let reader = Reader::open_with(&path, OpenOptions::default().with_limits(limits)).unwrap();
     let container = DatadingsContainer::new(reader);
-    let error = container.survey().unwrap_err();
+    let error = container.infer_columns().unwrap_err();
     assert!(error.to_string().contains("the number of columns 4 exceeds the limit 3"), "{error}");
     assert!(error.to_string().contains("row 33333"), "{error}");
 }

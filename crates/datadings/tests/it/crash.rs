@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use container_core::Sync;
+use container_core::SyncPolicy;
 use datadings::{Reader, RebuildOptions, Writer, rebuild_index};
 
 use crate::set::{findings, options};
@@ -71,7 +71,7 @@ fn sound(path: &Path, grows: bool) -> (u64, bool) {
         Ok(reader) => reader,
         Err(error) => {
             assert!(error.to_string().contains("there is no index"), "{error}");
-            let options = RebuildOptions::default().with_sync(Sync::Never);
+            let options = RebuildOptions::default().with_sync(SyncPolicy::Never);
             rebuild_index(path, &options).unwrap_or_else(|error| panic!("{error}"));
             rebuilt = true;
             Reader::open(path).unwrap()
@@ -148,7 +148,8 @@ fn killed_at_any_moment(how: &str) {
         }
         if how == "append" {
             // What was left behind is taken in or cut off before the next append.
-            let rebuilt = rebuild_index(&path, &RebuildOptions::default().with_sync(Sync::Never).with_truncate(true));
+            let rebuilt =
+                rebuild_index(&path, &RebuildOptions::default().with_sync(SyncPolicy::Never).with_truncate(true));
             rebuilt.unwrap_or_else(|error| panic!("{error}"));
             let reader = Reader::open(&path).unwrap();
             assert_eq!(findings(&reader, 2), [""; 0]);

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use container_core::testkit::{Stopwatch, cases};
-use container_core::{Access, ErrorKind, OpenOptions, Source, Sync};
+use container_core::{Access, ErrorKind, OpenOptions, Source, SyncPolicy};
 use datadings::{
-    Part, Reader, RebuildOptions, RecoverOptions, Recovery, SameKey, Writer, WriterOptions, rebuild_index,
+    OnDuplicateKey, Part, Reader, RebuildOptions, RecoverOptions, Recovery, Writer, WriterOptions, rebuild_index,
 };
 
 use crate::set::{Set, findings, options, sample};
@@ -15,7 +15,7 @@ const NONE: [&str; 0] = [];
 const PARTS: [Part; 6] = [Part::Data, Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5];
 
 fn rebuild() -> RebuildOptions {
-    RebuildOptions::default().with_sync(Sync::Never)
+    RebuildOptions::default().with_sync(SyncPolicy::Never)
 }
 
 fn all(set: &Set) -> Vec<Vec<u8>> {
@@ -242,7 +242,8 @@ fn many_samples_of_one_key_are_numbered_in_one_go() {
     let count = 30_000;
     set.patch(Part::Data, |bytes| *bytes = sample("a", 1).repeat(count));
     let start = Stopwatch::start();
-    let recovery = Recovery::survey(&set.path, &RecoverOptions::default().with_same_key(SameKey::Rename)).unwrap();
+    let recovery =
+        Recovery::survey(&set.path, &RecoverOptions::default().with_on_duplicate_key(OnDuplicateKey::Rename)).unwrap();
     let out = set.folder.path().join("out.msgpack");
     assert_eq!(recovery.write(&out, options()).unwrap().0.samples, count as u64);
     let reader = Reader::open(&out).unwrap();
@@ -289,7 +290,7 @@ fn keys_that_are_there_twice() {
     let (left, losses) = recovered(&set, &RecoverOptions::default());
     assert_eq!(left, keys("ab"));
     assert_eq!(losses, ["sample left out that has the key of another (2 times, first byte 20)"]);
-    let (left, losses) = recovered(&set, &RecoverOptions::default().with_same_key(SameKey::Rename));
+    let (left, losses) = recovered(&set, &RecoverOptions::default().with_on_duplicate_key(OnDuplicateKey::Rename));
     assert_eq!(left, ["a", "b", "a#2", "a#3"]);
     assert_eq!(losses, ["key of another sample, renamed (2 times, first byte 20)"]);
     let reader = Reader::open(set.folder.path().join("out.msgpack")).unwrap();

@@ -41,7 +41,7 @@ impl<'a> DsBatches<'a> {
     /// The rows of the next batch.
     fn next_rows(&self) -> Result<Range<u64>> {
         let start = self.rows.start;
-        let fit = self.scan.rows_of(usize::try_from(self.row_bytes).unwrap_or(usize::MAX)) as u64;
+        let fit = self.scan.rows_per_batch(usize::try_from(self.row_bytes).unwrap_or(usize::MAX)) as u64;
         let mut rows = fit.min(self.rows.end - start);
         if self.texts && !self.fits(start..start + rows)? {
             // The bytes of strings are known without going through them: the most rows that fit are found by halving.

@@ -184,7 +184,7 @@ impl Table for DsTable {
         &self.group.columns
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         Ok(()) // the header has them all
     }
 

@@ -429,7 +429,7 @@ impl Table for NetcdfTable {
         self.inner.columns()
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         Ok(()) // the header has them all
     }
 

@@ -160,7 +160,7 @@ impl<'r> Variable<'r> {
     }
 
     /// Puts the numbers of a range along its first dimension into memory of the caller's, with `fill` for the missing ones: for many reads
-    /// into the same memory, which costs less than new memory for each, or into [large pages](container_core::Pages).
+    /// into the same memory, which costs less than new memory for each, or into [large pages](container_core::HugePageVec).
     ///
     /// # Errors
     /// As [`read_rows`](Self::read_rows); [`Usage`](container_core::ErrorKind::Usage) for numbers of another type, and for more or less room

@@ -1,6 +1,6 @@
 use std::cell::Cell;
 
-use container_core::{Access, Error, OpenOptions, OutputOptions, Overwrite, Result, Source, Sync};
+use container_core::{Access, Error, OpenOptions, OutputOptions, Overwrite, Result, Source, SyncPolicy};
 
 use super::*;
 use crate::{Array, DataType, Element, Endian, JsonBuf, Mask, Reader, Values};
@@ -79,7 +79,7 @@ fn headers_and_bodies_are_those_of_the_format() {
     // A copy of everything has the same bytes, in whatever order it is asked for and from wherever it comes.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.ds");
-    let options = OutputOptions::default().with_sync(Sync::Never);
+    let options = OutputOptions::default().with_sync(SyncPolicy::Never);
     assert_eq!(builder.write(&path, options).unwrap().variables, 5);
     assert_eq!(std::fs::read(&path).unwrap(), file);
     for access in [Access::Positional, container_core::testkit::mapped()] {
@@ -260,7 +260,7 @@ fn a_sink_that_fails_at_any_byte_is_an_error() {
 fn a_write_that_fails_leaves_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.ds");
-    let options = OutputOptions::default().with_sync(Sync::Never).with_overwrite(Overwrite::Replace);
+    let options = OutputOptions::default().with_sync(SyncPolicy::Never).with_overwrite(Overwrite::Replace);
     let write = |masked: bool| -> Result<Written> {
         let mut builder = Builder::new();
         builder.field("a", Field::stream(DataType::Int64, [100_000]).with_missing(masked));

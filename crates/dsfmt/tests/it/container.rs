@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use container_core::testkit::{every_flip_is_borne, every_source_agrees};
+use container_core::testkit::{every_bit_flip_is_handled, every_source_agrees};
 use container_core::{
     Container, Format, Input, OpenOptions, Probe, Recognition, Result, Scan, Source, Table, VerifyOptions,
 };
@@ -271,7 +271,7 @@ fn damage_is_borne() {
     builder.attribute("nested", JsonBuf::parse(r#"{"a": [1, NaN, "x"]}"#).unwrap());
     let full = bytes(&builder);
     every_source_agrees(&full, everything);
-    let borne = every_flip_is_borne(&full, |bytes| everything(Source::from(bytes.to_vec())).map(drop));
+    let borne = every_bit_flip_is_handled(&full, |bytes| everything(Source::from(bytes.to_vec())).map(drop));
     assert!(borne > 0);
     for end in 0..full.len() {
         let _ = everything(Source::from(full[..end].to_vec()));

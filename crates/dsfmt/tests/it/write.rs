@@ -4,12 +4,13 @@ use std::path::Path;
 
 use container_core::Source;
 use dsfmt::{
-    Array, Builder, DataType, Endian, Field, Mask, OutputOptions, Overwrite, Reader, Result, Strings, Sync, Values,
+    Array, Builder, DataType, Endian, Field, Mask, OutputOptions, Overwrite, Reader, Result, Strings, SyncPolicy,
+    Values,
 };
 use proptest::prelude::*;
 
 fn options() -> OutputOptions {
-    OutputOptions::default().with_sync(Sync::Never)
+    OutputOptions::default().with_sync(SyncPolicy::Never)
 }
 
 /// Something to begin with: numbers that follow each other without a pattern.

@@ -88,8 +88,8 @@ impl Table for ModelSchema {
         self.container.columns()
     }
 
-    fn survey(&self) -> Result<()> {
-        self.container.survey()
+    fn infer_columns(&self) -> Result<()> {
+        self.container.infer_columns()
     }
 
     fn column_summary(&self, index: usize) -> Map<String, Value> {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use container_core::testkit::{ends_after_an_error, every_flip_is_borne, every_prefix_fails, every_source_agrees};
+use container_core::testkit::{ends_after_error, every_bit_flip_is_handled, every_prefix_fails, every_source_agrees};
 use container_core::{Container, Result, Scan, Source, Table as _};
 use idv::{IdvContainer, OpenOptions, Reader};
 use serde_json::json;
@@ -128,7 +128,7 @@ fn every_prefix_of_a_golden_file_fails() {
 fn every_flip_in_a_forged_file_is_borne() {
     let mut found = Vec::new();
     for (name, bytes) in forged() {
-        let readable = every_flip_is_borne(&bytes, |bytes| ignore(read_all(Source::from(bytes.to_vec()))));
+        let readable = every_bit_flip_is_handled(&bytes, |bytes| ignore(read_all(Source::from(bytes.to_vec()))));
         // The undefined bytes of the header may hold anything.
         found.push((name, bytes.len() * 8, readable - 204 * 8));
     }
@@ -145,7 +145,7 @@ fn every_flip_in_a_golden_file_is_borne() {
         let bytes = fs::read(&path).unwrap();
         // The larger ones have no more kinds of parts than the smaller ones.
         if bytes.len() < 1000 {
-            every_flip_is_borne(&bytes, |bytes| ignore(read_all(Source::from(bytes.to_vec()))));
+            every_bit_flip_is_handled(&bytes, |bytes| ignore(read_all(Source::from(bytes.to_vec()))));
         }
     }
 }
@@ -184,11 +184,11 @@ fn walks_end_after_an_error() {
             let reader = damaged(hurt);
             let scan = Scan::default().with_threads(threads);
             let mut rows = reader.rows(&scan).unwrap();
-            ends_after_an_error(std::iter::from_fn(|| rows.advance().map(|there| there.then_some(())).transpose()));
+            ends_after_error(std::iter::from_fn(|| rows.advance().map(|there| there.then_some(())).transpose()));
             let mut rows = reader.rows(&scan).unwrap();
-            ends_after_an_error(std::iter::from_fn(|| rows.try_next().map(|row| row.map(|_| ())).transpose()));
+            ends_after_error(std::iter::from_fn(|| rows.try_next().map(|row| row.map(|_| ())).transpose()));
             let mut batches = reader.batches(&scan).unwrap();
-            ends_after_an_error(std::iter::from_fn(|| batches.try_next().map(|batch| batch.map(|_| ())).transpose()));
+            ends_after_error(std::iter::from_fn(|| batches.try_next().map(|batch| batch.map(|_| ())).transpose()));
             // Everything before the damage was given.
             let mut rows = reader.rows(&scan).unwrap();
             let mut seen = 0;

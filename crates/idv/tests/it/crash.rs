@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use container_core::testkit::{FailingSink, every_write_may_fail};
-use container_core::{ErrorKind, OutputOptions, Overwrite, Result, Scan, Sync};
+use container_core::{ErrorKind, OutputOptions, Overwrite, Result, Scan, SyncPolicy};
 use idv::{
     ColumnSchema, Compression, ItemType, KeyType, KeyWidth, Reader, Schema, Type, Values, Writer, WriterOptions,
 };
@@ -85,7 +85,7 @@ fn rows_of(generation: i64) -> usize {
 }
 
 fn write_generation(path: &Path, generation: i64) {
-    let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+    let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never);
     let schema = Schema::new(["a", "b", "c"].map(|name| ColumnSchema::new(name, Type::Item(ItemType::Int64))));
     let options = WriterOptions::default().with_compression(Compression::None).with_rows_per_block(1000);
     let mut writer = Writer::create(path, output, schema, options).unwrap();

@@ -1,7 +1,7 @@
 //! Files that are none.
 #![allow(clippy::cast_precision_loss, reason = "the numbers are small")]
 
-use container_core::testkit::{every_flip_is_borne, every_prefix_fails};
+use container_core::testkit::{every_bit_flip_is_handled, every_prefix_fails};
 use simplebloom::{BloomFilter, ErrorKind};
 
 fn file() -> Vec<u8> {
@@ -28,8 +28,8 @@ fn prefixes_are_refused() {
 fn flips_are_borne() {
     // Every bit of the bits, and the last of the probability where they change no size.
     let file = file();
-    let readable = every_flip_is_borne(&file, read);
-    let header = every_flip_is_borne(&file[..32], |header| read(&[header, &file[32..]].concat()));
+    let readable = every_bit_flip_is_handled(&file, read);
+    let header = every_bit_flip_is_handled(&file[..32], |header| read(&[header, &file[32..]].concat()));
     assert_eq!(readable, header + 3 * 8);
     assert_eq!(header, 51);
 }

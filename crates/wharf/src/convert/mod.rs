@@ -64,7 +64,7 @@ pub trait Sink {
     fn flush(&mut self) -> Result<()>;
 
     /// True when all columns are laid out before the first row: those of a table that has no schema are surveyed then (see
-    /// [`Table::survey`]), unless they are chosen.
+    /// [`Table::infer_columns`]), unless they are chosen.
     fn needs_columns(&self) -> bool {
         false
     }
@@ -90,7 +90,7 @@ pub struct Copied {
 /// the sink.
 pub fn copy(table: &dyn Table, scan: &Scan, sink: &mut dyn Sink) -> Result<Copied> {
     if sink.needs_columns() && scan.columns.is_none() {
-        table.survey()?;
+        table.infer_columns()?;
     }
     let mut rows = table.rows(scan)?;
     sink.begin(&column_names(table, scan))?;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, Loss, OpenOptions, OutputOptions, Result, Severity, Sync, TemporaryFolder};
+use container_core::{Error, Loss, OpenOptions, OutputOptions, Result, Severity, SyncPolicy, TemporaryFolder};
 use dsfmt::{Builder, Reader, Written};
 
 use super::env::Opener;
@@ -95,7 +95,7 @@ impl Temporary {
     pub(super) fn write(write: impl FnOnce(&Path, OutputOptions) -> Result<Saved>) -> Result<(Self, Saved)> {
         let folder = TemporaryFolder::beside(&std::env::temp_dir().join("out")).map_err(temporary)?;
         let path = folder.path().join("out.ds");
-        let saved = write(&path, OutputOptions::default().with_sync(Sync::Never))?;
+        let saved = write(&path, OutputOptions::default().with_sync(SyncPolicy::Never))?;
         Ok((Self { path, _folder: folder }, saved))
     }
 }

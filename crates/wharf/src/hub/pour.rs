@@ -102,7 +102,7 @@ impl Job<'_> {
         let mut scan = self.selection.reading.scan();
         scan.columns = select::columns(table, &self.selection.columns)?;
         if sink.needs_columns() && scan.columns.is_none() {
-            table.survey()?;
+            table.infer_columns()?;
         }
         self.hide(location, table, &mut scan, report);
         sink.begin(&column_names(table, &scan))?;

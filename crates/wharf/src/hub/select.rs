@@ -110,7 +110,7 @@ pub fn table<'c>(container: &'c dyn Container, name: Option<&str>) -> Result<&'c
 pub fn columns(table: &dyn Table, asked: &[String]) -> Result<Option<Vec<usize>>> {
     columns_of(table.columns(), asked).or_else(|_| {
         // It may be one that only some rows have.
-        table.survey()?;
+        table.infer_columns()?;
         columns_of(table.columns(), asked)
     })
 }

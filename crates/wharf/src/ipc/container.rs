@@ -175,7 +175,7 @@ impl Table for IpcContainer {
         &self.columns
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         Ok(()) // the schema has them all
     }
 

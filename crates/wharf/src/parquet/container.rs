@@ -146,7 +146,7 @@ impl Table for ParquetContainer {
         &self.columns
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         Ok(()) // the footer has them all
     }
 

@@ -228,7 +228,7 @@ impl Table for TextTable {
     }
 
     /// Of CSV those of the header; of JSON lines the members of objects, in the order of their first appearance: of all objects of a text up to
-    /// 16 MiB, else of those in its first MiB, until [`survey`](Table::survey) has looked at them all. In these rows also the kinds are found.
+    /// 16 MiB, else of those in its first MiB, until [`infer_columns`](Table::infer_columns) has looked at them all. In these rows also the kinds are found.
     fn columns(&self) -> &[ColumnInfo] {
         &self.known().infos
     }
@@ -237,7 +237,7 @@ impl Table for TextTable {
         self.known().error.as_ref().map(|error| nameless(error).in_format(self.text.format))
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         if self.all.get().is_none() {
             let (survey, result) = self.look(&Workers::new(0), true);
             result?;

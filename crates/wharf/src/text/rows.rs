@@ -326,15 +326,15 @@ impl Serialize for TextRows<'_> {
                 for ((_, name, _), found) in chosen.columns.iter().zip(&chosen.found) {
                     if let Some(found) = found {
                         let raw: &RawValue = serde_json::from_str(text(found)).map_err(S::Error::custom)?;
-                        map.serialize_entry(name, &Json::new(raw).with_last_ones())?;
+                        map.serialize_entry(name, &Json::new(raw).with_keep_last())?;
                     }
                 }
             }
             None => {
                 let members: Members<'_> = serde_json::from_str(text(span)).map_err(S::Error::custom)?;
-                let Members(members) = members.last_ones();
+                let Members(members) = members.keep_last();
                 for (name, raw) in &members {
-                    map.serialize_entry(name, &Json::new(raw).with_last_ones())?;
+                    map.serialize_entry(name, &Json::new(raw).with_keep_last())?;
                 }
             }
         }

@@ -50,7 +50,7 @@ impl Serialize for Cell<'_> {
             Value::Bool(value) => serializer.serialize_bool(value),
             Value::Integer(text) => number(text, serializer),
             Value::Float(text) => serializer.serialize_f64(text.parse().map_err(S::Error::custom)?),
-            Value::Nested(raw) => Json::new(raw).with_last_ones().serialize(serializer),
+            Value::Nested(raw) => Json::new(raw).with_keep_last().serialize(serializer),
             Value::Text(text) => serializer.serialize_str(text),
         }
     }

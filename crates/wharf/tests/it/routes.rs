@@ -610,7 +610,7 @@ struct Column {
 fn read(path: &Path) -> BTreeMap<String, Column> {
     let container = Registry::builtin().open(path).unwrap();
     let table = container.tables()[0];
-    table.survey().unwrap();
+    table.infer_columns().unwrap();
     let mut columns: BTreeMap<_, _> = table
         .columns()
         .iter()

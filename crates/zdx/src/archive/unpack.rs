@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Overwrite, Progress, Result, Sync, Unit, sync_directory_of, uninterrupted};
+use container_core::{Error, Overwrite, Progress, Result, SyncPolicy, Unit, sync_directory_of, uninterrupted};
 
 use super::entry::Entry;
 use super::read::Archive;
@@ -23,7 +23,7 @@ pub struct UnpackOptions {
     /// What happens when the target is a folder with something in it. It is replaced whole, and only where it holds nothing but a store.
     pub overwrite: Overwrite,
     /// Whether to wait for the disk.
-    pub sync: Sync,
+    pub sync: SyncPolicy,
     /// Who listens to the progress: bytes of the files.
     pub progress: Option<Arc<dyn Progress>>,
 }
@@ -38,7 +38,7 @@ impl UnpackOptions {
 
     /// Replaces [`sync`](Self::sync).
     #[must_use]
-    pub fn with_sync(mut self, sync: Sync) -> Self {
+    pub fn with_sync(mut self, sync: SyncPolicy) -> Self {
         self.sync = sync;
         self
     }
@@ -120,7 +120,7 @@ fn fill(archive: &Archive, store: &Path, options: &UnpackOptions, unpacked: &mut
         unpacked.files += 1;
         unpacked.bytes += entry.size;
     }
-    if options.sync == Sync::Disk {
+    if options.sync == SyncPolicy::Disk {
         // Names after what they name, the innermost first.
         for folder in folders.order.iter().rev() {
             sync_directory_of(&folder.join("any"));
@@ -168,7 +168,7 @@ fn write(archive: &Archive, entry: &Entry, place: &Path, options: &UnpackOptions
         }
         Ok(())
     })?;
-    if options.sync == Sync::Disk {
+    if options.sync == SyncPolicy::Disk {
         file.sync_all().map_err(failed)?;
     }
     Ok(())

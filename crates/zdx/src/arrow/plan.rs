@@ -88,7 +88,7 @@ impl Plan {
             slot.str(document.id())?;
         }
         object.end();
-        match columns.has_missed() {
+        match columns.contradicts_sample() {
             false => Ok(()),
             true => Err(Error::invalid("documents before did not tell of a member of this one")),
         }
@@ -116,6 +116,6 @@ fn columns(table: &CollectionTable, scan: &BatchScan) -> Result<Option<Vec<Colum
     if table.paths.is_empty() {
         return Ok(None);
     }
-    container_core::Table::survey(table)?;
+    container_core::Table::infer_columns(table)?;
     Ok(Some(table.fields().iter().map(column).collect()))
 }

@@ -98,7 +98,7 @@ impl Table for CollectionTable {
     }
 
     /// The members that documents have, in the order of their first appearance: of all documents where there are few or the data are up to
-    /// 64 MiB, else of 4096 that are spread evenly, until [`survey`](Table::survey) has looked at them all.
+    /// 64 MiB, else of 4096 that are spread evenly, until [`infer_columns`](Table::infer_columns) has looked at them all.
     fn columns(&self) -> &[ColumnInfo] {
         let (fields, columns) = match self.all.get() {
             Some(all) => (all.as_slice(), &self.all_columns),
@@ -107,7 +107,7 @@ impl Table for CollectionTable {
         columns.get_or_init(|| fields.iter().map(Field::info).collect())
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         if self.all.get().is_some() {
             return Ok(());
         }

@@ -40,7 +40,7 @@ fn members_are_columns() {
     let wanted = [("_id", "string"), ("n", "number or null"), ("p", "object"), ("q", "array")];
     let wanted = wanted.map(|(name, kind)| (name.to_owned(), kind.to_owned()));
     assert_eq!(seen(), wanted);
-    tables[0].survey().unwrap();
+    tables[0].infer_columns().unwrap();
     assert_eq!(seen(), wanted, "they keep their places");
     assert_eq!(tables[0].columns()[3].details, [("path".to_owned(), "p.q".into())]);
     assert_eq!(tables[0].column_summary(1)["documents"], 2);
@@ -102,7 +102,7 @@ fn a_broken_line_is_told_with_its_place() {
     assert_eq!((position.byte, position.row, position.key.as_deref()), (Some(27), Some(1), Some("b")));
     let value = serde_json::to_value(walk.row());
     assert!(value.unwrap_err().to_string().contains("expected value"));
-    assert!(tables[0].survey().is_err());
+    assert!(tables[0].infer_columns().is_err());
     let mut findings = Vec::new();
     container.verify(&VerifyOptions::default(), &mut |finding| findings.push(finding.error.to_string())).unwrap();
     assert_eq!(findings.len(), 2, "no index, and the line: {findings:?}");

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use container_core::{Error, Result, Sync, uninterrupted};
+use container_core::{Error, Result, SyncPolicy, uninterrupted};
 
 use crate::write::folder::Folder;
 
@@ -33,11 +33,11 @@ impl Hook {
 #[derive(Debug, Clone)]
 pub(crate) struct Disk {
     hook: Hook,
-    pub(crate) sync: Sync,
+    pub(crate) sync: SyncPolicy,
 }
 
 impl Disk {
-    pub(crate) const fn new(hook: Hook, sync: Sync) -> Self {
+    pub(crate) const fn new(hook: Hook, sync: SyncPolicy) -> Self {
         Self { hook, sync }
     }
 
@@ -54,7 +54,7 @@ impl Disk {
 
     /// Waits until the bytes of a file have reached the disk, where that is wanted.
     pub(crate) fn sync(&self, step: &'static str, file: &File) -> Result<()> {
-        if self.sync == Sync::Never {
+        if self.sync == SyncPolicy::Never {
             return Ok(());
         }
         let asked = self.hook.ask(step, 0);
@@ -87,7 +87,7 @@ impl Disk {
     pub(crate) fn rename(&self, step: &'static str, from: (&Folder, &str), to: (&Folder, &str)) -> Result<()> {
         self.hook.ask(step, 0).map_err(|cause| Error::io(format!("cannot put the {step} in place"), cause))?;
         from.0.rename(from.1, to.0, to.1)?;
-        if self.sync == Sync::Disk {
+        if self.sync == SyncPolicy::Disk {
             to.0.sync();
         }
         Ok(())
@@ -103,7 +103,7 @@ impl Disk {
     pub(crate) fn folder(&self, parent: &Folder, name: &str) -> Result<Folder> {
         self.hook.ask("folder", 0).map_err(|cause| Error::io("cannot make the folder", cause))?;
         let folder = parent.make_folder(name)?;
-        if self.sync == Sync::Disk {
+        if self.sync == SyncPolicy::Disk {
             parent.sync();
         }
         Ok(folder)
@@ -118,7 +118,7 @@ impl Disk {
         // Not after a signal: it would be a part of a temporary folder that has just been removed.
         let created = uninterrupted(|| self.hook.ask("folder", 0).and_then(|_| fs::create_dir(path)));
         created.map_err(|cause| Error::io("cannot make the folder", cause).in_file(path.display().to_string()))?;
-        if self.sync == Sync::Disk {
+        if self.sync == SyncPolicy::Disk {
             container_core::sync_directory_of(path);
         }
         made.push(path.to_owned());

@@ -198,7 +198,7 @@ impl CollectionWriter {
 
     /// The names of documents' own files outlast a power cut from now on.
     pub(crate) fn sync_documents(&self) -> Result<()> {
-        if self.disk.sync == container_core::Sync::Disk
+        if self.disk.sync == container_core::SyncPolicy::Disk
             && let Some(docs) =
                 self.folders.as_ref().map(|folders| folders.collection.folder(DOCS)).transpose()?.flatten()
         {

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use container_core::{Error, Result, Sync, Unfinished, uninterrupted};
+use container_core::{Error, RegisteredTemporary, Result, SyncPolicy, uninterrupted};
 
 use crate::sys;
 
@@ -167,7 +167,12 @@ impl Folder {
     ///
     /// # Errors
     /// As [`open`](Self::open), and those of `fill`.
-    pub(crate) fn replace(&self, name: &str, sync: Sync, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+    pub(crate) fn replace(
+        &self,
+        name: &str,
+        sync: SyncPolicy,
+        fill: impl FnOnce(&mut File) -> Result<()>,
+    ) -> Result<()> {
         let replaced = match self.kind(name)? {
             Some(Kind::File(mode)) => Some(mode),
             Some(_) => return Err(self.refused("it is not a regular file", name)),
@@ -175,7 +180,7 @@ impl Folder {
         };
         let (mut file, temporary) = self.temporary(replaced)?;
         fill(&mut file)?;
-        if sync == Sync::Disk {
+        if sync == SyncPolicy::Disk {
             file.sync_all().map_err(|cause| self.failed("cannot sync the output", cause, name))?;
         }
         drop(file);
@@ -185,7 +190,7 @@ impl Folder {
             Ok(())
         });
         placed.map_err(|cause| self.failed("cannot put the output in place", cause, name))?;
-        if sync == Sync::Disk {
+        if sync == SyncPolicy::Disk {
             self.sync();
         }
         Ok(())
@@ -200,7 +205,7 @@ impl Folder {
             let bits = mode.map_or(sys::NEW_FILE, sys::with_our_rights);
             let created = uninterrupted(|| {
                 let file = sys::open_file(&self.handle, &self.path, &name, Mode::CreateNew(bits))?;
-                Ok((file, Unfinished::new(self.path(&name))))
+                Ok((file, RegisteredTemporary::new(self.path(&name))))
             });
             match created {
                 Ok((file, unfinished)) => {
@@ -290,7 +295,7 @@ impl Folder {
 struct Temporary<'f> {
     folder: &'f Folder,
     name: String,
-    _unfinished: Unfinished,
+    _unfinished: RegisteredTemporary,
     is_kept: bool,
 }
 

@@ -7,7 +7,7 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-use container_core::{Bytes, Error, Pages, Result};
+use container_core::{Bytes, Error, HugePageVec, Result};
 use foldhash::quality::RandomState;
 
 use crate::read::table::{Table, entry_at};
@@ -27,7 +27,7 @@ pub(crate) struct Ids {
     living: u64,
     /// Positions of entries in the index that hold no more.
     dead: Vec<u64>,
-    slots: Pages<u64>,
+    slots: HugePageVec<u64>,
     bits: u32,
     used: usize,
     hash: RandomState,
@@ -52,7 +52,7 @@ impl Ids {
             base,
             added: Vec::new(),
             dead: Vec::new(),
-            slots: Pages::zeroed(1 << SMALLEST),
+            slots: HugePageVec::zeroed(1 << SMALLEST),
             bits: SMALLEST,
             used: 0,
             hash: RandomState::default(),
@@ -160,7 +160,7 @@ impl Ids {
     /// A new table, out of what it is about.
     fn rebuild(&mut self, bits: u32) {
         self.bits = bits.max(SMALLEST);
-        self.slots = Pages::zeroed(1 << self.bits);
+        self.slots = HugePageVec::zeroed(1 << self.bits);
         self.used = 0;
         for nth in 0..self.dead.len() {
             let Some(position) = self.dead.get(nth).copied() else { break };

@@ -105,8 +105,8 @@ impl WriterOptions {
 
     pub(crate) fn disk(&self) -> Disk {
         let sync = match self.durability {
-            Durability::None => container_core::Sync::Never,
-            Durability::Flush | Durability::EveryPut => container_core::Sync::Disk,
+            Durability::None => container_core::SyncPolicy::Never,
+            Durability::Flush | Durability::EveryPut => container_core::SyncPolicy::Disk,
         };
         Disk::new(self.hook.clone(), sync)
     }

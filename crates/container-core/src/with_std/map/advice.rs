@@ -3,7 +3,7 @@
 use memmap2::{Advice, MmapMut};
 
 /// Tells the system that large pages are wanted under this memory. Nothing where there are none.
-pub(crate) fn want_large_pages<T>(memory: &mut [T]) {
+pub(crate) fn advise_huge_pages<T>(memory: &mut [T]) {
     const PAGE: usize = 4096;
     let (start, len) = (memory.as_mut_ptr().cast::<u8>(), size_of_val(memory));
     // From the beginning of its first page: an allocator has a few bytes of its own in front, and a mapping of which the first page is
@@ -17,7 +17,7 @@ pub(crate) fn want_large_pages<T>(memory: &mut [T]) {
 }
 
 /// The same for all of a map.
-pub(crate) fn want_large_pages_of(map: &MmapMut) {
+pub(crate) fn advise_huge_pages_for_map(map: &MmapMut) {
     // Where it is not taken the pages are small.
     let _ = map.advise(Advice::HugePage);
 }

@@ -1,5 +1,5 @@
 //! A system that takes no advice about memory.
 
-pub(crate) const fn want_large_pages<T>(_: &mut [T]) {}
+pub(crate) const fn advise_huge_pages<T>(_: &mut [T]) {}
 
-pub(crate) const fn want_large_pages_of(_: &memmap2::MmapMut) {}
+pub(crate) const fn advise_huge_pages_for_map(_: &memmap2::MmapMut) {}

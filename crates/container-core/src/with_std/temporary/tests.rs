@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::*;
-use crate::{Output, OutputFolder, OutputOptions, Overwrite, Sync};
+use crate::{Output, OutputFolder, OutputOptions, Overwrite, SyncPolicy};
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
@@ -173,7 +173,7 @@ fn nothing_begins_after_the_end() {
         });
         scope.spawn(|| {
             assert!(begun.finish().is_err());
-            assert!(folder.commit(Overwrite::Refuse, Sync::Never).is_err());
+            assert!(folder.commit(Overwrite::Refuse, SyncPolicy::Never).is_err());
             assert!(went_on.load(Ordering::SeqCst) || names(place.path()).len() < 2);
         });
         thread::sleep(Duration::from_millis(30));

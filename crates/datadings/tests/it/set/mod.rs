@@ -12,7 +12,7 @@
 
 use std::path::PathBuf;
 
-use container_core::{OutputOptions, Overwrite, Severity, Sync, VerifyOptions};
+use container_core::{OutputOptions, Overwrite, Severity, SyncPolicy, VerifyOptions};
 use datadings::{Part, Reader, Writer, WriterOptions};
 use md5::{Digest, Md5};
 use tempfile::TempDir;
@@ -25,7 +25,7 @@ pub struct Set {
 
 /// Options that neither refuse nor wait for the disk.
 pub fn options() -> WriterOptions {
-    let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(Sync::Never);
+    let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never);
     WriterOptions::default().with_output(output)
 }
 

@@ -432,8 +432,9 @@ fn damage_is_borne() {
         Ok(all)
     };
     container_core::testkit::every_source_agrees(&full, everything);
-    let borne =
-        container_core::testkit::every_flip_is_borne(&full, |bytes| everything(Source::from(bytes.to_vec())).map(drop));
+    let borne = container_core::testkit::every_bit_flip_is_handled(&full, |bytes| {
+        everything(Source::from(bytes.to_vec())).map(drop)
+    });
     assert!(borne > 0);
     for end in 0..full.len() {
         let _ = everything(Source::from(full[..end].to_vec()));

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use container_core::testkit::{every_flip_is_borne, every_prefix_fails, every_source_agrees};
+use container_core::testkit::{every_bit_flip_is_handled, every_prefix_fails, every_source_agrees};
 use container_core::{ReadAt, Source, VerifyOptions};
 use idv::{Model, OpenOptions};
 
@@ -44,7 +44,7 @@ fn every_prefix_is_refused() {
 
 #[test]
 fn every_flipped_bit_is_borne_and_none_in_a_schema_goes_unseen() {
-    let readable = every_flip_is_borne(&golden(), |bytes| read_all(Source::from(bytes.to_vec())).map(drop));
+    let readable = every_bit_flip_is_handled(&golden(), |bytes| read_all(Source::from(bytes.to_vec())).map(drop));
     // Content of the other entries, times, attributes.
     assert_eq!(readable, 8539);
     // A CRC-32 finds every flipped bit of the content.

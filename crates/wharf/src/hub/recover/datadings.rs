@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use container_core::{Error, Input, OpenOptions, Result, Severity, Unit, VerifyOptions};
-use datadings::{Reader, RecoverOptions, Recovery, SameKey, WriterOptions};
+use datadings::{OnDuplicateKey, Reader, RecoverOptions, Recovery, WriterOptions};
 
 use super::super::env::Opener;
 use super::super::inputs::Location;
@@ -24,10 +24,10 @@ pub(super) fn run(
     dataset::refuse(path, force, std::slice::from_ref(location))?;
     let bar = job.bar();
     bar.name(&location.name());
-    let same_key = if job.datadings.rename_duplicates { SameKey::Rename } else { SameKey::Drop };
+    let on_duplicate_key = if job.datadings.rename_duplicates { OnDuplicateKey::Rename } else { OnDuplicateKey::Drop };
     let options = RecoverOptions::default()
         .with_open(OpenOptions::default().with_access(opener.access))
-        .with_same_key(same_key)
+        .with_on_duplicate_key(on_duplicate_key)
         .with_progress(Arc::clone(bar));
     let recovery = match location {
         Location::Path(path) => Recovery::survey(path, &options),

@@ -245,7 +245,7 @@ impl Table for HolesFile {
         self.0.columns()
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use container_core::{Error, Output, OutputOptions, Overwrite, Result, Sync, TemporaryFolder};
+use container_core::{Error, Output, OutputOptions, Overwrite, Result, SyncPolicy, TemporaryFolder};
 
 use zdx::archive::{PackOptions, pack_unplaced};
 use zdx::{CollectionWriter, Durability, NewStore, PlacedStore, StoreWriter, WriterOptions};
@@ -126,7 +126,7 @@ impl Ready {
         let Self { path, made } = self;
         let named = |error: Error| error.in_file(path.display().to_string());
         match made {
-            Made::Folder(new) => new.place(Sync::Disk).map(Placed::Folder).map_err(named),
+            Made::Folder(new) => new.place(SyncPolicy::Disk).map(Placed::Folder).map_err(named),
             Made::Archive(temporary, output) => {
                 // Where a file system has no second names, a replaced archive cannot be put back.
                 let _ = std::fs::hard_link(&path, temporary.path().join(REPLACED));

@@ -68,7 +68,7 @@ impl View {
         let mut known = Vec::new();
         for container in inputs.iter().filter_map(|input| ZdsContainer::open(input, options).ok()) {
             for table in container.tables().into_iter().filter(|found| table.is_none_or(|name| found.name() == name)) {
-                table.survey().ok()?;
+                table.infer_columns().ok()?;
                 known.extend(table.columns().iter().map(|column| column.name.clone()));
             }
         }

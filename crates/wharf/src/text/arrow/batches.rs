@@ -47,14 +47,14 @@ impl<'a> TextBatches<'a> {
     }
 
     /// Would all cells of some column make another one of it?
-    fn has_missed(&self) -> bool {
+    fn contradicts_sample(&self) -> bool {
         let names = self.table.text.names.iter();
         let mut columns = names.zip(&self.seen).zip(self.plan.schema.fields());
         columns.any(|((name, seen), guess)| field(name.clone(), seen, &self.plan.scan.mapping) != **guess)
     }
 
     fn end(&self) -> Result<Option<RecordBatch>> {
-        if self.has_missed() { Err(missed().in_format(self.table.text.format)) } else { Ok(None) }
+        if self.contradicts_sample() { Err(missed().in_format(self.table.text.format)) } else { Ok(None) }
     }
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {

@@ -2,7 +2,7 @@
 
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field};
-use container_arrow::{Class, Json, Slot, Wants};
+use container_arrow::{Class, Json, Slot, SlotEncoding};
 use container_core::Result;
 use serde::de::IgnoredAny;
 
@@ -95,14 +95,14 @@ pub(super) fn cell_into(slot: Slot<'_>, cell: Cell<'_>, put: Put, json: &mut Jso
 }
 
 fn other_into(slot: Slot<'_>, text: &str) -> Result<()> {
-    match (slot.wants(), slot.data_type()) {
-        (Wants::Json, _) if serde_json::from_str::<IgnoredAny>(text).is_ok() => slot.json(text),
-        (Wants::Json, _) => {
+    match (slot.encoding(), slot.data_type()) {
+        (SlotEncoding::Json, _) if serde_json::from_str::<IgnoredAny>(text).is_ok() => slot.json(text),
+        (SlotEncoding::Json, _) => {
             let mut json = Vec::new();
             put_text(text, &mut json);
             slot.json(cell_text(&json))
         }
-        (Wants::Msgpack, _) => slot.on_mismatch(Class::Text),
+        (SlotEncoding::Msgpack, _) => slot.on_mismatch(Class::Text),
         (
             _,
             DataType::Boolean

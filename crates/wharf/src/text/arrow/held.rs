@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_schema::Field;
-use container_arrow::{Json, Mapping, Observation, OnMismatch, narrowed, resolve};
+use container_arrow::{Json, Mapping, Observation, OnMismatch, narrow_field, resolve};
 use container_core::Result;
 
 use super::super::cut::next_json;
@@ -32,7 +32,7 @@ pub(super) fn field(name: String, seen: &Seen, mapping: &Mapping) -> Field {
         };
         if let Ok(field) = resolve(&name, shape.observed(), &mapping) {
             let missing = nullable || field.is_nullable();
-            return if mapping.narrow { narrowed(field, missing) } else { field };
+            return if mapping.narrow { narrow_field(field, missing) } else { field };
         }
     }
     Field::new(name, data_type(kind, seen.longest), nullable || kind == Kind::Null)

@@ -141,7 +141,7 @@ impl<'a> Plan<'a> {
                 let put = readers.json.append(json, &mut row);
                 put.map_err(|error| text.placed(error, chunk, span.start))?;
                 row.end();
-                if columns.has_missed() {
+                if columns.contradicts_sample() {
                     return Err(text.placed(missed(), chunk, span.start));
                 }
             }

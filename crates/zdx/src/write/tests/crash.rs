@@ -99,7 +99,7 @@ fn of_a_load_whose_write_failed_nothing_is_there() {
                     true => Ok(through),
                     false => Ok(bytes),
                 }),
-                container_core::Sync::Never,
+                container_core::SyncPolicy::Never,
             );
             let source = Source::from(text.clone().into_bytes());
             let loaded = writer.load(&source, &LoadOptions::default().with_threads(threads));

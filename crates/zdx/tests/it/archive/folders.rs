@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use container_core::{OpenOptions, OutputOptions, Overwrite, Progress, Source, Sync, Unit};
+use container_core::{OpenOptions, OutputOptions, Overwrite, Progress, Source, SyncPolicy, Unit};
 use zdx::archive::{Archive, ArchiveWriter, Compression, PackOptions, UnpackOptions, WriteOptions, pack, unpack};
 
 use super::builder::{build, store};
@@ -170,7 +170,7 @@ fn a_target_is_empty_or_a_store_that_may_go() {
     let place = tempfile::tempdir().unwrap();
     let archive = open(build(&[store("zds.json", b"new")])).unwrap();
     let out = place.path().join("out");
-    let plain = UnpackOptions::default().with_sync(Sync::Never);
+    let plain = UnpackOptions::default().with_sync(SyncPolicy::Never);
     let replace = plain.clone().with_overwrite(Overwrite::Replace);
     let shown = format!("zds: {}: ", out.display());
     fs::write(&out, "a file").unwrap();

@@ -291,7 +291,7 @@ fn every_prefix_is_an_error() {
 fn a_flipped_bit_never_gives_another_files_bytes() {
     let bytes = sample();
     let whole = contents(&bytes).unwrap();
-    let readable = testkit::every_flip_is_borne(&bytes, |bytes| {
+    let readable = testkit::every_bit_flip_is_handled(&bytes, |bytes| {
         let found = contents(bytes)?;
         for (path, content) in &found {
             // A flip in a name can make another name of it, of both headers only: never another content.
@@ -303,7 +303,7 @@ fn a_flipped_bit_never_gives_another_files_bytes() {
     // Times, versions, attributes, and fields that make a stranger of an entry.
     assert!(readable < bytes.len() * 8 / 2, "{readable} of {}", bytes.len() * 8);
     // Without a check of all, single documents are checked all the same.
-    testkit::every_flip_is_borne(&bytes, |bytes| {
+    testkit::every_bit_flip_is_handled(&bytes, |bytes| {
         let archive = open(bytes)?;
         for (id, wanted) in [("x", &whole[0].1), ("y", &whole[1].1)] {
             if let Some(found) = archive.document("a", id)? {

@@ -175,7 +175,7 @@ impl Table for FilesContainer {
         &self.columns
     }
 
-    fn survey(&self) -> Result<()> {
+    fn infer_columns(&self) -> Result<()> {
         Ok(()) // they are always the same
     }
 
@@ -249,7 +249,7 @@ impl Batches<'_> {
 
     /// The rows of the next batch: files of as many bytes as a batch may have, at least one.
     fn next_rows(&self) -> Result<Range<usize>> {
-        let most = self.scan.rows_of(0).min(if self.has(Column::Data) { ITEMS } else { usize::MAX });
+        let most = self.scan.rows_per_batch(0).min(if self.has(Column::Data) { ITEMS } else { usize::MAX });
         let (mut bytes, mut end) = (0u64, self.rows.start);
         while end < self.rows.end && end - self.rows.start < most {
             if self.has(Column::Data)

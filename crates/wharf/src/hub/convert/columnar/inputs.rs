@@ -156,7 +156,7 @@ impl Joined {
             let table = input.table().map_err(named)?;
             // To find columns by name they have to be known; else what batches have is looked at once, and not twice.
             if !selection.columns.is_empty() {
-                table.survey().map_err(named)?;
+                table.infer_columns().map_err(named)?;
             }
             let mut chosen = match schemaless {
                 true => sought.columns(table),
@@ -334,7 +334,7 @@ impl<'a> Sought<'a> {
 
 /// Columns that a schema does not have, as they are told.
 fn undeclared(table: &dyn ArrowTable, schema: &SchemaRef, file: &str) -> Result<Vec<Lost>> {
-    table.survey()?;
+    table.infer_columns()?;
     let names: HashSet<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
     let others = table.columns().iter().filter(|column| !names.contains(column.name.as_str()));
     let told = |column: &ColumnInfo| {

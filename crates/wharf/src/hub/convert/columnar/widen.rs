@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
-use container_arrow::{ENCODING, Mapping, OnMismatch, SPARSE, narrowed};
+use container_arrow::{ENCODING, Mapping, OnMismatch, SPARSE, narrow_field};
 use container_core::{Error, Result};
 
 /// The name of JSON text among Arrow's extensions.
@@ -108,7 +108,7 @@ impl Widen<'_> {
 
     /// The field as it is where values may be missing.
     fn missing(&self, field: &FieldRef, missing: bool) -> FieldRef {
-        if self.mapping.narrow { Arc::new(narrowed(Field::clone(field), missing)) } else { nullable(field) }
+        if self.mapping.narrow { Arc::new(narrow_field(Field::clone(field), missing)) } else { nullable(field) }
     }
 
     /// Columns one of which is JSON or msgpack.

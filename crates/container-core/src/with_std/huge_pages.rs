@@ -3,7 +3,7 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
 
-use crate::with_std::map::{want_large_pages, want_large_pages_of};
+use crate::with_std::map::{advise_huge_pages, advise_huge_pages_for_map};
 
 /// Tables below this many bytes are plain vectors.
 const SMALL: usize = 1 << 20;
@@ -14,13 +14,13 @@ const SMALL: usize = 1 << 20;
 /// new memory costs a five-hundredth of the page faults.
 ///
 /// ```
-/// use container_core::Pages;
-/// let mut table: Pages<u64> = Pages::zeroed(1 << 20);
+/// use container_core::HugePageVec;
+/// let mut table: HugePageVec<u64> = HugePageVec::zeroed(1 << 20);
 /// table[77] = 5;
 /// assert_eq!(table.iter().sum::<u64>(), 5);
 /// ```
 #[derive(Debug)]
-pub struct Pages<T>(Memory<T>);
+pub struct HugePageVec<T>(Memory<T>);
 
 #[derive(Debug)]
 enum Memory<T> {
@@ -28,7 +28,7 @@ enum Memory<T> {
     Held(Vec<T>),
 }
 
-impl<T: Pod> Pages<T> {
+impl<T: Pod> HugePageVec<T> {
     /// So many entries, all of them zero.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
@@ -36,7 +36,7 @@ impl<T: Pod> Pages<T> {
         if bytes >= SMALL
             && let Ok(map) = MmapMut::map_anon(bytes)
         {
-            want_large_pages_of(&map);
+            advise_huge_pages_for_map(&map);
             return Self(Memory::Mapped(map));
         }
         Self(Memory::Held(vec![T::zeroed(); len]))
@@ -66,7 +66,7 @@ pub fn zeroed_vec<T: Zeroable + Clone>(len: usize) -> Option<Vec<T>> {
     let room = room_of(bytes) / size_of::<T>().max(1);
     Vec::<T>::new().try_reserve_exact(room).ok()?;
     let mut zeros = vec![T::zeroed(); room];
-    want_large_pages(&mut zeros);
+    advise_huge_pages(&mut zeros);
     zeros.truncate(len);
     Some(zeros)
 }
@@ -85,7 +85,7 @@ fn room_of(bytes: usize) -> usize {
 }
 
 /// A map begins at a page and has whole entries: both casts go through.
-impl<T: Pod> Deref for Pages<T> {
+impl<T: Pod> Deref for HugePageVec<T> {
     type Target = [T];
 
     #[inline]
@@ -97,7 +97,7 @@ impl<T: Pod> Deref for Pages<T> {
     }
 }
 
-impl<T: Pod> DerefMut for Pages<T> {
+impl<T: Pod> DerefMut for HugePageVec<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn entries_are_zero_and_stay_what_they_become() {
         for len in [0, 1, 1000, SMALL / 8 - 1, SMALL / 8, SMALL / 8 + 1, 1_000_003] {
-            let mut pages: Pages<u64> = Pages::zeroed(len);
+            let mut pages: HugePageVec<u64> = HugePageVec::zeroed(len);
             assert_eq!(pages.len(), len);
             assert!(pages.iter().all(|entry| *entry == 0));
             for (entry, value) in pages.iter_mut().zip(1..) {
