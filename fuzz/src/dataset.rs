@@ -143,7 +143,7 @@ pub fn datadings_recover(data: &[u8]) {
         OnDuplicateKey::Rename
     });
     let recovery = Recovery::survey_source(Source::from(data.to_vec()), &options).unwrap();
-    let mut parts: Vec<_> = recovery.whole().chain(recovery.lost().iter().cloned()).collect();
+    let mut parts: Vec<_> = recovery.intact().chain(recovery.lost().iter().cloned()).collect();
     parts.sort_by_key(|range| range.start);
     let end = parts.iter().fold(0, |end, range| {
         assert!(range.start == end && range.end > end, "{parts:?}");

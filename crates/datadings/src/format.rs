@@ -56,10 +56,10 @@ impl Format for Datadings {
                 };
                 match set.has_index() {
                     true => Reader::with_set(set, data, *options)?,
-                    false => Reader::walk_set(set, data, *options)?,
+                    false => Reader::scan_set(set, data, *options)?,
                 }
             }
-            Input::Stream(source) => Reader::walk(source.clone(), *options)?,
+            Input::Stream(source) => Reader::scan(source.clone(), *options)?,
             _ => return Err(Error::usage("a directory is no dataset").in_format(FORMAT_NAME)),
         };
         Ok(Box::new(DatadingsContainer::new(reader)))
@@ -128,9 +128,9 @@ fn is_of_set(path: &Path, head: &[u8]) -> bool {
 
 impl Reader {
     /// Walks over data that have no index; other files may stand beside them.
-    fn walk_set(set: FileSet, data: Source, options: OpenOptions) -> Result<Self> {
+    fn scan_set(set: FileSet, data: Source, options: OpenOptions) -> Result<Self> {
         let name = set.data().display().to_string();
-        let mut reader = Self::walk(data, options).map_err(|error| error.in_file(name))?;
+        let mut reader = Self::scan(data, options).map_err(|error| error.in_file(name))?;
         reader.set = Some(set);
         Ok(reader)
     }

@@ -149,12 +149,12 @@ pub use container_core::{
 pub use de::Deserializer;
 pub use format::FORMAT;
 pub use read::{Keys, Reader, Sample, Samples};
-pub use rebuild::{RebuildOptions, Rebuilt, rebuild_index};
+pub use rebuild::{RebuildOptions, RebuildSummary, rebuild_index};
 pub use recover::{OnDuplicateKey, RecoverOptions, Recovery};
 pub use shards::{ShardKeys, ShardSamples, Shards};
 pub use value::{Entries, Items, Kind, RawValue};
 pub use wire::Part;
-pub use write::{Writer, WriterOptions, Written};
+pub use write::{WriteSummary, Writer, WriterOptions};
 
 /// The name of the format in errors and everywhere else.
 const FORMAT_NAME: &str = "datadings";

@@ -116,7 +116,7 @@ pub(super) fn placed(sample: &Sample<'_>, error: Error) -> Error {
         Ok(key) => error.in_key(key.to_owned()),
         Err(_) => error,
     };
-    sample.place(error)
+    sample.in_sample(error)
 }
 
 /// A sample that has no fields.

@@ -190,7 +190,7 @@ impl Fields {
         let between = usize::try_from(step.saturating_sub(1)).unwrap_or(usize::MAX);
         let mut next = samples.next();
         while let Some(sample) = next {
-            match sample.and_then(|sample| self.take(&sample).map_err(|error| sample.place(error))) {
+            match sample.and_then(|sample| self.take(&sample).map_err(|error| sample.in_sample(error))) {
                 Err(error) if matches!(error.kind(), container_core::ErrorKind::Io) => return Err(error),
                 Err(error) => failed(error)?,
                 Ok(()) => {}

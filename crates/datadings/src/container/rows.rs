@@ -145,7 +145,7 @@ impl Rows for SampleRows<'_> {
         };
         written.map_err(|error| {
             out.truncate(start);
-            sample.place(error)
+            sample.in_sample(error)
         })
     }
 
@@ -159,7 +159,7 @@ impl Serialize for SampleRows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let sample = self.sample().map_err(S::Error::custom)?;
         let Some(chosen) = &self.chosen else { return Json(sample.raw()).serialize(serializer) };
-        let values = chosen.values(sample.raw()).map_err(|error| S::Error::custom(sample.place(error)))?;
+        let values = chosen.values(sample.raw()).map_err(|error| S::Error::custom(sample.in_sample(error)))?;
         let mut map = serializer.serialize_map(None)?;
         for ((field, _), value) in chosen.fields.iter().zip(values) {
             if let Some(value) = value {

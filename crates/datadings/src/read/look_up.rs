@@ -38,18 +38,18 @@ fn copy_error(error: &Error) -> Error {
 }
 
 impl Reader {
-/// Opens a file beside the data, if it exists.
+    /// Opens a file beside the data, if it exists.
     pub(crate) fn part(&self, part: Part) -> Result<Option<Source>> {
         let Some(set) = &self.set else { return Ok(None) };
         let path = set.path(part);
-// If existence cannot be determined, opening reports why.
+        // If existence cannot be determined, opening reports why.
         if path.try_exists().is_ok_and(|exists| !exists) {
             return Ok(None);
         }
         Source::open_with(&path, self.options.access).map(Some).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
-/// All bytes of a file beside the data; zero-copy if mapped.
+    /// All bytes of a file beside the data; zero-copy if mapped.
     pub(crate) fn part_bytes(&self, part: Part) -> Result<Option<Bytes>> {
         match self.part(part)? {
             Some(source) => source.read(0..source.len()).map(Some).map_err(|error| self.in_part(part, error)),
@@ -57,7 +57,7 @@ impl Reader {
         }
     }
 
-/// Adds the part's file name to an error.
+    /// Adds the part's file name to an error.
     #[cold]
     pub(crate) fn in_part(&self, part: Part, error: Error) -> Error {
         let error = error.in_format(FORMAT_NAME);
@@ -67,23 +67,23 @@ impl Reader {
         }
     }
 
-/// The keys in order, from `.keys` or a legacy index; `None` if neither exists.
+    /// The keys in order, from `.keys` or a legacy index; `None` if neither exists.
     pub(crate) fn key_list(&self) -> Result<Option<&KeyList>> {
         let keys = get_or_try_init(&self.parts.keys, || {
             let Some(bytes) = self.part_bytes(Part::Keys)? else { return Ok(None) };
             let keys = KeyList::parse(bytes).map_err(|error| self.in_part(Part::Keys, error))?;
-self.check_count(Part::Keys, "keys", keys.len())?;
+            self.check_count(Part::Keys, "keys", keys.len())?;
             Ok(Some(keys))
         })?;
         Ok(keys.as_ref())
     }
 
-/// The hashes of all keys: from `.key_hashes`, or computed from the keys.
+    /// The hashes of all keys: from `.key_hashes`, or computed from the keys.
     pub(crate) fn key_hashes(&self) -> Result<Option<&KeyHashes>> {
         let hashes = get_or_try_init(&self.parts.hashes, || {
             if let Some(bytes) = self.part_bytes(Part::KeyHashes)? {
                 let hashes = KeyHashes::parse(bytes).map_err(|error| self.in_part(Part::KeyHashes, error))?;
-self.check_count(Part::KeyHashes, "key hashes", hashes.len())?;
+                self.check_count(Part::KeyHashes, "key hashes", hashes.len())?;
                 return Ok(Some(hashes));
             }
             self.compute_hashes().map(Some)
@@ -91,7 +91,7 @@ self.check_count(Part::KeyHashes, "key hashes", hashes.len())?;
         Ok(hashes.as_ref())
     }
 
-/// The Bloom filter over all keys, if it exists.
+    /// The Bloom filter over all keys, if it exists.
     pub(crate) fn key_filter(&self) -> Result<Option<&BloomFilter<Bytes>>> {
         let filter = get_or_try_init(&self.parts.filter, || {
             let Some(bytes) = self.part_bytes(Part::Filter)? else { return Ok(None) };
@@ -100,11 +100,11 @@ self.check_count(Part::KeyHashes, "key hashes", hashes.len())?;
         Ok(filter.as_ref())
     }
 
-fn check_count(&self, part: Part, what: &str, count: u64) -> Result<()> {
+    fn check_count(&self, part: Part, what: &str, count: u64) -> Result<()> {
         if count == self.len {
             return Ok(());
         }
-let detail = format!("expected {} {what} (one per sample), found {count}", self.len);
+        let detail = format!("expected {} {what} (one per sample), found {count}", self.len);
         Err(self.in_part(part, Error::invalid(detail)))
     }
 
@@ -144,10 +144,10 @@ let detail = format!("expected {} {what} (one per sample), found {count}", self.
         if let Some(error) = parts.damage.get() {
             return Err(self.in_part(Part::KeyHashes, copy_error(error)));
         }
-if !force && parts.scans.fetch_add(1, Ordering::Relaxed) < SCANS_BEFORE_TABLE {
+        if !force && parts.scans.fetch_add(1, Ordering::Relaxed) < SCANS_BEFORE_TABLE {
             return Ok(None);
         }
-// If another thread is building it, scan: waiting would hang in a process forked in the meantime.
+        // If another thread is building it, scan: waiting would hang in a process forked in the meantime.
         let Ok(_building) = parts.building.try_lock() else { return Ok(None) };
         if let Some(table) = parts.table.get() {
             return Ok(Some(table));
@@ -166,7 +166,7 @@ if !force && parts.scans.fetch_add(1, Ordering::Relaxed) < SCANS_BEFORE_TABLE {
         confirm: impl FnOnce(u64) -> bool,
     ) -> Result<Option<u64>> {
         let Some(row) = hashes.scan(hash, 0) else { return Ok(None) };
-if confirm(row) {
+        if confirm(row) {
             return Ok(Some(row));
         }
         match hashes.scan(hash, row + 1) {
@@ -192,7 +192,7 @@ mod tests {
         let reader = Reader::scan(Source::from(data), container_core::OpenOptions::default()).unwrap();
         let start = Instant::now();
         let error = reader.find("k5").unwrap_err().to_string();
-assert_eq!(error, r#"datadings: duplicate key, first in sample 7 (row 19990, key "k7")"#);
+        assert_eq!(error, r#"datadings: duplicate key, first in sample 7 (row 19990, key "k7")"#);
         assert!(start.elapsed().as_secs() < 3, "a thousand attempts take longer");
     }
 }

@@ -8,10 +8,10 @@ use crate::wire::offsets::{WIDTH, extent, offset_at, pair_at};
 
 /// The bounds of all samples.
 pub(crate) enum Offsets {
-/// A `.offsets` file, zero-copy.
+    /// A `.offsets` file, zero-copy.
     File {
         source: Source,
-/// The file lacks the end of the last sample, which is the end of the data.
+        /// The file lacks the end of the last sample, which is the end of the data.
         open_end: bool,
     },
     /// Start offsets from a legacy index or a scan; the last sample ends at the end of the data.
@@ -23,12 +23,12 @@ pub(crate) enum Offsets {
 #[derive(Default)]
 pub(crate) struct InMemory {
     offsets: Bytes,
-/// Ends with the last sample.
+    /// Ends with the last sample.
     data: Bytes,
 }
 
 impl InMemory {
-/// Both, if they are in memory; otherwise empty, so that [`message`](Self::message) returns `None`.
+    /// Both, if they are in memory; otherwise empty, so that [`message`](Self::message) returns `None`.
     pub(crate) fn new(offsets: &Source, data: &Source, data_end: u64) -> Result<Self> {
         if offsets.as_slice().is_none() || data.as_slice().is_none() {
             return Ok(Self::default());
@@ -36,7 +36,7 @@ impl InMemory {
         Ok(Self { offsets: offsets.read(0..offsets.len())?, data: data.read(0..data_end)? })
     }
 
-/// A sample's message and its offset. `None` means that the slow path must be taken.
+    /// A sample's message and its offset. `None` means that the slow path must be taken.
     #[inline]
     pub(crate) fn message(&self, index: u64) -> Option<(u64, &[u8])> {
         let (start, end) = pair_at(&self.offsets, usize::try_from(index).ok()?)?;
@@ -70,7 +70,7 @@ impl Offsets {
         extent(index, start, end, data).map(Some)
     }
 
-/// The start of a sample, if known without I/O.
+    /// The start of a sample, if known without I/O.
     #[inline]
     pub(crate) fn start(&self, index: u32) -> Option<u64> {
         match self {

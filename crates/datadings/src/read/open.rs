@@ -59,7 +59,7 @@ impl Reader {
             reader.use_legacy(bytes).map_err(|error| reader.in_part(Part::LegacyIndex, error))?;
         } else {
             return Err(reader.in_data(Error::invalid(
-"no index: neither .offsets nor .index exists (it can be rebuilt from the data)",
+                "no index: neither .offsets nor .index exists (it can be rebuilt from the data)",
             )));
         }
         Ok(reader)
@@ -76,7 +76,7 @@ impl Reader {
     pub fn scan(data: Source, options: OpenOptions) -> Result<Self> {
         let mut starts = Vec::new();
         let mut window = Window::new(&data, options.limits);
-let (mut at, mut min_len) = (0, 1);
+        let (mut at, mut min_len) = (0, 1);
         while at < data.len() {
             let place = |error: Error| error.in_format(FORMAT_NAME).in_row(starts.len() as u64);
             let bytes = window.bytes_from(at, min_len).map_err(place)?;
@@ -86,13 +86,15 @@ let (mut at, mut min_len) = (0, 1);
                 match tokens.skip() {
                     Ok(_) => starts.push(std::mem::replace(&mut at, tokens.offset())),
                     // The message continues past the window.
-                    Err(error) if begin + available < data.len() && matches!(error.kind(), ErrorKind::Truncated { .. }) => {
+                    Err(error)
+                        if begin + available < data.len() && matches!(error.kind(), ErrorKind::Truncated { .. }) =>
+                    {
                         break;
                     }
                     Err(error) => return Err(error.in_format(FORMAT_NAME).in_row(starts.len() as u64)),
                 }
             }
-min_len = if at == begin { available.saturating_mul(2).max(1) } else { 1 };
+            min_len = if at == begin { available.saturating_mul(2).max(1) } else { 1 };
         }
         Ok(Self {
             data_end: data.len(),
@@ -107,16 +109,16 @@ min_len = if at == begin { available.saturating_mul(2).max(1) } else { 1 };
         })
     }
 
-/// Uses a `.offsets` file, of n or n + 1 offsets.
+    /// Uses a `.offsets` file, of n or n + 1 offsets.
     fn use_offsets(&mut self, source: Source) -> Result<()> {
         let count = count(source.len())?;
-let last = read_offset(&source, count - 1)?;
+        let last = read_offset(&source, count - 1)?;
         let data = self.data.len();
         if last > data {
-let detail = "data up to the last offset";
+            let detail = "data up to the last offset";
             return Err(Error::truncated(detail, last, data).at((count - 1) * WIDTH));
         }
-let open_end = last < data && self.is_open_end(count, last)?;
+        let open_end = last < data && self.is_open_end(count, last)?;
         self.data_end = if open_end { self.end_of_last(last)? } else { last };
         self.len = if open_end { count } else { count - 1 };
         self.in_memory = InMemory::new(&source, &self.data, self.data_end)?;
@@ -135,7 +137,7 @@ let open_end = last < data && self.is_open_end(count, last)?;
         }
         // A single message that reaches the end is the last sample.
         let trailing = self.data.len() - last;
-if self.data.as_slice().is_none() && trailing > self.options.limits.block_bytes {
+        if self.data.as_slice().is_none() && trailing > self.options.limits.block_bytes {
             return Ok(false);
         }
         let bytes = self.data.read(last..self.data.len())?;
@@ -154,7 +156,7 @@ if self.data.as_slice().is_none() && trailing > self.options.limits.block_bytes 
         }
     }
 
-/// Uses a legacy index.
+    /// Uses a legacy index.
     fn use_legacy(&mut self, bytes: Bytes) -> Result<()> {
         let (keys, starts) = KeyList::parse_legacy(bytes)?;
         let data = self.data.len();
@@ -167,7 +169,7 @@ if self.data.as_slice().is_none() && trailing > self.options.limits.block_bytes 
         if let Some(&last) = starts.last()
             && last >= data
         {
-let detail = format!("last sample begins at byte {last}, past the end of the data ({data} bytes)");
+            let detail = format!("last sample begins at byte {last}, past the end of the data ({data} bytes)");
             return Err(Error::invalid(detail).in_row(starts.len() as u64 - 1));
         }
         self.len = starts.len() as u64;
@@ -177,7 +179,7 @@ let detail = format!("last sample begins at byte {last}, past the end of the dat
         };
         self.offsets = Offsets::Starts(starts);
         self.legacy = true;
-let _ = self.parts.keys.set(Some(keys)); // cannot fail: the reader is new
+        let _ = self.parts.keys.set(Some(keys)); // cannot fail: the reader is new
         Ok(())
     }
 }
@@ -185,7 +187,7 @@ let _ = self.parts.keys.set(Some(keys)); // cannot fail: the reader is new
 /// The file set of a path: that of a companion file, if it is one, else that of the path as data file.
 pub(crate) fn set_of(path: &Path) -> FileSet {
     match FileSet::beside(path) {
-// A data file may itself be called `x.index`; it is a companion of `x` only if that exists too.
+        // A data file may itself be called `x.index`; it is a companion of `x` only if that exists too.
         Some(set) if set.data().is_file() || !path.is_file() => set,
         _ => FileSet::new(path),
     }
@@ -196,7 +198,7 @@ mod tests {
     use super::*;
     use container_core::ReadAt;
 
-/// Data read by position; panics on reads larger than the limit.
+    /// Data read by position; panics on reads larger than the limit.
     struct Positional(Vec<u8>, usize);
 
     impl ReadAt for Positional {
@@ -214,7 +216,7 @@ mod tests {
     #[test]
     fn scan_is_the_same_in_memory_and_by_position() {
         let mut data = Vec::new();
-// Small samples, some ending at a window's end, and some larger than a window; then many nested values.
+        // Small samples, some ending at a window's end, and some larger than a window; then many nested values.
         for len in [0, 1, 300, 1 << 20, (1 << 20) - 5, 7, 5 << 20, 2, 3 << 20]
             .into_iter()
             .chain(std::iter::repeat_n(100, 30_000))
@@ -232,12 +234,12 @@ mod tests {
                     let extents = |reader: &Reader| -> Vec<_> {
                         (0..reader.len()).map(|row| reader.extent(row).unwrap()).collect()
                     };
-assert!(cut == 0 && mapped.len() == 30_010 && extents(&mapped) == extents(&positional));
+                    assert!(cut == 0 && mapped.len() == 30_010 && extents(&mapped) == extents(&positional));
                 }
                 (Err(mapped), Err(positional)) => {
                     assert!(cut > 0 && mapped.to_string() == positional.to_string(), "{cut}: {mapped}; {positional}")
                 }
-_ => panic!("{cut}: only one of both succeeds"),
+                _ => panic!("{cut}: only one of both succeeds"),
             }
         }
         let limits = container_core::Limits::default().with_block_bytes(2 << 20);
@@ -246,7 +248,7 @@ _ => panic!("{cut}: only one of both succeeds"),
         assert!(error.starts_with("datadings: sample length") && error.contains("row 6"), "{error}");
     }
 
-/// Opens a set with these data and companion files.
+    /// Opens a set with these data and companion files.
     fn open(data: &[u8], parts: &[(Part, &[u8])]) -> Result<Reader> {
         let folder = tempfile::tempdir().unwrap();
         let set = FileSet::new(folder.path().join("d.msgpack"));
@@ -256,20 +258,17 @@ _ => panic!("{cut}: only one of both succeeds"),
     }
 
     #[test]
-fn last_sample_of_a_legacy_index_begins_inside_the_data() {
+    fn last_sample_of_a_legacy_index_begins_inside_the_data() {
         let data = b"\x81\xa3key\xa1a";
         let index = |start| [0x81, 0xa1, b'a', start];
         assert_eq!(open(data, &[(Part::LegacyIndex, &index(0))]).unwrap().extent(0).unwrap(), 0..7);
         assert_eq!(open(data, &[(Part::LegacyIndex, &index(6))]).unwrap().extent(0).unwrap(), 6..7);
         let error = open(data, &[(Part::LegacyIndex, &index(7))]).unwrap_err().to_string();
-        assert!(
-error.contains("last sample begins at byte 7, past the end of the data (7 bytes) (row 0)"),
-            "{error}"
-        );
+        assert!(error.contains("last sample begins at byte 7, past the end of the data (7 bytes) (row 0)"), "{error}");
     }
 
     #[test]
-fn n_offsets_need_n_keys() {
+    fn n_offsets_need_n_keys() {
         let data = b"\x81\xa3key\xa1a\x81\xa3key\xa1b\xc0";
         let offsets = [0u64, 7].map(u64::to_be_bytes).concat();
         for (stated, len) in [(1, 1), (2, 2), (3, 1), (9, 1)] {
@@ -288,7 +287,7 @@ fn n_offsets_need_n_keys() {
         assert_eq!(reader.get(0).unwrap().as_bytes().len(), 4);
         reader.options.limits = reader.options.limits.with_block_bytes(3);
         let error = reader.get(0).unwrap_err().to_string();
-assert_eq!(error, "datadings: sample length 4 exceeds the limit 3 (byte 0, row 0)");
+        assert_eq!(error, "datadings: sample length 4 exceeds the limit 3 (byte 0, row 0)");
         assert!(reader.iter().next().unwrap().is_err());
     }
 }

@@ -15,9 +15,9 @@ pub(crate) struct Parts {
     pub(crate) hashes: OnceLock<Option<KeyHashes>>,
     pub(crate) filter: OnceLock<Option<BloomFilter<Bytes>>>,
     pub(super) table: OnceLock<KeyTable>,
-/// Why no table can be built; returned by every later look-up.
+    /// Why no table can be built; returned by every later look-up.
     pub(crate) damage: OnceLock<Error>,
-/// Locked by the thread that builds the table. Other threads scan instead of waiting.
+    /// Locked by the thread that builds the table. Other threads scan instead of waiting.
     pub(super) building: Mutex<()>,
     pub(super) scans: AtomicU32,
 }

@@ -18,7 +18,7 @@ pub struct Reader {
     pub(crate) set: Option<FileSet>,
     pub(crate) options: OpenOptions,
     pub(crate) data: Source,
-/// End of the last sample: the end of the data, unless trailing bytes follow.
+    /// End of the last sample: the end of the data, unless trailing bytes follow.
     pub(crate) data_end: u64,
     pub(crate) offsets: Offsets,
     pub(crate) in_memory: InMemory,
@@ -34,25 +34,25 @@ impl Reader {
         self.len
     }
 
-/// True if there are no samples.
+    /// True if there are no samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-/// The bytes of the data file.
+    /// The bytes of the data file.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.data
     }
 
-/// Bytes of the data file after the last sample: 0, unless an append was interrupted or is under way.
+    /// Bytes of the data file after the last sample: 0, unless an append was interrupted or is under way.
     #[must_use]
     pub fn trailing_bytes(&self) -> u64 {
         self.data.len() - self.data_end
     }
 
-/// True if the index is a legacy one, `.index`.
+    /// True if the index is a legacy one, `.index`.
     #[must_use]
     pub fn is_legacy(&self) -> bool {
         self.legacy
@@ -68,11 +68,11 @@ impl Reader {
         expected.into_iter().filter(|part| set.path(*part).try_exists().is_ok_and(|exists| !exists)).collect()
     }
 
-/// The byte range of a sample's message in the data file.
+    /// The byte range of a sample's message in the data file.
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) for a sample that does not exist,
-/// [`Invalid`](container_core::ErrorKind::Invalid) when its bounds run backwards or past the end of the data.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) when its bounds run backwards or past the end of the data.
     #[inline]
     pub fn extent(&self, index: u64) -> Result<Range<u64>> {
         match self.offsets.extent(index, self.len, self.data_end) {
@@ -82,7 +82,7 @@ impl Reader {
         }
     }
 
-/// A sample by its index, from 0. Decodes nothing; zero-copy if the data are mapped.
+    /// A sample by its index, from 0. Decodes nothing; zero-copy if the data are mapped.
     ///
     /// ```no_run
     /// let reader = datadings::Reader::open("train.msgpack")?;
@@ -92,7 +92,7 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-/// As [`extent`](Self::extent), and [`Io`](container_core::ErrorKind::Io).
+    /// As [`extent`](Self::extent), and [`Io`](container_core::ErrorKind::Io).
     #[inline]
     pub fn get(&self, index: u64) -> Result<Sample<'_>> {
         match self.in_memory.message(index) {
@@ -101,7 +101,7 @@ impl Reader {
         }
     }
 
-/// Handles samples read by position, indexes that are not a file, and samples that do not exist.
+    /// Handles samples read by position, indexes that are not a file, and samples that do not exist.
     #[inline(never)]
     fn get_cold(&self, index: u64) -> Result<Sample<'_>> {
         let range = self.extent(index)?;
@@ -116,12 +116,12 @@ impl Reader {
 
     /// A range of the data, if they are in memory.
     #[inline]
-pub(crate) fn slice(&self, range: &Range<u64>) -> Option<&[u8]> {
+    pub(crate) fn slice(&self, range: &Range<u64>) -> Option<&[u8]> {
         let (start, end) = (usize::try_from(range.start).ok()?, usize::try_from(range.end).ok()?);
         self.data.as_slice()?.get(start..end)
     }
 
-/// Checks the size of a sample that is read into its from_bytes memory.
+    /// Checks the size of a sample that is read into its from_bytes memory.
     pub(crate) fn limit(&self, range: &Range<u64>, index: u64) -> Result<()> {
         let len = range.end - range.start;
         let checked = self.options.limits.check_block("sample length", len);
@@ -136,7 +136,7 @@ pub(crate) fn slice(&self, range: &Range<u64>) -> Option<&[u8]> {
     #[cold]
     pub(crate) fn no_sample(&self, index: u64) -> Error {
         let s = if self.len == 1 { "" } else { "s" };
-let detail = format!("row {index} is out of range: the dataset has {} sample{s}", self.len);
+        let detail = format!("row {index} is out of range: the dataset has {} sample{s}", self.len);
         Error::usage(detail).in_format(FORMAT_NAME)
     }
 }

@@ -13,7 +13,7 @@ use crate::value::{Kind, RawValue};
 /// [`Access::Positional`](container_core::Access::Positional) the sample owns its bytes.
 #[derive(Debug, Clone)]
 pub struct Sample<'a> {
-message: Message<'a>,
+    message: Message<'a>,
     index: u64,
     offset: u64,
 }
@@ -34,19 +34,19 @@ impl<'a> Sample<'a> {
         Self { message: Message::Owned(bytes), index, offset }
     }
 
-/// The sample's index in the dataset, from 0.
+    /// The sample's index in the dataset, from 0.
     #[must_use]
     pub fn index(&self) -> u64 {
         self.index
     }
 
-/// The offset of its message in the data file.
+    /// The offset of its message in the data file.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-/// The encoded message.
+    /// The encoded message.
     #[inline]
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -56,7 +56,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-/// The message with the reader's lifetime; `None` if the sample owns its bytes, as when the data are read by position.
+    /// The message with the reader's lifetime; `None` if the sample owns its bytes, as when the data are read by position.
     #[inline]
     #[must_use]
     pub fn borrowed(&self) -> Option<RawValue<'a>> {
@@ -66,7 +66,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-/// The message as a value that can be inspected without decoding it.
+    /// The message as a value that can be inspected without decoding it.
     #[inline]
     #[must_use]
     pub fn raw(&self) -> RawValue<'_> {
@@ -82,10 +82,10 @@ impl<'a> Sample<'a> {
         self.raw().get(field).map_err(|error| self.in_sample(error))
     }
 
-/// The value of a field that must exist.
+    /// The value of a field that must exist.
     ///
     /// # Errors
-/// As [`get`](Self::get), and when there is no such field.
+    /// As [`get`](Self::get), and when there is no such field.
     #[inline]
     pub fn field(&self, field: &str) -> Result<RawValue<'_>> {
         match self.get(field)? {

@@ -19,7 +19,7 @@ impl Reader {
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) when the range starts past the end or runs backwards.
     pub fn samples(&self, range: Range<u64>) -> Result<Samples<'_>> {
-let range = self.check_range(range)?;
+        let range = self.check_range(range)?;
         Ok(Samples { reader: self, range, window: Bytes::new(), window_start: 0 })
     }
 
@@ -33,7 +33,7 @@ let range = self.check_range(range)?;
     /// # Errors
     /// As [`samples`](Self::samples); defects of `.keys`.
     pub fn keys(&self, range: Range<u64>) -> Result<Keys<'_>> {
-let range = self.check_range(range)?;
+        let range = self.check_range(range)?;
         let listed = self.key_list()?.map(|keys| keys.starting(range.start));
         Ok(Keys { samples: self.samples(range)?, listed })
     }
@@ -52,7 +52,7 @@ let range = self.check_range(range)?;
         }
     }
 
-fn check_range(&self, range: Range<u64>) -> Result<Range<u64>> {
+    fn check_range(&self, range: Range<u64>) -> Result<Range<u64>> {
         let end = range.end.min(self.len);
         if range.start <= end {
             return Ok(range.start..end);
@@ -60,7 +60,7 @@ fn check_range(&self, range: Range<u64>) -> Result<Range<u64>> {
         if range.start > self.len {
             return Err(self.no_sample(range.start));
         }
-let detail = format!("row range ends at {} before it starts at {}", range.end, range.start);
+        let detail = format!("row range ends at {} before it starts at {}", range.end, range.start);
         Err(Error::usage(detail).in_format(FORMAT_NAME))
     }
 }
@@ -79,13 +79,13 @@ impl<'a> IntoIterator for &'a Reader {
 pub struct Samples<'a> {
     reader: &'a Reader,
     range: Range<u64>,
-/// The bytes read last, if the data are read by position.
+    /// The bytes read last, if the data are read by position.
     window: Bytes,
     window_start: u64,
 }
 
 impl<'a> Samples<'a> {
-/// The index of the next sample.
+    /// The index of the next sample.
     pub(crate) fn position(&self) -> u64 {
         self.range.start
     }

@@ -19,23 +19,24 @@ pub(crate) enum Flaw {
     NoKey,
     KeyNotStr,
     DuplicateField,
+    ReservedField,
     /// A map key is a map or an array.
     CompositeName,
-    OddName,
     Numpy,
 }
+
 /// A complete message.
-/// A message that is whole.
 #[derive(Debug, Clone, Copy)]
+pub(crate) struct Message<'a> {
     pub(crate) bytes: &'a [u8],
     /// The key, if it is a str.
     pub(crate) key: Option<&'a str>,
     /// The value of the field `key`, of any type.
     pub(crate) key_value: Option<RawValue<'a>>,
     /// A hash of the field names in order, if [`Budget::hash_names`] is set.
-    /// A hash of the names of its fields in their order, where it is wanted.
     pub(crate) names: u64,
 }
+
 /// Limits of an inspection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
@@ -49,7 +50,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) const fn unbounded(depth: u32) -> Self {
-Self { depth, work: u64::MAX, hash_names: false }
+        Self { depth, work: u64::MAX, hash_names: false }
     }
 
     #[inline]
@@ -86,8 +87,8 @@ pub(crate) fn inspect<'a>(
         report(Flaw::NotAMap, Error::invalid(format!("expected a map as sample, found {name}")).at(at));
         return Ok(Message { bytes: bytes_between(&start, tokens), key: None, key_value: None, names: 0 });
     };
-check_members(2 * u64::from(count), tokens, at)?;
-if budget.depth == 0 {
+    check_members(2 * u64::from(count), tokens, at)?;
+    if budget.depth == 0 {
         return Err(too_deep(1, 0, at));
     }
     let mut names = Names { hashed: budget.hash_names, ..Names::default() };
@@ -96,8 +97,8 @@ if budget.depth == 0 {
         let here = *tokens;
         let name = match tokens.short_str() {
             Some(name) => {
-budget.spend(2)?;
-check_utf8(name, tokens)?;
+                budget.spend(2)?;
+                check_utf8(name, tokens)?;
                 Name { bytes: name, text: true }
             }
             None => match tokens.next()? {
@@ -125,7 +126,7 @@ check_utf8(name, tokens)?;
         let is_key = name.text && name.bytes == b"key" && key_value.is_none();
         skip_value(tokens, 1, budget, &mut contents)?;
         if is_key {
-let raw = RawValue::at(bytes_between(&value, tokens), value.offset());
+            let raw = RawValue::at(bytes_between(&value, tokens), value.offset());
             key_value = Some(raw);
             match value.clone().next()? {
                 Token::Str(bytes) => key = Some(utf8(bytes, tokens.offset())?),
@@ -176,14 +177,14 @@ fn check_numpy(message: &Message<'_>, at: u64, report: &mut dyn FnMut(Flaw, Erro
     let mut tokens = Tokens::at(message.bytes, at);
     while !tokens.is_empty() {
         let here = tokens;
-// Cannot fail: the message is complete.
+        // Cannot fail: the message is complete.
         let Ok(token) = tokens.next() else { return };
         let Token::Map(count) = token else { continue };
         if !numpy::sniff(tokens, count) {
             continue;
         }
         match numpy::read(RawValue::at(here.rest(), here.offset())) {
-Err(error) => report(Flaw::Numpy, error.at(here.offset())),
+            Err(error) => report(Flaw::Numpy, error.at(here.offset())),
             Ok(Some(_)) if here.offset() == at => {
                 let detail = "Python decodes the sample as a numpy value and does not see its fields";
                 report(Flaw::Numpy, Error::invalid(detail).at(at));
@@ -200,7 +201,7 @@ fn skip_value(tokens: &mut Tokens<'_>, level: u32, budget: &mut Budget, contents
     if let Some(bytes) = tokens.short_str() {
         return check_utf8(bytes, tokens);
     }
-// Most other values are skipped by length.
+    // Most other values are skipped by length.
     if !matches!(tokens.peek(), Some(0x80..=0x9f | 0xd9..=0xdf)) {
         return tokens.skip().map(drop);
     }
@@ -229,7 +230,7 @@ fn skip_members(
     contents: &mut Contents,
     at: u64,
 ) -> Result<()> {
-// Values still to come on this level and whether it is a map; and the same for unfinished levels around it.
+    // Values still to come on this level and whether it is a map; and the same for unfinished levels around it.
     let mut pending = 0;
     let (mut is_map, mut level) = (is_map, level);
     let mut outer_levels: Vec<(u64, bool, u32)> = Vec::new();
@@ -246,16 +247,16 @@ fn skip_members(
             (pending, is_map, level) = (count, map, level + 1);
         }
         while pending == 0 {
-let Some(outer) = outer_levels.pop() else { return Ok(()) };
+            let Some(outer) = outer_levels.pop() else { return Ok(()) };
             (pending, is_map, level) = outer;
         }
         if is_map && pending.is_multiple_of(2) {
-contents.check_name(*tokens);
+            contents.check_name(*tokens);
         }
         pending -= 1;
-budget.spend(1)?;
+        budget.spend(1)?;
         let at = tokens.offset();
-opened = match tokens.next()? {
+        opened = match tokens.next()? {
             Token::Str(bytes) => {
                 budget.spend(bytes.len() as u64 / STRING_BYTES_PER_UNIT)?;
                 check_utf8(bytes, tokens)?;
@@ -263,7 +264,7 @@ opened = match tokens.next()? {
             }
             Token::Array(count) => Some((u64::from(count), false, at)),
             Token::Map(count) => {
-contents.has_maps = true;
+                contents.has_maps = true;
                 Some((2 * u64::from(count), true, at))
             }
             _ => None,
@@ -280,7 +281,7 @@ fn check_members(count: u64, tokens: &Tokens<'_>, at: u64) -> Result<()> {
 
 #[cold]
 fn too_deep(level: u32, depth: u32, at: u64) -> Error {
-Error::limit("nesting depth", level.into(), depth.into()).at(at)
+    Error::limit("nesting depth", level.into(), depth.into()).at(at)
 }
 
 #[inline]
@@ -326,7 +327,7 @@ struct Names<'a> {
     all: Vec<Name<'a>>,
     hashed: bool,
     hash: u64,
-/// One of them is a bin, as in numpy values.
+    /// One of them is a bin, as in numpy values.
     binary: bool,
 }
 
@@ -369,7 +370,7 @@ mod tests {
     fn flaws(bytes: &[u8]) -> Result<Vec<(Flaw, String)>> {
         let mut flaws = Vec::new();
         let mut tokens = Tokens::at(bytes, 100);
-let message = inspect(&mut tokens, &mut Budget::unbounded(4), &mut |flaw, error| {
+        let message = inspect(&mut tokens, &mut Budget::unbounded(4), &mut |flaw, error| {
             flaws.push((flaw, error.to_string()));
         })?;
         assert_eq!(message.bytes.len() + tokens.rest().len(), bytes.len());
@@ -383,7 +384,7 @@ let message = inspect(&mut tokens, &mut Budget::unbounded(4), &mut |flaw, error|
     }
 
     #[test]
-fn valid_samples_have_no_flaws() {
+    fn valid_samples_have_no_flaws() {
         assert_eq!(flaws(b"\x82\xa3key\xa1a\xa1x\x92\x01\x02").unwrap(), []);
         assert_eq!(flaws(b"\x82\x05\x06\xa3key\xa1a").unwrap(), []);
     }
@@ -391,10 +392,7 @@ fn valid_samples_have_no_flaws() {
     #[test]
     fn reports_flaws_of_complete_messages() {
         let flaw = |flaw, text: &str| (flaw, text.to_owned());
-        assert_eq!(
-            one(b"\x05"),
-flaw(Flaw::NotAMap, "expected a map as sample, found an integer (byte 100)")
-        );
+        assert_eq!(one(b"\x05"), flaw(Flaw::NotAMap, "expected a map as sample, found an integer (byte 100)"));
         assert_eq!(one(b"\x81\xa1x\x01"), flaw(Flaw::NoKey, "the sample has no key (byte 100)"));
         assert_eq!(one(b"\x81\xa3key\x01"), flaw(Flaw::KeyNotStr, "key: expected a str, found an integer (byte 105)"));
         let duplicate = one(b"\x83\xa3key\xa1a\xa1x\x01\xa1x\x02");
@@ -408,28 +406,28 @@ flaw(Flaw::NotAMap, "expected a map as sample, found an integer (byte 100)")
     }
 
     #[test]
-fn finds_a_duplicate_among_many_names() {
+    fn finds_a_duplicate_among_many_names() {
         let mut bytes = vec![0xde, 0, 41, 0xa3, b'k', b'e', b'y', 0xa1, b'a'];
         (0..40u8).for_each(|n| bytes.extend([0xa1, b'A' + n, 1]));
         assert_eq!(flaws(&bytes).unwrap(), []);
         let last = bytes.len() - 2;
         bytes[last] = b'B';
-assert_eq!(one(&bytes), (Flaw::DuplicateField, r#"duplicate field "B" (byte 100)"#.to_owned()));
+        assert_eq!(one(&bytes), (Flaw::DuplicateField, r#"duplicate field "B" (byte 100)"#.to_owned()));
     }
 
     #[test]
-fn rejects_incomplete_messages() {
+    fn rejects_incomplete_messages() {
         let error = |bytes: &[u8]| flaws(bytes).unwrap_err().to_string();
         assert_eq!(error(b"\x82\xa3key\xa1a\xa1x"), "a value: needs 1 byte, 0 available (byte 109)");
-assert_eq!(error(b"\x81\xa3key\xa1\xff"), "invalid UTF-8 in a str: byte 0xff (byte 106)");
+        assert_eq!(error(b"\x81\xa3key\xa1\xff"), "invalid UTF-8 in a str: byte 0xff (byte 106)");
         assert_eq!(error(b"\x81\xa3key\xdb\xff\xff\xff\xff"), "a str: needs 4294967295 bytes, 0 available (byte 110)");
         let nested = b"\x81\xa1x\x91\x91\x91\x91\x00";
-assert_eq!(error(nested), "nesting depth 5 exceeds the limit 4 (byte 106)");
+        assert_eq!(error(nested), "nesting depth 5 exceeds the limit 4 (byte 106)");
         assert_eq!(error(b"\x8f\xa1x"), "the members of an array or a map: needs 30 bytes, 2 available (byte 100)");
     }
 
     #[test]
-fn rejects_arrays_of_the_wrong_size() {
+    fn rejects_arrays_of_the_wrong_size() {
         let mut bytes =
             b"\x82\xa3key\xa1a\xa1x\x85\xc4\x02nd\xc3\xc4\x04type\xa3<i2\xc4\x04kind\xc4\0\xc4\x05shape\x91\x02"
                 .to_vec();

@@ -3,11 +3,11 @@
 //! Summing the data is one long sequential task. Everything else runs beside it: chunks of rows, the filter, the sums of the other
 //! files. Findings are reported in an order that does not depend on scheduling.
 
+mod chunk;
 mod filter;
 mod findings;
 mod keys;
 pub(crate) mod message;
-mod chunk;
 mod sums;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -20,8 +20,8 @@ use container_core::{Error, ErrorKind, Finding, Result, Unit, VerifyOptions};
 use crate::index::{KeyHashes, KeyList, salt_of_attempt};
 use crate::read::{Offsets, Reader};
 use crate::wire::Part;
-use findings::{Batch, Findings, FindingKind};
 use chunk::Chunk;
+use findings::{Batch, FindingKind, Findings};
 use sums::ListedSum;
 
 /// Salts that a writer may choose.
@@ -50,7 +50,7 @@ enum Task {
     Sum(usize),
     Filter,
     Legacy,
-Chunk(u64),
+    Chunk(u64),
 }
 
 /// The result of a task.
@@ -78,30 +78,30 @@ impl Reader {
         if !self.legacy {
             tasks.push(Task::Legacy);
         }
-let chunks = self.len.div_ceil(plan.rows);
+        let chunks = self.len.div_ceil(plan.rows);
         let threads = match options.threads {
             0 => thread::available_parallelism().map_or(1, Into::into),
-count => count,
+            count => count,
         };
         let mut merger = Merger::new(&plan, findings);
         if threads == 1 {
             for task in (0..chunks).map(Task::Chunk).chain(tasks) {
                 merger.add(plan.run(&task))?;
             }
-merger.compare_keys(1)?;
+            merger.compare_keys(1)?;
         } else {
-plan.run_parallel(&tasks, chunks, threads, &mut merger)?;
+            plan.run_parallel(&tasks, chunks, threads, &mut merger)?;
         }
         merger.finish()
     }
 }
 
 impl<'a> Plan<'a> {
-/// Opens all files and reports the missing ones.
+    /// Opens all files and reports the missing ones.
     fn new(reader: &'a Reader, options: &'a VerifyOptions, findings: &mut Findings<'_>) -> Result<Self> {
         if reader.legacy {
             findings.push(FindingKind::MissingFile, || {
-let detail = "legacy index without hashes and filter (it can be converted)";
+                let detail = "legacy index without hashes and filter (it can be converted)";
                 reader.in_part(Part::LegacyIndex, Error::invalid(detail))
             });
         }
@@ -109,31 +109,31 @@ let detail = "legacy index without hashes and filter (it can be converted)";
             if part != Part::Md5 && reader.legacy {
                 continue;
             }
-findings.push(FindingKind::MissingFile, || reader.in_part(part, Error::invalid("missing file")));
+            findings.push(FindingKind::MissingFile, || reader.in_part(part, Error::invalid("missing file")));
         }
-check_bounds(reader, findings)?;
+        check_bounds(reader, findings)?;
         let keys = usable(reader.key_list(), findings)?.flatten();
         let hashes = usable(reader.listed_hashes(), findings)?.flatten();
         if let Some(hashes) = &hashes
-&& !(0..SALT_ATTEMPTS).any(|attempt| salt_of_attempt(attempt) == hashes.salt_bytes())
+            && !(0..SALT_ATTEMPTS).any(|attempt| salt_of_attempt(attempt) == hashes.salt_bytes())
         {
             findings.push(FindingKind::Salt, || {
-reader.in_part(Part::KeyHashes, Error::invalid("salt that no writer chooses").at(0))
+                reader.in_part(Part::KeyHashes, Error::invalid("salt that no writer chooses").at(0))
             });
         }
         let listed = sums::listed(reader, findings)?;
         if let Some(progress) = &options.progress {
             progress.begin(Unit::Bytes, Some(reader.data.len()));
         }
-let rows = chunk::rows_per_chunk(reader);
+        let rows = chunk::rows_per_chunk(reader);
         Ok(Self { reader, keys, hashes, rows, listed, options, stop: AtomicBool::new(false) })
     }
 
-fn run(&self, task: &Task) -> Outcome {
+    fn run(&self, task: &Task) -> Outcome {
         match *task {
             Task::Sum(index) => {
                 let part = self.listed.get(index).map_or(Part::Data, |listed| listed.part);
-Outcome::Sum(index, self.sum(part))
+                Outcome::Sum(index, self.sum(part))
             }
             Task::Filter => Outcome::Other(FindingKind::MissingFromFilter, self.filter()),
             Task::Legacy => Outcome::Other(FindingKind::Legacy, self.legacy_index()),
@@ -141,7 +141,7 @@ Outcome::Sum(index, self.sum(part))
         }
     }
 
-/// True if the data are summed; that takes longest, so progress counts it.
+    /// True if the data are summed; that takes longest, so progress counts it.
     fn sums_data(&self) -> bool {
         self.listed.iter().any(|listed| listed.part == Part::Data)
     }
@@ -159,7 +159,7 @@ Outcome::Sum(index, self.sum(part))
     /// Runs all tasks on `threads` threads and merges the results on this one.
     fn run_parallel(&self, tasks: &[Task], chunks: u64, threads: usize, merger: &mut Merger<'_, '_>) -> Result<()> {
         let (next, reported) = (AtomicUsize::new(0), AtomicU64::new(0));
-let work = |results: Sender<Outcome>| {
+        let work = |results: Sender<Outcome>| {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let chunk = index.checked_sub(tasks.len()).map(|chunk| chunk as u64);
@@ -173,13 +173,13 @@ let work = |results: Sender<Outcome>| {
                     }
                     _ => return,
                 };
-if self.stopped() || results.send(outcome).is_err() {
+                if self.stopped() || results.send(outcome).is_err() {
                     return;
                 }
             }
         };
         thread::scope(|scope| {
-let (sender, receiver): (Sender<Outcome>, Receiver<Outcome>) = channel();
+            let (sender, receiver): (Sender<Outcome>, Receiver<Outcome>) = channel();
             for _ in 0..threads {
                 let sender = sender.clone();
                 let work = &work;
@@ -211,7 +211,7 @@ struct Merger<'p, 'f> {
     next: u64,
     early: Vec<(u64, Chunk)>,
     /// Reported after all samples: filter and legacy index.
-other: Vec<(FindingKind, Batch)>,
+    other: Vec<(FindingKind, Batch)>,
     sums: Vec<(usize, [u8; 16])>,
     /// The hash of every key.
     hashes: Vec<u8>,
@@ -235,7 +235,7 @@ impl<'p, 'f> Merger<'p, 'f> {
                     let (_, chunk) = self.early.swap_remove(index);
                     self.next += 1;
                     self.findings.add(chunk.findings);
-self.hashes.extend_from_slice(&chunk.hashes);
+                    self.hashes.extend_from_slice(&chunk.hashes);
                 }
             }
         }
@@ -245,9 +245,9 @@ self.hashes.extend_from_slice(&chunk.hashes);
     /// Finds duplicate keys and hashes.
     fn compare_keys(&mut self, threads: usize) -> Result<()> {
         self.compared = true;
-let batch = self.plan.duplicate_keys(&self.hashes, threads)?;
+        let batch = self.plan.duplicate_keys(&self.hashes, threads)?;
         self.hashes = Vec::new();
-self.findings.add(batch);
+        self.findings.add(batch);
         Ok(())
     }
 
@@ -275,7 +275,7 @@ fn usable<T>(part: Result<T>, findings: &mut Findings<'_>) -> Result<Option<T>> 
         Ok(part) => Ok(Some(part)),
         Err(error) if error.kind() == ErrorKind::Io => Err(error),
         Err(error) => {
-findings.push(FindingKind::UnusableFile, || error);
+            findings.push(FindingKind::UnusableFile, || error);
             Ok(None)
         }
     }
@@ -285,19 +285,20 @@ findings.push(FindingKind::UnusableFile, || error);
 fn check_bounds(reader: &Reader, findings: &mut Findings<'_>) -> Result<()> {
     let index = if reader.legacy { Part::LegacyIndex } else { Part::Offsets };
     if let Some(first) = reader.offsets.first()?.filter(|&first| first != 0) {
-let detail = format!("first sample begins at byte {first}: unexpected leading bytes");
+        let detail = format!("first sample begins at byte {first}: unexpected leading bytes");
         findings.push(FindingKind::Bounds, || reader.in_part(index, Error::invalid(detail).at(0)));
     }
     if matches!(reader.offsets, Offsets::File { open_end: true, .. }) {
-        let detail = format!("expected {} offsets, found {}: the end of the last sample is missing", reader.len + 1, reader.len);
+        let detail =
+            format!("expected {} offsets, found {}: the end of the last sample is missing", reader.len + 1, reader.len);
         findings.push(FindingKind::TrailingBytes, || reader.in_part(index, Error::invalid(detail).at(8 * reader.len)));
     }
     if reader.trailing_bytes() > 0 {
         let detail = format!(
-"{} trailing bytes after the last sample: an append was interrupted, or the index is outdated",
+            "{} trailing bytes after the last sample: an append was interrupted, or the index is outdated",
             reader.trailing_bytes()
         );
-findings.push(FindingKind::TrailingBytes, || reader.in_data(Error::invalid(detail).at(reader.data_end)));
+        findings.push(FindingKind::TrailingBytes, || reader.in_data(Error::invalid(detail).at(reader.data_end)));
     }
     Ok(())
 }

@@ -311,7 +311,7 @@ fn raw_values_of_any_bytes() {
             let bytes = [first, second, 0xc4, 2, b'n', b'd', 0xc3];
             let raw = RawValue::new(&bytes);
             let _ = (raw.kind(), raw.value().map(drop), raw.numpy().map(drop), raw.get("key").map(drop));
-            let _ = Reader::walk(Source::from(bytes.to_vec()), OpenOptions::default());
+            let _ = Reader::scan(Source::from(bytes.to_vec()), OpenOptions::default());
         }
     }
 }

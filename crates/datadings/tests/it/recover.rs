@@ -33,7 +33,10 @@ fn an_index_is_rebuilt_byte_for_byte() {
             }
             let options = rebuild().with_threads(threads).with_open(OpenOptions::default().with_access(access));
             let rebuilt = rebuild_index(&set.path, &options).unwrap();
-            assert_eq!((rebuilt.samples, rebuilt.bytes, rebuilt.cut), (count.into(), u64::from(count) * 10, 0));
+            assert_eq!(
+                (rebuilt.samples, rebuilt.bytes, rebuilt.truncated_bytes),
+                (count.into(), u64::from(count) * 10, 0)
+            );
             assert_eq!(all(&set), before, "{count} samples, {threads} threads");
         }
     }
@@ -49,7 +52,7 @@ fn an_older_index_becomes_one_of_today() {
     set.legacy();
     let older = set.read(Part::LegacyIndex);
     let rebuilt = rebuild_index(&set.path, &rebuild()).unwrap();
-    assert!(rebuilt.kept_older);
+    assert!(rebuilt.kept_legacy);
     assert_eq!(set.read(Part::LegacyIndex), older);
     for part in [Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter] {
         assert_eq!(set.read(part), wanted.read(part), "{part:?}");
@@ -59,15 +62,15 @@ fn an_older_index_becomes_one_of_today() {
     let names: Vec<&str> = lines.lines().map(|line| line.split_once("  d.msgpack").unwrap().1).collect();
     assert_eq!(names, ["", ".index", ".keys", ".key_hashes", ".filter", ".offsets"]);
 
-    let rebuilt = rebuild_index(&set.path, &rebuild().with_keep_older(false)).unwrap();
-    assert!(!rebuilt.kept_older && !set.part(Part::LegacyIndex).exists());
+    let rebuilt = rebuild_index(&set.path, &rebuild().with_keep_legacy(false)).unwrap();
+    assert!(!rebuilt.kept_legacy && !set.part(Part::LegacyIndex).exists());
     assert_eq!(all(&set), all(&wanted));
 
     // One of other data does not stay.
     let two = Set::letters(2);
     two.legacy();
     set.write(Part::LegacyIndex, two.read(Part::LegacyIndex));
-    assert!(!rebuild_index(&set.path, &rebuild()).unwrap().kept_older);
+    assert!(!rebuild_index(&set.path, &rebuild()).unwrap().kept_legacy);
     assert_eq!(all(&set), all(&wanted));
     // Nor one with another key, or one more or less.
     let other_key = [&older[..5], b"\xa1z", &older[7..]].concat();
@@ -75,7 +78,7 @@ fn an_older_index_becomes_one_of_today() {
     let more = [&[0xdf, 0, 0, 0, 21], &older[5..], b"\xa1z\xcc\xff"].concat();
     for index in [other_key, less, more] {
         set.write(Part::LegacyIndex, index);
-        assert!(!rebuild_index(&set.path, &rebuild()).unwrap().kept_older);
+        assert!(!rebuild_index(&set.path, &rebuild()).unwrap().kept_legacy);
         assert!(!set.part(Part::LegacyIndex).exists());
     }
 }
@@ -133,7 +136,7 @@ fn an_append_that_died_is_taken_in_or_cut_off() {
     says(&error, &set, text);
     assert_eq!(all(&set)[1..], three[1..]);
     let rebuilt = rebuild_index(&set.path, &rebuild().with_truncate(true)).unwrap();
-    assert_eq!((rebuilt.samples, rebuilt.cut), (4, 4));
+    assert_eq!((rebuilt.samples, rebuilt.truncated_bytes), (4, 4));
     assert_eq!(all(&set), all(&four));
     // A sample that the index has is not cut away: no append has left it so.
     let lost = Set::letters(3);
@@ -212,7 +215,7 @@ fn what_is_lost_is_told() {
     set.patch(Part::Data, |bytes| bytes[30..50].fill(0xc1));
     let recovery = Recovery::survey(&set.path, &RecoverOptions::default()).unwrap();
     assert_eq!(recovery.lost(), &[30..50][..]);
-    assert_eq!(recovery.whole().collect::<Vec<_>>(), [0..30, 50..90]);
+    assert_eq!(recovery.intact().collect::<Vec<_>>(), [0..30, 50..90]);
     assert_eq!((recovery.len(), recovery.samples_declared()), (7, Some(9)));
     assert_eq!(recovery.lost_rows(10).unwrap(), [3, 4]);
     assert_eq!(recovery.lost_rows(1).unwrap(), [3]);

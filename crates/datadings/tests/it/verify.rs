@@ -58,7 +58,7 @@ fn bytes_read_by_position_are_verified_too() {
 #[test]
 fn bytes_without_an_index() {
     let data = [sample("a", 1), sample("b", 2), sample("a", 3)].concat();
-    let reader = Reader::walk(Source::from(data), OpenOptions::default()).unwrap();
+    let reader = Reader::scan(Source::from(data), OpenOptions::default()).unwrap();
     for threads in [1, 2] {
         assert_eq!(
             findings(&reader, threads),

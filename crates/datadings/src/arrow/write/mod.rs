@@ -17,7 +17,7 @@ use self::emit::Context;
 use self::node::Node;
 use crate::FORMAT_NAME;
 use crate::wire::{put_map_header, put_str};
-use crate::write::{Writer, Written};
+use crate::write::{WriteSummary, Writer};
 
 /// The field that is a sample's key.
 const KEY: &str = "key";
@@ -157,7 +157,7 @@ impl ArrowWriter {
     ///
     /// # Errors
     /// As [`finish`](BatchWriter::finish).
-    pub fn finish_dataset(self) -> Result<(Written, Vec<Loss>)> {
+    pub fn finish_dataset(self) -> Result<(WriteSummary, Vec<Loss>)> {
         if self.failed {
             return Err(Error::usage("the writer is finished after a write that failed").in_format(FORMAT_NAME));
         }

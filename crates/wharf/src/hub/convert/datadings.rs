@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use container_core::{Error, ErrorKind, OpenOptions, Result, Scan, Unit};
-use datadings::{Reader, Writer, WriterOptions, Written};
+use datadings::{Reader, WriteSummary, Writer, WriterOptions};
 
 use super::super::inputs::Location;
 use super::super::overlap::refuse_overlap;
@@ -81,7 +81,7 @@ fn write(
     (path, options): (&Path, WriterOptions),
     env: &mut Env<'_, '_>,
     report: &mut Report,
-) -> Result<Written> {
+) -> Result<WriteSummary> {
     let (kind, inputs) = source::open(&job.inputs, job.text.from, env.opener)?;
     job.check_datadings(kind)?;
     let bar = env.bar.as_ref();
@@ -219,7 +219,7 @@ fn datasets(
         let named = |error: Error| error.in_file(input.name.clone());
         let reader = match input.input.path() {
             Some(path) => Reader::open_with(path, reading),
-            None => Reader::walk(input.source()?.clone(), reading),
+            None => Reader::scan(input.source()?.clone(), reading),
         };
         let reader = reader.map_err(named)?;
         bar.begin(Unit::Rows, Some(reader.len()));

@@ -38,7 +38,7 @@ impl Plan<'_> {
         let mut listed = self.keys.map(|keys| keys.starting(first));
         let mut batch = KeyBatch::new(self.salt());
         let mut hashes = Vec::with_capacity(usize::try_from(self.rows).unwrap_or(0).saturating_mul(8));
-// Whether each row has a key.
+        // Whether each row has a key.
         let mut has_key = Vec::new();
         let mut bytes = 0;
         for (row, sample) in (first..).zip(samples) {
@@ -48,27 +48,30 @@ impl Plan<'_> {
             let sample = match sample {
                 Err(error) if error.kind() == ErrorKind::Io => return Err(error),
                 Err(error) => {
-                    let what =
-                        if matches!(error.kind(), ErrorKind::Limit { .. }) { FindingKind::Message } else { FindingKind::Extent };
-                    findings.push(what, || error);
+                    let kind = if matches!(error.kind(), ErrorKind::Limit { .. }) {
+                        FindingKind::Message
+                    } else {
+                        FindingKind::Extent
+                    };
+                    findings.push(kind, || error);
                     None
                 }
                 Ok(sample) => Some(sample),
             };
             bytes += sample.as_ref().map_or(0, |sample| sample.as_bytes().len() as u64);
-            let own = sample.as_ref().and_then(|sample| self.sample(sample, &mut findings));
-let own = sample.as_ref().and_then(|sample| self.check_sample(sample, &mut findings));
+            let own = sample.as_ref().and_then(|sample| self.check_sample(sample, &mut findings));
+            let key = match listed.as_mut().and_then(Iterator::next) {
                 Some(Ok(key)) => {
                     if let Some((own, at)) = own
                         && own != key
                     {
-                        findings.push(FindingKind::OtherKey, || key_mismatch(reader, row, own, at, key));
+                        findings.push(FindingKind::KeyMismatch, || key_mismatch(reader, row, own, at, key));
                     }
                     Some(key)
                 }
-                // Not UTF-8: what follows is counted on all the same.
-// Not UTF-8; the keys after it still count.
-                    findings.push(FindingKind::Part, || reader.in_part(self.keys_part(), error));
+                // Not UTF-8; the keys after it still count.
+                Some(Err(error)) => {
+                    findings.push(FindingKind::UnusableFile, || reader.in_part(self.keys_part(), error));
                     listed = self.keys.map(|keys| keys.starting(row + 1));
                     own.map(|(own, _)| own)
                 }
@@ -82,34 +85,34 @@ let own = sample.as_ref().and_then(|sample| self.check_sample(sample, &mut findi
         if !self.sums_data() {
             self.advance(bytes);
         }
-        Ok(Piece { findings, hashes })
-Ok(Chunk { findings, hashes })
+        Ok(Chunk { findings, hashes })
+    }
 
-    /// Looks at a sample; gives its key and where that stands.
     /// Checks a sample; returns its key and the key's offset.
     fn check_sample<'s>(&self, sample: &'s Sample<'_>, findings: &mut Batch) -> Option<(&'s str, u64)> {
+        let reader = self.reader;
         let row = sample.index();
         let place = |error: Error| reader.in_data(error).in_row(row);
         let mut tokens = Tokens::at(sample.as_bytes(), sample.offset());
-        let mut allowance = Allowance::unbounded(reader.options.limits.depth);
-let mut budget = Budget::unbounded(reader.options.limits.depth);
-        match inspect(&mut tokens, &mut allowance, &mut flaw) {
-match inspect(&mut tokens, &mut budget, &mut flaw) {
+        let mut budget = Budget::unbounded(reader.options.limits.depth);
+        let mut flaw = |flaw: Flaw, error| findings.push(flaw.into(), || place(error));
+        match inspect(&mut tokens, &mut budget, &mut flaw) {
+            Err(error) => {
                 findings.push(FindingKind::Message, || place(error));
                 None
             }
             Ok(message) => {
                 if !tokens.is_empty() {
-                    let detail =
                     let detail = format!("{} unexpected trailing bytes after the message", tokens.remaining());
+                    findings.push(FindingKind::Message, || place(Error::invalid(detail).at(tokens.offset())));
                 }
                 message.key.zip(message.key_value.map(|value| value.offset()))
             }
         }
     }
 
-    /// Holds the hashes of keys against those in the file.
-/// Compares key hashes with those of the file.
+    /// Compares key hashes with those of the file.
+    fn compare_hashes(&self, first: u64, hashes: &[u8], has_key: &[bool], findings: &mut Batch) {
         let Some(stored) = &self.hashes else { return };
         let start = usize::try_from(first).unwrap_or(usize::MAX).saturating_mul(8);
         let stored = stored.as_bytes().get(start..).unwrap_or_default();
@@ -119,10 +122,10 @@ match inspect(&mut tokens, &mut budget, &mut flaw) {
         let (stored, hashes) = (stored.as_chunks::<8>().0, hashes.as_chunks::<8>().0);
         for (row, ((stored, computed), has_key)) in (first..).zip(stored.iter().zip(hashes).zip(has_key)) {
             if *has_key && stored != computed {
-                findings.push(FindingKind::Hash, || {
+                findings.push(FindingKind::WrongHash, || {
                     let (stored, computed) = (u64::from_be_bytes(*stored), u64::from_be_bytes(*computed));
-                    let detail = format!("the hash is {stored:016x} where that of the key is {computed:016x}");
-let detail = format!("key hash: expected {computed:016x}, found {stored:016x}");
+                    let detail = format!("key hash: expected {computed:016x}, found {stored:016x}");
+                    let error = Error::invalid(detail).at(8 + 8 * row).in_row(row);
                     let error = self.reader.in_part(Part::KeyHashes, error);
                     match keys::key_at(self, row) {
                         Some(key) => error.in_key(key.into_owned()),
@@ -136,6 +139,6 @@ let detail = format!("key hash: expected {computed:016x}, found {stored:016x}");
 
 #[cold]
 fn key_mismatch(reader: &Reader, row: u64, own: &str, at: u64, listed: &str) -> Error {
-    let detail = format!("the sample's key is {own:?}, the one in the list of keys is {listed:?}");
-fn key_mismatch(reader: &Reader, row: u64, own: &str, at: u64, listed: &str) -> Error {
     let detail = format!("key mismatch: {own:?} in the sample, {listed:?} in the key list");
+    reader.in_data(Error::invalid(detail).at(at)).in_row(row)
+}
