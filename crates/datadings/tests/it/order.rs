@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use container_core::ErrorKind;
-use datadings::order::{Order, QuasiShuffle, Shard, Split, stretches};
+use datadings::order::{Order, QuasiShuffle, Shard, Split, contiguous_ranges};
 use proptest::prelude::*;
 
 /// (seed, epoch, length, (position, sample)), computed apart from this crate from the algorithm in its documentation.
@@ -388,7 +388,7 @@ fn positions_past_the_end_are_left_out() {
     assert_eq!(order.iter_from(0, 10).position(), None);
 }
 
-/// The point of a quasi-shuffle: a window is a few stretches of the file, and holds no more than the buffer.
+/// The point of a quasi-shuffle: a window is a few ranges of the file, and holds no more than the buffer.
 #[test]
 fn windows_of_a_quasi_shuffle_are_few_stretches() {
     let quasi = QuasiShuffle { chunk: 50, buffer: 1000 };
@@ -398,10 +398,10 @@ fn windows_of_a_quasi_shuffle_are_few_stretches() {
         assert!(window.end - window.start <= 1000);
         let in_order: Vec<u64> = order.iter_from(2, window.start).take((window.end - window.start) as usize).collect();
         let mut samples = in_order.clone();
-        let parts = stretches(&mut samples);
+        let parts = contiguous_ranges(&mut samples);
         assert_ne!(in_order, samples, "mixed");
         assert_eq!(parts.iter().map(|part| part.end - part.start).sum::<u64>(), in_order.len() as u64);
-        assert!(parts.len() <= 21, "{} stretches", parts.len());
+        assert!(parts.len() <= 21, "{} ranges", parts.len());
         wrapped += usize::from(parts.len() == 21);
         next = window.end;
     }
@@ -409,15 +409,15 @@ fn windows_of_a_quasi_shuffle_are_few_stretches() {
     let mut chunks = BTreeSet::new();
     for epoch in 0..20 {
         let mut first: Vec<u64> = order.iter(epoch).take(1000).collect();
-        chunks.extend(stretches(&mut first).into_iter().map(|part| part.start % 50));
+        chunks.extend(contiguous_ranges(&mut first).into_iter().map(|part| part.start % 50));
     }
     assert!(chunks.len() > 10, "chunks begin elsewhere in every epoch");
 }
 
 #[test]
 fn stretches_join_neighbours_and_repetitions() {
-    assert_eq!(stretches(&mut [5, 3, 4, 4, 9, 1]), [1..2, 3..6, 9..10]);
-    assert_eq!(stretches(&mut []), []);
+    assert_eq!(contiguous_ranges(&mut [5, 3, 4, 4, 9, 1]), [1..2, 3..6, 9..10]);
+    assert_eq!(contiguous_ranges(&mut []), []);
 }
 
 #[test]

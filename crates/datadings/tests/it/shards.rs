@@ -91,7 +91,7 @@ fn a_key_in_two_of_them() {
     assert_eq!(shards.find("a01").unwrap(), Some(1));
     let mut found = Vec::new();
     let name = format!("{}/", folder.path().display());
-    shards.same_keys(&mut |finding| found.push(finding.error.to_string().replace(&name, ""))).unwrap();
+    shards.duplicate_keys(&mut |finding| found.push(finding.error.to_string().replace(&name, ""))).unwrap();
     assert_eq!(
         found,
         [
