@@ -6,6 +6,8 @@
 //! first); xor, add, rotate, add in the third; or, xor, add, rotate, add in the last. LLVM knows that such sums can be reordered and
 //! disjoint halves combined, and does both, which makes the chain longer by a quarter. [`Opaque`] prevents that.
 
+use byteorder::{ByteOrder, LittleEndian};
+
 /// A zero that the optimizer treats as unknown: what has passed through it is not recombined with what follows. If the optimizer saw
 /// through it, only speed would suffer.
 #[derive(Clone, Copy)]
@@ -71,9 +73,7 @@ pub(super) fn compress(state: &mut [u32; 4], blocks: &[[u8; 64]]) {
     let [mut a, mut b, mut c, mut d] = *state;
     for block in blocks {
         let mut words = [0u32; 16];
-        for (word, bytes) in words.iter_mut().zip(block.as_chunks().0) {
-            *word = u32::from_le_bytes(*bytes);
-        }
+        LittleEndian::read_u32_into(block, &mut words);
         let (a0, b0, c0, d0) = (a, b, c, d);
         // One step: the round function, the rotated state, the index of the step, its word, its rotation.
         macro_rules! step {

@@ -1,8 +1,14 @@
-//! MD5 (RFC 1321), for the `.md5` file beside a dataset. It tells damage, not malice: collisions can be made at will.
+//! MD5 (RFC 1321), for the `.md5` file beside a dataset. It detects damage, not malice: collisions can be made at will.
+//!
+//! Own code, because the MD5 of one stream limits writing and verifying large samples, and the crate `md-5` leaves the order of operations to
+//! the compiler (see [`kernel`]). It takes 0.8 times the time of `md5sum` (page "performance" of the guide);
+//! `cargo bench -p datadings --bench md5` compares it with `md-5`.
 
 mod kernel;
 #[cfg(test)]
 mod tests;
+
+use byteorder::{ByteOrder, LittleEndian};
 
 /// Bytes per block.
 const BLOCK: usize = 64;
@@ -63,9 +69,7 @@ impl Md5 {
         flat.iter_mut().skip(count * BLOCK - 8).zip(bits).for_each(|(to, from)| *to = from);
         kernel::compress(&mut self.state, blocks.get(..count).unwrap_or(&blocks));
         let mut sum = [0; 16];
-        for (to, word) in sum.as_chunks_mut().0.iter_mut().zip(self.state) {
-            *to = word.to_le_bytes();
-        }
+        LittleEndian::write_u32_into(&self.state, &mut sum);
         sum
     }
 
