@@ -118,7 +118,9 @@ impl<'a> NdArray<'a> {
                 Ok(Self { dtype, shape, data, size, len })
             }
             (size, _, bytes) => {
-                let count = |number: Option<usize>| number.map_or("too many".into(), |number| number.to_string());
+                let count = |number: Option<usize>| {
+                    number.map_or("an overflowing number of".into(), |number| number.to_string())
+                };
                 let kind = match &dtype {
                     Dtype::Primitive(of) => of.to_string(),
                     Dtype::Structured(fields) => format!("a structure of {} fields", fields.len()),

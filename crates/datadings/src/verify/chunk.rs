@@ -103,7 +103,9 @@ impl Plan<'_> {
             }
             Ok(message) => {
                 if !tokens.is_empty() {
-                    let detail = format!("{} unexpected trailing bytes after the message", tokens.remaining());
+                    let extra = tokens.remaining();
+                    let s = if extra == 1 { "" } else { "s" };
+                    let detail = format!("{extra} unexpected trailing byte{s} after the message");
                     findings.push(FindingKind::Message, || place(Error::invalid(detail).at(tokens.offset())));
                 }
                 message.key.zip(message.key_value.map(|value| value.offset()))
