@@ -110,8 +110,8 @@ pub(crate) fn one_field(clock: &Clock<'_>) {
 
 pub(crate) fn by_index(clock: &Clock<'_>) {
     let reader = tiny(clock);
-    let wanted = shuffled(LOOK_UPS, reader.len());
-    clock.time(|| wanted.iter().map(|&index| last(reader.get(index).unwrap().as_bytes())).sum::<u64>());
+    let requested = shuffled(LOOK_UPS, reader.len());
+    clock.time(|| requested.iter().map(|&index| last(reader.get(index).unwrap().as_bytes())).sum::<u64>());
 }
 
 fn last(bytes: &[u8]) -> u64 {
@@ -120,19 +120,19 @@ fn last(bytes: &[u8]) -> u64 {
 
 /// Look-ups by key in a newly opened dataset, including the construction of its table.
 pub(crate) fn by_key(clock: &Clock<'_>) {
-    let wanted = keys(clock);
+    let requested = keys(clock);
     clock.time(|| {
         let reader = mapped(clock.path(TINY));
-        wanted.iter().map(|key| last(reader.get_key(key).unwrap().unwrap().as_bytes())).sum::<u64>()
+        requested.iter().map(|key| last(reader.get_key(key).unwrap().unwrap().as_bytes())).sum::<u64>()
     });
 }
 
 /// The same, all keys at once.
 pub(crate) fn many_keys(clock: &Clock<'_>) {
-    let wanted = keys(clock);
+    let requested = keys(clock);
     clock.time(|| {
         let reader = mapped(clock.path(TINY));
-        let found = reader.find_many(&wanted).unwrap();
+        let found = reader.find_many(&requested).unwrap();
         found.iter().map(|row| last(reader.get(row.unwrap()).unwrap().as_bytes())).sum::<u64>()
     });
 }
@@ -145,11 +145,11 @@ fn keys(clock: &Clock<'_>) -> Vec<String> {
 /// Opening a dataset and a single look-up by key.
 pub(crate) fn open_huge(clock: &Clock<'_>) {
     let len = mapped(clock.path(HUGE)).len();
-    let wanted = key(len / 3);
+    let requested = key(len / 3);
     for _ in 0..clock.repeat {
         let begin = Instant::now();
         let reader = mapped(clock.path(HUGE));
-        let row = reader.find(&wanted).unwrap().unwrap();
+        let row = reader.find(&requested).unwrap().unwrap();
         let found = last(reader.get(row).unwrap().as_bytes());
         clock.took(begin.elapsed().as_secs_f64(), row * 1000 + found);
     }

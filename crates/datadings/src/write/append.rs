@@ -27,7 +27,7 @@ impl Writer {
         let reading = OpenOptions::default().with_access(Access::Positional);
         let reader = Reader::open_with(path.as_ref(), reading)?;
         let Some(set) = reader.set.clone() else {
-            return Err(name(Error::usage("there is no file to append to")));
+            return Err(name(Error::usage("no file to append to")));
         };
         let data = DataFile::append(set.data(), reader.data_end, options.md5).map_err(name)?;
         if reader.len() > u32::MAX.into() {

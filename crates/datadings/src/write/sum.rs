@@ -1,4 +1,4 @@
-//! The MD5 sum of the data, computed by a thread of its own while they are written.
+//! The MD5 sum of the data, computed by a separate thread while they are written.
 
 use std::fs::File;
 use std::io::Read;
@@ -46,7 +46,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// What the thread is told.
+/// A task of the thread.
 enum Task {
     /// Hash these bytes.
     Block(Arc<Vec<u8>>),

@@ -187,7 +187,7 @@ fn golden_batches_equal_rows() {
             let mut lost = 0;
             for (row, (expected, found)) in rows.iter().zip(&found).enumerate() {
                 let Some(members) = expected.as_object().filter(|members| !members.contains_key("$ndarray")) else {
-                    lost += 1; // the sample is no map
+                    lost += 1; // the sample is not a map
                     assert!(found.as_object().unwrap().values().all(Value::is_null));
                     continue;
                 };
@@ -343,7 +343,7 @@ fn reports_a_damaged_sample() {
     let set = Set::of(&messages.iter().map(|(key, message)| (key.as_str(), message)).collect::<Vec<_>>());
     let start = Reader::open(&set.path).unwrap().extent(60).unwrap().end;
     let mut bytes = std::fs::read(&set.path).unwrap();
-    bytes[start as usize - 1] = 0xda; // the head of a text that is not there
+    bytes[start as usize - 1] = 0xda; // the header of a missing str
     std::fs::write(&set.path, &bytes).unwrap();
     let container = open(&set.path);
     let error = refused(&container, &BatchScan::default());

@@ -49,7 +49,7 @@ fn pickles_do_not_run_commands() {
     json::write(sample.raw(), &mut out, &Limits::default()).unwrap();
     assert!(String::from_utf8(out).unwrap().contains(r#""x":{"$pickle":"Y3Bvc2l4"#));
     assert_eq!(set.findings(), [""; 0]);
-    assert!(!proof.exists(), "somebody has run the pickle");
+    assert!(!proof.exists(), "the pickle was run");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn colliding_keys_are_not_found() {
 fn reports_equal_hashes() {
     let set = Set::letters(5);
     set.patch(Part::KeyHashes, |bytes| bytes.copy_within(8..16, 32)).resum();
-    let text = "the samples 0 and 3 have the same key hash: the index is damaged and can be rebuilt (byte 32, row 3)";
+    let text = "samples 0 and 3 have the same key hash: the index is damaged and can be rebuilt (byte 32, row 3)";
     let reader = set.open();
     assert_eq!(reader.find("a").unwrap(), Some(0), "the sample itself confirms it");
     says(&set, &reader.find_many(&["a"; 16]).unwrap_err(), &format!("datadings: d.msgpack.key_hashes: {text}"));
@@ -184,7 +184,7 @@ fn reports_wrong_offsets() {
     let text = "datadings: d.msgpack.offsets: sample ends at byte 1152921504606846976, past the end of the data (40 bytes) (byte 8, row 1)";
     says(&set, &get(1), text);
     set.write(Part::Offsets, &sound).offset(4, u64::MAX);
-    let text = "datadings: d.msgpack.offsets: the data, up to the last offset: needs 18446744073709551615 bytes, 40 available (byte 32)";
+    let text = "datadings: d.msgpack.offsets: data up to the last offset: needs 18446744073709551615 bytes, 40 available (byte 32)";
     says(&set, &get(0), text);
     set.write(Part::Offsets, &sound[..39]);
     says(&set, &get(0), "datadings: d.msgpack.offsets: an offset: needs 8 bytes, 7 available (byte 32)");

@@ -228,7 +228,7 @@ fn reports_invalid_rows() {
     let container = open(&set.path);
     let mut rows = container.tables()[0].rows(&Scan::default()).unwrap();
     let mut out = b"x".to_vec();
-    assert!(rows.json(&mut out).is_err(), "there is no row before the first");
+    assert!(rows.json(&mut out).is_err(), "no row before the first");
     for row in 0..3 {
         assert!(rows.advance().unwrap());
         let done = rows.json(&mut out);

@@ -344,7 +344,7 @@ fn longest_orders_do_not_overflow() {
     assert_eq!(order.window(u64::MAX - 1), Some(u64::MAX - 3..u64::MAX));
     let shard = Shard::new(u32::MAX - 1, u32::MAX, u32::MAX - 1, u32::MAX).unwrap();
     assert_eq!(shard.index(0), shard.count() - 1);
-    assert_eq!(shard.index(1), u64::from(u32::MAX) - 1, "the last rank goes on with the first");
+    assert_eq!(shard.index(1), u64::from(u32::MAX) - 1, "the last rank wraps to the first");
     assert_eq!(shard.index(u64::MAX), shard.count() - 1, "2^64 - 1 is a multiple of 2^32 - 1");
     for split in [Split::Contiguous, Split::Strided] {
         let part = shard.positions(0, 0..u64::MAX, split);

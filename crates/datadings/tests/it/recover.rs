@@ -320,7 +320,7 @@ fn damaged_data_are_never_replaced() {
     let set = Set::letters(2);
     let recovery = Recovery::survey(&set.path, &RecoverOptions::default()).unwrap();
     let error = recovery.write(set.folder.path().join("../").join(set.folder.path()).join("d.msgpack"), options());
-    says(&error.unwrap_err(), &set, "d.msgpack: the damaged data are never replaced: another name is needed");
+    says(&error.unwrap_err(), &set, "d.msgpack: cannot replace the damaged data themselves: choose another name");
     set.write(Part::Data, [0xc1; 50]);
     let recovery = Recovery::survey(&set.path, &RecoverOptions::default()).unwrap();
     assert!(recovery.is_empty());

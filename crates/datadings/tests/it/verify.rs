@@ -84,7 +84,7 @@ fn reports_missing_files() {
     );
     let set = Set::letters(3);
     set.legacy();
-    let older = "warning: datadings: d.msgpack.index: the index is of the older form, without hashes and filter: it can be converted";
+    let older = "warning: datadings: d.msgpack.index: legacy index without hashes and filter (it can be converted)";
     assert_eq!(set.findings(), [older]);
 }
 
@@ -231,7 +231,7 @@ fn compares_a_legacy_index_with_the_newer_one() {
     set.patch(Part::LegacyIndex, |bytes| {
         let place = bytes.len() - 1;
         bytes[place] += 1;
-        bytes[6] = b'z'; // behind the head of the map and that of the text
+        bytes[6] = b'z'; // after the headers of the map and the str
     });
     set.resum();
     assert_eq!(
@@ -246,7 +246,7 @@ fn compares_a_legacy_index_with_the_newer_one() {
     set.write(Part::LegacyIndex, two.read(Part::LegacyIndex)).resum();
     assert_eq!(
         set.findings(),
-        ["error: datadings: d.msgpack.index: it has 2 entries where the newer index has 3 samples"]
+        ["error: datadings: d.msgpack.index: expected 3 entries as in the newer index, found 2"]
     );
 }
 
