@@ -132,7 +132,7 @@ fn ds_again(all: &Walked, name: &str) -> Option<Vec<String>> {
 
 /// The bytes are samples, one after another.
 pub fn datadings_arrow(data: &[u8]) {
-    let Ok(reader) = datadings::Reader::walk(Source::from(data.to_vec()), OpenOptions::default()) else { return };
+    let Ok(reader) = datadings::Reader::scan(Source::from(data.to_vec()), OpenOptions::default()) else { return };
     let container = datadings::DatadingsContainer::new(reader);
     for table in container.tables() {
         compare(table, &scan(table));

@@ -1,13 +1,13 @@
-//! How fast samples are decoded, by one thread, from memory.
+//! Measures decoding of samples from memory, on one thread.
 //!
 //! ```text
 //! cargo bench -p datadings --bench decode -- [--samples N] [--repeat N]
 //! ```
 //!
-//! Every way must see the same sum of labels. Millions of samples a second, the best of the repetitions.
+//! All methods must compute the same sum of labels. Prints millions of samples per second, the best of the repetitions.
 
-// Measurements may panic: whoever runs them reads the message.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails is to stop")]
+// A benchmark may panic: its user reads the message.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a failing benchmark should stop")]
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -82,7 +82,7 @@ impl Samples {
 
 fn option(name: &str, default: usize) -> usize {
     let mut args = std::env::args().skip_while(|arg| arg != name).skip(1);
-    args.next().map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} takes a number")))
+    args.next().map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}: expected a number")))
 }
 
 fn main() {
@@ -92,7 +92,7 @@ fn main() {
     tiny.run("tiny: into a struct", repeat, |raw| raw.decode::<Tiny<'_>>().unwrap().label.into());
     tiny.run("tiny: dynamic value", repeat, |raw| {
         let value = raw.value().unwrap();
-        let rmpv::ValueRef::Map(pairs) = value else { panic!("a sample is a map") };
+        let rmpv::ValueRef::Map(pairs) = value else { panic!("expected a map") };
         let label = pairs.last().and_then(|(_, label)| label.as_u64());
         label.unwrap()
     });

@@ -1,16 +1,16 @@
-//! MD5 of one stream by one thread, beside the crate `md-5`, in GB/s.
+//! Measures MD5 of one stream on one thread, compared with the crate `md-5`, in GB/s.
 //!
 //! ```text
 //! cargo bench -p datadings --bench md5 -- [--mib N] [--repeat N] [--file PATH]
 //! ```
 //!
-//! With a file, its bytes are summed and the sum is printed, to be compared with `md5sum`. Hashing is repeated, and the best time
-//! counts. The sums of both must agree.
+//! With `--file`, hashes that file and prints the sum, for comparison with `md5sum`. Both implementations must agree. The best of the
+//! repetitions counts.
 
-// Measurements may panic: whoever runs them reads the message.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a benchmark that fails is to stop")]
+// A benchmark may panic: its user reads the message.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a failing benchmark should stop")]
 
-#[allow(dead_code, unused_imports, reason = "its tests are built here, too, but not run")]
+#[allow(dead_code, unused_imports, reason = "its tests are compiled here but not run")]
 #[path = "../src/md5/mod.rs"]
 mod own;
 
@@ -19,7 +19,7 @@ use std::time::Instant;
 use md5::Digest as _;
 
 fn main() {
-    // Cargo adds this word.
+    // Cargo adds `--bench`.
     let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
     let (mut mib, mut repeat, mut file) = (1usize, 3, None);
     while let Some(word) = words.next() {
@@ -27,7 +27,7 @@ fn main() {
             "--mib" => mib = words.next().unwrap().parse().unwrap(),
             "--repeat" => repeat = words.next().unwrap().parse().unwrap(),
             "--file" => file = words.next(),
-            _ => panic!("{word} is no option"),
+            _ => panic!("unknown option {word}"),
         }
     }
     let data: Vec<u8> = match &file {
@@ -40,10 +40,10 @@ fn main() {
     if let Some(path) = file {
         println!("{}  {path}", own::Md5::hex(&ours(&data)));
     }
-    // The sizes of samples, and the whole.
+    // Sizes of typical samples, and all data at once.
     println!("{:>12} {:>10} {:>10} {:>7}", "bytes", "own", "md-5", "ratio");
     for size in [16, 256, 4096, data.len()].into_iter().filter(|&size| size > 0 && size <= data.len()) {
-        // Turn by turn, so that both meet the same machine.
+        // Alternate, so that both run under the same conditions.
         let (mut own, mut other) = (f64::MAX, f64::MAX);
         for _ in 0..repeat {
             own = own.min(seconds(&data, size, ours));
@@ -54,7 +54,7 @@ fn main() {
     }
 }
 
-/// The time it takes to sum the data in parts of this size.
+/// The time to hash the data in parts of `size` bytes.
 fn seconds(data: &[u8], size: usize, sum: impl Fn(&[u8]) -> [u8; 16]) -> f64 {
     let begin = Instant::now();
     for part in data.chunks(size) {

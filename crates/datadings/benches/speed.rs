@@ -1,17 +1,17 @@
-//! How fast datasets are read, written and verified. `cargo xtask bench datadings` makes the files, runs this beside Python and prints
-//! the table.
+//! Measures reading, writing and verifying datasets. `cargo xtask bench datadings` creates the files, runs this and the Python package, and
+//! prints the table.
 //!
 //! ```text
 //! cargo bench -p datadings --features parallel --bench speed -- make DIRECTORY --tiny N --large N --huge N
 //! cargo bench -p datadings --features parallel --bench speed -- run DIRECTORY [--only WORK] [--repeat N]
 //! ```
 //!
-//! `make` writes three datasets of samples `{key, label}`, or `{key, image, label}` with 10 KB of image. `run` does each work of the list
-//! in `works` so often, one after another, and prints a line of JSON for each time: the seconds, and a result that whoever
-//! else does the same work has to have, too. Without arguments everything is done once with small datasets.
+//! `make` writes three datasets of samples `{key, label}`, or `{key, image, label}` with an image of 10 KB. `run` repeats each measurement
+//! listed in `works` and prints a line of JSON per repetition: the seconds, and a result that other implementations must reproduce. Without
+//! arguments, everything runs once with small datasets.
 
-// Measurements may panic: whoever runs them reads the message.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a benchmark that fails is to stop")]
+// A benchmark may panic: its user reads the message.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a failing benchmark should stop")]
 
 #[path = "speed/reading.rs"]
 mod reading;
@@ -20,7 +20,7 @@ mod samples;
 #[path = "speed/writing.rs"]
 mod writing;
 
-#[allow(dead_code, unused_imports, reason = "its tests are built here, too, but not run")]
+#[allow(dead_code, unused_imports, reason = "its tests are compiled here but not run")]
 #[path = "../src/md5/mod.rs"]
 mod md5_stream;
 
@@ -29,10 +29,10 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-/// What is measured: sets up, and does the work as often as asked, each time calling the clock.
+/// A measurement: sets up, then runs through the clock.
 type Work = fn(&Clock<'_>);
 
-/// All of it, in the order in which it is done: what needs most memory comes last.
+/// All measurements, in order; the one that needs most memory is last.
 fn works() -> [(&'static str, Work); 17] {
     [
         ("plain pass", reading::plain_pass),
@@ -55,7 +55,7 @@ fn works() -> [(&'static str, Work); 17] {
     ]
 }
 
-/// Takes the time of one work.
+/// Times one measurement.
 struct Clock<'a> {
     directory: &'a Path,
     work: &'static str,
@@ -67,7 +67,7 @@ impl Clock<'_> {
         self.directory.join(name)
     }
 
-    /// Does something as often as asked and prints how long it took and what came out.
+    /// Repeats `once`, printing time and result each time.
     fn time<T: Into<Value>>(&self, mut once: impl FnMut() -> T) {
         for _ in 0..self.repeat {
             let begin = Instant::now();
@@ -83,14 +83,14 @@ impl Clock<'_> {
 }
 
 fn main() {
-    // Cargo adds this word.
+    // Cargo adds `--bench`.
     let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
     let Some(command) = words.next() else { return demonstrate() };
-    let directory = PathBuf::from(words.next().unwrap_or_else(|| usage("DIRECTORY is missing")));
+    let directory = PathBuf::from(words.next().unwrap_or_else(|| usage("missing DIRECTORY")));
     let (mut tiny, mut large, mut huge, mut repeat, mut only) = (1_000, 100, 10_000, 1, None);
     while let Some(option) = words.next() {
-        let value = words.next().unwrap_or_else(|| usage(&format!("{option} wants a value")));
-        let number = || value.parse().unwrap_or_else(|_| usage(&format!("{option} wants a number")));
+        let value = words.next().unwrap_or_else(|| usage(&format!("{option}: missing value")));
+        let number = || value.parse().unwrap_or_else(|_| usage(&format!("{option}: expected a number")));
         match option.as_str() {
             "--tiny" => tiny = number(),
             "--large" => large = number(),
@@ -122,7 +122,7 @@ fn run(directory: &Path, repeat: usize, only: Option<&str>) {
     }
 }
 
-/// Each work once, so that a plain `cargo bench` runs this too.
+/// Runs every measurement once, for a plain `cargo bench`.
 fn demonstrate() {
     let folder = tempfile::tempdir().unwrap();
     samples::make(folder.path(), [1_000, 100, 10_000]);

@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let reader = Reader::open(arguments.next().unwrap_or_else(iris))?;
     match arguments.next() {
         Some(key) => {
-            let sample = reader.get_key(&key)?.ok_or("there is no such key")?;
+            let sample = reader.get_key(&key)?.ok_or("no such key")?;
             println!("{}", sample.decode::<serde_json::Value>()?);
         }
         None => {

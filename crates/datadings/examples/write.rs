@@ -1,4 +1,4 @@
-//! Writes a dataset with arrays that numpy reads: `cargo run --example write -- FILE`.
+//! Writes a dataset with numpy arrays: `cargo run --example write -- FILE`.
 
 use datadings::numpy::Array;
 use datadings::{Writer, WriterOptions};
@@ -12,7 +12,7 @@ struct Cat {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let file = std::env::args().nth(1).ok_or("which file?")?;
+    let file = std::env::args().nth(1).ok_or("missing argument FILE")?;
     let mut writer = Writer::create(file, WriterOptions::default())?;
     for number in 0..100u8 {
         let pixels = vec![number; 8 * 8];

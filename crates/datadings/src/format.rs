@@ -1,4 +1,4 @@
-//! What `container-core` asks of a format.
+//! Implements the [`Format`] trait of `container-core`.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use crate::container::DatadingsContainer;
 use crate::read::{Reader, set_of};
 use crate::wire::{FileSet, Part, Token, Tokens};
 
-/// datadings, for tools that open anything.
+/// The datadings format, for tools that open any format.
 ///
-/// A file is one by its content when it begins with a map of msgpack that has a text `key`, or when an index stands beside it; a file
-/// beside the data (`d.msgpack.keys`, say) leads to the data. Data without an index are walked over when they are opened.
+/// A file is recognized if it begins with a msgpack map that has a string `key`, or if it has an index; a file beside the data (such as
+/// `d.msgpack.keys`) leads to the data. Data without an index are scanned on opening.
 pub const FORMAT: &dyn Format = &Datadings;
 
-/// Bytes of a data file in which its first key is looked for.
-const HEAD: u64 = 1 << 20;
+/// Bytes of a data file searched for its first key.
+const HEAD_LEN: u64 = 1 << 20;
 
 struct Datadings;
 
@@ -33,10 +33,10 @@ impl Format for Datadings {
         if probe.directory {
             return Recognition::No;
         }
-        let whole = || probe.source.and_then(|source| source.read(0..source.len().min(HEAD)).ok());
+        let head = || probe.source.and_then(|source| source.read(0..source.len().min(HEAD_LEN)).ok());
         if is_sample(probe.head) == Some(true)
-            || is_sample(probe.head).is_none() && whole().is_some_and(|bytes| is_sample(&bytes) == Some(true))
-            || probe.path.is_some_and(|path| is_of_set(path, probe.head))
+            || is_sample(probe.head).is_none() && head().is_some_and(|bytes| is_sample(&bytes) == Some(true))
+            || probe.path.is_some_and(|path| has_index_or_data(path, probe.head))
         {
             Recognition::Content
         } else if probe.has_extension(self.extensions()) {
@@ -56,16 +56,16 @@ impl Format for Datadings {
                 };
                 match set.has_index() {
                     true => Reader::with_set(set, data, *options)?,
-                    false => Reader::walk_set(set, data, *options)?,
+                    false => Reader::scan_set(set, data, *options)?,
                 }
             }
-            Input::Stream(source) => Reader::walk(source.clone(), *options)?,
-            _ => return Err(Error::usage("a directory is no dataset").in_format(FORMAT_NAME)),
+            Input::Stream(source) => Reader::scan(source.clone(), *options)?,
+            _ => return Err(Error::usage("a directory is not a dataset").in_format(FORMAT_NAME)),
         };
         Ok(Box::new(DatadingsContainer::new(reader)))
     }
 
-    /// The column `key` has the keys; without one they are the numbers of the rows.
+    /// Keys are taken from the column `key`, or are row numbers if there is none.
     #[cfg(feature = "arrow")]
     fn batch_writer(
         &self,
@@ -77,13 +77,13 @@ impl Format for Datadings {
 
         let has_keys = schema.fields().iter().any(|field| field.name() == "key");
         let keys = if has_keys { Keys::Key } else { Keys::Number };
-        let own = WriterOptions::default().with_keys(keys);
-        let own = own.with_dataset(crate::WriterOptions::default().with_output(options));
-        Ok(Box::new(ArrowWriter::create(path, schema, own)?))
+        let options =
+            WriterOptions::default().with_keys(keys).with_dataset(crate::WriterOptions::default().with_output(options));
+        Ok(Box::new(ArrowWriter::create(path, schema, options)?))
     }
 }
 
-/// Whether bytes begin with a map that has a text `key`; nothing where they end before that is known.
+/// Whether bytes begin with a map that has a string `key`; `None` if they end before that is known.
 fn is_sample(bytes: &[u8]) -> Option<bool> {
     let mut tokens = Tokens::at(bytes, 0);
     match tokens.peek() {
@@ -96,7 +96,7 @@ fn is_sample(bytes: &[u8]) -> Option<bool> {
         match value.next() {
             Ok(Token::Str(b"key")) => return value.peek().map(|marker| matches!(marker, 0xa0..=0xbf | 0xd9..=0xdb)),
             Ok(Token::Str(_)) => {}
-            // The first name of a sample is a text, whatever comes later.
+            // The first key of a sample is a str, whatever follows.
             Ok(_) if field == 0 => return Some(false),
             Ok(_) | Err(_) => {}
         }
@@ -112,25 +112,26 @@ fn is_sample(bytes: &[u8]) -> Option<bool> {
     Some(false)
 }
 
-/// Whether an index stands beside a file, or the file beside data that have one.
-fn is_of_set(path: &Path, head: &[u8]) -> bool {
+/// Whether a file has an index, or is itself part of an indexed dataset.
+fn has_index_or_data(path: &Path, head: &[u8]) -> bool {
     let set = set_of(path);
     if !set.has_index() {
         return false;
     }
-    let begins = |head: &[u8]| head.is_empty() || is_sample(head) != Some(false) || set.path(Part::Offsets).is_file();
+    let plausible =
+        |head: &[u8]| head.is_empty() || is_sample(head) != Some(false) || set.path(Part::Offsets).is_file();
     if set.data() == path {
-        return begins(head);
+        return plausible(head);
     }
     let data = Source::open_with(set.data(), container_core::Access::Positional);
-    data.is_ok_and(|data| data.read(0..data.len().min(4096)).is_ok_and(|head| begins(&head)))
+    data.is_ok_and(|data| data.read(0..data.len().min(4096)).is_ok_and(|head| plausible(&head)))
 }
 
 impl Reader {
-    /// Walks over data that have no index; other files may stand beside them.
-    fn walk_set(set: FileSet, data: Source, options: OpenOptions) -> Result<Self> {
+    /// Scans data that have no index; other companion files may exist.
+    fn scan_set(set: FileSet, data: Source, options: OpenOptions) -> Result<Self> {
         let name = set.data().display().to_string();
-        let mut reader = Self::walk(data, options).map_err(|error| error.in_file(name))?;
+        let mut reader = Self::scan(data, options).map_err(|error| error.in_file(name))?;
         reader.set = Some(set);
         Ok(reader)
     }

@@ -1,20 +1,20 @@
-//! datadings, the dataset format of msgpack samples (`.msgpack` with its index files): read at memory speed by index and by key, written
-//! byte for byte as Python does, checked and repaired.
+//! datadings, a dataset format of msgpack samples (`.msgpack` with its index files): read at memory speed by index and by key, written byte
+//! for byte as Python does, verified and repaired.
 //!
-//! # How a dataset is laid out
+//! # Files of a dataset
 //!
-//! | file | what it MUST be |
+//! | file | required content |
 //! |---|---|
-//! | `d.msgpack` | the samples: msgpack maps with a str `key`, one behind the other, nothing between |
-//! | `d.msgpack.offsets` | big-endian u64: where each sample begins, and where the last one ends: n + 1 of them |
-//! | `d.msgpack.keys` | one msgpack array of n str, in the order of samples |
-//! | `d.msgpack.key_hashes` | a salt of 8 bytes, then n big-endian u64: BLAKE2s of each key with the salt, its first 8 bytes |
+//! | `d.msgpack` | the samples: consecutive msgpack maps with a str `key`, nothing between them |
+//! | `d.msgpack.offsets` | n + 1 big-endian u64: the start of each sample, and the end of the last |
+//! | `d.msgpack.keys` | one msgpack array of n str, in sample order |
+//! | `d.msgpack.key_hashes` | an 8-byte salt, then n big-endian u64: the first 8 bytes of each key's salted BLAKE2s |
 //! | `d.msgpack.filter` | a [`simplebloom`] filter over all keys |
 //! | `d.msgpack.md5` | the MD5 sums of these five, as `md5sum` writes them |
-//! | `d.msgpack.index` | in older datasets, instead of the four files of the index: one msgpack map from key to offset |
+//! | `d.msgpack.index` | legacy, instead of the four index files: one msgpack map from key to offset |
 //!
-//! Only the data and one of `.offsets` and `.index` have to be there. `.offsets` MAY lack its last value. Values of numpy are
-//! maps of their own form: see [`numpy`].
+//! Only the data and one of `.offsets` and `.index` are required. `.offsets` MAY lack its last value. Numpy values are encoded as maps: see
+//! [`numpy`].
 //!
 //! # A first program
 //!
@@ -32,12 +32,12 @@
 //! let reader = Reader::open(path)?;
 //! for sample in &reader {
 //!     let sample = sample?;
-//!     let flower: Flower = sample.decode()?; // what the type does not name is passed over
+//!     let flower: Flower = sample.decode()?; // unknown fields are skipped
 //!     println!("{}: {}", flower.key, flower.species);
 //! }
 //! // Or one sample, and one field of it: nothing else is decoded.
 //! let key = reader.key(7)?;
-//! let sample = reader.get_key(&key)?.ok_or("the key is there")?;
+//! let sample = reader.get_key(&key)?.ok_or("missing key")?;
 //! assert_eq!((sample.index(), sample.field("species")?.str()?), (7, "setosa"));
 //! # Ok(())
 //! # }
@@ -62,7 +62,7 @@
 //!
 //! let mut writer = Writer::create(&path, WriterOptions::default())?;
 //! writer.append(&Cat { key: "tom", image: b"...", size: NdArray::from_slice(&[64i32, 48], &[2])? })?;
-//! writer.finish()?; // index and sums; then all six files get their names
+//! writer.finish()?; // writes index and sums; then all six files appear
 //!
 //! let reader = Reader::open(&path)?;
 //! let size = reader.get(0)?.field("size")?.ndarray()?.to_vec::<i32>()?;
@@ -71,36 +71,36 @@
 //! # }
 //! ```
 //!
-//! # Which type to start with
+//! # Where to start
 //!
-//! | you want | take | cost |
+//! | you want | use | cost |
 //! |---|---|---|
-//! | a sample by its number, in your type or field by field | [`Reader::get`] | two offsets and what you look at |
-//! | a sample by its key; many keys | [`Reader::get_key`], [`Reader::find_many`] | a table of 17 bytes a sample, built at the fifth look-up |
+//! | a sample by its index, as your own type or field by field | [`Reader::get`] | two offsets and what you read |
+//! | a sample by its key; many keys | [`Reader::get_key`], [`Reader::find_many`] | a table of 17 bytes per sample, built at the fifth look-up |
 //! | all samples, or a range, in order | [`Reader::samples`], `for sample in &reader` | a pass over the data |
-//! | samples in random order, for one of many workers, from any position on | [`order::Order`] | some nanoseconds a position |
-//! | many datasets as one | `Shards` | those of each |
-//! | arrays and numbers of numpy | [`numpy`] | none where they can be borrowed |
+//! | samples in random order, for one of many workers, from any position | [`order::Order`] | some nanoseconds per position |
+//! | several datasets as one | [`Shards`] | as for each |
+//! | numpy arrays and scalars | [`numpy`] | none if they can be borrowed |
 //! | samples as JSON, and JSON as samples | [`json`] | |
-//! | to write, to append | [`Writer`] | the speed of MD5 |
-//! | record batches of Arrow, out and in | `arrow` (feature) | a pass over the samples for the schema, and one for the batches; the speed of [`Writer`] |
+//! | to write or append | [`Writer`] | the speed of MD5 |
+//! | Arrow record batches, both ways | `arrow` (feature) | a pass over the samples for the schema, and one for the batches; the speed of [`Writer`] |
 //!
-//! # Where Python differs
+//! # Differences from Python
 //!
-//! Python's reader takes a foreign key whose hash is that of a sample for that sample's; here the real key is compared. It shares its
-//! file position with the processes it forks; here there is none. It runs the pickles that arrays of objects hold; here they stay bytes.
+//! Python's reader returns a sample for any key with the same hash; this crate compares the key. It shares its file position with forked
+//! processes; this crate has none. It unpickles arrays of objects, which runs their code; here they remain bytes.
 //!
 //! # Features
 //!
 //! | feature | what |
 //! |---|---|
-//! | `nom` | `nom`: the files of the index as parsers of nom 8 |
-//! | `arrow` | `datadings::arrow`: samples as record batches of Arrow, and datasets from them; brings the sub-crates of `arrow` |
-//! | `glob` | shards by a pattern; brings `glob` |
-//! | `parallel` | filters are filled by all cores, where one does it without; brings `rayon` |
+//! | `nom` | `nom`: nom 8 parsers of the index files |
+//! | `arrow` | `datadings::arrow`: samples as Arrow record batches, and back; depends on the sub-crates of `arrow` |
+//! | `glob` | opens shards by pattern; depends on `glob` |
+//! | `parallel` | fills filters on all cores rather than one; depends on `rayon` |
 //!
-//! Work that is worth it is done by several threads of the standard library, which live as long as it takes, and by those of `rayon` with
-//! its feature: opening a reader starts none.
+//! Expensive work runs on short-lived threads of the standard library, and with the feature `parallel` on those of `rayon`. Opening a reader
+//! starts no threads.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -109,7 +109,7 @@
         clippy::cast_possible_truncation,
         clippy::cast_possible_wrap,
         clippy::cast_sign_loss,
-        reason = "tests make their data with casts"
+        reason = "tests create data with casts"
     )
 )]
 
@@ -149,12 +149,12 @@ pub use container_core::{
 pub use de::Deserializer;
 pub use format::FORMAT;
 pub use read::{Keys, Reader, Sample, Samples};
-pub use rebuild::{RebuildOptions, Rebuilt, rebuild_index};
+pub use rebuild::{RebuildOptions, RebuildSummary, rebuild_index};
 pub use recover::{OnDuplicateKey, RecoverOptions, Recovery};
 pub use shards::{ShardKeys, ShardSamples, Shards};
 pub use value::{Entries, Items, Kind, RawValue};
 pub use wire::Part;
-pub use write::{Writer, WriterOptions, Written};
+pub use write::{WriteSummary, Writer, WriterOptions};
 
-/// The name of the format in errors and everywhere else.
+/// The name of the format.
 const FORMAT_NAME: &str = "datadings";

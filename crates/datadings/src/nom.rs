@@ -1,6 +1,6 @@
-//! The files of the index as parsers of [nom](https://docs.rs/nom) 8 (feature `nom`), over [`Cursor`]s, whose errors say where in the file something
-//! is wrong: `.offsets` is many [`offset`]s, `.keys` is [`keys`], `.key_hashes` eight bytes of a salt and many [`hash`]es, `.md5` many
-//! [`md5_line`]s. The filter is that of crate simplebloom.
+//! [nom](https://docs.rs/nom) 8 parsers of the index files (feature `nom`), over [`Cursor`]s, whose errors carry file offsets: `.offsets`
+//! is many [`offset`]s, `.keys` is [`keys`], `.key_hashes` an 8-byte salt and many [`hash`]es, `.md5` many [`md5_line`]s. Parsers of the
+//! filter are in crate `simplebloom`.
 //!
 //! ```
 //! use container_core::Cursor;
@@ -23,7 +23,7 @@ use container_core::{Cursor, Error, Result};
 
 use crate::wire::{Tokens, keys as wire_keys, md5_file};
 
-/// Where a sample begins, or where the last one ends: a 64-bit number, most significant byte first.
+/// The start of a sample, or the end of the last one: a big-endian u64.
 ///
 /// # Errors
 /// [`Truncated`](crate::ErrorKind::Truncated).
@@ -31,7 +31,7 @@ pub fn offset(input: Cursor<'_>) -> IResult<Cursor<'_>, u64, Error> {
     parser(|cursor| cursor.u64_be("an offset"))(input)
 }
 
-/// The hash of a key: a 64-bit number, most significant byte first.
+/// A key hash: a big-endian u64.
 ///
 /// # Errors
 /// [`Truncated`](crate::ErrorKind::Truncated).
@@ -39,7 +39,7 @@ pub fn hash(input: Cursor<'_>) -> IResult<Cursor<'_>, u64, Error> {
     parser(|cursor| cursor.u64_be("a key hash"))(input)
 }
 
-/// The keys of all samples: a msgpack array of texts.
+/// The keys of all samples: a msgpack array of str.
 ///
 /// # Errors
 /// [`Truncated`](crate::ErrorKind::Truncated), [`Invalid`](crate::ErrorKind::Invalid) for other values.
@@ -47,15 +47,15 @@ pub fn keys(input: Cursor<'_>) -> IResult<Cursor<'_>, Vec<&str>, Error> {
     parser(|cursor| {
         let (count, mut tokens) = wire_keys::keys_header_at(cursor.rest(), cursor.offset())?;
         let keys = (0..count).map(|_| wire_keys::next_key(&mut tokens)).collect::<Result<Vec<_>>>()?;
-        skip(cursor, &tokens)?;
+        advance_to(cursor, &tokens)?;
         Ok(keys)
     })(input)
 }
 
-/// A line of the sums, with its line feed, if it has one: the MD5 sum and the name of a file.
+/// A line of `.md5` with its line feed, if it has one: the MD5 sum and the file name.
 ///
 /// # Errors
-/// [`Invalid`](crate::ErrorKind::Invalid) for a line of another form, [`Truncated`](crate::ErrorKind::Truncated) at the end.
+/// [`Invalid`](crate::ErrorKind::Invalid) for an invalid line, [`Truncated`](crate::ErrorKind::Truncated) at the end.
 pub fn md5_line(input: Cursor<'_>) -> IResult<Cursor<'_>, ([u8; 16], &str), Error> {
     parser(|cursor| {
         let at = cursor.offset();
@@ -72,8 +72,8 @@ pub fn md5_line(input: Cursor<'_>) -> IResult<Cursor<'_>, ([u8; 16], &str), Erro
     })(input)
 }
 
-/// Passes over what tokens were taken from.
-fn skip(cursor: &mut Cursor<'_>, tokens: &Tokens<'_>) -> Result<()> {
+/// Advances the cursor to the position of `tokens`.
+fn advance_to(cursor: &mut Cursor<'_>, tokens: &Tokens<'_>) -> Result<()> {
     let len = tokens.offset() - cursor.offset();
     cursor.take_u64(len, "keys").map(|_| ())
 }

@@ -1,4 +1,4 @@
-//! The index of a data file, made anew.
+//! Rebuilds the index of a data file.
 
 use std::fs::File;
 use std::path::Path;
@@ -12,14 +12,14 @@ use crate::md5::Md5;
 use crate::read::set_of;
 use crate::recover::{Recovery, Window};
 use crate::sys::has_name;
-use crate::verify::message::Allowance;
+use crate::verify::message::Budget;
 use crate::wire::{FileSet, Part};
-use crate::write::{IndexFiles, KeysFile, Older, SeenKeys, Spool, Sum};
+use crate::write::{DataSum, IndexFiles, KeySet, KeysFile, OnLegacyIndex, Spool};
 
-/// Bytes after which the sum is told how far the data are walked over.
-const STEP: u64 = 1 << 20;
+/// Bytes between progress reports.
+const PROGRESS_STEP: u64 = 1 << 20;
 
-/// How an index is rebuilt.
+/// Options of [`rebuild_index`].
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RebuildOptions {
@@ -27,16 +27,16 @@ pub struct RebuildOptions {
     pub open: OpenOptions,
     /// Whether to wait for the disk.
     pub sync: SyncPolicy,
-    /// Threads that may work at once; 0 for as many as the machine has.
+    /// Maximum number of threads; 0 for as many as the machine has.
     pub threads: usize,
-    /// Compute the MD5 sums and write `.md5`; without, the file is removed.
+    /// Compute the MD5 sums and write `.md5`; otherwise that file is removed.
     pub md5: bool,
-    /// Cut the data file where its last sample is cut off, as an append leaves it that did not come to its end. Only then are the
-    /// data changed, and only where no whole sample follows.
+    /// Truncate the data file if its last sample is incomplete, as an interrupted append leaves it. The data are changed in this case
+    /// only, and only if no complete sample follows.
     pub truncate: bool,
-    /// Let an index of the older form stay beside the new one, as Python's conversion does. One that disagrees with the data goes.
-    pub keep_older: bool,
-    /// Who listens: bytes of the data.
+    /// Keep a legacy index beside the new one, as Python's conversion does. One that disagrees with the data is removed.
+    pub keep_legacy: bool,
+    /// Receives progress in bytes of the data.
     pub progress: Option<Arc<dyn Progress>>,
 }
 
@@ -48,7 +48,7 @@ impl Default for RebuildOptions {
             threads: 0,
             md5: true,
             truncate: false,
-            keep_older: true,
+            keep_legacy: true,
             progress: None,
         }
     }
@@ -90,10 +90,10 @@ impl RebuildOptions {
         self
     }
 
-    /// Replaces [`keep_older`](Self::keep_older).
+    /// Replaces [`keep_legacy`](Self::keep_legacy).
     #[must_use]
-    pub fn with_keep_older(mut self, keep: bool) -> Self {
-        self.keep_older = keep;
+    pub fn with_keep_legacy(mut self, keep: bool) -> Self {
+        self.keep_legacy = keep;
         self
     }
 
@@ -105,31 +105,30 @@ impl RebuildOptions {
     }
 }
 
-/// What was rebuilt.
+/// The result of [`rebuild_index`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Rebuilt {
-    /// Samples that the index has.
+pub struct RebuildSummary {
+    /// Number of samples in the index.
     pub samples: u64,
-    /// Bytes of the data file.
+    /// Size of the data file in bytes.
     pub bytes: u64,
-    /// Bytes that were cut off the data file: see [`RebuildOptions::truncate`].
-    pub cut: u64,
-    /// An index of the older form still stands beside the new one.
-    pub kept_older: bool,
+    /// Bytes truncated from the data file: see [`RebuildOptions::truncate`].
+    pub truncated_bytes: u64,
+    /// Whether a legacy index was kept beside the new one.
+    pub kept_legacy: bool,
 }
 
-/// Makes all files beside a data file anew, from the data alone: offsets, keys, hashes, filter, sums, byte for byte as a writer of
-/// these samples leaves them. Samples that stand behind the end of an old index are taken into the new one; an index of the older
-/// form becomes one of today.
+/// Rebuilds all files beside a data file from the data alone: offsets, keys, hashes, filter and sums, byte for byte as a writer of these
+/// samples makes them. Samples after the end of an old index are included; a legacy index is converted.
 ///
-/// Keys are those that the samples state; where one states none, all are taken from the `.keys` or `.index` that is there, if it has
-/// as many. The old index is replaced as [`Writer`](crate::Writer) does it: at any moment there is the old one, the new one, or none.
+/// Keys are those stored in the samples; if one stores none, all keys are taken from the existing `.keys` or `.index`, provided it has as
+/// many. The old index is replaced as [`Writer`](crate::Writer) does it: at any moment there is the old one, the new one, or none.
 ///
 /// # Errors
-/// At the first sample that is not whole, with byte and row; a key that is there twice, with both rows; [`Io`](ErrorKind::Io);
-/// [`Usage`](ErrorKind::Usage) while somebody appends to the file. Then nothing has changed.
-pub fn rebuild_index(path: impl AsRef<Path>, options: &RebuildOptions) -> Result<Rebuilt> {
+/// The first incomplete sample, with byte and row; a duplicate key, with both rows; [`Io`](ErrorKind::Io); [`Usage`](ErrorKind::Usage)
+/// while another writer appends to the file. Nothing has changed then.
+pub fn rebuild_index(path: impl AsRef<Path>, options: &RebuildOptions) -> Result<RebuildSummary> {
     let set = set_of(path.as_ref());
     let data_name = set.data().display().to_string();
     Rebuild::new(set, options).and_then(Rebuild::run).map_err(|error| error.in_format(FORMAT_NAME).in_file(data_name))
@@ -138,40 +137,40 @@ pub fn rebuild_index(path: impl AsRef<Path>, options: &RebuildOptions) -> Result
 struct Rebuild<'o> {
     set: FileSet,
     data: Source,
-    /// Held, so that nobody appends meanwhile.
+    /// Keeps others from appending.
     lock: File,
     options: &'o RebuildOptions,
-    /// Keys that are listed.
+    /// Listed keys.
     keys: Option<KeyList>,
-    /// The older index: keys and offsets.
-    older: Option<(KeyList, Vec<u64>)>,
+    /// The legacy index: keys and offsets.
+    legacy: Option<(KeyList, Vec<u64>)>,
 }
 
-/// What a walk over the data gathers.
-struct Walked {
+/// The result of a scan of the data.
+struct ScannedIndex {
     offsets: Spool,
     keys: KeysFile,
     end: u64,
     sum: Option<[u8; 16]>,
-    agrees: bool,
+    legacy_agrees: bool,
 }
 
-/// Why a walk ended early.
-enum Stopped {
-    /// A sample without a key of its own.
+/// Why a scan failed.
+enum ScanError {
+    /// A sample stores no key.
     NoKey(Error),
-    Failed(Error),
+    Other(Error),
 }
 
-impl From<Error> for Stopped {
+impl From<Error> for ScanError {
     fn from(error: Error) -> Self {
-        Self::Failed(error)
+        Self::Other(error)
     }
 }
 
 impl Drop for Rebuild<'_> {
     fn drop(&mut self) {
-        // Closing the file is not enough: a child that another thread starts at this moment has a copy of the handle until it calls exec.
+        // Closing is not enough: a child that another thread is forking has a copy of the handle until it calls `exec`.
         let _ = self.lock.unlock();
     }
 }
@@ -180,8 +179,8 @@ impl<'o> Rebuild<'o> {
     fn new(set: FileSet, options: &'o RebuildOptions) -> Result<Self> {
         let lock = File::open(set.data()).map_err(|cause| Error::io("cannot open", cause))?;
         match lock.try_lock() {
-            Err(std::fs::TryLockError::WouldBlock) => return Err(Error::usage("somebody else is appending to it")),
-            // A file system that knows no locks.
+            Err(std::fs::TryLockError::WouldBlock) => return Err(Error::usage("another writer is appending to it")),
+            // The file system may not support locks.
             Ok(()) | Err(std::fs::TryLockError::Error(_)) => {}
         }
         let data = Source::open_with(set.data(), options.open.access)?;
@@ -190,104 +189,105 @@ impl<'o> Rebuild<'o> {
             source.read(0..source.len()).ok()
         };
         let keys = read(Part::Keys).and_then(|bytes| KeyList::parse(bytes).ok());
-        let older = read(Part::LegacyIndex).and_then(|bytes| KeyList::parse_legacy(bytes).ok());
-        Ok(Self { set, data, lock, options, keys, older })
+        let legacy = read(Part::LegacyIndex).and_then(|bytes| KeyList::parse_legacy(bytes).ok());
+        Ok(Self { set, data, lock, options, keys, legacy })
     }
 
-    fn run(self) -> Result<Rebuilt> {
+    fn run(self) -> Result<RebuildSummary> {
         let options = self.options;
         if let Some(progress) = &options.progress {
             progress.begin(Unit::Bytes, Some(self.data.len()));
         }
-        let walked = match self.walk(None) {
-            Ok(walked) => walked,
-            Err(Stopped::Failed(error)) => return Err(error),
-            Err(Stopped::NoKey(error)) => {
-                let listed = self.keys.as_ref().or(self.older.as_ref().map(|(keys, _)| keys));
+        let scanned = match self.scan(None) {
+            Ok(scanned) => scanned,
+            Err(ScanError::Other(error)) => return Err(error),
+            Err(ScanError::NoKey(error)) => {
+                let listed = self.keys.as_ref().or(self.legacy.as_ref().map(|(keys, _)| keys));
                 let Some(listed) = listed else { return Err(error) };
-                match self.walk(Some(listed)) {
-                    Ok(walked) if u64::from(walked.keys.len()) == listed.len() => walked,
-                    // As many keys as samples, or they are of something else.
-                    Ok(_) | Err(Stopped::NoKey(_)) => return Err(error),
-                    Err(Stopped::Failed(other)) => return Err(other),
+                match self.scan(Some(listed)) {
+                    Ok(scanned) if u64::from(scanned.keys.len()) == listed.len() => scanned,
+                    // The list is of other data unless there are as many keys as samples.
+                    Ok(_) | Err(ScanError::NoKey(_)) => return Err(error),
+                    Err(ScanError::Other(other)) => return Err(other),
                 }
             }
         };
-        let Walked { offsets, keys, end, sum, agrees } = walked;
+        let ScannedIndex { offsets, keys, end, sum, legacy_agrees } = scanned;
         let samples = keys.len().into();
-        let cut = self.data.len() - end;
-        let keeps = options.keep_older && agrees;
-        let older = if keeps { Older::Keep } else { Older::Remove };
-        let files = IndexFiles::make(&self.set, offsets, keys, sum, options.threads, older)?;
-        if !has_name(&self.lock, self.set.data()).map_err(|cause| Error::io("cannot look at the data again", cause))? {
-            return Err(Error::usage("somebody else has replaced the data meanwhile"));
+        let truncated_bytes = self.data.len() - end;
+        let kept_legacy = options.keep_legacy && legacy_agrees;
+        let on_legacy = if kept_legacy { OnLegacyIndex::Keep } else { OnLegacyIndex::Remove };
+        let files = IndexFiles::make(&self.set, offsets, keys, sum, options.threads, on_legacy)?;
+        if !has_name(&self.lock, self.set.data()).map_err(|cause| Error::io("cannot check the data file", cause))? {
+            return Err(Error::usage("the data file was replaced during the rebuild"));
         }
-        if cut > 0 {
-            self.cut(end)?;
+        if truncated_bytes > 0 {
+            self.truncate(end)?;
         }
         files.commit(&self.set, None)?;
-        Ok(Rebuilt { samples, bytes: end, cut, kept_older: keeps })
+        Ok(RebuildSummary { samples, bytes: end, truncated_bytes, kept_legacy })
     }
 
-    /// Goes over all samples. Keys are their own, or those of a list.
-    fn walk(&self, listed: Option<&KeyList>) -> Result<Walked, Stopped> {
+    /// Scans all samples. Keys are those stored in them, or `listed`.
+    fn scan(&self, listed: Option<&KeyList>) -> Result<ScannedIndex, ScanError> {
         let options = self.options;
         let mut offsets = Spool::create(&self.set.path(Part::Offsets), options.sync)?;
         offsets.put(&0u64.to_be_bytes())?;
         let mut keys = KeysFile::create(&self.set.path(Part::Keys), options.sync)?;
-        let mut seen = SeenKeys::new();
-        let mut sum = if options.md5 && options.threads != 1 { Sum::of_grown(self.set.data(), 0)? } else { Sum::None };
+        let mut key_set = KeySet::new();
+        let mut sum =
+            if options.md5 && options.threads != 1 { DataSum::of_growing(self.set.data(), 0)? } else { DataSum::Off };
         let mut window = Window::new(&self.data, options.open.limits);
-        let mut given: Option<KeyIter<'_>> = listed.map(|listed| listed.starting(0));
-        let mut older = self.older.as_ref().map(|(keys, starts)| keys.starting(0).zip(starts));
-        let (mut agrees, mut at, mut told) = (older.is_some(), 0, 0);
+        let mut listed: Option<KeyIter<'_>> = listed.map(|listed| listed.starting(0));
+        let mut legacy = self.legacy.as_ref().map(|(keys, starts)| keys.starting(0).zip(starts));
+        let (mut legacy_agrees, mut at, mut reported) = (legacy.is_some(), 0, 0);
         while at < self.data.len() {
             let row = keys.len();
             let place = |error: Error| error.at(at).in_row(row.into());
             if row == u32::MAX {
-                return Err(place(Error::limit("the number of samples", u64::from(row) + 1, row.into())).into());
+                return Err(place(Error::limit("number of samples", u64::from(row) + 1, row.into())).into());
             }
-            let mut allowance = Allowance::unbounded(options.open.limits.depth);
+            let mut budget = Budget::unbounded(options.open.limits.depth);
             let mut flaw = None;
-            let message = match window.message(at, &mut allowance, &mut |_, error| flaw = flaw.take().or(Some(error))) {
+            let message = match window.message(at, &mut budget, &mut |_, error| flaw = flaw.take().or(Some(error))) {
                 Ok(message) => message,
                 Err(error) if error.kind() == ErrorKind::Io => return Err(error.into()),
                 Err(error) => {
-                    self.broken(at, row.into(), error)?;
+                    self.check_truncated(at, row.into(), error)?;
                     break;
                 }
             };
-            let key = match &mut given {
-                Some(given) => given.next().transpose()?,
+            let key = match &mut listed {
+                Some(listed) => listed.next().transpose()?,
                 None => message.key,
             };
             let Some(key) = key else {
                 let error = flaw.unwrap_or_else(|| Error::invalid("the sample has no key"));
-                return Err(Stopped::NoKey(place(error)));
+                return Err(ScanError::NoKey(place(error)));
             };
-            if let Some(first) = seen.claim(key, row, |row| keys.is(row, key))? {
-                let error = Error::invalid(format!("the key is that of sample {first} too"));
+            if let Some(first) = key_set.claim(key, row, |row| keys.is(row, key))? {
+                let error = Error::invalid(format!("duplicate key, first in sample {first}"));
                 return Err(place(error).in_key(key.to_owned()).into());
             }
-            agrees &= matches!(older.as_mut().and_then(Iterator::next), Some((Ok(known), start)) if known == key && *start == at);
+            legacy_agrees &= matches!(legacy.as_mut().and_then(Iterator::next), Some((Ok(known), start)) if known == key && *start == at);
             let end = at + message.bytes.len() as u64;
             offsets.put(&end.to_be_bytes())?;
             keys.push(key)?;
             at = end;
-            if at - told >= STEP {
-                sum.up_to(at);
-                self.advance(at - told);
-                told = at;
+            if at - reported >= PROGRESS_STEP {
+                sum.extend_to(at);
+                self.advance(at - reported);
+                reported = at;
             }
         }
-        sum.up_to(at);
-        self.advance(at - told);
+        sum.extend_to(at);
+        self.advance(at - reported);
         let sum = match options.md5 && options.threads == 1 {
             true => Some(self.sum(at)?),
             false => sum.finish()?,
         };
-        agrees &= older.is_some_and(|mut older| older.next().is_none());
-        Ok(Walked { offsets, keys, end: at, sum, agrees })
+        legacy_agrees &= legacy.is_some_and(|mut legacy| legacy.next().is_none());
+        Ok(ScannedIndex { offsets, keys, end: at, sum, legacy_agrees })
     }
 
     fn advance(&self, bytes: u64) {
@@ -299,41 +299,41 @@ impl<'o> Rebuild<'o> {
     fn sum(&self, end: u64) -> Result<[u8; 16]> {
         let (mut md5, mut buffer, mut at) = (Md5::new(), Vec::new(), 0);
         while at < end {
-            let next = end.min(at + STEP);
+            let next = end.min(at + PROGRESS_STEP);
             md5.update(self.data.view(at..next, &mut buffer)?);
             at = next;
         }
         Ok(md5.finish())
     }
 
-    /// A message that is not whole: an error, unless it is the last one, cut off, and is to go.
-    fn broken(&self, at: u64, row: u64, cause: Error) -> Result<()> {
-        let cut_off = matches!(cause.kind(), ErrorKind::Truncated { .. })
-            && self.indexed().is_none_or(|end| end <= at)
-            && !Recovery::any_behind(&self.data, at, self.options.open)?;
-        if cut_off && self.options.truncate {
+    /// Handles an incomplete message: an error, unless it is a truncated last sample that may be removed.
+    fn check_truncated(&self, at: u64, row: u64, cause: Error) -> Result<()> {
+        let is_last = matches!(cause.kind(), ErrorKind::Truncated { .. })
+            && self.indexed_end().is_none_or(|end| end <= at)
+            && !Recovery::any_sample_after(&self.data, at, self.options.open)?;
+        if is_last && self.options.truncate {
             return Ok(());
         }
-        let detail = match cut_off {
-            true => "the last sample is cut off: the data can be cut there, or what is whole recovered",
-            false => "the sample is not whole: the others can be recovered",
+        let detail = match is_last {
+            true => "the last sample is truncated: the data can be truncated there, or the intact samples recovered",
+            false => "damaged sample: the others can be recovered",
         };
         Err(Error::invalid(detail).caused_by(cause).at(at).in_row(row))
     }
 
-    /// Where the samples end that an index has.
-    fn indexed(&self) -> Option<u64> {
+    /// The end of the samples according to the existing index.
+    fn indexed_end(&self) -> Option<u64> {
         let offsets = Source::open_with(self.set.path(Part::Offsets), self.options.open.access).ok();
         let last = offsets.and_then(|offsets| {
             let last = offsets.read(offsets.len().checked_sub(8)?..offsets.len()).ok()?;
             last.first_chunk::<8>().map(|last| u64::from_be_bytes(*last))
         });
-        // Of the older index the last sample's end is not known: it begins there at least.
-        last.or_else(|| self.older.as_ref()?.1.last().map(|last| last.saturating_add(1)))
+        // A legacy index gives only the start of the last sample.
+        last.or_else(|| self.legacy.as_ref()?.1.last().map(|last| last.saturating_add(1)))
     }
 
-    fn cut(&self, end: u64) -> Result<()> {
-        let failed = |cause| Error::io("cannot cut the data", cause);
+    fn truncate(&self, end: u64) -> Result<()> {
+        let failed = |cause| Error::io("cannot truncate the data", cause);
         let file = File::options().write(true).open(self.set.data()).map_err(failed)?;
         file.set_len(end).map_err(failed)?;
         if self.options.sync == SyncPolicy::Disk {
@@ -348,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_that_are_replaced_meanwhile_get_no_index() {
+    fn data_replaced_during_the_rebuild_get_no_index() {
         let folder = tempfile::tempdir().unwrap();
         let (path, other) = (folder.path().join("d.msgpack"), folder.path().join("other"));
         std::fs::write(&path, b"\x81\xa3key\xa1a").unwrap();
@@ -357,7 +357,7 @@ mod tests {
         let rebuild = Rebuild::new(FileSet::new(&path), &options).unwrap();
         std::fs::rename(&other, &path).unwrap();
         let error = rebuild.run().unwrap_err();
-        assert!(error.to_string().contains("somebody else has replaced the data meanwhile"), "{error}");
+        assert!(error.to_string().contains("the data file was replaced during the rebuild"), "{error}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no index, no temporary file");
     }
 }

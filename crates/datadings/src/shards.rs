@@ -1,4 +1,4 @@
-//! Many datasets as one.
+//! Several datasets as one.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,10 +12,10 @@ use crate::read::{Keys, Reader, Sample, Samples};
 #[cfg(feature = "glob")]
 mod pattern;
 
-/// Datasets one behind the other: the samples of the first, then those of the second, and so on, under one count.
+/// Datasets concatenated under one index: the samples of the first, then those of the second, and so on.
 ///
-/// As with Python's `ShardedReader` the order is that of the list, or of the sorted names where a pattern is given. A key should be
-/// in one of them alone; [`find`](Self::find) gives the first, [`same_keys`](Self::same_keys) tells of those that are in several.
+/// As in Python's `ShardedReader`, the order is that of the list, or of the sorted names for a pattern. Keys should be unique across
+/// datasets: [`find`](Self::find) returns the first occurrence, [`duplicate_keys`](Self::duplicate_keys) reports the others.
 ///
 /// ```no_run
 /// let shards = datadings::Shards::open(["train-0.msgpack", "train-1.msgpack"])?;
@@ -26,12 +26,12 @@ mod pattern;
 #[derive(Debug)]
 pub struct Shards {
     readers: Vec<Reader>,
-    /// Where the samples of each begin, and the end of the last.
+    /// The index of each dataset's first sample, and the total.
     starts: Vec<u64>,
 }
 
 impl Shards {
-    /// Opens datasets in this order. None is a dataset without samples.
+    /// Opens datasets in this order. No paths give an empty dataset.
     ///
     /// # Errors
     /// As [`Reader::open`].
@@ -48,17 +48,17 @@ impl Shards {
         Self::from_readers(readers)
     }
 
-    /// Datasets that are open, in this order.
+    /// Combines open datasets in this order.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when they have more than 2^64 - 1 samples together.
+    /// [`Usage`](container_core::ErrorKind::Usage) when they have more than 2^64 - 1 samples in total.
     pub fn from_readers(readers: Vec<Reader>) -> Result<Self> {
         let mut starts = vec![0u64];
         let mut total = 0u64;
         for reader in &readers {
-            let more = total.checked_add(reader.len());
-            total = more
-                .ok_or_else(|| Error::usage("the datasets have more than 2^64 - 1 samples").in_format(FORMAT_NAME))?;
+            let sum = total.checked_add(reader.len());
+            total =
+                sum.ok_or_else(|| Error::usage("the datasets have more than 2^64 - 1 samples").in_format(FORMAT_NAME))?;
             starts.push(total);
         }
         Ok(Self { readers, starts })
@@ -70,35 +70,35 @@ impl Shards {
         &self.readers
     }
 
-    /// The number of samples of all.
+    /// The total number of samples.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// True when there are no samples.
+    /// True if there are no samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The dataset that a sample is in, and its number there; `None` past the last.
+    /// The dataset of a sample, and the sample's index in it; `None` past the last sample.
     #[must_use]
     pub fn shard_of(&self, index: u64) -> Option<(usize, u64)> {
         if index >= self.len() {
             return None;
         }
-        // The last that begins here or before: those without samples begin where the next one does.
+        // The last dataset that starts at or before `index`; empty ones start where the next one does.
         let shard = self.starts.partition_point(|start| *start <= index).checked_sub(1)?;
         Some((shard, index - self.starts.get(shard)?))
     }
 
     fn at(&self, index: u64) -> Result<(&Reader, u64)> {
-        let found = self.shard_of(index).and_then(|(shard, index)| Some((self.readers.get(shard)?, index)));
-        found.ok_or_else(|| no_sample(index, self.len()))
+        let location = self.shard_of(index).and_then(|(shard, index)| Some((self.readers.get(shard)?, index)));
+        location.ok_or_else(|| no_sample(index, self.len()))
     }
 
-    /// One sample by its number, from 0. Its own [`index`](Sample::index) is that in its dataset.
+    /// A sample by its index, from 0. Its own [`index`](Sample::index) is that in its dataset.
     ///
     /// # Errors
     /// As [`Reader::get`].
@@ -117,29 +117,29 @@ impl Shards {
         reader.key(index)
     }
 
-    /// The number of the sample that has this key, in the first dataset that has it. Each one's filter is asked first.
+    /// The index of the sample with this key, in the first dataset that has it. Each dataset's filter is checked first.
     ///
     /// # Errors
     /// As [`Reader::find`] and [`Reader::contains`].
     pub fn find(&self, key: &str) -> Result<Option<u64>> {
         for (reader, start) in self.readers.iter().zip(&self.starts) {
-            let may = reader.key_filter()?.is_none_or(|filter| filter.contains(key));
-            if may && let Some(index) = reader.find(key)? {
+            let possible = reader.key_filter()?.is_none_or(|filter| filter.contains(key));
+            if possible && let Some(index) = reader.find(key)? {
                 return Ok(Some(start + index));
             }
         }
         Ok(None)
     }
 
-    /// True when a sample has this key.
+    /// True if a sample has this key.
     ///
     /// # Errors
     /// As [`find`](Self::find).
     pub fn contains(&self, key: &str) -> Result<bool> {
-        self.find(key).map(|found| found.is_some())
+        self.find(key).map(|index| index.is_some())
     }
 
-    /// The sample that has this key, in the first dataset that has it.
+    /// The sample with this key, in the first dataset that has it.
     ///
     /// # Errors
     /// As [`find`](Self::find) and [`get`](Self::get).
@@ -147,12 +147,12 @@ impl Shards {
         self.find(key)?.map(|index| self.get(index)).transpose()
     }
 
-    /// The samples of a range, in order. An end past the last sample means the last.
+    /// The samples of a row range, in order. An end past the last sample is clamped.
     ///
     /// # Errors
     /// As [`Reader::samples`].
     pub fn samples(&self, range: Range<u64>) -> Result<ShardSamples<'_>> {
-        Ok(ShardSamples { shards: self, range: self.check(range)?, current: None })
+        Ok(ShardSamples { shards: self, range: self.check_range(range)?, current: None })
     }
 
     /// All samples in order.
@@ -160,20 +160,20 @@ impl Shards {
         ShardSamples { shards: self, range: 0..self.len(), current: None }
     }
 
-    /// The keys of a range of samples, in order.
+    /// The keys of a row range, in order.
     ///
     /// # Errors
     /// As [`Reader::keys`].
     pub fn keys(&self, range: Range<u64>) -> Result<ShardKeys<'_>> {
-        Ok(ShardKeys { shards: self, range: self.check(range)?, current: None })
+        Ok(ShardKeys { shards: self, range: self.check_range(range)?, current: None })
     }
 
-    /// Tells of keys that are in several datasets: each but the first, as a warning, since [`find`](Self::find) never gives them. Takes a
-    /// look-up in all datasets before for each key, most of which their filters answer.
+    /// Reports keys that occur in several datasets: each occurrence but the first, as a warning, since [`find`](Self::find) never returns
+    /// it. Looks up each key in all earlier datasets; their filters answer most look-ups.
     ///
     /// # Errors
     /// As [`find`](Self::find) and [`keys`](Self::keys).
-    pub fn same_keys(&self, report: &mut dyn FnMut(Finding)) -> Result<()> {
+    pub fn duplicate_keys(&self, report: &mut dyn FnMut(Finding)) -> Result<()> {
         for (shard, reader) in self.readers.iter().enumerate().skip(1) {
             let start = self.starts.get(shard).copied().unwrap_or(0);
             for (row, key) in (0..).zip(reader.keys(0..reader.len())?) {
@@ -181,7 +181,7 @@ impl Shards {
                 if let Some(first) = self.find(&key)?.filter(|first| *first < start)
                     && let Some((other, index)) = self.shard_of(first)
                 {
-                    let detail = format!("the key is that of sample {index} of dataset {other} too");
+                    let detail = format!("duplicate key, first in sample {index} of dataset {other}");
                     let error = reader.in_data(Error::invalid(detail)).in_row(row).in_key(key.into_owned());
                     report(Finding::warning(error));
                 }
@@ -190,19 +190,19 @@ impl Shards {
         Ok(())
     }
 
-    fn check(&self, range: Range<u64>) -> Result<Range<u64>> {
+    fn check_range(&self, range: Range<u64>) -> Result<Range<u64>> {
         let end = range.end.min(self.len());
         match range.start <= end {
             true => Ok(range.start..end),
             false if range.start > self.len() => Err(no_sample(range.start, self.len())),
             false => {
-                let detail = format!("the range ends at {} before it begins at {}", range.end, range.start);
+                let detail = format!("row range ends at {} before it starts at {}", range.end, range.start);
                 Err(Error::usage(detail).in_format(FORMAT_NAME))
             }
         }
     }
 
-    /// What is left of a range, as far as it is in the dataset of its first sample.
+    /// The part of a range that is in the dataset of its first sample.
     fn first_part(&self, range: &Range<u64>) -> Option<(&Reader, Range<u64>)> {
         let (shard, first) = self.shard_of(range.start).filter(|_| range.start < range.end)?;
         let reader = self.readers.get(shard)?;
@@ -220,11 +220,11 @@ impl<'a> IntoIterator for &'a Shards {
     }
 }
 
-/// Samples of many datasets, in order. An error is the one sample's that it names: the next may be whole.
+/// Iterates over samples of several datasets. An error concerns one sample only: iteration can continue.
 #[derive(Debug, Clone)]
 pub struct ShardSamples<'a> {
     shards: &'a Shards,
-    /// Those that have not come yet.
+    /// Samples still to come.
     range: Range<u64>,
     current: Option<Samples<'a>>,
 }
@@ -247,7 +247,7 @@ impl<'a> Iterator for ShardSamples<'a> {
     }
 
     fn nth(&mut self, n: usize) -> Option<Self::Item> {
-        // No walk over what is passed over.
+        // Jump, without reading the skipped samples.
         self.range.start = self.range.start.saturating_add(n as u64).min(self.range.end);
         self.current = None;
         self.next()
@@ -260,7 +260,7 @@ impl<'a> Iterator for ShardSamples<'a> {
 
 impl std::iter::FusedIterator for ShardSamples<'_> {}
 
-/// Keys of many datasets, in order. After an error it ends.
+/// Iterates over keys of several datasets. Ends after an error.
 #[derive(Debug)]
 pub struct ShardKeys<'a> {
     shards: &'a Shards,
@@ -294,6 +294,6 @@ impl<'a> Iterator for ShardKeys<'a> {
 #[cold]
 fn no_sample(index: u64, len: u64) -> Error {
     let s = if len == 1 { "" } else { "s" };
-    let detail = format!("there is no sample {index}: the datasets have {len} sample{s}, counted from 0");
+    let detail = format!("row {index} is out of range: the datasets have {len} sample{s}");
     Error::usage(detail).in_format(FORMAT_NAME)
 }

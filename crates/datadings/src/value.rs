@@ -1,4 +1,4 @@
-//! A msgpack value where it lies.
+//! A msgpack value, inspected without decoding it.
 
 use container_core::{Error, Limits, Result};
 use rmpv::ValueRef;
@@ -6,18 +6,18 @@ use rmpv::ValueRef;
 use crate::numpy::{Complex, Item, NdArray, Numpy, Pickle, Scalar};
 use crate::wire::{Token, Tokens, utf8};
 
-/// What a [`RawValue`] is, in the words of msgpack.
+/// The type of a [`RawValue`], in the terms of msgpack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// No value.
     Nil,
     /// True or false.
     Bool,
-    /// A whole number of up to 64 bits.
+    /// An integer of up to 64 bits.
     Integer,
     /// A float of 32 or 64 bits.
     Float,
-    /// Text.
+    /// A string.
     Str,
     /// Bytes.
     Bin,
@@ -29,11 +29,9 @@ pub enum Kind {
     Ext,
 }
 
-/// One msgpack value where it lies, not decoded: a sample, or something in it. Costs nothing to make and to copy; what
-/// is asked of it is read then, and nothing else is.
+/// One encoded msgpack value: a sample, or a value in it. Cheap to create and to copy; accessors read what they need and nothing else.
 ///
-/// Members of the sample that come before the one that is looked for are passed over by their lengths: finding a label
-/// behind an image of a megabyte touches a few bytes.
+/// Members before the requested one are skipped by length: finding a label behind an image of a megabyte touches a few bytes.
 ///
 /// ```
 /// use datadings::RawValue;
@@ -51,25 +49,25 @@ pub struct RawValue<'a> {
 }
 
 impl<'a> RawValue<'a> {
-    /// The value that these bytes begin with. Nothing is checked yet.
+    /// The value at the start of `bytes`. Checks nothing yet.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, offset: 0 }
     }
 
-    /// The same, for bytes that begin at `offset` of their file: errors name places there.
+    /// Like [`new`](Self::new), for bytes that begin at `offset` of their file: errors report positions there.
     #[must_use]
     pub const fn at(bytes: &'a [u8], offset: u64) -> Self {
         Self { bytes, offset }
     }
 
-    /// Its bytes, encoded.
+    /// The encoded bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Where it begins in its file, in bytes.
+    /// The offset in its file.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
@@ -79,10 +77,10 @@ impl<'a> RawValue<'a> {
         Tokens::at(self.bytes, self.offset)
     }
 
-    /// What it is.
+    /// The type.
     ///
     /// # Errors
-    /// When there are no bytes, or they begin no value.
+    /// When there are no bytes, or the first one is not a valid marker.
     pub fn kind(&self) -> Result<Kind> {
         Ok(match self.tokens().next()? {
             Token::Nil => Kind::Nil,
@@ -100,7 +98,7 @@ impl<'a> RawValue<'a> {
     /// The text of a str.
     ///
     /// # Errors
-    /// When it is something else, or not UTF-8.
+    /// When it is not a str, or not UTF-8.
     pub fn str(&self) -> Result<&'a str> {
         let mut tokens = self.tokens();
         match tokens.next()? {
@@ -109,10 +107,10 @@ impl<'a> RawValue<'a> {
         }
     }
 
-    /// The bytes of a bin, where they lie.
+    /// The bytes of a bin, zero-copy.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When it is not a bin.
     pub fn bin(&self) -> Result<&'a [u8]> {
         match self.tokens().next()? {
             Token::Bin(bytes) => Ok(bytes),
@@ -120,24 +118,24 @@ impl<'a> RawValue<'a> {
         }
     }
 
-    /// True or false; also numpy's.
+    /// A bool; also a numpy bool.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When it is anything else.
     pub fn bool(&self) -> Result<bool> {
         match self.tokens().next()? {
             Token::Bool(value) => Ok(value),
-            other => self.number("a bool", &other, |item| match item {
+            other => self.numpy_number("a bool", &other, |item| match item {
                 Item::Bool(value) => Some(*value),
                 _ => None,
             }),
         }
     }
 
-    /// An integer of zero or above; also numpy's.
+    /// A non-negative integer; also a numpy integer.
     ///
     /// # Errors
-    /// When it is something else: a negative number, a float.
+    /// When it is anything else, such as a negative number or a float.
     #[inline]
     pub fn u64(&self) -> Result<u64> {
         let mut tokens = self.tokens();
@@ -146,8 +144,8 @@ impl<'a> RawValue<'a> {
         }
         match tokens.next()? {
             Token::Unsigned(value) => Ok(value),
-            Token::Negative(value) => Err(self.on_mismatch(value, "an integer of zero or above")),
-            other => self.number("an integer of zero or above", &other, |item| match *item {
+            Token::Negative(value) => Err(self.mismatch(value, "a non-negative integer")),
+            other => self.numpy_number("a non-negative integer", &other, |item| match *item {
                 Item::Uint(value) => Some(value),
                 Item::Int(value) => u64::try_from(value).ok(),
                 _ => None,
@@ -155,18 +153,16 @@ impl<'a> RawValue<'a> {
         }
     }
 
-    /// An integer; also numpy's.
+    /// An integer; also a numpy integer.
     ///
     /// # Errors
-    /// When it is something else, or above 2^63 - 1.
+    /// When it is anything else, or above 2^63 - 1.
     #[inline]
     pub fn i64(&self) -> Result<i64> {
         match self.tokens().next()? {
-            Token::Unsigned(value) => {
-                i64::try_from(value).map_err(|_| self.on_mismatch(value, "an integer below 2^63"))
-            }
+            Token::Unsigned(value) => i64::try_from(value).map_err(|_| self.mismatch(value, "an integer below 2^63")),
             Token::Negative(value) => Ok(value),
-            other => self.number("an integer below 2^63", &other, |item| match *item {
+            other => self.numpy_number("an integer below 2^63", &other, |item| match *item {
                 Item::Int(value) => Some(value),
                 Item::Uint(value) => i64::try_from(value).ok(),
                 _ => None,
@@ -174,19 +170,19 @@ impl<'a> RawValue<'a> {
         }
     }
 
-    /// A float, or an integer that a float holds exactly; also numpy's.
+    /// A float, or an integer that an `f64` represents exactly; also a numpy number.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When it is anything else.
     #[inline]
     pub fn f64(&self) -> Result<f64> {
-        let exact = "a float, or an integer that one holds";
+        let expected = "a float or an integer that is exact as one";
         match self.tokens().next()? {
             Token::F64(value) => Ok(value),
             Token::F32(value) => Ok(value.into()),
-            Token::Unsigned(value) => exact_u64(value).ok_or_else(|| self.on_mismatch(value, exact)),
-            Token::Negative(value) => exact_i64(value).ok_or_else(|| self.on_mismatch(value, exact)),
-            other => self.number(exact, &other, |item| match *item {
+            Token::Unsigned(value) => exact_u64(value).ok_or_else(|| self.mismatch(value, expected)),
+            Token::Negative(value) => exact_i64(value).ok_or_else(|| self.mismatch(value, expected)),
+            other => self.numpy_number(expected, &other, |item| match *item {
                 Item::F16(value) => Some(value.to_f32().into()),
                 Item::F32(value) => Some(value.into()),
                 Item::F64(value) => Some(value),
@@ -197,91 +193,91 @@ impl<'a> RawValue<'a> {
         }
     }
 
-    /// From the map of a scalar of numpy, or of an array of dimension 0.
+    /// A number from the map of a numpy scalar, or of an array of dimension 0.
     #[cold]
-    fn number<T>(&self, wanted: &str, token: &Token<'_>, take: impl Fn(&Item<'_>) -> Option<T>) -> Result<T> {
+    fn numpy_number<T>(&self, expected: &str, token: &Token<'_>, take: impl Fn(&Item<'_>) -> Option<T>) -> Result<T> {
         if !matches!(token, Token::Map(_)) {
-            return Err(self.unexpected(wanted, token));
+            return Err(self.unexpected(expected, token));
         }
-        let found = |item: Result<Item<'_>>| {
+        let number = |item: Result<Item<'_>>| {
             let item = item.map_err(|error| error.at(self.offset))?;
             take(&item).ok_or_else(|| match item {
-                Item::Int(value) => self.on_mismatch(value, wanted),
-                Item::Uint(value) => self.on_mismatch(value, wanted),
-                Item::F16(value) => self.on_mismatch(format!("the float {}", value.to_f32()), wanted),
-                Item::F32(value) => self.on_mismatch(format!("the float {value}"), wanted),
-                Item::F64(value) => self.on_mismatch(format!("the float {value}"), wanted),
-                Item::Bool(value) => self.on_mismatch(value, wanted),
-                _ => self.on_mismatch("a value of numpy that is no plain number", wanted),
+                Item::Int(value) => self.mismatch(value, expected),
+                Item::Uint(value) => self.mismatch(value, expected),
+                Item::F16(value) => self.mismatch(format!("the float {}", value.to_f32()), expected),
+                Item::F32(value) => self.mismatch(format!("the float {value}"), expected),
+                Item::F64(value) => self.mismatch(format!("the float {value}"), expected),
+                Item::Bool(value) => self.mismatch(value, expected),
+                _ => self.mismatch("a numpy value that is not a plain number", expected),
             })
         };
         match self.numpy()? {
-            Some(Numpy::Scalar(scalar)) => found(scalar.item()),
-            Some(Numpy::Array(array)) if array.shape().is_empty() => found(array.get(&[])),
-            Some(other) => Err(self.instead(&other, wanted)),
-            None => Err(self.unexpected(wanted, token)),
+            Some(Numpy::Scalar(scalar)) => number(scalar.item()),
+            Some(Numpy::Array(array)) if array.shape().is_empty() => number(array.get(&[])),
+            Some(other) => Err(self.numpy_mismatch(&other, expected)),
+            None => Err(self.unexpected(expected, token)),
         }
     }
 
     #[cold]
-    fn on_mismatch(&self, value: impl std::fmt::Display, wanted: &str) -> Error {
-        Error::invalid(format!("{value} stands where {wanted} is expected")).at(self.offset)
+    fn mismatch(&self, found: impl std::fmt::Display, expected: &str) -> Error {
+        Error::invalid(format!("expected {expected}, found {found}")).at(self.offset)
     }
 
     #[cold]
-    fn instead(&self, found: &Numpy<'_>, wanted: &str) -> Error {
+    fn numpy_mismatch(&self, found: &Numpy<'_>, expected: &str) -> Error {
         let found = match found {
-            Numpy::Array(array) => format!("an array of numpy of {}", array.dtype()),
-            Numpy::Scalar(scalar) => format!("a scalar of numpy of {}", scalar.dtype()),
+            Numpy::Array(array) => format!("a numpy array of {}", array.dtype()),
+            Numpy::Scalar(scalar) => format!("a numpy scalar of {}", scalar.dtype()),
             Numpy::Complex(number) => format!("the complex number {number}"),
-            Numpy::Pickle(_) => "an array of Python objects, which is not decoded,".into(),
+            Numpy::Pickle(_) => "a pickled array of Python objects".into(),
         };
-        self.on_mismatch(found, wanted)
+        self.mismatch(found, expected)
     }
 
-    /// What it is to numpy: nothing, if it is a plain value.
+    /// The numpy value it encodes; `None` if it is a plain value.
     ///
     /// # Errors
-    /// What is wrong with its bytes, or with a map that Python would take for numpy's.
+    /// Invalid bytes, or an invalid map that Python would decode as a numpy value.
     pub fn numpy(&self) -> Result<Option<Numpy<'a>>> {
         crate::numpy::read(*self)
     }
 
-    fn of_numpy<T>(&self, wanted: &str, take: impl Fn(Numpy<'a>) -> Result<T, Numpy<'a>>) -> Result<T> {
+    fn as_numpy<T>(&self, expected: &str, take: impl Fn(Numpy<'a>) -> Result<T, Numpy<'a>>) -> Result<T> {
         match self.numpy()? {
-            Some(value) => take(value).map_err(|other| self.instead(&other, wanted)),
-            None => Err(self.unexpected(wanted, &self.tokens().next()?)),
+            Some(value) => take(value).map_err(|other| self.numpy_mismatch(&other, expected)),
+            None => Err(self.unexpected(expected, &self.tokens().next()?)),
         }
     }
 
-    /// An array of numpy, its elements where they lie.
+    /// A numpy array, zero-copy.
     ///
     /// # Errors
-    /// When it is something else, or its members do not agree.
+    /// When it is anything else, or its members are inconsistent.
     pub fn ndarray(&self) -> Result<NdArray<'a>> {
-        self.of_numpy("an array of numpy", |value| match value {
+        self.as_numpy("a numpy array", |value| match value {
             Numpy::Array(array) => Ok(array),
             other => Err(other),
         })
     }
 
-    /// A scalar of numpy.
+    /// A numpy scalar.
     ///
     /// # Errors
-    /// When it is something else, or its members do not agree.
+    /// When it is anything else, or its members are inconsistent.
     pub fn scalar(&self) -> Result<Scalar<'a>> {
-        self.of_numpy("a scalar of numpy", |value| match value {
+        self.as_numpy("a numpy scalar", |value| match value {
             Numpy::Scalar(scalar) => Ok(scalar),
             other => Err(other),
         })
     }
 
-    /// A complex number of Python, or a complex scalar of numpy.
+    /// A Python complex number, or a complex numpy scalar.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When it is anything else.
     pub fn complex(&self) -> Result<Complex> {
-        self.of_numpy("a complex number", |value| match &value {
+        self.as_numpy("a complex number", |value| match &value {
             Numpy::Complex(number) => Ok(*number),
             Numpy::Scalar(scalar) => match scalar.item() {
                 Ok(Item::Complex64([re, im])) => Ok(Complex { re, im }),
@@ -295,18 +291,18 @@ impl<'a> RawValue<'a> {
     /// An array of Python objects, not decoded.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When it is anything else.
     pub fn pickle(&self) -> Result<Pickle<'a>> {
-        self.of_numpy("an array of Python objects", |value| match value {
+        self.as_numpy("an array of Python objects", |value| match value {
             Numpy::Pickle(pickle) => Ok(pickle),
             other => Err(other),
         })
     }
 
-    /// Each of an array's values.
+    /// The values of an array.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When it is not an array.
     pub fn items(&self) -> Result<Items<'a>> {
         let mut tokens = self.tokens();
         match tokens.next()? {
@@ -315,10 +311,10 @@ impl<'a> RawValue<'a> {
         }
     }
 
-    /// Each pair of a map.
+    /// The pairs of a map.
     ///
     /// # Errors
-    /// When it is something else.
+    /// When it is not a map.
     pub fn entries(&self) -> Result<Entries<'a>> {
         let mut tokens = self.tokens();
         match tokens.next()? {
@@ -327,12 +323,12 @@ impl<'a> RawValue<'a> {
         }
     }
 
-    /// The value that a map has for this key, which may be a str or a bin. Where the key occurs twice, the first.
+    /// The value of a key (a str or a bin) of a map. If the key occurs twice, the first.
     ///
-    /// What stands before it is passed over, what stands behind it is not looked at.
+    /// Members before it are skipped, members after it are not read.
     ///
     /// # Errors
-    /// When it is no map, or its bytes are wrong before the value ends.
+    /// When it is not a map, or invalid up to the end of the value.
     #[inline]
     pub fn get(&self, key: &str) -> Result<Option<Self>> {
         let mut tokens = self.tokens();
@@ -344,33 +340,33 @@ impl<'a> RawValue<'a> {
             },
         };
         for _ in 0..left {
-            let found = tokens.skip_key(key.as_bytes())?;
+            let matches = tokens.skip_key(key.as_bytes())?;
             let offset = tokens.offset();
             let bytes = tokens.skip()?;
-            if found {
+            if matches {
                 return Ok(Some(Self { bytes, offset }));
             }
         }
         Ok(None)
     }
 
-    /// Decodes it into `rmpv`'s borrowed value.
+    /// Decodes it into a borrowed `rmpv` value.
     ///
-    /// Maps of numpy stay the maps they are.
+    /// Maps that encode numpy values remain maps.
     ///
     /// # Errors
-    /// What is wrong with the bytes; nesting deeper than 128.
+    /// Invalid bytes; nesting deeper than 128.
     pub fn value(&self) -> Result<ValueRef<'a>> {
         value_ref(&mut self.tokens(), Limits::default().depth)
     }
 
     #[cold]
-    pub(crate) fn unexpected(&self, wanted: &str, found: &Token<'_>) -> Error {
-        Error::invalid(format!("{} stands where {wanted} is expected", found.name())).at(self.offset)
+    pub(crate) fn unexpected(&self, expected: &str, found: &Token<'_>) -> Error {
+        self.mismatch(found.name(), expected)
     }
 }
 
-/// One value with all that is in it; `depth` levels may still be entered.
+/// Decodes one value; `depth` more levels may be entered.
 fn value_ref<'a>(tokens: &mut Tokens<'a>, depth: u32) -> Result<ValueRef<'a>> {
     let at = tokens.offset();
     let token = tokens.next()?;
@@ -385,7 +381,7 @@ fn value_ref<'a>(tokens: &mut Tokens<'a>, depth: u32) -> Result<ValueRef<'a>> {
     }
     let deeper = || {
         let limit = u64::from(Limits::default().depth);
-        depth.checked_sub(1).ok_or_else(|| Error::limit("the nesting of values", limit + 1, limit).at(at))
+        depth.checked_sub(1).ok_or_else(|| Error::limit("nesting depth", limit + 1, limit).at(at))
     };
     Ok(match token {
         Token::Nil => ValueRef::Nil,
@@ -399,7 +395,7 @@ fn value_ref<'a>(tokens: &mut Tokens<'a>, depth: u32) -> Result<ValueRef<'a>> {
         Token::Ext(kind, bytes) => ValueRef::Ext(kind, bytes),
         Token::Array(count) => {
             let depth = deeper()?;
-            // Backed by as many bytes.
+            // Safe to reserve: there are at least as many bytes.
             let mut items = Vec::with_capacity(count as usize);
             for _ in 0..count {
                 items.push(value_ref(tokens, depth)?);
@@ -417,9 +413,9 @@ fn value_ref<'a>(tokens: &mut Tokens<'a>, depth: u32) -> Result<ValueRef<'a>> {
     })
 }
 
-/// The float that is this number, if there is one.
+/// The float equal to this number, if there is one.
 fn exact_u64(value: u64) -> Option<f64> {
-    // From the highest bit that is set to the lowest one, 53 find room.
+    // From the highest set bit to the lowest, at most 53 fit.
     let bits = u64::BITS.saturating_sub(value.leading_zeros()).saturating_sub(value.trailing_zeros());
     #[expect(clippy::cast_precision_loss, reason = "no bit is lost")]
     (bits <= 53).then_some(value as f64)
@@ -430,7 +426,7 @@ fn exact_i64(value: i64) -> Option<f64> {
     Some(if value < 0 { -magnitude } else { magnitude })
 }
 
-/// The values of an array. After an error it ends.
+/// Iterates over the values of an array. Ends after an error.
 #[derive(Debug, Clone)]
 pub struct Items<'a> {
     tokens: Tokens<'a>,
@@ -438,13 +434,13 @@ pub struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// How many are left, as the array states it.
+    /// Number of values left, as declared by the array.
     #[must_use]
     pub fn remaining(&self) -> u32 {
         self.left
     }
 
-    fn one(&mut self) -> Result<RawValue<'a>> {
+    fn next_value(&mut self) -> Result<RawValue<'a>> {
         let offset = self.tokens.offset();
         self.tokens.skip().map(|bytes| RawValue { bytes, offset })
     }
@@ -455,7 +451,7 @@ impl<'a> Iterator for Items<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        let value = self.one();
+        let value = self.next_value();
         if value.is_err() {
             self.left = 0;
         }
@@ -463,12 +459,12 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
-/// The pairs of a map. After an error it ends.
+/// Iterates over the pairs of a map. Ends after an error.
 #[derive(Debug, Clone)]
 pub struct Entries<'a>(Items<'a>);
 
 impl Entries<'_> {
-    /// How many are left, as the map states it.
+    /// Number of pairs left, as declared by the map.
     #[must_use]
     pub fn remaining(&self) -> u32 {
         self.0.left
@@ -480,7 +476,7 @@ impl<'a> Iterator for Entries<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.0.left = self.0.left.checked_sub(1)?;
-        let pair = self.0.one().and_then(|key| Ok((key, self.0.one()?)));
+        let pair = self.0.next_value().and_then(|key| Ok((key, self.0.next_value()?)));
         if pair.is_err() {
             self.0.left = 0;
         }

@@ -1,6 +1,6 @@
-//! A process that has opened a reader and forks reads right in both.
+//! A reader opened before a fork works in both processes.
 //!
-//! A program of its own: a fork is sound only while no other test runs in the process.
+//! A separate program: forking is sound only while no other test runs in the process.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test code fails by panicking")]
 
@@ -16,7 +16,7 @@ const ROWS: u64 = 20_000;
 mod forking {
     #![allow(unsafe_code, reason = "fork and what ends a process without running its destructors twice")]
 
-    /// Runs `work` in a child and in this process at once; gives whether both returned true.
+    /// Runs `work` in a child and in this process at once; returns whether both returned true.
     pub(crate) fn in_both(work: impl Fn(u64) -> bool) -> (bool, bool) {
         // SAFETY: the child calls nothing but `work` and `_exit`. Between a fork and `_exit` a process that has several threads may
         // do only what takes no lock that another thread may hold. The test harness has such threads: this test's file has no other
@@ -41,8 +41,8 @@ fn key(row: u64) -> String {
     format!("{row:08}")
 }
 
-/// Reads samples all over the dataset, by number and by key, in an order of its own.
-fn reads_right(reader: &Reader, seed: u64) -> bool {
+/// Reads samples all over the dataset, by index and by key, in an order given by `seed`.
+fn reads_correctly(reader: &Reader, seed: u64) -> bool {
     let mut state = seed;
     (0..20_000).all(|n| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -54,12 +54,12 @@ fn reads_right(reader: &Reader, seed: u64) -> bool {
         sample.index() == row
             && sample.key().unwrap() == key(row)
             && sample.field("x").unwrap().u64().unwrap() == row
-            && !reader.contains("stranger").unwrap()
+            && !reader.contains("missing").unwrap()
     })
 }
 
 #[test]
-fn both_processes_read_right() {
+fn both_processes_read_correctly() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     let mut writer = Writer::create(&path, options()).unwrap();
@@ -82,7 +82,7 @@ fn both_processes_read_right() {
             let (theirs, mine) = forking::in_both(|seed| {
                 let goes_on =
                     samples.clone().take(50).zip(100..).all(|(sample, row)| sample.unwrap().key().unwrap() == key(row));
-                goes_on && reads_right(&reader, seed)
+                goes_on && reads_correctly(&reader, seed)
             });
             assert!(theirs, "the child reads wrong: {access:?}, {looked_up_before} look-ups before");
             assert!(mine, "the parent reads wrong: {access:?}, {looked_up_before} look-ups before");

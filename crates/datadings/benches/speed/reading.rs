@@ -1,4 +1,4 @@
-//! Samples read.
+//! Measurements of reading.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -9,21 +9,21 @@ use rmpv::{Value, ValueRef};
 use crate::Clock;
 use crate::samples::{HUGE, LARGE, TINY, Tiny, key, shuffled};
 
-/// Look-ups in one go.
+/// Look-ups per repetition.
 const LOOK_UPS: u64 = 100_000;
 
-/// All bytes, eight at a time; the rest one by one.
+/// Sums all bytes, eight at a time; the rest one by one.
 fn sum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let words = words.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
     rest.iter().fold(words, |sum, byte| sum.wrapping_add(u64::from(*byte)))
 }
 
-/// The mapped file from one end to the other, with nothing of ours in the way.
+/// A plain pass over the mapped file, as a baseline.
 pub(crate) fn plain_pass(clock: &Clock<'_>) {
     let reader = mapped(clock.path(LARGE));
     let bytes = reader.source().as_slice().unwrap();
-    black_box(sum(bytes)); // its pages are there
+    black_box(sum(bytes)); // fault in all pages
     clock.time(|| black_box(sum(black_box(bytes))));
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn plain_pass(clock: &Clock<'_>) {
 pub(crate) fn iterate(clock: &Clock<'_>) {
     let reader = mapped(clock.path(LARGE));
     black_box(sum(reader.source().as_slice().unwrap()));
-    // What it has to come to, by the offsets themselves.
+    // The expected result, from the offsets.
     let (data, offsets) =
         (std::fs::read(clock.path(LARGE)).unwrap(), std::fs::read(clock.path("large.msgpack.offsets")).unwrap());
     let offsets: Vec<usize> =
@@ -44,7 +44,7 @@ pub(crate) fn iterate(clock: &Clock<'_>) {
     });
 }
 
-/// Where every sample is and how long, and its first byte.
+/// Offset, length and first byte of every sample.
 pub(crate) fn touch(clock: &Clock<'_>) {
     let reader = mapped(clock.path(LARGE));
     black_box(sum(reader.source().as_slice().unwrap()));
@@ -57,7 +57,7 @@ pub(crate) fn touch(clock: &Clock<'_>) {
     });
 }
 
-/// A dataset whose data are in memory.
+/// A dataset with its data in memory.
 fn tiny(clock: &Clock<'_>) -> Reader {
     let reader = mapped(clock.path(TINY));
     black_box(sum(reader.source().as_slice().unwrap()));
@@ -80,9 +80,9 @@ pub(crate) fn values(clock: &Clock<'_>) {
     clock.time(|| {
         reader.iter().fold(0u64, |all, sample| {
             let sample = sample.unwrap();
-            let ValueRef::Map(entries) = sample.value().unwrap() else { panic!("no map") };
+            let ValueRef::Map(entries) = sample.value().unwrap() else { panic!("expected a map") };
             let [(_, ValueRef::String(key)), (_, ValueRef::Integer(label))] = &entries[..] else {
-                panic!("another sample")
+                panic!("unexpected sample")
             };
             all + key.as_bytes().len() as u64 + label.as_u64().unwrap()
         })
@@ -93,8 +93,10 @@ pub(crate) fn owned_values(clock: &Clock<'_>) {
     let reader = tiny(clock);
     clock.time(|| {
         reader.iter().fold(0u64, |all, sample| {
-            let Value::Map(entries) = sample.unwrap().value().unwrap().to_owned() else { panic!("no map") };
-            let [(_, Value::String(key)), (_, Value::Integer(label))] = &entries[..] else { panic!("another sample") };
+            let Value::Map(entries) = sample.unwrap().value().unwrap().to_owned() else { panic!("expected a map") };
+            let [(_, Value::String(key)), (_, Value::Integer(label))] = &entries[..] else {
+                panic!("unexpected sample")
+            };
             all + key.as_bytes().len() as u64 + label.as_u64().unwrap()
         })
     });
@@ -108,29 +110,29 @@ pub(crate) fn one_field(clock: &Clock<'_>) {
 
 pub(crate) fn by_index(clock: &Clock<'_>) {
     let reader = tiny(clock);
-    let wanted = shuffled(LOOK_UPS, reader.len());
-    clock.time(|| wanted.iter().map(|&index| last(reader.get(index).unwrap().as_bytes())).sum::<u64>());
+    let requested = shuffled(LOOK_UPS, reader.len());
+    clock.time(|| requested.iter().map(|&index| last(reader.get(index).unwrap().as_bytes())).sum::<u64>());
 }
 
 fn last(bytes: &[u8]) -> u64 {
     bytes.last().copied().unwrap().into()
 }
 
-/// Look-ups by key in a dataset that has just been opened: whatever has to be made for them is part of it.
+/// Look-ups by key in a newly opened dataset, including the construction of its table.
 pub(crate) fn by_key(clock: &Clock<'_>) {
-    let wanted = keys(clock);
+    let requested = keys(clock);
     clock.time(|| {
         let reader = mapped(clock.path(TINY));
-        wanted.iter().map(|key| last(reader.get_key(key).unwrap().unwrap().as_bytes())).sum::<u64>()
+        requested.iter().map(|key| last(reader.get_key(key).unwrap().unwrap().as_bytes())).sum::<u64>()
     });
 }
 
 /// The same, all keys at once.
 pub(crate) fn many_keys(clock: &Clock<'_>) {
-    let wanted = keys(clock);
+    let requested = keys(clock);
     clock.time(|| {
         let reader = mapped(clock.path(TINY));
-        let found = reader.find_many(&wanted).unwrap();
+        let found = reader.find_many(&requested).unwrap();
         found.iter().map(|row| last(reader.get(row.unwrap()).unwrap().as_bytes())).sum::<u64>()
     });
 }
@@ -140,20 +142,20 @@ fn keys(clock: &Clock<'_>) -> Vec<String> {
     shuffled(LOOK_UPS, len).into_iter().map(key).collect()
 }
 
-/// From nothing to the one sample that has a key.
+/// Opening a dataset and a single look-up by key.
 pub(crate) fn open_huge(clock: &Clock<'_>) {
     let len = mapped(clock.path(HUGE)).len();
-    let wanted = key(len / 3);
+    let requested = key(len / 3);
     for _ in 0..clock.repeat {
         let begin = Instant::now();
         let reader = mapped(clock.path(HUGE));
-        let row = reader.find(&wanted).unwrap().unwrap();
+        let row = reader.find(&requested).unwrap().unwrap();
         let found = last(reader.get(row).unwrap().as_bytes());
         clock.took(begin.elapsed().as_secs_f64(), row * 1000 + found);
     }
 }
 
-/// A file as the command opens it.
+/// Opens a file like the command-line tool.
 pub(super) fn mapped(path: impl AsRef<std::path::Path>) -> Reader {
     Reader::open_with(path, container_core::OpenOptions::default().with_access(container_core::testkit::mapped()))
         .unwrap()

@@ -1,4 +1,4 @@
-//! The samples that are written and read, which the script of the reference makes, too.
+//! The samples written and read; the reference script creates the same.
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use container_core::{OutputOptions, SyncPolicy};
 use datadings::{Writer, WriterOptions};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of an image.
+/// Bytes per image.
 pub(crate) const IMAGE: usize = 10_000;
 
-/// Images that take turns.
+/// Number of different images.
 pub(crate) const IMAGES: u64 = 64;
 
 pub(crate) const TINY: &str = "tiny.msgpack";
 pub(crate) const LARGE: &str = "large.msgpack";
 pub(crate) const HUGE: &str = "huge.msgpack";
 
-/// A sample of 24 bytes or so.
+/// A sample of about 24 bytes.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Tiny<'a> {
     pub(crate) key: &'a str,
@@ -31,7 +31,7 @@ pub(crate) struct Large<'a> {
     pub(crate) label: u32,
 }
 
-/// Bytes, where serde would make a list of numbers.
+/// Bytes, which serde would otherwise serialize as a list of numbers.
 pub(crate) struct Blob<'a>(pub(crate) &'a [u8]);
 
 impl Serialize for Blob<'_> {
@@ -53,7 +53,7 @@ pub(crate) fn images() -> Vec<Vec<u8>> {
     (0..IMAGES).map(|image| (0..IMAGE as u64).map(|at| byte(image, at)).collect()).collect()
 }
 
-/// So many numbers below `len`, in no order.
+/// `count` numbers below `len` in random order.
 pub(crate) fn shuffled(count: u64, len: u64) -> Vec<u64> {
     let mut state = 1u64;
     let next = |_| {

@@ -1,4 +1,4 @@
-//! Datasets written and verified, beside the sum alone that limits both.
+//! Measurements of writing and verifying, and of MD5 alone, which limits both.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,12 +13,12 @@ use crate::Clock;
 use crate::md5_stream::Md5;
 use crate::samples::{self, Blob, LARGE, Large, TINY, Tiny};
 
-/// Writes into a folder of its own, so that the files have the names of those that are read.
+/// Writes into a separate folder, so that file names equal those of the input.
 fn write(clock: &Clock<'_>, name: &str, mut put: impl FnMut(&mut Writer)) {
     let folder = clock.path("ours");
     let path = folder.join(name);
     for _ in 0..clock.repeat {
-        // Anew each time: taking the place of an old file is to free its memory, too.
+        // Remove old files first: replacing one would include freeing its memory.
         std::fs::create_dir(&folder).unwrap();
         let begin = Instant::now();
         let mut writer = Writer::create(&path, WriterOptions::default()).unwrap();
@@ -56,13 +56,13 @@ pub(crate) fn large(clock: &Clock<'_>) {
     });
 }
 
-/// Our sum of the data that `large` writes, in memory.
+/// This crate's MD5 of the data that `large` writes, in memory.
 pub(crate) fn md5_stream(clock: &Clock<'_>) {
     let data = std::fs::read(clock.path(LARGE)).unwrap();
     clock.time(|| Md5::hex(&Md5::digest(&data)));
 }
 
-/// The system's program.
+/// The system's `md5sum`.
 pub(crate) fn md5sum(clock: &Clock<'_>) {
     for name in [LARGE, TINY] {
         for _ in 0..clock.repeat {
@@ -88,7 +88,7 @@ pub(crate) fn verify_tiny(clock: &Clock<'_>) {
     verify(clock, TINY);
 }
 
-/// Data and index, everything there is to check. Nothing may be found; the result is the number of samples.
+/// Verifies data and index completely. There must be no findings; the result is the number of samples.
 fn verify(clock: &Clock<'_>, name: &str) {
     let path = clock.path(name);
     clock.time(|| {

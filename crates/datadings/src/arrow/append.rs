@@ -1,20 +1,20 @@
-//! Samples into columns.
+//! Appends samples to columns.
 
 use arrow_schema::{DataType, TimeUnit};
 use container_arrow::{Class, Columns, Element, ListSlot, ObjectSlot, Slot, SlotEncoding, Tensor};
 use container_core::{Error, Limits, Loss, Position, Result};
 
 use super::lookup::Lookup;
-use super::observe::{no_map, placed};
+use super::observe::{in_sample, not_a_map};
 use super::plan::Plan;
-use super::value::{Form, Name, Shape, Value, is_no_time, pass, read};
+use super::value::{ArrayKind, Name, Shape, Value, is_nat, read, skip_values};
 use crate::numpy::unit::{Unit, rescaled};
 use crate::numpy::{ByteOrder, Item, NdArray};
 use crate::read::Sample;
 use crate::value::RawValue;
 use crate::wire::{Token, Tokens, utf8};
 
-/// Something that happened, how often, and in which sample first.
+/// How often a loss occurred, and its first row.
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     times: u64,
@@ -37,22 +37,22 @@ impl Count {
     }
 }
 
-/// What could not be shown as it is.
+/// Losses since the last report.
 #[derive(Debug, Clone, Copy, Default)]
-struct Tally {
-    repeated: Count,
-    no_time: Count,
-    no_map: Count,
+struct LossCounts {
+    duplicates: Count,
+    nat: Count,
+    not_a_map: Count,
 }
 
-/// Puts samples into columns whose places are those of a lookup.
+/// Appends samples to the columns of a lookup.
 #[derive(Debug)]
 pub(super) struct Appender<'l> {
     lookup: &'l Lookup,
     limits: Limits,
-    /// Samples may have other fields, too.
-    is_part: bool,
-    /// By places: the sample whose field was put last, and one.
+    /// Samples may have fields outside the lookup.
+    has_other_fields: bool,
+    /// For each column, the row that set it last, plus one.
     stamps: Vec<u64>,
     scratch: Scratch,
 }
@@ -63,11 +63,11 @@ struct Scratch {
     limits: Limits,
     is_declared: bool,
     row: u64,
-    tally: Tally,
+    losses: LossCounts,
 }
 
 impl Scratch {
-    /// The place for a list: what was found to hold tensors takes nothing else.
+    /// A slot for a list; an inferred tensor column accepts no other lists.
     fn list<'c>(&self, slot: Slot<'c>) -> Result<Option<ListSlot<'c>>> {
         match slot.data_type() {
             DataType::FixedSizeList(..) if !self.is_declared => slot.on_mismatch(Class::List).map(|()| None),
@@ -79,17 +79,17 @@ impl Scratch {
 impl<'l> Appender<'l> {
     pub(super) fn new(plan: &'l Plan, limits: Limits) -> Self {
         let is_declared = plan.is_declared;
-        let scratch = Scratch { json: Vec::new(), limits, is_declared, row: 0, tally: Tally::default() };
+        let scratch = Scratch { json: Vec::new(), limits, is_declared, row: 0, losses: LossCounts::default() };
         let stamps = vec![0; plan.lookup.len()];
-        Self { lookup: &plan.lookup, limits, is_part: plan.is_part, stamps, scratch }
+        Self { lookup: &plan.lookup, limits, has_other_fields: plan.has_other_fields, stamps, scratch }
     }
 
-    /// Appends a sample as a row. Behind an error the columns are as they were.
+    /// Appends a sample as a row. An error leaves the columns unchanged.
     pub(super) fn append(&mut self, sample: &Sample<'_>, columns: &mut Columns) -> Result<()> {
-        let done = self.sample(sample, columns);
-        done.map_err(|error| {
+        let result = self.sample(sample, columns);
+        result.map_err(|error| {
             columns.roll_back();
-            placed(sample, error)
+            in_sample(sample, error)
         })
     }
 
@@ -100,36 +100,36 @@ impl<'l> Appender<'l> {
         self.scratch.row = row;
         let count = match tokens.next()? {
             Token::Map(count) => count,
-            other if strict => return Err(no_map(&other, sample.offset())),
+            other if strict => return Err(not_a_map(&other, sample.offset())),
             _ => {
-                self.scratch.tally.no_map.add(row);
+                self.scratch.losses.not_a_map.add(row);
                 0
             }
         };
         let mut left = self.lookup.len();
         let mut expected = 0;
         for _ in 0..count {
-            if left == 0 && self.is_part {
-                // An image that was not asked for is not even passed over.
+            if left == 0 && self.has_other_fields {
+                // Skip the rest, such as an image, without touching it.
                 break;
             }
             let name = Name::read(&mut tokens)?;
-            let place = self.lookup.find(&name, expected);
-            let slot = place.and_then(|place| Some((place, self.stamps.get_mut(place)?)));
-            let Some((place, stamp)) = slot else {
+            let index = self.lookup.find(&name, expected);
+            let slot = index.and_then(|index| Some((index, self.stamps.get_mut(index)?)));
+            let Some((index, stamp)) = slot else {
                 tokens.skip()?;
                 continue;
             };
-            expected = place + 1;
+            expected = index + 1;
             if *stamp == row + 1 {
-                self.scratch.tally.repeated.add(row);
+                self.scratch.losses.duplicates.add(row);
                 tokens.skip()?;
                 continue;
             }
             *stamp = row + 1;
             left -= 1;
-            let Some(slot) = object.at(place) else { return Err(Error::usage("there is no such column")) };
-            append(&mut tokens, slot, &mut self.scratch).map_err(|error| match name.shown(&self.limits) {
+            let Some(slot) = object.at(index) else { return Err(Error::usage("no such column")) };
+            append(&mut tokens, slot, &mut self.scratch).map_err(|error| match name.display(&self.limits) {
                 Ok(name) => error.in_column(name.into_owned()),
                 Err(_) => error,
             })?;
@@ -138,23 +138,23 @@ impl<'l> Appender<'l> {
         Ok(())
     }
 
-    /// What could not be shown as it is, since this was asked last.
+    /// Returns the losses since the last call.
     pub(super) fn take_losses(&mut self) -> Vec<Loss> {
-        let Tally { repeated, no_time, no_map } = std::mem::take(&mut self.scratch.tally);
-        let told = [
-            repeated.loss("field of a name that the map has already left out"),
-            no_time.loss("NaT shown as null"),
-            no_map.loss("sample that is no map shown as a row of nulls"),
+        let LossCounts { duplicates, nat, not_a_map } = std::mem::take(&mut self.scratch.losses);
+        let losses = [
+            duplicates.loss("duplicate field dropped"),
+            nat.loss("NaT converted to null"),
+            not_a_map.loss("sample that is not a map converted to a row of nulls"),
         ];
-        told.into_iter().flatten().collect()
+        losses.into_iter().flatten().collect()
     }
 }
 
-/// Puts the next value.
+/// Appends the next value.
 #[inline]
 fn append(tokens: &mut Tokens<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Result<()> {
     let at = tokens.offset();
-    let done = match slot.encoding() {
+    let result = match slot.encoding() {
         SlotEncoding::Value => value(tokens, slot, scratch),
         SlotEncoding::Msgpack => {
             let limit = scratch.limits.depth;
@@ -165,7 +165,7 @@ fn append(tokens: &mut Tokens<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Res
         }
         _ => json(tokens, slot, scratch),
     };
-    done.map_err(|error| error.at(at))
+    result.map_err(|error| error.at(at))
 }
 
 fn json(tokens: &mut Tokens<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Result<()> {
@@ -177,7 +177,7 @@ fn json(tokens: &mut Tokens<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Resul
     }
     scratch.json.clear();
     crate::json::write(raw, &mut scratch.json, &scratch.limits)?;
-    let text = std::str::from_utf8(&scratch.json).map_err(|_| Error::invalid("the JSON is not UTF-8"))?;
+    let text = std::str::from_utf8(&scratch.json).map_err(|_| Error::invalid("JSON: invalid UTF-8"))?;
     slot.json(text)
 }
 
@@ -195,8 +195,8 @@ fn value(tokens: &mut Tokens<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Resu
         Value::Str(bytes) => slot.str(utf8(bytes, tokens.offset())?),
         Value::Bin(bytes) => slot.bytes(bytes),
         Value::Other => slot.on_mismatch(Class::Other),
-        Value::Scalar(scalar) => item(scalar.item(), scalar.data(), slot, scratch),
-        Value::Array(array) => of_array(&array, slot, scratch),
+        Value::Scalar(scalar) => append_item(scalar.item(), scalar.data(), slot, scratch),
+        Value::Array(array) => append_array(&array, slot, scratch),
         Value::List(count) => match scratch.list(slot)? {
             Some(mut list) => {
                 for _ in 0..count {
@@ -204,7 +204,7 @@ fn value(tokens: &mut Tokens<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Resu
                 }
                 list.end()
             }
-            None => pass(tokens, count.into()),
+            None => skip_values(tokens, count.into()),
         },
         Value::Map(count) => match slot.object()? {
             Some(mut object) => {
@@ -212,7 +212,7 @@ fn value(tokens: &mut Tokens<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Resu
                 object.end();
                 Ok(())
             }
-            None => pass(tokens, 2 * u64::from(count)),
+            None => skip_values(tokens, 2 * u64::from(count)),
         },
     }
 }
@@ -222,10 +222,10 @@ fn members(tokens: &mut Tokens<'_>, count: u32, object: &mut ObjectSlot<'_>, scr
         let name = Name::read(tokens)?;
         let name = match name.text()? {
             Some(name) => name.into(),
-            None => name.shown(&scratch.limits)?,
+            None => name.display(&scratch.limits)?,
         };
         if object.has(&name) {
-            scratch.tally.repeated.add(scratch.row);
+            scratch.losses.duplicates.add(scratch.row);
             tokens.skip()?;
             continue;
         }
@@ -237,11 +237,11 @@ fn members(tokens: &mut Tokens<'_>, count: u32, object: &mut ObjectSlot<'_>, scr
     Ok(())
 }
 
-/// Puts an element. One that is nothing to columns is its bytes.
-fn item(item: Result<Item<'_>>, bytes: &[u8], slot: Slot<'_>, scratch: &mut Scratch) -> Result<()> {
+/// Appends an element. Unsupported ones are appended as their bytes.
+fn append_item(item: Result<Item<'_>>, bytes: &[u8], slot: Slot<'_>, scratch: &mut Scratch) -> Result<()> {
     match item {
-        Ok(item) if is_no_time(&item) => {
-            scratch.tally.no_time.add(scratch.row);
+        Ok(item) if is_nat(&item) => {
+            scratch.losses.nat.add(scratch.row);
             slot.null();
             Ok(())
         }
@@ -249,7 +249,7 @@ fn item(item: Result<Item<'_>>, bytes: &[u8], slot: Slot<'_>, scratch: &mut Scra
         Ok(Item::Int(value)) => slot.i64(value),
         Ok(Item::Datetime(value, unit) | Item::Timedelta(value, unit)) => match unit_of(slot.data_type()) {
             None => slot.i64(value),
-            Some(wanted) => match rescaled(value, unit, wanted) {
+            Some(target) => match rescaled(value, unit, target) {
                 Some(value) => slot.i64(value),
                 None => slot.on_mismatch(Class::Integer),
             },
@@ -265,11 +265,11 @@ fn item(item: Result<Item<'_>>, bytes: &[u8], slot: Slot<'_>, scratch: &mut Scra
     }
 }
 
-fn of_array(array: &NdArray<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Result<()> {
-    match Form::of(array) {
-        Form::Item => item(array.get(&[]), array.data(), slot, scratch),
-        Form::Tensor(element, of) => match is_nested(slot.data_type(), element, array.shape().len()) {
-            true => nested(array, slot, scratch),
+fn append_array(array: &NdArray<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Result<()> {
+    match ArrayKind::of(array) {
+        ArrayKind::Item => append_item(array.get(&[]), array.data(), slot, scratch),
+        ArrayKind::Tensor(element, of) => match is_nested(slot.data_type(), element, array.shape().len()) {
+            true => append_nested(array, slot, scratch),
             false => slot.tensor(&Tensor {
                 element,
                 shape: Shape::of(array).as_slice(),
@@ -277,20 +277,20 @@ fn of_array(array: &NdArray<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Resul
                 big_endian: of.order() == ByteOrder::Big,
             }),
         },
-        Form::List => match scratch.list(slot)? {
+        ArrayKind::List => match scratch.list(slot)? {
             Some(mut list) => {
                 for each in array.items() {
-                    item(each, &[], list.element()?, scratch)?;
+                    append_item(each, &[], list.element()?, scratch)?;
                 }
                 list.end()
             }
             None => Ok(()),
         },
-        Form::Other => slot.on_mismatch(Class::Other),
+        ArrayKind::Other => slot.on_mismatch(Class::Other),
     }
 }
 
-/// Are the elements put one by one: lists in lists, or numbers into lists of another type?
+/// Whether elements are appended one by one: for nested lists, or lists of another number type.
 fn is_nested(data_type: &DataType, element: Element, dimensions: usize) -> bool {
     use DataType::{FixedSizeList, LargeList, List};
     match data_type {
@@ -300,30 +300,36 @@ fn is_nested(data_type: &DataType, element: Element, dimensions: usize) -> bool 
     }
 }
 
-/// Puts an array as lists in lists.
-fn nested(array: &NdArray<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Result<()> {
+/// Appends an array as nested lists.
+fn append_nested(array: &NdArray<'_>, slot: Slot<'_>, scratch: &mut Scratch) -> Result<()> {
     let shape = array.shape();
-    // Lists that have nothing in them are backed by nothing.
+    // Nested empty lists are not backed by bytes, so their number is not bounded.
     if array.is_empty() && shape.len() > 1 {
         return slot.on_mismatch(Class::Tensor);
     }
-    dimension(array, shape, 0, slot, scratch)
+    append_dimension(array, shape, 0, slot, scratch)
 }
 
-/// Puts what lies in the last dimensions of an array from its element `start` on.
-fn dimension(array: &NdArray<'_>, shape: &[usize], start: usize, slot: Slot<'_>, scratch: &mut Scratch) -> Result<()> {
+/// Appends the last dimensions of an array, whose lengths are `shape`, from element `start` on.
+fn append_dimension(
+    array: &NdArray<'_>,
+    shape: &[usize],
+    start: usize,
+    slot: Slot<'_>,
+    scratch: &mut Scratch,
+) -> Result<()> {
     let Some((length, inner)) = shape.split_first() else {
-        return item(array.item(start), &[], slot, scratch);
+        return append_item(array.item(start), &[], slot, scratch);
     };
-    let size: usize = inner.iter().product(); // no more than the elements there are
+    let size: usize = inner.iter().product(); // at most the number of elements
     let Some(mut list) = slot.list()? else { return Ok(()) };
     for at in 0..*length {
-        dimension(array, inner, start + at * size, list.element()?, scratch)?;
+        append_dimension(array, inner, start + at * size, list.element()?, scratch)?;
     }
     list.end()
 }
 
-/// The unit of a column of times; `None` for any other.
+/// The unit of a time column; `None` for other columns.
 fn unit_of(data_type: &DataType) -> Option<Unit> {
     Some(match data_type {
         DataType::Timestamp(unit, _) | DataType::Duration(unit) => Unit::PerSecond(match unit {

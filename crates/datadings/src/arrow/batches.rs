@@ -1,4 +1,4 @@
-//! A walk over samples in batches.
+//! Scans samples in batches.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,34 +15,34 @@ use crate::FORMAT_NAME;
 use crate::container::DatadingsContainer;
 use crate::read::Reader;
 
-/// Parts in which the bytes of columns are counted for each byte of a message.
-const PARTS: u64 = 1024;
+/// Fixed-point scale of the number of column bytes per message byte.
+const SCALE: u64 = 1024;
 
-/// See the page of the module.
+/// See the documentation of the module.
 pub(super) struct SampleBatches<'a> {
     reader: &'a Reader,
     plan: Plan,
     scan: BatchScan,
     pool: Pool,
-    /// Samples of which no batches were made yet.
+    /// Rows for which no batches were made yet.
     left: Range<u64>,
-    /// Bytes that a row takes whatever it has, and parts of a byte for each byte of its message: known when there is a first batch.
+    /// Bytes that every row takes, and the scaled number of column bytes per message byte, known after the first batch.
     row_bytes: u64,
-    parts: Option<u64>,
-    ready: VecDeque<Step>,
+    bytes_per_byte: Option<u64>,
+    ready: VecDeque<BatchResult>,
     losses: Vec<Loss>,
 }
 
-/// What comes of some samples.
-enum Step {
+/// A batch with its losses, or an error.
+enum BatchResult {
     Batch(RecordBatch, Vec<Loss>),
     Failed(Error),
 }
 
-/// What comes of a piece of samples.
-struct Piece {
-    steps: Vec<Step>,
-    /// Bytes of its columns beyond those that rows take in any case, and of its messages.
+/// The result of a chunk of rows.
+struct Chunk {
+    results: Vec<BatchResult>,
+    /// Bytes of its columns beyond those that every row takes, and of its messages.
     bytes: u64,
     messages: u64,
 }
@@ -54,26 +54,26 @@ impl<'a> SampleBatches<'a> {
         let reader = container.reader();
         let row_bytes = Columns::new(plan.schema.clone(), scan, &reader.options.limits)?.row_bytes() as u64;
         let (left, losses, ready) = (plan.rows.clone(), Vec::new(), VecDeque::new());
-        Ok(Self { reader, plan, scan: scan.clone(), pool, left, row_bytes, parts: None, ready, losses })
+        Ok(Self { reader, plan, scan: scan.clone(), pool, left, row_bytes, bytes_per_byte: None, ready, losses })
     }
 
     pub(super) fn into_schema(self) -> SchemaRef {
         self.plan.schema
     }
 
-    /// The samples of the next batch. Where it ends depends on the samples alone.
-    fn cut(&mut self) -> Range<u64> {
-        let most = (self.scan.batch_bytes as u64).saturating_mul(PARTS);
-        let parts = self.parts.unwrap_or(PARTS);
+    /// The rows of the next batch. They depend on the samples only.
+    fn next_rows(&mut self) -> Range<u64> {
+        let max_bytes = (self.scan.batch_bytes as u64).saturating_mul(SCALE);
+        let bytes_per_byte = self.bytes_per_byte.unwrap_or(SCALE);
         let Range { start, end } = self.left;
         let end = end.min(start.saturating_add(self.scan.batch_rows.max(1) as u64));
         let (mut at, mut bytes) = (start, 0_u64);
         while at < end {
-            // What is wrong with its place is told when it is read.
+            // Invalid offsets are reported when the sample is read.
             let message = self.reader.extent(at).map_or(0, |extent| extent.end - extent.start);
-            let row = self.row_bytes.saturating_mul(PARTS).saturating_add(message.saturating_mul(parts));
+            let row = self.row_bytes.saturating_mul(SCALE).saturating_add(message.saturating_mul(bytes_per_byte));
             bytes = bytes.saturating_add(row);
-            if bytes > most && at > start {
+            if bytes > max_bytes && at > start {
                 break;
             }
             at += 1;
@@ -82,79 +82,79 @@ impl<'a> SampleBatches<'a> {
         start..at
     }
 
-    /// Makes the next batches, side by side.
-    fn go_on(&mut self) {
-        let mut pieces = Vec::new();
-        // The first one alone: it tells how large the others are.
-        let ahead = if self.parts.is_some() { self.pool.ahead() } else { 1 };
-        while pieces.len() < ahead && !self.left.is_empty() {
-            pieces.push(self.cut());
+    /// Makes the next batches in parallel.
+    fn make_next(&mut self) {
+        let mut chunks = Vec::new();
+        // Begin with a single batch, which shows how large the others will be.
+        let concurrency = if self.bytes_per_byte.is_some() { self.pool.concurrency() } else { 1 };
+        while chunks.len() < concurrency && !self.left.is_empty() {
+            chunks.push(self.next_rows());
         }
         let Self { reader, plan, scan, pool, .. } = self;
-        for piece in pool.side_by_side(pieces, |rows| make(reader, plan, scan, rows)) {
-            self.parts.get_or_insert_with(|| {
-                let parts = piece.bytes.saturating_mul(PARTS).checked_div(piece.messages);
-                parts.map_or(PARTS, |parts| parts.clamp(1, 16 * PARTS))
+        for chunk in pool.map(chunks, |rows| make_chunk(reader, plan, scan, rows)) {
+            self.bytes_per_byte.get_or_insert_with(|| {
+                let ratio = chunk.bytes.saturating_mul(SCALE).checked_div(chunk.messages);
+                ratio.map_or(SCALE, |ratio| ratio.clamp(1, 16 * SCALE))
             });
-            self.ready.extend(piece.steps);
+            self.ready.extend(chunk.results);
         }
     }
 
-    fn step(&mut self) -> Result<Option<RecordBatch>> {
+    fn try_next(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             match self.ready.pop_front() {
-                Some(Step::Batch(batch, losses)) => {
+                Some(BatchResult::Batch(batch, losses)) => {
                     add_losses(&mut self.losses, losses);
                     return Ok(Some(batch));
                 }
-                Some(Step::Failed(error)) => {
+                Some(BatchResult::Failed(error)) => {
                     self.left.start = self.left.end;
                     self.ready.clear();
                     return Err(error.in_format(FORMAT_NAME));
                 }
                 None if self.left.is_empty() => return Ok(None),
-                None => self.go_on(),
+                None => self.make_next(),
             }
         }
     }
 }
 
-/// Makes the batches of some samples: one, unless their columns are larger than their messages let expect.
-fn make(reader: &Reader, plan: &Plan, scan: &BatchScan, rows: Range<u64>) -> Piece {
-    let mut piece = Piece { steps: Vec::new(), bytes: 0, messages: 0 };
-    if let Err(error) = fill(reader, plan, scan, rows, &mut piece) {
-        piece.steps.push(Step::Failed(error));
+/// Makes the batches of some rows: one, unless their columns are larger than estimated.
+fn make_chunk(reader: &Reader, plan: &Plan, scan: &BatchScan, rows: Range<u64>) -> Chunk {
+    let mut chunk = Chunk { results: Vec::new(), bytes: 0, messages: 0 };
+    if let Err(error) = append_rows(reader, plan, scan, rows, &mut chunk) {
+        chunk.results.push(BatchResult::Failed(error));
     }
-    piece
+    chunk
 }
 
-fn fill(reader: &Reader, plan: &Plan, scan: &BatchScan, rows: Range<u64>, piece: &mut Piece) -> Result<()> {
+fn append_rows(reader: &Reader, plan: &Plan, scan: &BatchScan, rows: Range<u64>, chunk: &mut Chunk) -> Result<()> {
     let limits = reader.options.limits;
     let mut columns = Columns::new(plan.schema.clone(), scan, &limits)?;
     let mut appender = Appender::new(plan, limits);
-    let end = |columns: &mut Columns, appender: &mut Appender<'_>, piece: &mut Piece| {
+    let finish_batch = |columns: &mut Columns, appender: &mut Appender<'_>, chunk: &mut Chunk| {
         let fixed = columns.row_bytes().saturating_mul(columns.len());
-        piece.bytes = piece.bytes.saturating_add(columns.bytes().saturating_sub(fixed) as u64);
+        chunk.bytes = chunk.bytes.saturating_add(columns.bytes().saturating_sub(fixed) as u64);
         let mut losses = columns.take_losses();
         add_losses(&mut losses, appender.take_losses());
-        columns.finish().map(|batch| piece.steps.push(Step::Batch(batch, losses)))
+        columns.finish().map(|batch| chunk.results.push(BatchResult::Batch(batch, losses)))
     };
     let mut failed = None;
     for sample in reader.samples(rows)? {
-        let done = sample.and_then(|sample| {
-            piece.messages = piece.messages.saturating_add(sample.as_bytes().len() as u64);
+        let result = sample.and_then(|sample| {
+            chunk.messages = chunk.messages.saturating_add(sample.as_bytes().len() as u64);
             appender.append(&sample, &mut columns)
         });
-        if let Err(error) = done {
+        if let Err(error) = result {
             failed = Some(error);
             break;
         }
         if columns.is_full() {
-            end(&mut columns, &mut appender, piece)?;
+            finish_batch(&mut columns, &mut appender, chunk)?;
         }
     }
     if !columns.is_empty() {
-        end(&mut columns, &mut appender, piece)?;
+        finish_batch(&mut columns, &mut appender, chunk)?;
     }
     failed.map_or(Ok(()), Err)
 }
@@ -163,7 +163,7 @@ impl Iterator for SampleBatches<'_> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step().map_err(to_arrow).transpose()
+        self.try_next().map_err(to_arrow).transpose()
     }
 }
 

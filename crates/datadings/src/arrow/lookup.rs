@@ -1,14 +1,14 @@
-//! Where the fields of samples go.
+//! Finds columns by field name.
 
 use std::collections::HashMap;
 
 use super::value::Name;
 use crate::container::columns::FieldName;
 
-/// Fields that are looked through one by one.
-const FEW: usize = 8;
+/// Up to this many fields, names are compared one by one.
+const LINEAR_SEARCH: usize = 8;
 
-/// The places of fields.
+/// Maps field names to column indexes.
 #[derive(Debug, Default)]
 pub(super) struct Lookup {
     names: Vec<FieldName>,
@@ -19,9 +19,9 @@ pub(super) struct Lookup {
 impl Lookup {
     pub(super) fn new(names: impl IntoIterator<Item = FieldName>) -> Self {
         let mut lookup = Self { names: names.into_iter().collect(), ..Self::default() };
-        for (place, name) in lookup.names.iter().enumerate() {
-            let places = if name.text { &mut lookup.texts } else { &mut lookup.others };
-            places.entry(name.bytes.clone()).or_insert(place);
+        for (index, name) in lookup.names.iter().enumerate() {
+            let indexes = if name.text { &mut lookup.texts } else { &mut lookup.others };
+            indexes.entry(name.bytes.clone()).or_insert(index);
         }
         lookup
     }
@@ -30,22 +30,22 @@ impl Lookup {
         self.names.len()
     }
 
-    /// The place of a field; `expected` is where it most likely is.
+    /// The column of a field; `expected` is the most likely one.
     #[inline]
     pub(super) fn find(&self, name: &Name<'_>, expected: usize) -> Option<usize> {
         let is = |own: &FieldName| own.text == name.is_text && *own.bytes == *name.bytes;
         if self.names.get(expected).is_some_and(is) {
             return Some(expected);
         }
-        if self.names.len() <= FEW {
+        if self.names.len() <= LINEAR_SEARCH {
             return self.names.iter().position(is);
         }
-        let places = if name.is_text { &self.texts } else { &self.others };
-        places.get(name.bytes).copied()
+        let indexes = if name.is_text { &self.texts } else { &self.others };
+        indexes.get(name.bytes).copied()
     }
 }
 
-/// A field that is called by a text.
+/// A str field name.
 pub(super) fn text(name: &str) -> FieldName {
     FieldName { bytes: name.as_bytes().into(), text: true }
 }

@@ -1,4 +1,4 @@
-//! Which values the fields of samples have.
+//! Observes the values of fields to infer their types.
 
 use std::ops::Range;
 
@@ -6,36 +6,36 @@ use container_arrow::{Observation, OnMismatch, TypeObserver};
 use container_core::{Error, Limits, Result};
 
 use super::lookup::Lookup;
-use super::mark::{Mark, Marks};
-use super::value::{Form, Name, Shape, Value, is_no_time, read};
+use super::numpy_type::{NumpyType, NumpyTypes};
+use super::value::{ArrayKind, Name, Shape, Value, is_nat, read};
 use crate::numpy::{Item, NdArray};
 use crate::read::{Reader, Sample};
 use crate::wire::{Token, Tokens};
 
-/// The fields to look at, and what they are called.
+/// The fields to observe, and their column names.
 #[derive(Debug)]
 pub(super) enum Fields {
-    /// All, as long as their names are text.
-    Texts,
-    /// These, by their places.
+    /// All fields; their names must be str.
+    Strings,
+    /// These fields, with the column names by index.
     Known(Lookup, Vec<String>),
 }
 
-/// Samples being looked at.
+/// Observes samples.
 #[derive(Debug)]
 pub(super) struct Observer<'f> {
     fields: &'f Fields,
     limits: Limits,
     on_mismatch: OnMismatch,
-    pub(super) seen: Observation,
-    pub(super) marks: Marks,
+    pub(super) observation: Observation,
+    pub(super) numpy_types: NumpyTypes,
 }
 
-/// Why samples are not looked at any further.
+/// Why observation ended.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// A field has a name that is no text, and they were taken for texts.
-    Odd,
+    /// A field name is not a str, although [`Fields::Strings`] was given.
+    NonStringName,
     Failed(Error),
 }
 
@@ -47,44 +47,45 @@ impl From<Error> for Stop {
 
 impl<'f> Observer<'f> {
     pub(super) fn new(fields: &'f Fields, limits: Limits, on_mismatch: OnMismatch) -> Self {
-        Self { fields, limits, on_mismatch, seen: Observation::new(limits), marks: Marks::default() }
+        let (observation, numpy_types) = (Observation::new(limits), NumpyTypes::default());
+        Self { fields, limits, on_mismatch, observation, numpy_types }
     }
 
-    /// Looks at some samples.
-    pub(super) fn look(mut self, reader: &Reader, rows: Range<u64>) -> Result<Self, Stop> {
+    /// Observes some rows.
+    pub(super) fn observe_rows(mut self, reader: &Reader, rows: Range<u64>) -> Result<Self, Stop> {
         for sample in reader.samples(rows)? {
             let sample = sample?;
             self.sample(&sample).map_err(|stop| match stop {
-                Stop::Odd => Stop::Odd,
-                Stop::Failed(error) => Stop::Failed(placed(&sample, error)),
+                Stop::NonStringName => Stop::NonStringName,
+                Stop::Failed(error) => Stop::Failed(in_sample(&sample, error)),
             })?;
         }
         Ok(self)
     }
 
     pub(super) fn merge(&mut self, other: Self) -> Result<()> {
-        self.marks.merge(other.marks);
-        self.seen.merge(other.seen)
+        self.numpy_types.merge(other.numpy_types);
+        self.observation.merge(other.observation)
     }
 
     fn sample(&mut self, sample: &Sample<'_>) -> Result<(), Stop> {
         let mut tokens = sample.raw().tokens();
-        let Self { fields, limits, seen, marks, .. } = self;
+        let Self { fields, limits, observation, numpy_types, .. } = self;
         let count = match tokens.next()? {
             Token::Map(count) => count,
-            other if self.on_mismatch == OnMismatch::Error => return Err(no_map(&other, sample.offset()).into()),
+            other if self.on_mismatch == OnMismatch::Error => return Err(not_a_map(&other, sample.offset()).into()),
             _ => return Ok(()),
         };
-        let mut object = seen.row(sample.index()).object();
+        let mut object = observation.row(sample.index()).object();
         let mut expected = 0;
         for _ in 0..count {
             let name = Name::read(&mut tokens)?;
             let column = match fields {
-                Fields::Texts => name.text()?.ok_or(Stop::Odd)?,
+                Fields::Strings => name.text()?.ok_or(Stop::NonStringName)?,
                 Fields::Known(lookup, names) => {
-                    match lookup.find(&name, expected).and_then(|place| Some((place, names.get(place)?))) {
-                        Some((place, column)) => {
-                            expected = place + 1;
+                    match lookup.find(&name, expected).and_then(|index| Some((index, names.get(index)?))) {
+                        Some((index, column)) => {
+                            expected = index + 1;
                             column
                         }
                         None => {
@@ -95,48 +96,48 @@ impl<'f> Observer<'f> {
                 }
             };
             let at = tokens.offset();
-            let done = read(&mut tokens).and_then(|value| {
-                if let Some(mark) = Mark::of(&value)
+            let result = read(&mut tokens).and_then(|value| {
+                if let Some(numpy_type) = NumpyType::of(&value)
                     && !is_null(&value)
                 {
-                    marks.see(column, mark);
+                    numpy_types.observe(column, numpy_type);
                 }
                 observe(value, &mut tokens, object.member(column)?, limits)
             });
-            done.map_err(|error| error.at(at).in_column(column.to_owned()))?;
+            result.map_err(|error| error.at(at).in_column(column.to_owned()))?;
         }
         Ok(())
     }
 }
 
-/// Adds to an error which sample it is about.
+/// Adds the row and the key of a sample to an error.
 #[cold]
-pub(super) fn placed(sample: &Sample<'_>, error: Error) -> Error {
+pub(super) fn in_sample(sample: &Sample<'_>, error: Error) -> Error {
     let error = match sample.key() {
         Ok(key) => error.in_key(key.to_owned()),
         Err(_) => error,
     };
-    sample.place(error)
+    sample.in_sample(error)
 }
 
-/// A sample that has no fields.
+/// The error for a sample that is not a map.
 #[cold]
-pub(super) fn no_map(found: &Token<'_>, at: u64) -> Error {
+pub(super) fn not_a_map(found: &Token<'_>, at: u64) -> Error {
     let found = found.name();
-    Error::invalid(format!("the sample is {found} and no map"))
+    Error::invalid(format!("expected a map as sample, found {found}"))
         .advising("{on_mismatch} null or json leaves it out")
         .at(at)
 }
 
 fn is_null(value: &Value<'_>) -> bool {
     match value {
-        Value::Scalar(scalar) => scalar.item().is_ok_and(|item| is_no_time(&item)),
-        Value::Array(array) if array.shape().is_empty() => array.get(&[]).is_ok_and(|item| is_no_time(&item)),
+        Value::Scalar(scalar) => scalar.item().is_ok_and(|item| is_nat(&item)),
+        Value::Array(array) if array.shape().is_empty() => array.get(&[]).is_ok_and(|item| is_nat(&item)),
         _ => false,
     }
 }
 
-/// Looks at a value, whose head was taken.
+/// Observes a value whose header was read.
 fn observe(value: Value<'_>, tokens: &mut Tokens<'_>, observer: TypeObserver<'_>, limits: &Limits) -> Result<()> {
     match value {
         Value::Nil => observer.null(),
@@ -145,15 +146,15 @@ fn observe(value: Value<'_>, tokens: &mut Tokens<'_>, observer: TypeObserver<'_>
         Value::Negative(value) => observer.i64(value),
         Value::F32(_) => observer.f32(),
         Value::F64(_) => observer.f64(),
-        // What JSON has for floats that are not finite comes here with it.
+        // In JSON these strings can stand for floats.
         Value::Str(bytes @ (b"NaN" | b"Infinity" | b"-Infinity")) => {
             observer.str(std::str::from_utf8(bytes).unwrap_or_default())
         }
         Value::Str(bytes) => observer.text(bytes.len()),
         Value::Bin(bytes) => observer.bytes(bytes.len()),
         Value::Other => observer.other(),
-        Value::Scalar(scalar) => item(scalar.item(), scalar.data(), observer),
-        Value::Array(array) => return of_array(&array, observer),
+        Value::Scalar(scalar) => observe_item(scalar.item(), scalar.data(), observer),
+        Value::Array(array) => return observe_array(&array, observer),
         Value::List(count) => {
             let mut list = observer.list();
             for _ in 0..count {
@@ -170,7 +171,7 @@ fn observe(value: Value<'_>, tokens: &mut Tokens<'_>, observer: TypeObserver<'_>
                 let at = tokens.offset();
                 let member = match name.text()? {
                     Some(name) => object.member(name)?,
-                    None => object.member(&name.shown(limits)?)?,
+                    None => object.member(&name.display(limits)?)?,
                 };
                 read(tokens).and_then(|value| observe(value, tokens, member, limits)).map_err(|error| error.at(at))?;
             }
@@ -179,10 +180,10 @@ fn observe(value: Value<'_>, tokens: &mut Tokens<'_>, observer: TypeObserver<'_>
     Ok(())
 }
 
-/// Looks at an element. One that is nothing to columns is its bytes.
-fn item(item: Result<Item<'_>>, bytes: &[u8], observer: TypeObserver<'_>) {
+/// Observes an element. Unsupported ones are observed as their bytes.
+fn observe_item(item: Result<Item<'_>>, bytes: &[u8], observer: TypeObserver<'_>) {
     match item {
-        Ok(item) if is_no_time(&item) => observer.null(),
+        Ok(item) if is_nat(&item) => observer.null(),
         Ok(Item::Bool(_)) => observer.bool(),
         Ok(Item::Int(value) | Item::Datetime(value, _) | Item::Timedelta(value, _)) => observer.i64(value),
         Ok(Item::Uint(value)) => observer.u64(value),
@@ -196,18 +197,18 @@ fn item(item: Result<Item<'_>>, bytes: &[u8], observer: TypeObserver<'_>) {
     }
 }
 
-fn of_array(array: &NdArray<'_>, observer: TypeObserver<'_>) -> Result<()> {
-    match Form::of(array) {
-        Form::Item => item(array.get(&[]), array.data(), observer),
-        Form::Tensor(element, _) => observer.tensor(element, Shape::of(array).as_slice()),
-        Form::List => {
+fn observe_array(array: &NdArray<'_>, observer: TypeObserver<'_>) -> Result<()> {
+    match ArrayKind::of(array) {
+        ArrayKind::Item => observe_item(array.get(&[]), array.data(), observer),
+        ArrayKind::Tensor(element, _) => observer.tensor(element, Shape::of(array).as_slice()),
+        ArrayKind::List => {
             let mut list = observer.list();
             for each in array.items() {
-                item(each, &[], list.element()?);
+                observe_item(each, &[], list.element()?);
             }
             list.end();
         }
-        Form::Other => observer.other(),
+        ArrayKind::Other => observer.other(),
     }
     Ok(())
 }

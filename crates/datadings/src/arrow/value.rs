@@ -1,4 +1,4 @@
-//! What stands next in a sample, as columns see it.
+//! Reads the next value of a sample in the form that columns need.
 
 use container_arrow::Element;
 use container_core::Result;
@@ -7,7 +7,7 @@ use crate::numpy::{Item, Kind, NdArray, Numpy, Primitive, Scalar, sniff};
 use crate::value::RawValue;
 use crate::wire::{Token, Tokens, utf8};
 
-/// A value, or the head of one whose members follow.
+/// A value, or the header of one whose members follow.
 pub(super) enum Value<'a> {
     Nil,
     Bool(bool),
@@ -25,7 +25,7 @@ pub(super) enum Value<'a> {
     Other,
 }
 
-/// Takes the next value. Of lists and maps the head alone is taken.
+/// Reads the next value; of lists and maps only the header.
 #[inline]
 pub(super) fn read<'a>(tokens: &mut Tokens<'a>) -> Result<Value<'a>> {
     let before = *tokens;
@@ -45,12 +45,12 @@ pub(super) fn read<'a>(tokens: &mut Tokens<'a>) -> Result<Value<'a>> {
     })
 }
 
-/// A map that has a name of numpy's.
+/// Reads a map that may encode a numpy value.
 fn numpy<'a>(tokens: &mut Tokens<'a>, before: Tokens<'a>, count: u32) -> Result<Value<'a>> {
-    let mut behind = before;
-    let raw = RawValue::at(behind.skip()?, before.offset());
+    let mut after = before;
+    let raw = RawValue::at(after.skip()?, before.offset());
     let Some(value) = raw.numpy()? else { return Ok(Value::Map(count)) };
-    *tokens = behind;
+    *tokens = after;
     Ok(match value {
         Numpy::Array(array) => Value::Array(array),
         Numpy::Scalar(scalar) => Value::Scalar(scalar),
@@ -58,12 +58,12 @@ fn numpy<'a>(tokens: &mut Tokens<'a>, before: Tokens<'a>, count: u32) -> Result<
     })
 }
 
-/// Passes over so many values.
-pub(super) fn pass(tokens: &mut Tokens<'_>, count: u64) -> Result<()> {
+/// Skips `count` values.
+pub(super) fn skip_values(tokens: &mut Tokens<'_>, count: u64) -> Result<()> {
     (0..count).try_for_each(|_| tokens.skip().map(drop))
 }
 
-/// What the elements of an array are to a tensor: nothing where they are no numbers of up to 64 bits.
+/// The tensor element type of a dtype; `None` unless it is a number of up to 64 bits.
 pub(super) fn element(of: Primitive) -> Option<Element> {
     Some(match (of.kind(), of.size()) {
         (Kind::Bool, _) => Element::Bool,
@@ -82,17 +82,17 @@ pub(super) fn element(of: Primitive) -> Option<Element> {
     })
 }
 
-/// What an array is to columns.
-pub(super) enum Form {
+/// How an array is converted.
+pub(super) enum ArrayKind {
     /// The one element of an array without dimensions.
     Item,
     Tensor(Element, Primitive),
-    /// Texts or bytes in one dimension.
+    /// Strings or bytes in one dimension.
     List,
     Other,
 }
 
-impl Form {
+impl ArrayKind {
     pub(super) fn of(array: &NdArray<'_>) -> Self {
         let Some(of) = array.dtype().primitive() else { return Self::Other };
         match (element(of), of.kind(), array.shape().len()) {
@@ -106,7 +106,7 @@ impl Form {
     }
 }
 
-/// The lengths of the dimensions of an array, which are no more than numpy has.
+/// The lengths of an array's dimensions.
 pub(super) struct Shape {
     lengths: [u64; crate::numpy::array::MAX_DIMENSIONS],
     count: usize,
@@ -126,12 +126,12 @@ impl Shape {
     }
 }
 
-/// A point in time that is none.
-pub(super) fn is_no_time(item: &Item<'_>) -> bool {
+/// Whether a time is NaT ("not a time").
+pub(super) fn is_nat(item: &Item<'_>) -> bool {
     matches!(item, Item::Datetime(i64::MIN, _) | Item::Timedelta(i64::MIN, _))
 }
 
-/// The name of a field in a sample: the bytes of a text, or any other value as it is encoded.
+/// The name of a field in a sample: the bytes of a str, or any other value in its encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Name<'a> {
     pub(super) bytes: &'a [u8],
@@ -156,7 +156,7 @@ impl<'a> Name<'a> {
         Ok(Self { bytes, is_text: false, offset, end: tokens.offset() })
     }
 
-    /// The text of a text; `None` for another value.
+    /// The name, if it is a str.
     #[inline]
     pub(super) fn text(&self) -> Result<Option<&'a str>> {
         if !self.is_text {
@@ -168,8 +168,8 @@ impl<'a> Name<'a> {
         }
     }
 
-    /// As rows show it: a text as it is, another value as JSON.
-    pub(super) fn shown(&self, limits: &container_core::Limits) -> Result<std::borrow::Cow<'a, str>> {
+    /// The name as in rows: a str unchanged, another value as JSON.
+    pub(super) fn display(&self, limits: &container_core::Limits) -> Result<std::borrow::Cow<'a, str>> {
         if let Some(text) = self.text()? {
             return Ok(text.into());
         }

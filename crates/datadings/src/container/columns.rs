@@ -1,4 +1,4 @@
-//! Which fields samples have, and of what kinds.
+//! Infers the columns of a dataset: the fields of its samples and their types.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,53 +11,54 @@ use crate::read::{Reader, Sample};
 use crate::value::RawValue;
 use crate::wire::Token;
 
-/// Kinds that are told one by one.
-const FEW: usize = 4;
+/// Maximum number of dtypes listed individually.
+const MAX_DTYPES: usize = 4;
 
-/// What a field is called in a message: a text, or any other value as it is encoded.
+/// A field name: a str, or any other value in its encoding.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct FieldName {
     pub(crate) bytes: Box<[u8]>,
     pub(crate) text: bool,
 }
 
-/// A field of samples.
+/// A field of the samples.
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
     pub(crate) name: FieldName,
-    /// Its name as a column.
+    /// The column name.
     pub(crate) unique: String,
     kinds: Kinds,
-    /// Samples that have it, of how many.
+    /// Number of samples that have it, and of samples inspected.
     count: u64,
     of: u64,
 }
 
-/// An array's type, and its lengths as far as they are always the same.
+/// A dtype of arrays, and their lengths as far as all have the same.
 #[derive(Debug, Clone, PartialEq)]
 struct Arrays {
     dtype: String,
-    /// Nothing where they differ in their number of dimensions.
+    /// `None` if the number of dimensions differs.
     shape: Option<Vec<Option<usize>>>,
 }
 
-/// Kinds of values that are no arrays or scalars of NumPy, in the order in which they are shown.
+/// Kinds of values other than numpy arrays and scalars, in display order.
 const PLAIN: [&str; 11] =
     ["bool", "bytes", "complex", "ext", "float32", "float64", "int", "list", "map", "pickle", "str"];
 
+/// The kinds of values of a field.
 #[derive(Debug, Clone, Default)]
 struct Kinds {
-    /// Of [`PLAIN`], a bit each.
+    /// A bit for each kind in [`PLAIN`].
     plain: u16,
     scalars: Vec<String>,
     arrays: Vec<Arrays>,
     nil: bool,
-    /// There are more than are told.
-    more: bool,
+    /// There are more dtypes than listed.
+    others: bool,
 }
 
 impl Kinds {
-    fn take(&mut self, value: RawValue<'_>) -> Result<()> {
+    fn add(&mut self, value: RawValue<'_>) -> Result<()> {
         let mut tokens = value.tokens();
         let plain = match tokens.next()? {
             Token::Nil => {
@@ -74,11 +75,11 @@ impl Kinds {
             Token::Ext(..) => "ext",
             Token::Map(count) if numpy::sniff(tokens, count) => match value.numpy() {
                 Ok(Some(Numpy::Array(array))) => {
-                    self.array(array.dtype().to_string(), array.shape());
+                    self.add_array(array.dtype().to_string(), array.shape());
                     return Ok(());
                 }
                 Ok(Some(Numpy::Scalar(scalar))) => {
-                    self.scalar(scalar.dtype().to_string());
+                    self.add_scalar(scalar.dtype().to_string());
                     return Ok(());
                 }
                 Ok(Some(Numpy::Complex(_))) => "complex",
@@ -91,17 +92,17 @@ impl Kinds {
         Ok(())
     }
 
-    fn scalar(&mut self, dtype: String) {
+    fn add_scalar(&mut self, dtype: String) {
         if !self.scalars.contains(&dtype) {
-            match self.scalars.len() < FEW {
+            match self.scalars.len() < MAX_DTYPES {
                 true => self.scalars.push(dtype),
-                false => self.more = true,
+                false => self.others = true,
             }
         }
     }
 
-    fn array(&mut self, dtype: String, shape: &[usize]) {
-        let room = self.arrays.len() < FEW;
+    fn add_array(&mut self, dtype: String, shape: &[usize]) {
+        let has_room = self.arrays.len() < MAX_DTYPES;
         match self.arrays.iter_mut().find(|arrays| arrays.dtype == dtype) {
             Some(arrays) => match &mut arrays.shape {
                 Some(known) if known.len() == shape.len() => {
@@ -111,14 +112,14 @@ impl Kinds {
                 }
                 known => *known = None,
             },
-            None if room => {
+            None if has_room => {
                 self.arrays.push(Arrays { dtype, shape: Some(shape.iter().copied().map(Some).collect()) });
             }
-            None => self.more = true,
+            None => self.others = true,
         }
     }
 
-    /// `int or nil`, `ndarray <f4 [?, 3]`.
+    /// For example `int or nil`, `ndarray <f4 [?, 3]`.
     fn text(&self) -> String {
         let plain = PLAIN.iter().enumerate().filter(|(bit, _)| self.plain & 1 << bit != 0);
         let mut parts: Vec<String> = plain.map(|(_, kind)| (*kind).to_owned()).collect();
@@ -133,7 +134,7 @@ impl Kinds {
                 None => format!("ndarray {} [...]", arrays.dtype),
             }
         }));
-        if self.more {
+        if self.others {
             parts.push("others".to_owned());
         }
         if self.nil {
@@ -154,111 +155,111 @@ impl Field {
     }
 }
 
-/// Gathers fields.
+/// Collects the fields of samples.
 pub(super) struct Fields {
     fields: Vec<Field>,
-    places: HashMap<FieldName, usize>,
-    most: u64,
-    looked: u64,
-    /// The sample that each field was seen in last, so that one that is there twice counts once.
+    indexes: HashMap<FieldName, usize>,
+    max_columns: u64,
+    inspected: u64,
+    /// The last sample that had each field, so that a duplicate counts once.
     last: Vec<u64>,
 }
 
 impl Fields {
-    pub(super) fn new(most: u64) -> Self {
-        Self { fields: Vec::new(), places: HashMap::new(), most, looked: 0, last: Vec::new() }
+    pub(super) fn new(max_columns: u64) -> Self {
+        Self { fields: Vec::new(), indexes: HashMap::new(), max_columns, inspected: 0, last: Vec::new() }
     }
 
-    /// Begins with the names of known fields.
+    /// Starts with the names of known fields.
     pub(super) fn keep(&mut self, known: &[Field]) {
         for field in known {
-            self.places.insert(field.name.clone(), self.fields.len());
+            self.indexes.insert(field.name.clone(), self.fields.len());
             let name = field.name.clone();
             self.fields.push(Field { name, unique: field.unique.clone(), kinds: Kinds::default(), count: 0, of: 0 });
             self.last.push(0);
         }
     }
 
-    /// Looks at every `step`th sample. `failed` says whether to go on behind one that is wrong.
-    pub(super) fn take_all(
+    /// Inspects every `step`th sample. `on_error` decides whether to go on after an invalid one.
+    pub(super) fn inspect_all(
         &mut self,
         reader: &Reader,
         step: u64,
-        failed: &mut dyn FnMut(Error) -> Result<()>,
+        on_error: &mut dyn FnMut(Error) -> Result<()>,
     ) -> Result<()> {
         let mut samples = reader.iter();
-        let between = usize::try_from(step.saturating_sub(1)).unwrap_or(usize::MAX);
+        let skip = usize::try_from(step.saturating_sub(1)).unwrap_or(usize::MAX);
         let mut next = samples.next();
         while let Some(sample) = next {
-            match sample.and_then(|sample| self.take(&sample).map_err(|error| sample.place(error))) {
+            match sample.and_then(|sample| self.inspect(&sample).map_err(|error| sample.in_sample(error))) {
                 Err(error) if matches!(error.kind(), container_core::ErrorKind::Io) => return Err(error),
-                Err(error) => failed(error)?,
+                Err(error) => on_error(error)?,
                 Ok(()) => {}
             }
-            next = samples.nth(between);
+            next = samples.nth(skip);
         }
         Ok(())
     }
 
-    fn take(&mut self, sample: &Sample<'_>) -> Result<()> {
-        self.looked += 1;
+    fn inspect(&mut self, sample: &Sample<'_>) -> Result<()> {
+        self.inspected += 1;
         let raw = sample.raw();
         if !matches!(raw.tokens().next()?, Token::Map(_)) {
             return Ok(());
         }
         for (position, entry) in raw.entries()?.enumerate() {
             let (name, value) = entry?;
-            let place = self.place(position, name)?;
-            if let (Some(field), Some(last)) = (self.fields.get_mut(place), self.last.get_mut(place)) {
-                field.kinds.take(value)?;
-                field.count += u64::from(*last != self.looked);
-                *last = self.looked;
+            let index = self.index_of(position, name)?;
+            if let (Some(field), Some(last)) = (self.fields.get_mut(index), self.last.get_mut(index)) {
+                field.kinds.add(value)?;
+                field.count += u64::from(*last != self.inspected);
+                *last = self.inspected;
             }
         }
         Ok(())
     }
 
-    /// Where a field is in the list; it is added if it is new.
-    fn place(&mut self, position: usize, name: RawValue<'_>) -> Result<usize> {
+    /// The index of a field, which is added if it is new.
+    fn index_of(&mut self, position: usize, name: RawValue<'_>) -> Result<usize> {
         let (bytes, text) = match name.tokens().next()? {
             Token::Str(bytes) => (bytes, true),
             _ => (name.as_bytes(), false),
         };
-        // Samples mostly have the same fields in the same order.
-        let guess =
+        // Samples usually have the same fields in the same order.
+        let is_same =
             self.fields.get(position).is_some_and(|field| field.name.text == text && *field.name.bytes == *bytes);
-        if guess {
+        if is_same {
             return Ok(position);
         }
         let key = FieldName { bytes: bytes.into(), text };
-        if let Some(&place) = self.places.get(&key) {
-            return Ok(place);
+        if let Some(&index) = self.indexes.get(&key) {
+            return Ok(index);
         }
-        let place = self.fields.len();
-        if place as u64 >= self.most {
-            return Err(Error::limit("the number of columns", place as u64 + 1, self.most).at(name.offset()));
+        let index = self.fields.len();
+        if index as u64 >= self.max_columns {
+            return Err(Error::limit("number of columns", index as u64 + 1, self.max_columns).at(name.offset()));
         }
-        self.places.insert(key.clone(), place);
-        let unique = shown(&key, name);
+        self.indexes.insert(key.clone(), index);
+        let unique = display_name(&key, name);
         self.fields.push(Field { name: key, unique, kinds: Kinds::default(), count: 0, of: 0 });
         self.last.push(0);
-        Ok(place)
+        Ok(index)
     }
 
-    /// The fields, under names of which no two are the same.
+    /// The fields, with unique column names.
     pub(super) fn finish(mut self) -> Vec<Field> {
         let mut taken: HashSet<String> = HashSet::new();
-        // Where the numbers for a name go on, or a million fields of the same name would be counted through again and again.
-        let mut numbers: HashMap<String, u64> = HashMap::new();
+        // The next suffix of each name, which keeps renaming linear even if all names are the same.
+        let mut next_suffixes: HashMap<String, u64> = HashMap::new();
         for field in &mut self.fields {
-            field.of = self.looked;
+            field.of = self.inspected;
             if taken.insert(field.unique.clone()) {
                 continue;
             }
-            let number = numbers.entry(field.unique.clone()).or_insert(2);
+            let suffix = next_suffixes.entry(field.unique.clone()).or_insert(2);
             loop {
-                let unique = format!("{}#{number}", field.unique);
-                *number += 1;
+                let unique = format!("{}#{suffix}", field.unique);
+                *suffix += 1;
                 if taken.insert(unique.clone()) {
                     field.unique = unique;
                     break;
@@ -269,8 +270,8 @@ impl Fields {
     }
 }
 
-/// A name as people read it, and as whole rows have it: text as it is, other values as JSON.
-fn shown(name: &FieldName, value: RawValue<'_>) -> String {
+/// A name for display and in whole rows: strings unchanged, other values as JSON.
+fn display_name(name: &FieldName, value: RawValue<'_>) -> String {
     if name.text {
         return String::from_utf8_lossy(&name.bytes).into_owned();
     }

@@ -1,4 +1,4 @@
-//! What `container-core` asks of a container.
+//! Implements the [`Container`] trait of `container-core`.
 
 pub(crate) mod columns;
 mod rows;
@@ -13,28 +13,28 @@ use crate::read::Reader;
 use crate::wire::Part;
 use columns::{Field, Fields};
 
-/// Bytes of data that are surveyed as a whole when columns are asked for.
-const SMALL: u64 = 64 << 20;
+/// Up to this size of the data in bytes, all samples are inspected to find the columns.
+const MAX_FULL_SCAN: u64 = 64 << 20;
 
-/// Samples that are looked at where the data are more than that.
-const LOOKED_AT: u64 = 4096;
+/// Samples inspected in larger data.
+const SAMPLE_ROWS: u64 = 4096;
 
 /// A [`Reader`] as a [`Container`] with one table, `samples`.
 pub struct DatadingsContainer {
     reader: Reader,
-    /// What some samples have, and what all have.
-    some: OnceLock<Vec<Field>>,
+    /// The fields of sampled rows, and of all rows.
+    sampled: OnceLock<Vec<Field>>,
     all: OnceLock<Vec<Field>>,
-    some_columns: OnceLock<Vec<ColumnInfo>>,
+    sampled_columns: OnceLock<Vec<ColumnInfo>>,
     all_columns: OnceLock<Vec<ColumnInfo>>,
 }
 
 impl DatadingsContainer {
-    /// The container of a reader.
+    /// Wraps a reader.
     #[must_use]
     pub fn new(reader: Reader) -> Self {
-        let (some, all, some_columns, all_columns) = Default::default();
-        Self { reader, some, all, some_columns, all_columns }
+        let (sampled, all, sampled_columns, all_columns) = Default::default();
+        Self { reader, sampled, all, sampled_columns, all_columns }
     }
 
     /// The reader.
@@ -43,18 +43,18 @@ impl DatadingsContainer {
         &self.reader
     }
 
-    /// The fields that are known.
+    /// The fields found so far.
     pub(crate) fn fields(&self) -> &[Field] {
         if let Some(all) = self.all.get() {
             return all;
         }
-        self.some.get_or_init(|| {
+        self.sampled.get_or_init(|| {
             let reader = &self.reader;
-            let every = reader.data_end <= SMALL || reader.len <= LOOKED_AT;
-            let step = if every { 1 } else { reader.len / LOOKED_AT };
+            let every = reader.data_end <= MAX_FULL_SCAN || reader.len <= SAMPLE_ROWS;
+            let step = if every { 1 } else { reader.len / SAMPLE_ROWS };
             let mut fields = Fields::new(reader.options.limits.columns);
-            // What is wrong with a sample is told where samples are read.
-            let _ = fields.take_all(reader, step, &mut |_| Ok(()));
+            // Invalid samples are reported when they are read.
+            let _ = fields.inspect_all(reader, step, &mut |_| Ok(()));
             fields.finish()
         })
     }
@@ -65,7 +65,7 @@ impl Container for DatadingsContainer {
         FORMAT_NAME
     }
 
-    /// The format states none: this tells which index there is.
+    /// The format has no version: describes the index instead.
     fn version(&self) -> String {
         match (&self.reader.set, self.reader.legacy) {
             (_, true) => "with a legacy index".to_owned(),
@@ -80,9 +80,10 @@ impl Container for DatadingsContainer {
         details.insert("bytes".to_owned(), reader.data.len().into());
         if let Some(set) = &reader.set {
             let size = |part: &Part| std::fs::metadata(set.path(*part)).ok().map(|metadata| metadata.len());
-            let there = Part::BESIDE.into_iter().filter_map(|part| Some((part, size(&part)?)));
-            let files: Map<String, Value> =
-                there.map(|(part, bytes)| (part.suffix().trim_start_matches('.').to_owned(), bytes.into())).collect();
+            let existing = Part::BESIDE.into_iter().filter_map(|part| Some((part, size(&part)?)));
+            let files: Map<String, Value> = existing
+                .map(|(part, bytes)| (part.suffix().trim_start_matches('.').to_owned(), bytes.into()))
+                .collect();
             details.insert("files".to_owned(), files.into());
             let missing: Vec<Value> =
                 reader.missing_parts().iter().map(|part| part.suffix().trim_start_matches('.').into()).collect();
@@ -101,10 +102,10 @@ impl Container for DatadingsContainer {
         }
         if let Ok(Some(filter)) = reader.key_filter() {
             let shape = filter.shape();
-            let mut of = Map::new();
-            of.insert("elements".to_owned(), shape.elements().into());
-            of.insert("probability".to_owned(), shape.probability().into());
-            details.insert("filter".to_owned(), of.into());
+            let mut members = Map::new();
+            members.insert("elements".to_owned(), shape.elements().into());
+            members.insert("probability".to_owned(), shape.probability().into());
+            details.insert("filter".to_owned(), members.into());
         }
         details
     }
@@ -123,12 +124,12 @@ impl Table for DatadingsContainer {
         "samples"
     }
 
-    /// The fields that samples have, in the order of their first appearance: of all samples where the data are up to 64 MiB, else of
-    /// 4096 that are spread evenly, until [`infer_columns`](Table::infer_columns) has looked at them all.
+    /// The fields of the samples in order of first appearance: of all samples if the data are up to 64 MiB, else of 4096 evenly spaced
+    /// ones, until [`infer_columns`](Table::infer_columns) inspects all.
     fn columns(&self) -> &[ColumnInfo] {
         let (fields, columns) = match self.all.get() {
             Some(all) => (all.as_slice(), &self.all_columns),
-            None => (self.fields(), &self.some_columns),
+            None => (self.fields(), &self.sampled_columns),
         };
         columns.get_or_init(|| fields.iter().map(Field::info).collect())
     }
@@ -138,10 +139,10 @@ impl Table for DatadingsContainer {
             return Ok(());
         }
         let mut fields = Fields::new(self.reader.options.limits.columns);
-        // Those that are known keep their places.
+        // Known columns keep their positions.
         fields.keep(self.fields());
-        fields.take_all(&self.reader, 1, &mut Err)?;
-        let _ = self.all.set(fields.finish()); // somebody else may have been faster, with the same
+        fields.inspect_all(&self.reader, 1, &mut Err)?;
+        let _ = self.all.set(fields.finish()); // another thread may have set the same value
         Ok(())
     }
 
@@ -152,7 +153,7 @@ impl Table for DatadingsContainer {
     fn column_details(&self, index: usize) -> Result<Map<String, Value>> {
         match index < self.fields().len() {
             true => Ok(Map::new()),
-            false => Err(Error::usage(format!("there is no column {index}")).in_format(FORMAT_NAME)),
+            false => Err(Error::usage(format!("no column {index}")).in_format(FORMAT_NAME)),
         }
     }
 
@@ -162,18 +163,18 @@ impl Table for DatadingsContainer {
 
     fn rows<'a>(&'a self, scan: &Scan) -> Result<Box<dyn Rows + 'a>> {
         let samples = self.reader.samples(scan.rows.clone())?;
-        let chosen = match &scan.columns {
+        let projection = match &scan.columns {
             None => None,
             Some(columns) => {
                 let fields = self.fields();
                 let field = |&index: &usize| {
-                    let missing = || Error::usage(format!("there is no column {index}")).in_format(FORMAT_NAME);
+                    let missing = || Error::usage(format!("no column {index}")).in_format(FORMAT_NAME);
                     fields.get(index).ok_or_else(missing)
                 };
                 Some(columns.iter().map(field).collect::<Result<Vec<_>>>()?)
             }
         };
-        Ok(Box::new(rows::SampleRows::new(samples, chosen, self.reader.options.limits)))
+        Ok(Box::new(rows::SampleRows::new(samples, projection, self.reader.options.limits)))
     }
 
     fn find(&self, key: &str) -> Result<Option<u64>> {

@@ -1,4 +1,4 @@
-//! Samples as rows.
+//! Samples as the rows of a table.
 
 use std::collections::HashMap;
 
@@ -13,39 +13,39 @@ use crate::read::{Sample, Samples};
 use crate::value::RawValue;
 use crate::wire::Token;
 
-/// Columns that are looked for one by one.
-const FEW: usize = 8;
+/// Up to this many columns, names are compared one by one.
+const LINEAR_SEARCH: usize = 8;
 
-/// A walk over samples.
+/// Iterates over samples.
 pub(super) struct SampleRows<'a> {
     samples: Samples<'a>,
     current: Option<Sample<'a>>,
-    chosen: Option<Chosen<'a>>,
+    projection: Option<Projection<'a>>,
     limits: Limits,
     failed: bool,
 }
 
-/// The fields that are shown, with their names as JSON, in the order wanted.
-struct Chosen<'a> {
+/// The selected fields in the requested order, with their names as JSON.
+struct Projection<'a> {
     fields: Vec<(&'a Field, Vec<u8>)>,
-    places: HashMap<&'a FieldName, Vec<usize>>,
+    indexes: HashMap<&'a FieldName, Vec<usize>>,
 }
 
-impl<'a> Chosen<'a> {
+impl<'a> Projection<'a> {
     fn new(fields: Vec<&'a Field>) -> Self {
-        let mut places: HashMap<&FieldName, Vec<usize>> = HashMap::new();
-        for (place, field) in fields.iter().enumerate() {
-            places.entry(&field.name).or_default().push(place);
+        let mut indexes: HashMap<&FieldName, Vec<usize>> = HashMap::new();
+        for (index, field) in fields.iter().enumerate() {
+            indexes.entry(&field.name).or_default().push(index);
         }
         let named = fields.into_iter().map(|field| {
-            // A text is always JSON.
+            // Serializing a string cannot fail.
             let name = serde_json::to_vec(&field.unique).unwrap_or_default();
             (field, name)
         });
-        Self { fields: named.collect(), places }
+        Self { fields: named.collect(), indexes }
     }
 
-    /// The values of the fields in one sample. Where a field is there twice, the first.
+    /// The values of the fields in one sample. If a field occurs twice, the first.
     fn values<'s>(&self, sample: RawValue<'s>) -> Result<Vec<Option<RawValue<'s>>>> {
         let mut values = vec![None; self.fields.len()];
         if !matches!(sample.tokens().next()?, Token::Map(_)) {
@@ -61,20 +61,20 @@ impl<'a> Chosen<'a> {
                 Token::Str(bytes) => (bytes, true),
                 _ => (name.as_bytes(), false),
             };
-            let mut set = |place: usize| {
-                if let Some(slot @ None) = values.get_mut(place) {
+            let mut set = |index: usize| {
+                if let Some(slot @ None) = values.get_mut(index) {
                     *slot = Some(value);
                     left -= 1;
                 }
             };
-            if self.fields.len() <= FEW {
-                for (place, (field, _)) in self.fields.iter().enumerate() {
+            if self.fields.len() <= LINEAR_SEARCH {
+                for (index, (field, _)) in self.fields.iter().enumerate() {
                     if field.name.text == text && *field.name.bytes == *bytes {
-                        set(place);
+                        set(index);
                     }
                 }
-            } else if let Some(places) = self.places.get(&FieldName { bytes: bytes.into(), text }) {
-                places.iter().copied().for_each(set);
+            } else if let Some(indexes) = self.indexes.get(&FieldName { bytes: bytes.into(), text }) {
+                indexes.iter().copied().for_each(set);
             }
         }
         Ok(values)
@@ -82,22 +82,22 @@ impl<'a> Chosen<'a> {
 }
 
 impl<'a> SampleRows<'a> {
-    pub(super) fn new(samples: Samples<'a>, chosen: Option<Vec<&'a Field>>, limits: Limits) -> Self {
-        Self { samples, current: None, chosen: chosen.map(Chosen::new), limits, failed: false }
+    pub(super) fn new(samples: Samples<'a>, projection: Option<Vec<&'a Field>>, limits: Limits) -> Self {
+        Self { samples, current: None, projection: projection.map(Projection::new), limits, failed: false }
     }
 
     fn sample(&self) -> Result<&Sample<'a>> {
-        self.current.as_ref().ok_or_else(|| Error::usage("there is no current row").in_format(FORMAT_NAME))
+        self.current.as_ref().ok_or_else(|| Error::usage("no current row").in_format(FORMAT_NAME))
     }
 
-    fn write(&self, sample: &Sample<'_>, chosen: &Chosen<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let values = chosen.values(sample.raw())?;
+    fn write(&self, sample: &Sample<'_>, projection: &Projection<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let values = projection.values(sample.raw())?;
         out.push(b'{');
-        let mut between = false;
-        for ((_, name), value) in chosen.fields.iter().zip(values) {
-            // A field that the sample has not is not there: null would say that it is nil.
+        let mut separate = false;
+        for ((_, name), value) in projection.fields.iter().zip(values) {
+            // A missing field is left out, since null would mean nil.
             let Some(value) = value else { continue };
-            if std::mem::replace(&mut between, true) {
+            if std::mem::replace(&mut separate, true) {
                 out.push(b',');
             }
             out.extend_from_slice(name);
@@ -139,13 +139,13 @@ impl Rows for SampleRows<'_> {
     fn json(&self, out: &mut Vec<u8>) -> Result<()> {
         let sample = self.sample()?;
         let start = out.len();
-        let written = match &self.chosen {
+        let result = match &self.projection {
             None => json::write(sample.raw(), out, &self.limits),
-            Some(chosen) => self.write(sample, chosen, out),
+            Some(projection) => self.write(sample, projection, out),
         };
-        written.map_err(|error| {
+        result.map_err(|error| {
             out.truncate(start);
-            sample.place(error)
+            sample.in_sample(error)
         })
     }
 
@@ -154,14 +154,14 @@ impl Rows for SampleRows<'_> {
     }
 }
 
-/// The current row: a map of the fields that are shown.
+/// Serializes the current row as a map of the selected fields.
 impl Serialize for SampleRows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let sample = self.sample().map_err(S::Error::custom)?;
-        let Some(chosen) = &self.chosen else { return Json(sample.raw()).serialize(serializer) };
-        let values = chosen.values(sample.raw()).map_err(|error| S::Error::custom(sample.place(error)))?;
+        let Some(projection) = &self.projection else { return Json(sample.raw()).serialize(serializer) };
+        let values = projection.values(sample.raw()).map_err(|error| S::Error::custom(sample.in_sample(error)))?;
         let mut map = serializer.serialize_map(None)?;
-        for ((field, _), value) in chosen.fields.iter().zip(values) {
+        for ((field, _), value) in projection.fields.iter().zip(values) {
             if let Some(value) = value {
                 map.serialize_entry(&field.unique, &Json(value))?;
             }

@@ -1,4 +1,4 @@
-//! What serde's visitors are handed: members of arrays, maps and enums.
+//! Access to the members of arrays, maps and enums for serde's visitors.
 
 use serde::de::{
     self, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
@@ -8,7 +8,7 @@ use serde::forward_to_deserialize_any;
 use super::{Bytes, CodecError, Deserializer, Result};
 
 pub(super) struct Values<'d, 'de> {
-    pub(super) of: &'d mut Deserializer<'de>,
+    pub(super) de: &'d mut Deserializer<'de>,
     pub(super) left: u32,
 }
 
@@ -19,18 +19,18 @@ impl<'de> SeqAccess<'de> for Values<'_, 'de> {
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
         self.left = left;
-        seed.deserialize(&mut *self.of).map(Some)
+        seed.deserialize(&mut *self.de).map(Some)
     }
 
     #[inline]
     fn size_hint(&self) -> Option<usize> {
-        // A value takes a byte at least.
-        Some((self.left as usize).min(self.of.tokens.rest().len()))
+        // A value takes at least one byte.
+        Some((self.left as usize).min(self.de.tokens.rest().len()))
     }
 }
 
 pub(super) struct Pairs<'d, 'de> {
-    pub(super) of: &'d mut Deserializer<'de>,
+    pub(super) de: &'d mut Deserializer<'de>,
     pub(super) left: u32,
 }
 
@@ -41,24 +41,24 @@ impl<'de> MapAccess<'de> for Pairs<'_, 'de> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
         self.left = left;
-        seed.deserialize(&mut *self.of).map(Some)
+        seed.deserialize(&mut *self.de).map(Some)
     }
 
     #[inline]
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
-        seed.deserialize(&mut *self.of)
+        seed.deserialize(&mut *self.de)
     }
 
     #[inline]
     fn size_hint(&self) -> Option<usize> {
-        Some((self.left as usize).min(self.of.tokens.rest().len() / 2))
+        Some((self.left as usize).min(self.de.tokens.rest().len() / 2))
     }
 }
 
-/// A variant by its name alone, or in a map with what it holds.
+/// An enum variant: its name alone, or a map from its name to its content.
 pub(super) struct Variant<'d, 'de> {
-    pub(super) of: &'d mut Deserializer<'de>,
-    pub(super) is_alone: bool,
+    pub(super) de: &'d mut Deserializer<'de>,
+    pub(super) is_unit: bool,
 }
 
 impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
@@ -66,7 +66,7 @@ impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self)> {
-        let name = seed.deserialize(&mut *self.of)?;
+        let name = seed.deserialize(&mut *self.de)?;
         Ok((name, self))
     }
 }
@@ -75,36 +75,36 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
     type Error = CodecError;
 
     fn unit_variant(self) -> Result<()> {
-        if self.is_alone {
+        if self.is_unit {
             return Ok(());
         }
-        // Some writers put a nil there.
-        de::Deserialize::deserialize(self.of)
+        // Some writers put a nil here.
+        de::Deserialize::deserialize(self.de)
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value> {
-        if self.is_alone {
+        if self.is_unit {
             return Err(de::Error::invalid_type(Unexpected::UnitVariant, &"a variant with content"));
         }
-        seed.deserialize(self.of)
+        seed.deserialize(self.de)
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
-        if self.is_alone {
+        if self.is_unit {
             return Err(de::Error::invalid_type(Unexpected::UnitVariant, &visitor));
         }
-        de::Deserializer::deserialize_seq(self.of, visitor)
+        de::Deserializer::deserialize_seq(self.de, visitor)
     }
 
     fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value> {
-        if self.is_alone {
+        if self.is_unit {
             return Err(de::Error::invalid_type(Unexpected::UnitVariant, &visitor));
         }
-        de::Deserializer::deserialize_map(self.of, visitor)
+        de::Deserializer::deserialize_map(self.de, visitor)
     }
 }
 
-/// An ext, as `rmpv` takes it: its type, then its bytes.
+/// An ext in the form that `rmpv` expects: its type, then its bytes.
 pub(super) struct Ext<'de> {
     pub(super) kind: Option<i8>,
     pub(super) bytes: &'de [u8],
@@ -139,7 +139,7 @@ impl<'de> SeqAccess<'de> for ExtParts<'de> {
     }
 }
 
-/// A value that is wanted as it lies: its place, then its bytes.
+/// The parts of a [`RawValue`](crate::RawValue): its offset, then its bytes.
 pub(super) struct RawParts<'de> {
     pub(super) offset: Option<u64>,
     pub(super) bytes: Option<&'de [u8]>,

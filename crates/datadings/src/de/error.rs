@@ -2,14 +2,14 @@ use std::fmt;
 
 use container_core::Error;
 
-/// What serde is told when a value cannot be decoded into a type, or a type not be encoded.
+/// A serde error: a value does not match a type, or a type cannot be encoded.
 ///
-/// It becomes an [`Error`], with the byte of the value that does not fit, by `Error::from`.
+/// `Error::from` converts it into an [`Error`] with the offset of the value.
 #[derive(Debug)]
 pub struct CodecError(Error);
 
 impl CodecError {
-    /// Names the place of the value unless a deeper layer did.
+    /// Adds the offset of the value unless an inner layer did.
     #[cold]
     pub(crate) fn at(self, offset: u64) -> Self {
         Self(self.0.at(offset))

@@ -1,7 +1,7 @@
-//! From msgpack to any type that serde knows.
+//! Deserializes msgpack into any type that implements serde's `Deserialize`.
 //!
-//! Made for samples: names of fields are compared where they lie, what no field wants is passed over by its length, and
-//! only a value that is asked for as something that a map is not is looked at as one of numpy's.
+//! Optimized for samples: field names are compared in place, unused fields are skipped by length, and a map is decoded as a numpy value
+//! only if something other than a map is requested.
 
 mod access;
 mod error;
@@ -22,40 +22,39 @@ use numpy::NumpyDeserializer;
 
 type Result<T, E = CodecError> = std::result::Result<T, E>;
 
-/// The name by which `rmpv` and `rmp-serde` know an ext.
+/// The name of an ext in `rmpv` and `rmp-serde`.
 const EXT: &str = "_ExtStruct";
 
-/// Decodes one value; text and bytes are borrowed where they lie.
+/// Decodes one value; strings and bytes are borrowed.
 ///
-/// [`RawValue::decode`] is the short way to use it.
+/// [`RawValue::decode`] is the convenient way to use it.
 ///
-/// * Names of fields may be str or bin; a bin is taken for a sequence of bytes, too, so that `Vec<u8>` works.
-/// * An enum is the name or the number of its variant, or a map of the one pair of it and its content.
-/// * Scalars of numpy are plain numbers; arrays are sequences in sequences, those of dimension 0 their element, and bytes where bytes
-///   are asked for; complex numbers are a pair. Asked for as the types of module [`numpy`](crate::numpy), or as [`RawValue`],
-///   they are what they are. Asked for as a map or a struct, they are the maps that stand in the file.
-///   Pickles are bytes.
+/// * Field names can be str or bin; a bin also decodes as a sequence of bytes, so that `Vec<u8>` works.
+/// * An enum is the name or the number of its variant, or a map from it to its content.
+/// * Numpy scalars are plain numbers; arrays are nested sequences (of dimension 0: their element), or bytes on request; complex numbers
+///   are pairs; pickles are bytes. The types of [`numpy`](crate::numpy) and [`RawValue`] receive them unchanged; a map or a struct
+///   receives the encoded map.
 #[derive(Debug)]
 pub struct Deserializer<'de> {
     tokens: Tokens<'de>,
-    /// How many levels may still be entered.
+    /// Number of levels that may still be entered.
     depth: u32,
     limit: u32,
 }
 
 impl<'a> RawValue<'a> {
-    /// Decodes it into any type. Texts and bytes may be borrowed.
+    /// Decodes it into any type. Strings and bytes can be borrowed.
     ///
     /// Numpy scalars become plain numbers, numpy arrays sequences (nested for more dimensions) or an
-    /// [`NdArray`](crate::numpy::NdArray), complex numbers a pair.
+    /// [`NdArray`](crate::numpy::NdArray), complex numbers pairs.
     ///
     /// # Errors
-    /// What is wrong with the bytes, and what the type does not take, with the place.
+    /// Invalid bytes, or a mismatch with the type, with the offset.
     pub fn decode<T: Deserialize<'a>>(&self) -> Result<T, Error> {
         T::deserialize(&mut Deserializer::new(*self)).map_err(|error| Error::from(error.at(self.offset())))
     }
 
-    /// The same with other limits than the default ones: of these, nesting counts.
+    /// Like [`decode`](Self::decode), with a nesting limit other than the default.
     ///
     /// # Errors
     /// As for [`decode`](Self::decode).
@@ -66,27 +65,27 @@ impl<'a> RawValue<'a> {
 }
 
 impl<'de> Deserializer<'de> {
-    /// With the default limits: nesting of 128.
+    /// With the default limits: a nesting depth of 128.
     #[must_use]
     #[inline]
     pub fn new(value: RawValue<'de>) -> Self {
         Self::with_limits(value, &Limits::default())
     }
 
-    /// Of these limits, [`depth`](Limits::depth) counts. It is a limit on the stack: each level is a call within a call.
+    /// Uses [`depth`](Limits::depth) only, which bounds the stack: each level is a nested call.
     #[must_use]
     #[inline]
     pub fn with_limits(value: RawValue<'de>, limits: &Limits) -> Self {
         Self { tokens: value.tokens(), depth: limits.depth, limit: limits.depth }
     }
 
-    /// Where the next value stands in its file, in bytes.
+    /// The file offset of the next value.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.tokens.offset()
     }
 
-    /// Into a level of `count` values or more, which all must have their bytes.
+    /// Enters a level of at least `count` values, each of which must be backed by a byte.
     #[inline]
     fn enter(&mut self, count: u64) -> Result<()> {
         let left = self.tokens.remaining();
@@ -96,7 +95,7 @@ impl<'de> Deserializer<'de> {
         match self.depth.checked_sub(1) {
             Some(depth) => self.depth = depth,
             None => {
-                return Err(Error::limit("the nesting of values", u64::from(self.limit) + 1, self.limit.into()).into());
+                return Err(Error::limit("nesting depth", u64::from(self.limit) + 1, self.limit.into()).into());
             }
         }
         Ok(())
@@ -104,35 +103,35 @@ impl<'de> Deserializer<'de> {
 
     fn seq<V: Visitor<'de>>(&mut self, count: u32, visitor: V) -> Result<V::Value> {
         self.enter(count.into())?;
-        let mut values = Values { of: self, left: count };
+        let mut values = Values { de: self, left: count };
         let value = visitor.visit_seq(&mut values)?;
         let left = values.left;
         self.depth += 1;
-        if left > 0 { Err(more(count, left, "values")) } else { Ok(value) }
+        if left > 0 { Err(too_many(count, left, "values")) } else { Ok(value) }
     }
 
     #[inline]
     fn map<V: Visitor<'de>>(&mut self, count: u32, visitor: V) -> Result<V::Value> {
         self.enter(2 * u64::from(count))?;
-        let mut pairs = Pairs { of: self, left: count };
+        let mut pairs = Pairs { de: self, left: count };
         let value = visitor.visit_map(&mut pairs)?;
         let left = pairs.left;
         self.depth += 1;
-        if left > 0 { Err(more(count, left, "pairs")) } else { Ok(value) }
+        if left > 0 { Err(too_many(count, left, "pairs")) } else { Ok(value) }
     }
 
-    /// A map that is asked for as something else: numpy's, or wrong.
+    /// Decodes a map when something other than a map is requested: it must be a numpy value.
     #[cold]
-    fn numpy<V: Visitor<'de>>(&mut self, start: Tokens<'de>, count: u32, how: How, visitor: V) -> Result<V::Value> {
+    fn numpy<V: Visitor<'de>>(&mut self, start: Tokens<'de>, count: u32, hint: Hint, visitor: V) -> Result<V::Value> {
         let Some(value) = read(RawValue::at(start.rest(), start.offset()))? else {
             return self.map(count, visitor);
         };
         self.tokens = start;
         self.tokens.skip()?;
         let value = NumpyDeserializer(&value);
-        match how {
-            How::Any => de::Deserializer::deserialize_any(value, visitor),
-            How::Bytes => de::Deserializer::deserialize_bytes(value, visitor),
+        match hint {
+            Hint::Any => de::Deserializer::deserialize_any(value, visitor),
+            Hint::Bytes => de::Deserializer::deserialize_bytes(value, visitor),
         }
     }
 
@@ -148,25 +147,26 @@ impl<'de> Deserializer<'de> {
             Token::Str(bytes) => visitor.visit_borrowed_str(utf8(bytes, self.tokens.offset())?),
             Token::Bin(bytes) => visitor.visit_borrowed_bytes(bytes),
             Token::Array(count) => self.seq(count, visitor),
-            Token::Map(count) if sniff(self.tokens, count) => self.numpy(start, count, How::Any, visitor),
+            Token::Map(count) if sniff(self.tokens, count) => self.numpy(start, count, Hint::Any, visitor),
             Token::Map(count) => self.map(count, visitor),
             Token::Ext(kind, bytes) => visitor.visit_newtype_struct(Ext { kind: Some(kind), bytes }),
         }
     }
 }
 
+/// What a visitor requested.
 #[derive(Clone, Copy)]
-enum How {
+enum Hint {
     Any,
     Bytes,
 }
 
 #[cold]
-fn more(count: u32, left: u32, what: &str) -> CodecError {
-    Error::invalid(format!("{count} {what} stand where {} are taken", count - left)).into()
+fn too_many(count: u32, left: u32, what: &str) -> CodecError {
+    Error::invalid(format!("expected {} {what}, found {count}", count - left)).into()
 }
 
-/// Small numbers at once, all else by what stands there.
+/// Fast path for small non-negative numbers.
 macro_rules! integers {
     ($($method:ident)*) => {$(
         #[inline]
@@ -225,7 +225,7 @@ impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
         }
         match self.tokens.next()? {
             Token::Bin(bytes) | Token::Str(bytes) => visitor.visit_borrowed_bytes(bytes),
-            Token::Map(count) if sniff(self.tokens, count) => self.numpy(start, count, How::Bytes, visitor),
+            Token::Map(count) if sniff(self.tokens, count) => self.numpy(start, count, Hint::Bytes, visitor),
             _ => {
                 self.tokens = start;
                 self.any(visitor)
@@ -325,17 +325,17 @@ impl<'de> de::Deserializer<'de> for &mut Deserializer<'de> {
         match self.tokens.next()? {
             Token::Str(_) | Token::Bin(_) | Token::Unsigned(_) => {
                 self.tokens = start;
-                visitor.visit_enum(Variant { of: self, is_alone: true })
+                visitor.visit_enum(Variant { de: self, is_unit: true })
             }
             Token::Map(1) => {
                 self.enter(2)?;
-                let value = visitor.visit_enum(Variant { of: self, is_alone: false })?;
+                let value = visitor.visit_enum(Variant { de: self, is_unit: false })?;
                 self.depth += 1;
                 Ok(value)
             }
             other => {
-                let wanted = "the name of a variant, or a map of it and its content";
-                Err(RawValue::at(&[], start.offset()).unexpected(wanted, &other).into())
+                let expected = "a variant name, or a map from it to its content";
+                Err(RawValue::at(&[], start.offset()).unexpected(expected, &other).into())
             }
         }
         .map_err(|error: CodecError| error.at(start.offset()))
@@ -367,5 +367,5 @@ impl<'de> de::IntoDeserializer<'de, CodecError> for Bytes<'de> {
     }
 }
 
-/// Bytes where they lie.
+/// Borrowed bytes.
 struct Bytes<'de>(&'de [u8]);

@@ -1,4 +1,4 @@
-//! Values of numpy as what serde knows: numbers, sequences, bytes.
+//! Deserializes numpy values as numbers, sequences and bytes.
 
 use container_core::Error;
 use serde::de::value::SeqDeserializer;
@@ -8,9 +8,9 @@ use serde::forward_to_deserialize_any;
 use super::{CodecError, Result};
 use crate::numpy::{Dtype, FieldDtype, Item, Kind, Numpy};
 
-/// Sequences in sequences and records in records.
+/// Maximum nesting of sequences and records.
 const MAX_NESTING: u32 = 128;
-/// Sequences without an element, which no bytes stand behind.
+/// Maximum number of empty sequences, which no bytes back.
 const MAX_EMPTY: usize = 1 << 16;
 
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ fn pair<'de, V: Visitor<'de>, T: IntoDeserializer<'de, CodecError>>(parts: [T; 2
     visitor.visit_seq(SeqDeserializer::new(parts.into_iter()))
 }
 
-/// Elements of one type in some dimensions.
+/// Elements of one type in any number of dimensions.
 #[derive(Clone, Copy)]
 struct Block<'v> {
     dtype: &'v Dtype,
@@ -67,7 +67,7 @@ impl Block<'_> {
         let Some(first) = self.shape.iter().position(|&length| length == 0) else { return Ok(()) };
         let outer = self.shape.iter().take(first).fold(1usize, |product, &length| product.saturating_mul(length));
         if outer > MAX_EMPTY {
-            return Err(Error::limit("the sequences without an element", outer as u64, MAX_EMPTY as u64).into());
+            return Err(Error::limit("number of empty sequences", outer as u64, MAX_EMPTY as u64).into());
         }
         Ok(())
     }
@@ -110,7 +110,7 @@ impl<'de> de::Deserializer<'de> for Block<'_> {
 
 fn deeper(depth: u32) -> Result<u32> {
     let limit = u64::from(MAX_NESTING);
-    depth.checked_sub(1).ok_or_else(|| Error::limit("the nesting of an array", limit + 1, limit).into())
+    depth.checked_sub(1).ok_or_else(|| Error::limit("array nesting depth", limit + 1, limit).into())
 }
 
 struct Blocks<'v> {
@@ -148,10 +148,10 @@ fn element<'de, V: Visitor<'de>>(dtype: &Dtype, data: &[u8], depth: u32, visitor
         Item::Bytes(bytes) => visitor.visit_bytes(bytes),
         Item::Text(text) => visitor.visit_string(text),
         Item::Opaque(of, bytes) if of.kind() == Kind::Void => visitor.visit_bytes(bytes),
-        Item::Opaque(of, _) => Err(Error::unsupported(format!(
-            "an element of dtype {of} means something on the machine that wrote it alone"
-        ))
-        .into()),
+        Item::Opaque(of, _) => {
+            Err(Error::unsupported(format!("an element of dtype {of} has a meaning only on the machine that wrote it"))
+                .into())
+        }
         Item::Record(record) => {
             let depth = deeper(depth)?;
             visitor.visit_map(Fields { rest: record.fields(), next: None, depth })

@@ -1,11 +1,11 @@
-//! Keys hashed many at once.
+//! Hashes keys in batches.
 
 use simplebloom::digest::{self, Digest, Salt};
 
-/// So many keys are hashed together.
-const KEYS: usize = 256;
+/// Keys hashed together.
+const BATCH_LEN: usize = 256;
 
-/// Takes keys one by one and hashes them many at once, in order.
+/// Collects keys and hashes them in batches, in order.
 pub(crate) struct KeyBatch {
     salt: Salt,
     text: Vec<u8>,
@@ -15,20 +15,20 @@ pub(crate) struct KeyBatch {
 
 impl KeyBatch {
     pub(crate) fn new(salt: Salt) -> Self {
-        Self { salt, text: Vec::new(), ends: Vec::with_capacity(KEYS), digests: Vec::new() }
+        Self { salt, text: Vec::new(), ends: Vec::with_capacity(BATCH_LEN), digests: Vec::new() }
     }
 
-    /// Takes a key; `each` is given the digests that were computed, in the order of keys; the first half of one is the key's hash.
+    /// Adds a key. `each` receives the digests computed so far, in key order; a digest's first half is the key hash.
     #[inline]
     pub(crate) fn push(&mut self, key: &str, each: impl FnMut(Digest)) {
         self.text.extend_from_slice(key.as_bytes());
         self.ends.push(self.text.len());
-        if self.ends.len() == KEYS {
+        if self.ends.len() == BATCH_LEN {
             self.finish(each);
         }
     }
 
-    /// Hashes what is left.
+    /// Hashes the remaining keys.
     pub(crate) fn finish(&mut self, mut each: impl FnMut(Digest)) {
         let mut start = 0;
         let keys: Vec<&[u8]> = self
@@ -38,7 +38,7 @@ impl KeyBatch {
             .collect();
         self.digests.clear();
         self.digests.resize(keys.len(), [0; 2]);
-        // As many digests as keys: it cannot fail.
+        // Cannot fail: there are as many digests as keys.
         if digest::digest_many(&keys, self.salt, &mut self.digests).is_ok() {
             self.digests.iter().for_each(|digest| each(*digest));
         }
@@ -53,7 +53,7 @@ mod tests {
     use crate::index::hash_key;
 
     #[test]
-    fn hashes_are_those_of_single_keys_in_order() {
+    fn batches_hash_like_single_keys() {
         for count in [0, 1, 255, 256, 257, 1000] {
             let keys: Vec<String> = (0..count).map(|n| "x".repeat(n % 150) + &n.to_string()).collect();
             let mut hashes = Vec::new();

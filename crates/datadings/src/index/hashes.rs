@@ -1,13 +1,13 @@
-//! Hashes of keys: BLAKE2s with a salt, its first eight bytes as a big-endian number.
+//! Key hashes: the first eight bytes of salted BLAKE2s, as a big-endian number.
 
 use container_core::{Bytes, Error, Result};
 use simplebloom::digest::{self, Salt};
 
-/// How many salts a writer tries before it gives up, as Python does.
-const ATTEMPTS: u32 = 1000;
+/// Salts tried before giving up, as in Python.
+const MAX_SALT_ATTEMPTS: u32 = 1000;
 
-/// Bytes of the salt in front of the hashes.
-const SALT: usize = 8;
+/// Bytes of the salt at the start of the file.
+const SALT_LEN: usize = 8;
 
 /// The hash of a key.
 #[inline]
@@ -16,27 +16,27 @@ pub(crate) fn hash_key(key: &str, salt: Salt) -> u64 {
     hash
 }
 
-/// The salt of an attempt, from 0: the digest of its decimal digits.
+/// The salt of attempt `attempt`, from 0: the digest of its decimal digits.
 pub(crate) fn salt_of_attempt(attempt: u32) -> [u8; 8] {
     let [first, _] = digest::digest(attempt.to_string().as_bytes(), Salt::NONE);
     first.to_be_bytes()
 }
 
-/// The first salt for which `hashes` finds all hashes distinct.
+/// The first salt for which all hashes are distinct. `hashes` returns `None` when two collide.
 ///
 /// # Errors
-/// When none of a thousand does, and the errors of `hashes`, which gives `None` where two are the same.
+/// When every salt collides; errors of `hashes`.
 pub(crate) fn choose_salt<T>(mut hashes: impl FnMut([u8; 8]) -> Result<Option<T>>) -> Result<([u8; 8], T)> {
-    for attempt in 0..ATTEMPTS {
+    for attempt in 0..MAX_SALT_ATTEMPTS {
         let salt = salt_of_attempt(attempt);
-        if let Some(found) = hashes(salt)? {
-            return Ok((salt, found));
+        if let Some(hashes) = hashes(salt)? {
+            return Ok((salt, hashes));
         }
     }
-    Err(Error::unsupported(format!("with each of {ATTEMPTS} salts two keys have the same hash")))
+    Err(Error::unsupported(format!("two keys have the same hash with each of {MAX_SALT_ATTEMPTS} salts")))
 }
 
-/// A `.key_hashes` file where it lies: a salt, then the hash of every key in sample order.
+/// The contents of `.key_hashes`, zero-copy: a salt, then the hash of every key in sample order.
 pub(crate) struct KeyHashes {
     bytes: Bytes,
     salt: [u8; 8],
@@ -44,13 +44,13 @@ pub(crate) struct KeyHashes {
 }
 
 impl KeyHashes {
-    /// Looks at the salt and the length.
+    /// Checks the length and reads the salt.
     ///
     /// # Errors
-    /// When there is no salt, or half a hash.
+    /// When the salt or the last hash is truncated.
     pub(crate) fn parse(bytes: Bytes) -> Result<Self> {
-        let Some((salt, hashes)) = bytes.split_first_chunk::<SALT>() else {
-            return Err(Error::truncated("the salt", SALT as u64, bytes.len() as u64).at(0));
+        let Some((salt, hashes)) = bytes.split_first_chunk::<SALT_LEN>() else {
+            return Err(Error::truncated("the salt", SALT_LEN as u64, bytes.len() as u64).at(0));
         };
         let (salt, part) = (*salt, hashes.len() % 8);
         if part != 0 {
@@ -60,7 +60,7 @@ impl KeyHashes {
         Ok(Self { bytes, salt, len })
     }
 
-    /// Hashes that were computed, in the form of the file.
+    /// Lays out computed hashes as in the file.
     pub(crate) fn computed(salt: [u8; 8], hashes: &[u64]) -> Self {
         let bytes: Vec<u8> = salt.into_iter().chain(hashes.iter().flat_map(|hash| hash.to_be_bytes())).collect();
         Self { bytes: bytes.into(), salt, len: hashes.len() as u64 }
@@ -74,31 +74,31 @@ impl KeyHashes {
         self.salt
     }
 
-    /// How many there are.
+    /// The number of hashes.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// The hashes, big-endian, eight bytes each.
+    /// The hashes, eight bytes each, big-endian.
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(SALT..).unwrap_or_default()
+        self.bytes.get(SALT_LEN..).unwrap_or_default()
     }
 
-    /// The first sample from `from` on whose key has this hash, found by looking at one after another.
+    /// The first sample at or after `from` whose key has this hash. A linear scan.
     pub(crate) fn scan(&self, hash: u64, from: u64) -> Option<u64> {
-        /// So many are compared without a branch, many at once.
+        /// Hashes compared without a branch, so that the loop vectorizes.
         const BLOCK: usize = 64;
-        let wanted = hash.to_be_bytes();
+        let target = hash.to_be_bytes();
         let start = usize::try_from(from).ok()?;
         let bytes = self.as_bytes().get(start.checked_mul(8)?..)?;
         let (hashes, _) = bytes.as_chunks::<8>();
         let mut before = start;
         for block in hashes.chunks(BLOCK) {
             let any =
-                block.iter().fold(false, |any, hash| any | (u64::from_ne_bytes(*hash) == u64::from_ne_bytes(wanted)));
+                block.iter().fold(false, |any, hash| any | (u64::from_ne_bytes(*hash) == u64::from_ne_bytes(target)));
             if any {
-                let place = block.iter().position(|hash| *hash == wanted)?;
-                return Some((before + place) as u64);
+                let position = block.iter().position(|hash| *hash == target)?;
+                return Some((before + position) as u64);
             }
             before += block.len();
         }
@@ -106,7 +106,7 @@ impl KeyHashes {
     }
 }
 
-/// The hash at this place among hashes of eight bytes each.
+/// The hash of `row` among big-endian hashes of eight bytes each.
 #[inline]
 pub(crate) fn hash_at(hashes: &[u8], row: usize) -> Option<u64> {
     hashes.get(row.checked_mul(8)?..)?.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes))
@@ -117,26 +117,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn salts_are_those_of_the_format_page() {
+    fn salts_match_the_format_description() {
         assert_eq!(salt_of_attempt(0), [0x65, 0x2E, 0x53, 0x0E, 0xDE, 0xE5, 0x89, 0x3B]);
         assert_eq!(salt_of_attempt(1), [0x62, 0x58, 0x51, 0xE3, 0x87, 0x6E, 0x6E, 0x6D]);
     }
 
     #[test]
-    fn a_salt_without_collisions_is_looked_for() {
-        let mut asked = Vec::new();
+    fn salts_are_tried_until_hashes_are_distinct() {
+        let mut tried = Vec::new();
         let (salt, third) = choose_salt(|salt| {
-            asked.push(salt);
-            Ok((asked.len() == 3).then_some(asked.len()))
+            tried.push(salt);
+            Ok((tried.len() == 3).then_some(tried.len()))
         })
         .unwrap();
         assert_eq!((salt, third), (salt_of_attempt(2), 3));
         let error = choose_salt(|_| Ok(None::<()>)).unwrap_err();
-        assert_eq!(error.to_string(), "with each of 1000 salts two keys have the same hash");
+        assert_eq!(error.to_string(), "two keys have the same hash with each of 1000 salts");
     }
 
     #[test]
-    fn a_scan_finds_every_place() {
+    fn scan_finds_every_row() {
         let hashes: Vec<u64> = (0..300).map(|n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
         let file = KeyHashes::computed([1; 8], &hashes);
         assert_eq!(file.len(), 300);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_hash_is_an_error() {
+    fn rejects_a_truncated_hash() {
         let error = KeyHashes::parse(vec![0; 5].into()).err().unwrap();
         assert_eq!(error.to_string(), "the salt: needs 8 bytes, 5 available (byte 0)");
         let error = KeyHashes::parse(vec![0; 21].into()).err().unwrap();

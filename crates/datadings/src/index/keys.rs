@@ -1,4 +1,4 @@
-//! The keys of a dataset where they lie in `.keys` or a legacy `.index`: found by position without a string of ours.
+//! The keys of `.keys` or a legacy `.index`, zero-copy: found by row without allocating strings.
 
 use std::ops::Range;
 
@@ -8,24 +8,24 @@ use crate::wire::keys::{keys_header, next_key, skip_key};
 use crate::wire::legacy::{legacy_header, next_entry};
 use crate::wire::{Token, Tokens};
 
-/// Every how many keys a place is remembered.
+/// Every 64th key's position is stored.
 pub(crate) const STRIDE: u32 = 64;
 
-/// Keys in sample order, and every 64th one's place.
+/// Keys in sample order, with the position of every 64th.
 pub(crate) struct KeyList {
     bytes: Bytes,
     count: u64,
-    /// Where the keys 0, 64, 128... stand.
+    /// Offsets of keys 0, 64, 128, ...
     marks: Vec<u64>,
-    /// An integer follows each key (the offsets of a legacy index).
+    /// Each key is followed by an integer (the offset in a legacy index).
     pairs: bool,
 }
 
 impl KeyList {
-    /// Walks over a `.keys` file.
+    /// Indexes a `.keys` file. O(keys).
     ///
     /// # Errors
-    /// When it is no array of str, or goes on after it.
+    /// When it is not exactly one array of str.
     pub(crate) fn parse(bytes: Bytes) -> Result<Self> {
         let (count, mut tokens) = keys_header(&bytes)?;
         check_count(count, &tokens)?;
@@ -40,20 +40,20 @@ impl KeyList {
         Ok(Self { count: count.into(), marks, pairs: false, bytes })
     }
 
-    /// A `.keys` file that was written by us a moment ago, and the places that were remembered.
-    pub(crate) fn written(bytes: Bytes, count: u64, marks: Vec<u64>) -> Self {
+    /// A `.keys` file just written, with the positions recorded while writing.
+    pub(crate) fn from_writer(bytes: Bytes, count: u64, marks: Vec<u64>) -> Self {
         Self { bytes, count, marks, pairs: false }
     }
 
-    /// Walks over a legacy `.index` file; gives the offsets too.
+    /// Indexes a legacy `.index` file and returns the offsets too. O(keys).
     ///
     /// # Errors
-    /// When it is no map from str to integers, or goes on after it.
+    /// When it is not exactly one map from str to integers.
     pub(crate) fn parse_legacy(bytes: Bytes) -> Result<(Self, Vec<u64>)> {
         let (count, mut tokens) = legacy_header(&bytes)?;
         check_count(count, &tokens)?;
         let mut marks = Vec::new();
-        let mut offsets = Vec::new(); // the count is that of bytes at most, and these are eight each
+        let mut offsets = Vec::new(); // no capacity: `count` is bounded by the file size only, at eight bytes each
         for row in 0..u64::from(count) {
             if row % u64::from(STRIDE) == 0 {
                 marks.push(tokens.offset());
@@ -65,25 +65,25 @@ impl KeyList {
         Ok((Self { count: count.into(), marks, pairs: true, bytes }, offsets))
     }
 
-    /// How many there are.
+    /// The number of keys.
     pub(crate) fn len(&self) -> u64 {
         self.count
     }
 
-    /// The key of a sample; `None` past the end.
+    /// The key of sample `row`; `None` past the end.
     ///
     /// # Errors
-    /// When it is not UTF-8.
+    /// When it is not valid UTF-8.
     pub(crate) fn get(&self, row: u64) -> Result<Option<&str>> {
         self.starting(row).next().transpose()
     }
 
-    /// The keys of some samples.
+    /// The keys of a row range.
     pub(crate) fn range(&self, rows: Range<u64>) -> impl Iterator<Item = Result<&str>> {
         self.starting(rows.start).take(usize::try_from(rows.end.saturating_sub(rows.start)).unwrap_or(usize::MAX))
     }
 
-    /// The keys from a sample on.
+    /// The keys from `row` on.
     pub(crate) fn starting(&self, row: u64) -> KeyIter<'_> {
         let mark = usize::try_from(row / u64::from(STRIDE)).ok().and_then(|mark| self.marks.get(mark)).copied();
         let start = mark.and_then(|mark| usize::try_from(mark).ok());
@@ -93,8 +93,8 @@ impl KeyList {
         let tokens = Tokens::at(self.bytes.get(start..).unwrap_or_default(), start as u64);
         let mut iter = KeyIter { tokens, row, left, pairs: self.pairs };
         for _ in 0..row % u64::from(STRIDE) {
-            // The walk at the beginning has seen that these are whole.
-            if iter.pass().is_err() {
+            // Cannot fail: these tokens were parsed when the list was built.
+            if iter.skip_one().is_err() {
                 iter.left = 0;
             }
         }
@@ -102,7 +102,7 @@ impl KeyList {
     }
 }
 
-/// Keys one after another. After an error it ends.
+/// Iterates over keys. Ends after an error.
 #[derive(Clone)]
 pub(crate) struct KeyIter<'a> {
     tokens: Tokens<'a>,
@@ -112,7 +112,7 @@ pub(crate) struct KeyIter<'a> {
 }
 
 impl KeyIter<'_> {
-    fn pass(&mut self) -> Result<()> {
+    fn skip_one(&mut self) -> Result<()> {
         skip_key(&mut self.tokens)?;
         if self.pairs {
             self.tokens.next()?;
@@ -142,7 +142,7 @@ impl<'a> Iterator for KeyIter<'a> {
     }
 }
 
-/// Every key takes a byte at least.
+/// Every key takes at least one byte.
 fn check_count(count: u32, tokens: &Tokens<'_>) -> Result<()> {
     let left = tokens.rest().len() as u64;
     if u64::from(count) <= left {
@@ -155,18 +155,21 @@ fn check_count(count: u32, tokens: &Tokens<'_>) -> Result<()> {
 fn finish(tokens: &Tokens<'_>, what: &str) -> Result<()> {
     match tokens.rest().len() {
         0 => Ok(()),
-        more => Err(Error::invalid(format!("{what} is followed by {more} more bytes")).at(tokens.offset())),
+        extra => {
+            let s = if extra == 1 { "" } else { "s" };
+            Err(Error::invalid(format!("{extra} unexpected trailing byte{s} after {what}")).at(tokens.offset()))
+        }
     }
 }
 
-/// The number of keys that a file's beginning states, without a look at the rest.
+/// The number of keys that a file declares in its header.
 ///
 /// # Errors
-/// When it begins neither an array nor a map.
-pub(crate) fn stated_count(head: &[u8]) -> Result<u64> {
+/// When it begins with neither an array nor a map.
+pub(crate) fn declared_count(head: &[u8]) -> Result<u64> {
     match Tokens::at(head, 0).next()? {
         Token::Array(count) | Token::Map(count) => Ok(count.into()),
-        other => Err(Error::invalid(format!("{} stands where the keys are expected", other.name())).at(0)),
+        other => Err(Error::invalid(format!("expected keys, found {}", other.name())).at(0)),
     }
 }
 
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_by_its_place() {
+    fn finds_every_key_by_row() {
         for count in [0, 1, 63, 64, 65, 128, 1000] {
             let keys = KeyList::parse(list(count)).unwrap();
             assert_eq!(keys.len(), u64::from(count));
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_legacy_index_has_keys_and_offsets() {
+    fn legacy_index_has_keys_and_offsets() {
         let mut out = Vec::new();
         emit::put_map_header(&mut out, 100);
         for row in 0..100u64 {
@@ -214,17 +217,17 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_named() {
+    fn rejects_damaged_keys() {
         let mut more = list(3).to_vec();
         more.push(0);
         let error = KeyList::parse(more.into()).err().unwrap();
-        assert_eq!(error.to_string(), "the array of keys is followed by 1 more bytes (byte 19)");
+        assert_eq!(error.to_string(), "1 unexpected trailing byte after the array of keys (byte 19)");
         let error = KeyList::parse(vec![0xdd, 0xff, 0xff, 0xff, 0xff, 0xa0].into()).err().unwrap();
         assert_eq!(error.to_string(), "the keys: needs 4294967295 bytes, 1 available (byte 5)");
         let error = KeyList::parse(vec![0x92, 0xa0, 0x05].into()).err().unwrap();
-        assert_eq!(error.to_string(), "an integer stands where a key is expected: keys are str (byte 2, row 1)");
+        assert_eq!(error.to_string(), "expected a key (str), found an integer (byte 2, row 1)");
         let keys = KeyList::parse(vec![0x92, 0xa1, 0xff, 0xa0].into()).unwrap();
-        assert!(keys.get(0).unwrap_err().to_string().contains("not UTF-8"));
+        assert!(keys.get(0).unwrap_err().to_string().contains("invalid UTF-8"));
         assert_eq!(keys.get(1).unwrap(), Some(""));
     }
 }

@@ -1,4 +1,4 @@
-//! What leads to a sample: keys in order, hashes of keys, and the table that is searched.
+//! Finds samples by key: keys in order, key hashes, and the hash table.
 
 mod batch;
 mod hashes;
@@ -7,5 +7,5 @@ mod table;
 
 pub(crate) use batch::KeyBatch;
 pub(crate) use hashes::{KeyHashes, choose_salt, hash_key, salt_of_attempt};
-pub(crate) use keys::{KeyIter, KeyList, STRIDE, stated_count};
+pub(crate) use keys::{KeyIter, KeyList, STRIDE, declared_count};
 pub(crate) use table::{KeyTable, in_parallel, same_hash};

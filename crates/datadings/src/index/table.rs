@@ -1,8 +1,8 @@
-//! The table in which a hash is searched: buckets by the first bits of the hash, in each the rows.
+//! The hash table of keys: buckets by the leading bits of the hash, each holding rows.
 //!
-//! For a row it holds 32 bits of its hash, its number and where its sample begins: 16 bytes; the whole hash stays in its file. All
-//! buckets lie one behind the other, so that a look-up waits for a place of the table, and then for the sample: its place in the
-//! index is asked for at the same time. A bucket is sorted: whatever hashes a file holds, building is n log n and a look-up log n.
+//! An entry is 32 bits of the hash, the row number and the sample's start: 16 bytes; the whole hash stays in its file. All buckets
+//! are contiguous, so that a look-up waits for one cache line of the table, then for the sample, whose offsets are fetched in
+//! parallel. Long buckets are sorted, so hostile hashes cost no more than O(n log n) to build and O(log n) to look up.
 
 use std::slice::IterMut;
 use std::thread;
@@ -11,52 +11,52 @@ use container_core::{Error, HugePageVec, Result};
 
 use crate::index::hashes::hash_at;
 
-/// Rows in a bucket, on average, at most.
-const LOAD: usize = 4;
+/// Average number of rows per bucket, at most.
+const ROWS_PER_BUCKET: usize = 4;
 
-/// Tables of fewer rows are built by one thread.
-const SMALL: usize = 1 << 16;
+/// Smaller tables are built by one thread.
+const MIN_PARALLEL_ROWS: usize = 1 << 16;
 
-/// Rows of a part, which a thread builds in memory that is near, on average and at most.
-const PART: usize = 1 << 13;
+/// Average number of rows per partition, at most: small enough for a core's cache.
+const ROWS_PER_PARTITION: usize = 1 << 13;
 
-/// Bytes of the smallest pages.
+/// Size of the smallest memory page, in bytes.
 const PAGE: usize = 4096;
 
-/// More parts than two to this power are not filled at once.
-const PART_BITS: u32 = 11;
+/// Log2 of the maximum number of partitions, which are filled simultaneously.
+const MAX_PARTITION_BITS: u32 = 11;
 
-/// Up to here a bucket is searched from its beginning.
+/// Buckets of up to this many rows are searched linearly.
 const SHORT: usize = 16;
 
-/// Bits of the hash, the row, and where its sample begins: the lower half, the upper one.
+/// Tag (32 bits of the hash), row, and the sample's start: lower half, upper half.
 type Entry = [u32; 4];
 
 pub(crate) struct KeyTable {
-    /// How many first bits of a hash choose the bucket.
+    /// Number of leading hash bits that select the bucket.
     bits: u32,
-    /// And how many of those the part of the table; the 32 bits behind them are those of the entry.
+    /// Number of those that select the partition; the 32 bits after them are the entry's tag.
     part_bits: u32,
-    /// Where each bucket begins, and where the last one ends.
+    /// The start of each bucket, and the end of the last.
     starts: HugePageVec<u32>,
     entries: HugePageVec<Entry>,
 }
 
-/// So many first bits of a hash, as a number.
+/// The leading `bits` bits of a hash.
 #[inline]
 fn first_bits(hash: u64, bits: u32) -> usize {
-    // Two steps, since a shift by 64 is none; the result is below 2^32.
+    // Two shifts, because a shift by 64 overflows; the result is below 2^32.
     usize::try_from((hash >> 1) >> (63 - bits)).unwrap_or(0)
 }
 
-/// The 32 bits of a hash that follow the first ones.
+/// The 32 bits of a hash that follow the first `part_bits`.
 #[inline]
 fn tag(hash: u64, part_bits: u32) -> u32 {
     (hash << part_bits >> 32) as u32
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the halves are what is wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "splits a u64 into its halves")]
 fn halves(start: u64) -> [u32; 2] {
     [start as u32, (start >> 32) as u32]
 }
@@ -67,32 +67,32 @@ fn start_of(&[_, _, lower, upper]: &Entry) -> u64 {
 }
 
 impl KeyTable {
-    /// Builds the table over hashes of eight bytes each, big-endian, with up to `threads` threads; 0 for as many as there are.
-    /// `start` says where a row's sample begins.
+    /// Builds the table from big-endian hashes of eight bytes each, with up to `threads` threads (0: as many as available).
+    /// `start` returns the start of a row's sample.
     ///
     /// # Errors
-    /// Two rows with the same hash, which no writer leaves; more rows than the format allows.
+    /// Two rows with the same hash, which no writer produces; more rows than the format allows.
     pub(crate) fn build(hashes: &[u8], start: impl Fn(u32) -> u64 + Sync, threads: usize) -> Result<Self> {
         let (all, _) = hashes.as_chunks::<8>();
         let rows = all.len();
         if u32::try_from(rows).is_err() {
-            return Err(Error::limit("the number of key hashes", rows as u64, u32::MAX.into()));
+            return Err(Error::limit("number of key hashes", rows as u64, u32::MAX.into()));
         }
-        let bits = (rows / LOAD).checked_ilog2().unwrap_or(0);
-        let part_bits = rows.div_ceil(PART).next_power_of_two().ilog2().min(bits).min(PART_BITS);
+        let bits = (rows / ROWS_PER_BUCKET).checked_ilog2().unwrap_or(0);
+        let part_bits = rows.div_ceil(ROWS_PER_PARTITION).next_power_of_two().ilog2().min(bits).min(MAX_PARTITION_BITS);
         let threads = match threads {
-            _ if rows < SMALL => 1,
+            _ if rows < MIN_PARALLEL_ROWS => 1,
             0 => thread::available_parallelism().map_or(1, Into::into),
             some => some.min(64),
         };
         let mut starts: HugePageVec<u32> = HugePageVec::zeroed((1 << bits) + 1);
         let mut entries: HugePageVec<Entry> = HugePageVec::zeroed(rows);
 
-        // First every thread has a share of the rows, and puts them into the parts that they belong to.
+        // First, every thread distributes a share of the rows to their partitions.
         let share = rows.div_ceil(threads).max(1);
         let shares = || all.chunks(share);
         let counts = in_parallel(shares().zip(entries.chunks_mut(share)), |(share, entries)| {
-            // New memory is had here, by each thread a part of its own: in the next step all would ask for the same.
+            // Touch each page here, where threads work on disjoint ranges; in the next step they would contend for the same pages.
             entries.iter_mut().step_by(PAGE / size_of::<Entry>()).for_each(|entry| *entry = [1; 4]);
             let mut counts = vec![0usize; 1 << part_bits];
             share.iter().for_each(|hash| {
@@ -103,35 +103,35 @@ impl KeyTable {
             counts
         });
         let mut rest = &mut *entries;
-        let mut places: Vec<Vec<IterMut<'_, Entry>>> =
+        let mut slots: Vec<Vec<IterMut<'_, Entry>>> =
             counts.iter().map(|_| Vec::with_capacity(1 << part_bits)).collect();
         let mut sizes = vec![0; 1 << part_bits];
         for (part, size) in sizes.iter_mut().enumerate() {
-            for (counts, places) in counts.iter().zip(&mut places) {
+            for (counts, slots) in counts.iter().zip(&mut slots) {
                 let count = counts.get(part).copied().unwrap_or(0);
                 let (mine, others) = std::mem::take(&mut rest).split_at_mut(count); // every row was counted once
-                places.push(mine.iter_mut());
+                slots.push(mine.iter_mut());
                 *size += count;
                 rest = others;
             }
         }
         let mut first = 0u32;
-        let shared = shares().zip(places).map(|(share, places)| {
+        let shared = shares().zip(slots).map(|(share, slots)| {
             let rows = first..;
-            first += u32::try_from(share.len()).unwrap_or(0); // all of them are fewer than 2^32
-            (share, places, rows)
+            first += u32::try_from(share.len()).unwrap_or(0); // fewer than 2^32 in total
+            (share, slots, rows)
         });
-        in_parallel(shared, |(share, mut places, rows)| {
+        in_parallel(shared, |(share, mut slots, rows)| {
             for (hash, row) in share.iter().zip(rows) {
                 let hash = u64::from_be_bytes(*hash);
-                if let Some(place) = places.get_mut(first_bits(hash, part_bits)).and_then(Iterator::next) {
+                if let Some(slot) = slots.get_mut(first_bits(hash, part_bits)).and_then(Iterator::next) {
                     let [lower, upper] = halves(start(row));
-                    *place = [tag(hash, part_bits), row, lower, upper];
+                    *slot = [tag(hash, part_bits), row, lower, upper];
                 }
             }
         });
 
-        // Then it has a share of the parts, and puts each in order.
+        // Then every thread sorts a share of the partitions into buckets.
         let mut rest = &mut *entries;
         let mut before = 0usize;
         let mut parts = Vec::with_capacity(sizes.len());
@@ -139,38 +139,39 @@ impl KeyTable {
         for (size, ends) in sizes.into_iter().zip(ends.chunks_mut(1 << (bits - part_bits))) {
             let (mine, others) = std::mem::take(&mut rest).split_at_mut(size);
             rest = others;
-            parts.push(PartOf { before: u32::try_from(before).unwrap_or(0), ends, entries: mine });
+            parts.push(Partition { before: u32::try_from(before).unwrap_or(0), ends, entries: mine });
             before += size;
         }
         let share = parts.len().div_ceil(threads).max(1);
-        let twice = in_parallel(parts.chunks_mut(share), |parts| {
-            let mut room = Room::default();
-            parts.iter_mut().filter_map(|part| part.put_in_order(hashes, bits - part_bits, &mut room)).min()
+        let duplicates = in_parallel(parts.chunks_mut(share), |parts| {
+            let mut scratch = Scratch::default();
+            parts.iter_mut().filter_map(|part| part.sort(hashes, bits - part_bits, &mut scratch)).min()
         });
-        match twice.into_iter().flatten().min() {
+        match duplicates.into_iter().flatten().min() {
             Some((one, other)) => Err(same_hash(one.into(), other.into())),
             None => Ok(Self { bits, part_bits, starts, entries }),
         }
     }
 
-    /// The row whose hash this is. `sure` tells of a row, and of where its sample begins, whether it is the one without a look at its
-    /// hash; it is asked for rows of which more than the bucket fits.
+    /// The row with this hash. `confirm` is called with a row whose tag matches and its sample's start, and returns whether it is
+    /// the right one; if so, its hash is not read.
     #[inline]
-    pub(crate) fn find(&self, hashes: &[u8], hash: u64, mut sure: impl FnMut(u32, u64) -> bool) -> Option<u32> {
+    pub(crate) fn find(&self, hashes: &[u8], hash: u64, mut confirm: impl FnMut(u32, u64) -> bool) -> Option<u32> {
         let entries = self.bucket(hash)?;
-        let wanted = tag(hash, self.part_bits);
+        let tag = tag(hash, self.part_bits);
         if entries.len() > SHORT {
-            return find_in_long(entries, hashes, hash, wanted);
+            return find_in_long(entries, hashes, hash, tag);
         }
-        let is = |entry: &&Entry| sure(entry[1], start_of(entry)) || hash_at(hashes, entry[1] as usize) == Some(hash);
-        entries.iter().filter(|entry| entry[0] == wanted).find(is).map(|entry| entry[1])
+        let is =
+            |entry: &&Entry| confirm(entry[1], start_of(entry)) || hash_at(hashes, entry[1] as usize) == Some(hash);
+        entries.iter().filter(|entry| entry[0] == tag).find(is).map(|entry| entry[1])
     }
 
-    /// The first row of which more than the bucket fits, and where its sample begins. Looks at nothing but the table.
+    /// The first row whose tag matches, and its sample's start: a likely answer from the table alone.
     #[inline]
-    pub(crate) fn guess(&self, hash: u64) -> Option<(u32, u64)> {
-        let wanted = tag(hash, self.part_bits);
-        let entry = self.bucket(hash)?.iter().take(SHORT).find(|entry| entry[0] == wanted)?;
+    pub(crate) fn candidate(&self, hash: u64) -> Option<(u32, u64)> {
+        let tag = tag(hash, self.part_bits);
+        let entry = self.bucket(hash)?.iter().take(SHORT).find(|entry| entry[0] == tag)?;
         Some((entry[1], start_of(entry)))
     }
 
@@ -182,78 +183,78 @@ impl KeyTable {
     }
 }
 
-/// The row of a hash in a bucket of which no writer makes one.
+/// Finds a hash in a long, sorted bucket, as only hostile files have.
 #[cold]
-fn find_in_long(entries: &[Entry], hashes: &[u8], hash: u64, wanted: u32) -> Option<u32> {
-    let first = entries.partition_point(|entry| entry[0] < wanted);
-    let last = entries.partition_point(|entry| entry[0] <= wanted);
-    let same = entries.get(first..last)?;
-    let place = same.binary_search_by_key(&Some(hash), |entry| hash_at(hashes, entry[1] as usize)).ok()?;
-    same.get(place).map(|entry| entry[1])
+fn find_in_long(entries: &[Entry], hashes: &[u8], hash: u64, tag: u32) -> Option<u32> {
+    let first = entries.partition_point(|entry| entry[0] < tag);
+    let last = entries.partition_point(|entry| entry[0] <= tag);
+    let same_tag = entries.get(first..last)?;
+    let index = same_tag.binary_search_by_key(&Some(hash), |entry| hash_at(hashes, entry[1] as usize)).ok()?;
+    same_tag.get(index).map(|entry| entry[1])
 }
 
-/// The rows whose hashes begin with the same few bits.
-struct PartOf<'a> {
-    /// Rows in the parts before.
+/// The rows whose hashes share their first `part_bits` bits.
+struct Partition<'a> {
+    /// Number of rows in earlier partitions.
     before: u32,
-    /// Where each of its buckets ends, once they are in order.
+    /// The end of each bucket; filled by [`sort`](Self::sort).
     ends: &'a mut [u32],
     entries: &'a mut [Entry],
 }
 
-/// What putting a part in order takes, for one part after another.
+/// Buffers reused from partition to partition.
 #[derive(Default)]
-struct Room {
+struct Scratch {
     entries: Vec<Entry>,
     next: Vec<u32>,
 }
 
-impl PartOf<'_> {
-    /// Puts the rows into its buckets, two to the power of `bits`, and sorts each; gives two rows of the same hash.
-    fn put_in_order(&mut self, hashes: &[u8], bits: u32, room: &mut Room) -> Option<(u32, u32)> {
+impl Partition<'_> {
+    /// Moves the rows into `2^bits` buckets and sorts each bucket. Returns the first two rows with the same hash.
+    fn sort(&mut self, hashes: &[u8], bits: u32, scratch: &mut Scratch) -> Option<(u32, u32)> {
         let bucket = |entry: &Entry| usize::try_from(u64::from(entry[0]) >> (32 - bits)).unwrap_or(usize::MAX);
         for entry in &*self.entries {
             if let Some(count) = self.ends.get_mut(bucket(entry)) {
                 *count += 1;
             }
         }
-        room.next.clear();
+        scratch.next.clear();
         let mut total = 0;
         for end in &mut *self.ends {
-            room.next.push(total);
-            total += *end; // no more than there are rows
+            scratch.next.push(total);
+            total += *end; // at most the number of rows
             *end = self.before + total;
         }
-        room.entries.clear();
-        room.entries.extend_from_slice(self.entries);
-        for entry in &room.entries {
-            if let Some(place) = room.next.get_mut(bucket(entry)) {
-                if let Some(target) = self.entries.get_mut(*place as usize) {
+        scratch.entries.clear();
+        scratch.entries.extend_from_slice(self.entries);
+        for entry in &scratch.entries {
+            if let Some(next) = scratch.next.get_mut(bucket(entry)) {
+                if let Some(target) = self.entries.get_mut(*next as usize) {
                     *target = *entry;
                 }
-                *place += 1;
+                *next += 1;
             }
         }
         let mut start = 0;
-        let mut twice = None;
-        // Each bucket ends where the next row would have gone.
-        for &end in &room.next {
+        let mut duplicate = None;
+        // `next` now holds the end of each bucket.
+        for &end in &scratch.next {
             let bucket = self.entries.get_mut(start as usize..end as usize).unwrap_or_default();
             start = end;
-            if let Some(found) = sort(bucket, hashes) {
-                twice = Some(twice.map_or(found, |known| found.min(known)));
+            if let Some(pair) = sort_bucket(bucket, hashes) {
+                duplicate = Some(duplicate.map_or(pair, |first| pair.min(first)));
             }
         }
-        twice
+        duplicate
     }
 }
 
-/// Sorts a bucket that is searched as a sorted one; gives two rows of the same hash.
-fn sort(bucket: &mut [Entry], hashes: &[u8]) -> Option<(u32, u32)> {
-    if bucket.len() <= SHORT && !any_twice(bucket) {
+/// Sorts a bucket if it is long or has equal tags. Returns the first two rows with the same hash.
+fn sort_bucket(bucket: &mut [Entry], hashes: &[u8]) -> Option<(u32, u32)> {
+    if bucket.len() <= SHORT && !has_equal_tags(bucket) {
         return None;
     }
-    // The file is only asked where the bits at hand are the same.
+    // The file is read only where tags are equal.
     let hash_of = |entry: &Entry| hash_at(hashes, entry[1] as usize);
     bucket.sort_unstable_by(|a, b| a[0].cmp(&b[0]).then_with(|| hash_of(a).cmp(&hash_of(b))));
     let same = |a: &Entry, b: &Entry| a[0] == b[0] && hash_of(a) == hash_of(b);
@@ -264,8 +265,8 @@ fn sort(bucket: &mut [Entry], hashes: &[u8]) -> Option<(u32, u32)> {
     pairs.min()
 }
 
-/// Are the bits at hand of any two the same?
-fn any_twice(mut bucket: &[Entry]) -> bool {
+/// Whether any two tags are equal.
+fn has_equal_tags(mut bucket: &[Entry]) -> bool {
     let mut any = false;
     while let Some((one, others)) = bucket.split_first() {
         bucket = others;
@@ -274,7 +275,7 @@ fn any_twice(mut bucket: &[Entry]) -> bool {
     any
 }
 
-/// Does each piece of work on a thread of its own, the only one on this thread.
+/// Runs `work` on every part, each on its own thread; a single part on the current one.
 pub(crate) fn in_parallel<P: Send, R: Send>(
     mut parts: impl ExactSizeIterator<Item = P>,
     work: impl Fn(P) -> R + Sync,
@@ -293,8 +294,7 @@ pub(crate) fn in_parallel<P: Send, R: Send>(
 
 #[cold]
 pub(crate) fn same_hash(one: u64, other: u64) -> Error {
-    let detail =
-        format!("the samples {one} and {other} have the same key hash: the index is damaged and can be rebuilt");
+    let detail = format!("samples {one} and {other} have the same key hash: the index is damaged and can be rebuilt");
     Error::invalid(detail).at(8 + 8 * other).in_row(other)
 }
 
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn every_hash_leads_to_its_row() {
+    fn finds_the_row_of_every_hash() {
         for (rows, threads) in [(0, 1), (1, 1), (2, 4), (5, 1), (1000, 1), (70_001, 1), (70_001, 3), (200_000, 8)] {
             let hashes = bytes((0..rows).map(mixed));
             let table = KeyTable::build(&hashes, |row| u64::from(row) << 20, threads).unwrap();
@@ -328,13 +328,13 @@ mod tests {
     }
 
     #[test]
-    fn who_is_sure_is_not_asked_for_a_hash() {
+    fn confirmed_rows_need_no_hash() {
         let hashes = bytes((0..1000).map(mixed));
         let table = KeyTable::build(&hashes, |row| u64::from(row) << 20, 1).unwrap();
         for row in 0..1000 {
-            assert_eq!(table.guess(mixed(row)), Some((row as u32, row << 20)));
+            assert_eq!(table.candidate(mixed(row)), Some((row as u32, row << 20)));
             assert_eq!(
-                table.find(&[], mixed(row), |found, start| u64::from(found) == row && start == row << 20),
+                table.find(&[], mixed(row), |candidate, start| u64::from(candidate) == row && start == row << 20),
                 Some(row as u32)
             );
             assert_eq!(table.find(&[], mixed(row), |_, _| false), None);
@@ -342,8 +342,8 @@ mod tests {
     }
 
     #[test]
-    fn hashes_of_somebody_who_means_harm_cost_no_more() {
-        // All in one bucket; all with the same last bits; both.
+    fn hostile_hashes_cost_no_more() {
+        // All in one bucket; all with equal trailing bits; both.
         let families: [fn(u64) -> u64; 3] = [|n| n, |n| n << 32, |n| 7 + ((n & 0x3fff) << 32) + ((n >> 14) << 50)];
         for family in families {
             let hashes = bytes((0..100_000).map(family));
@@ -357,13 +357,13 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_that_occurs_twice_is_named() {
+    fn reports_duplicate_hashes() {
         for (rows, threads) in [(10u64, 1), (100_000, 4)] {
             let hashes = bytes((0..rows).map(|row| mixed(if row == 7 { 3 } else { row })));
             let error = KeyTable::build(&hashes, |row| u64::from(row) << 20, threads).err().unwrap();
             assert_eq!(
                 error.to_string(),
-                "the samples 3 and 7 have the same key hash: the index is damaged and can be rebuilt (byte 64, row 7)"
+                "samples 3 and 7 have the same key hash: the index is damaged and can be rebuilt (byte 64, row 7)"
             );
         }
         let error = KeyTable::build(&bytes(std::iter::repeat_n(5, 100_000)), |_| 0, 4).err().unwrap();

@@ -1,4 +1,4 @@
-//! From JSON to msgpack: written while it is read, without a tree.
+//! Converts JSON to msgpack while it is parsed, without building a tree.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use container_core::{Error, Limits, Result};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
+use super::error::{for_each_outside_strings, json_error};
 use super::words::{FloatWords, float_of};
-use super::wrong::{outside_of_texts, refused};
 use super::{BYTES, COMPLEX, ESCAPE, EXT, NDARRAY, PICKLE};
 use crate::numpy::{Complex, Dtype, Element, F16, Kind, NdArray, Pickle, Primitive, dtype_of};
 use crate::ser::extend;
@@ -17,34 +17,33 @@ use crate::wire::{
     Token, put_array_header, put_bin, put_bool, put_ext, put_f64, put_int, put_map_header, put_nil, put_str, put_uint,
 };
 
-/// Appends one JSON value as msgpack, as this module's page says. After an error `out` is as it was.
+/// Converts one JSON value to msgpack as described in the [module](super) and appends it. An error leaves `out` unchanged.
 ///
-/// The order of members is kept, and so are members of the same name. Numbers without a point or an exponent are integers, others
-/// floats of 64 bits.
+/// Members keep their order, including duplicates. Numbers without a decimal point or an exponent are integers, others 64-bit floats.
 ///
 /// # Errors
-/// JSON that is none, with the byte; nesting deeper than 127; integers beyond 64 bits; an object of ours, such as `$ndarray`,
-/// whose content is wrong; elements of arrays that take more than 1 GiB together.
+/// Invalid JSON, with the offset; nesting deeper than 127; integers beyond 64 bits; one of this module's own objects, such as `$ndarray`,
+/// with invalid content; array elements that take more than 1 GiB in total.
 pub fn to_msgpack(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     put(text, None, out)
 }
 
-/// As [`to_msgpack`], with floats for the texts that stand for them.
+/// Like [`to_msgpack`], with floats for the strings that stand for them.
 ///
 /// # Errors
-/// As [`to_msgpack`] says.
+/// As [`to_msgpack`].
 pub fn to_msgpack_with(text: &[u8], words: &FloatWords, out: &mut Vec<u8>) -> Result<()> {
     put(text, Some(words), out)
 }
 
 fn put(text: &[u8], words: Option<&FloatWords>, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
-    let mut seen = Seen { large: false, room: Limits::default().block_bytes };
+    let mut state = State { large_float: false, bytes_left: Limits::default().block_bytes };
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let put = Put { out: &mut *out, seen: &mut seen, is_escaped: false, words };
+    let put = Put { out: &mut *out, state: &mut state, is_escaped: false, words };
     let result = put.deserialize(&mut reader).and_then(|()| reader.end());
-    let result = result.map_err(|cause| refused(text, cause)).and_then(|()| match seen.large {
-        true => whole_numbers_fit(text),
+    let result = result.map_err(|cause| json_error(text, cause)).and_then(|()| match state.large_float {
+        true => check_integers(text),
         false => Ok(()),
     });
     if result.is_err() {
@@ -53,19 +52,19 @@ fn put(text: &[u8], words: Option<&FloatWords>, out: &mut Vec<u8>) -> Result<()>
     result
 }
 
-/// The JSON reader makes floats of integers that do not fit: here they are found.
+/// Rejects integers beyond 64 bits, which the JSON parser turns into floats.
 #[cold]
-fn whole_numbers_fit(text: &[u8]) -> Result<()> {
+fn check_integers(text: &[u8]) -> Result<()> {
     let mut start = None;
-    let mut wrong = None;
+    let mut too_large = None;
     let mut check = |from: usize, to: usize| {
         let number = text.get(from..to).and_then(|bytes| str::from_utf8(bytes).ok()).unwrap_or_default();
-        let is_whole = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-        if is_whole && number.parse::<i64>().is_err() && number.parse::<u64>().is_err() && wrong.is_none() {
-            wrong = Some((from, number.chars().take(60).collect::<String>()));
+        let is_integer = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        if is_integer && number.parse::<i64>().is_err() && number.parse::<u64>().is_err() && too_large.is_none() {
+            too_large = Some((from, number.chars().take(60).collect::<String>()));
         }
     };
-    outside_of_texts(text, |at, byte| match byte {
+    for_each_outside_strings(text, |at, byte| match byte {
         b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E' if start.is_some() => {}
         b'0'..=b'9' | b'-' => start = Some(at),
         _ => {
@@ -77,32 +76,32 @@ fn whole_numbers_fit(text: &[u8]) -> Result<()> {
     if let Some(from) = start {
         check(from, text.len());
     }
-    match wrong {
-        Some((at, number)) => Err(Error::invalid(format!("integer {number} takes more than 64 bits")).at(at as u64)),
+    match too_large {
+        Some((at, number)) => Err(Error::invalid(format!("integer {number} exceeds 64 bits")).at(at as u64)),
         None => Ok(()),
     }
 }
 
-/// What is known of the values that came.
-struct Seen {
-    /// Whether a number came that may have been an integer too large.
-    large: bool,
-    /// Bytes that are left for elements of arrays: a dtype such as `<U999999999` makes many of a short text.
-    room: u64,
+/// State shared by all values.
+struct State {
+    /// A float occurred that may have been an integer beyond 64 bits.
+    large_float: bool,
+    /// Bytes left for array elements: a dtype such as `<U999999999` makes many of a short string.
+    bytes_left: u64,
 }
 
-/// Puts the value that comes.
+/// Converts the next value.
 struct Put<'o> {
     out: &'o mut Vec<u8>,
-    seen: &'o mut Seen,
-    /// Whether an object is to be taken as it is, whatever its name.
+    state: &'o mut State,
+    /// Whether to convert an object as it is, whatever its keys.
     is_escaped: bool,
     words: Option<&'o FloatWords>,
 }
 
 impl Put<'_> {
-    fn again<'a>(&'a mut self, is_escaped: bool, words: Option<&'a FloatWords>) -> Put<'a> {
-        Put { out: self.out, seen: self.seen, is_escaped, words }
+    fn nested<'a>(&'a mut self, is_escaped: bool, words: Option<&'a FloatWords>) -> Put<'a> {
+        Put { out: self.out, state: self.state, is_escaped, words }
     }
 }
 
@@ -114,15 +113,15 @@ impl<'de> DeserializeSeed<'de> for Put<'_> {
     }
 }
 
-fn long<E: serde::de::Error>(len: u64) -> E {
-    E::custom(format_args!("{len} bytes are more than msgpack has room for"))
+fn too_long<E: serde::de::Error>(len: u64) -> E {
+    E::custom(format_args!("length {len} exceeds the limit of msgpack"))
 }
 
 impl<'de> Visitor<'de> for Put<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value of JSON")
+        f.write_str("a JSON value")
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
@@ -146,8 +145,8 @@ impl<'de> Visitor<'de> for Put<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<(), E> {
-        // From 2^63 on.
-        self.seen.large |= value.abs() >= 9.2e18;
+        // At or above 2^63.
+        self.state.large_float |= value.abs() >= 9.2e18;
         put_f64(self.out, value);
         Ok(())
     }
@@ -158,7 +157,7 @@ impl<'de> Visitor<'de> for Put<'_> {
                 put_f64(self.out, float);
                 Ok(())
             }
-            None => put_str(self.out, text).map_err(long),
+            None => put_str(self.out, text).map_err(too_long),
         }
     }
 
@@ -167,53 +166,53 @@ impl<'de> Visitor<'de> for Put<'_> {
         self.out.push(0);
         let mut count = 0u64;
         let words = self.words.and_then(FloatWords::items);
-        while seq.next_element_seed(self.again(false, words))?.is_some() {
+        while seq.next_element_seed(self.nested(false, words))?.is_some() {
             count += 1;
         }
-        head(self.out, start, count, put_array_header).map_err(long)
+        put_header(self.out, start, count, put_array_header).map_err(too_long)
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         let start = self.out.len();
         self.out.push(0);
         let mut count = 0u64;
-        // The first name, if it is one of ours, and where its value begins.
-        let mut ours = None;
+        // The first key, if it is one of this module's own, and where its value begins.
+        let mut own = None;
         let words = self.words;
         while let Some((tag, words)) = map.next_key_seed(Name { out: self.out, is_escaped: self.is_escaped, words })? {
             if count == 0 {
-                ours = tag.map(|tag| (tag, self.out.len()));
-            } else if matches!(ours, Some((ESCAPE, _))) {
-                return Err(A::Error::custom("$escape stands beside another name"));
+                own = tag.map(|tag| (tag, self.out.len()));
+            } else if matches!(own, Some((ESCAPE, _))) {
+                return Err(A::Error::custom("$escape must be the only key"));
             }
             let is_escape = count == 0 && tag == Some(ESCAPE);
-            map.next_value_seed(self.again(is_escape, words))?;
+            map.next_value_seed(self.nested(is_escape, words))?;
             count += 1;
         }
-        match ours {
+        match own {
             Some((tag, value)) if count == 1 => {
                 let bytes = self.out.split_off(value);
                 self.out.truncate(start);
-                convert(tag, &bytes, self.out, &mut self.seen.room)
+                convert(tag, &bytes, self.out, &mut self.state.bytes_left)
                     .map_err(|error| A::Error::custom(format_args!("{tag}: {}", error.detail())))
             }
-            _ => head(self.out, start, count, put_map_header).map_err(long),
+            _ => put_header(self.out, start, count, put_map_header).map_err(too_long),
         }
     }
 }
 
-/// Exchanges the byte that was kept free for the head of so many members.
-fn head(out: &mut Vec<u8>, start: usize, count: u64, put: fn(&mut Vec<u8>, u32)) -> Result<(), u64> {
+/// Replaces the byte reserved at `start` with the header for `count` members.
+fn put_header(out: &mut Vec<u8>, start: usize, count: u64, put: fn(&mut Vec<u8>, u32)) -> Result<(), u64> {
     let mut bytes = Vec::with_capacity(5);
     put(&mut bytes, u32::try_from(count).map_err(|_| count)?);
     match (bytes.as_slice(), out.get_mut(start)) {
-        ([byte], Some(place)) => *place = *byte,
+        ([byte], Some(reserved)) => *reserved = *byte,
         _ => drop(out.splice(start..=start, bytes)),
     }
     Ok(())
 }
 
-/// Puts the name that comes, and tells if it is one of ours, and where its value has texts that stand for floats.
+/// Converts the next key; returns it if it is one of this module's own, and what is known of float strings in its value.
 struct Name<'o, 'w> {
     out: &'o mut Vec<u8>,
     is_escaped: bool,
@@ -232,54 +231,54 @@ impl<'de, 'w> Visitor<'de> for Name<'_, 'w> {
     type Value = (Option<&'static str>, Option<&'w FloatWords>);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
+        f.write_str("a key")
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        put_str(self.out, text).map_err(long)?;
-        let ours = [BYTES, EXT, NDARRAY, COMPLEX, PICKLE, ESCAPE];
-        let tag = ours.into_iter().find(|ours| !self.is_escaped && *ours == text);
+        put_str(self.out, text).map_err(too_long)?;
+        let own = [BYTES, EXT, NDARRAY, COMPLEX, PICKLE, ESCAPE];
+        let tag = own.into_iter().find(|own| !self.is_escaped && *own == text);
         Ok((tag, self.words.and_then(|words| words.member(text))))
     }
 }
 
-/// From the content of an object of ours, as it was put, to what it means.
-fn convert(tag: &str, bytes: &[u8], out: &mut Vec<u8>, room: &mut u64) -> Result<()> {
+/// Converts the content of one of this module's own objects, already encoded as msgpack, into the value it represents.
+fn convert(tag: &str, bytes: &[u8], out: &mut Vec<u8>, bytes_left: &mut u64) -> Result<()> {
     let value = RawValue::new(bytes);
-    let long = |len| Error::limit("the length of bytes", len, u32::MAX.into());
+    let too_long = |len| Error::limit("length of bytes", len, u32::MAX.into());
     match tag {
-        BYTES => put_bin(out, &base64(value)?).map_err(long),
+        BYTES => put_bin(out, &base64(value)?).map_err(too_long),
         EXT => {
             let kind = member(value, "type")?.i64()?;
             let kind =
-                i8::try_from(kind).map_err(|_| Error::invalid(format!("type {kind} is not between -128 and 127")))?;
-            put_ext(out, kind, &base64(member(value, "data")?)?).map_err(long)
+                i8::try_from(kind).map_err(|_| Error::invalid(format!("type: expected -128 to 127, found {kind}")))?;
+            put_ext(out, kind, &base64(member(value, "data")?)?).map_err(too_long)
         }
         COMPLEX => {
             let [re, im] = pair(value)?;
             extend(out, &Complex { re, im })
         }
         PICKLE => extend(out, &Pickle::new(&[], &base64(value)?)),
-        NDARRAY => array(value, out, room),
+        NDARRAY => array(value, out, bytes_left),
         _ => match value.kind()? {
             crate::Kind::Map => {
                 out.extend_from_slice(bytes);
                 Ok(())
             }
-            _ => Err(Error::invalid("what is escaped is no object")),
+            _ => Err(Error::invalid("expected an object")),
         },
     }
 }
 
 fn member<'a>(value: RawValue<'a>, name: &str) -> Result<RawValue<'a>> {
-    value.get(name)?.ok_or_else(|| Error::invalid(format!("{name:?} is missing")))
+    value.get(name)?.ok_or_else(|| Error::invalid(format!("missing key {name:?}")))
 }
 
 fn base64(value: RawValue<'_>) -> Result<Vec<u8>> {
-    STANDARD.decode(value.str()?).map_err(|cause| Error::invalid(format!("the text is not base64: {cause}")))
+    STANDARD.decode(value.str()?).map_err(|cause| Error::invalid(format!("invalid base64: {cause}")))
 }
 
-/// A float, also one that is not finite.
+/// A float, which may be a string for a non-finite one.
 fn float(value: RawValue<'_>) -> Result<f64> {
     match value.tokens().next()? {
         Token::Str(text) => str::from_utf8(text).ok().and_then(float_of).map_or_else(|| value.f64(), Ok),
@@ -291,21 +290,24 @@ fn pair(value: RawValue<'_>) -> Result<[f64; 2]> {
     let mut parts = value.items()?;
     match (parts.next(), parts.next(), parts.next()) {
         (Some(re), Some(im), None) => Ok([float(re?)?, float(im?)?]),
-        _ => Err(Error::invalid("a complex number is no pair")),
+        _ => Err(Error::invalid("complex number: expected a pair")),
     }
 }
 
-fn array(value: RawValue<'_>, out: &mut Vec<u8>, room: &mut u64) -> Result<()> {
+fn array(value: RawValue<'_>, out: &mut Vec<u8>, bytes_left: &mut u64) -> Result<()> {
     let dtype = dtype_of(member(value, "dtype")?)?;
     let shape: Vec<usize> = member(value, "shape")?.decode()?;
     let data = member(value, "data")?;
     let bytes = match (data.kind()?, &dtype) {
         (crate::Kind::Array, Dtype::Primitive(of)) => {
-            let Token::Array(count) = data.tokens().next()? else { return Err(Error::invalid("data is no array")) };
-            let asked = u64::from(count).saturating_mul(of.size() as u64);
-            let left = room.checked_sub(asked);
-            let detail = || format!("elements of dtype {of} would take {asked} bytes, {room} are left to a value");
-            *room = left.ok_or_else(|| Error::invalid(detail()))?;
+            let Token::Array(count) = data.tokens().next()? else {
+                return Err(Error::invalid("data: expected an array"));
+            };
+            let needed = u64::from(count).saturating_mul(of.size() as u64);
+            let left = bytes_left.checked_sub(needed);
+            let detail =
+                || format!("elements of dtype {of} need {needed} bytes, but only {bytes_left} are left for the value");
+            *bytes_left = left.ok_or_else(|| Error::invalid(detail()))?;
             let mut bytes = Vec::new();
             for item in data.items()? {
                 element(*of, item?, &mut bytes)?;
@@ -331,7 +333,7 @@ fn element(of: Primitive, value: RawValue<'_>, out: &mut Vec<u8>) -> Result<()> 
         (Kind::Uint, _) => value.u64()?.write(order, out),
         (Kind::Float, 2) => {
             let (value, half) = (float(value)?, F16::from_f64(float(value)?));
-            fits(value, half.to_f32().into(), of)?;
+            check_range(value, half.to_f32().into(), of)?;
             half.write(order, out);
         }
         (Kind::Float, 4) => single(float(value)?, of)?.write(order, out),
@@ -341,9 +343,11 @@ fn element(of: Primitive, value: RawValue<'_>, out: &mut Vec<u8>) -> Result<()> 
             [single(re, of)?, single(im, of)?].write(order, out);
         }
         (Kind::Complex, 16) => pair(value)?.write(order, out),
-        (Kind::Bytes, size) => fill(value.str()?.bytes(), size, |byte, out: &mut Vec<u8>| out.push(byte), out, of)?,
+        (Kind::Bytes, size) => {
+            put_padded(value.str()?.bytes(), size, |byte, out: &mut Vec<u8>| out.push(byte), out, of)?
+        }
         (Kind::Text, size) => {
-            fill(
+            put_padded(
                 value.str()?.chars().map(u32::from),
                 size / 4,
                 |point, out: &mut Vec<u8>| point.write(order, out),
@@ -352,31 +356,31 @@ fn element(of: Primitive, value: RawValue<'_>, out: &mut Vec<u8>) -> Result<()> 
             )?;
         }
         (Kind::Float | Kind::Complex | Kind::Void | Kind::Object, _) => {
-            return Err(Error::invalid(format!("elements of dtype {of} are given in base64")));
+            return Err(Error::invalid(format!("elements of dtype {of} must be given in base64")));
         }
     }
     Ok(())
 }
 
 fn narrow<T>(value: impl Copy + fmt::Display + TryInto<T>, of: Primitive) -> Result<T> {
-    value.try_into().map_err(|_| Error::invalid(format!("{value} is no element of dtype {of}")))
+    value.try_into().map_err(|_| Error::invalid(format!("{value} is out of range for dtype {of}")))
 }
 
-fn fits(value: f64, narrow: f64, of: Primitive) -> Result<()> {
+fn check_range(value: f64, narrow: f64, of: Primitive) -> Result<()> {
     match value.is_finite() && !narrow.is_finite() {
-        true => Err(Error::invalid(format!("{value} is too large for dtype {of}"))),
+        true => Err(Error::invalid(format!("{value} is out of range for dtype {of}"))),
         false => Ok(()),
     }
 }
 
 fn single(value: f64, of: Primitive) -> Result<f32> {
-    #[expect(clippy::cast_possible_truncation, reason = "rounded, as asked for by the dtype")]
+    #[expect(clippy::cast_possible_truncation, reason = "rounded, as the dtype requires")]
     let single = value as f32;
-    fits(value, single.into(), of).map(|()| single)
+    check_range(value, single.into(), of).map(|()| single)
 }
 
-/// So many units, those behind the last one zero.
-fn fill<T: Default>(
+/// Appends `units`, padded with zeros to `size`.
+fn put_padded<T: Default>(
     units: impl Iterator<Item = T>,
     size: usize,
     put: impl Fn(T, &mut Vec<u8>),
@@ -389,7 +393,7 @@ fn fill<T: Default>(
         put(unit, out);
     }
     if count > size {
-        return Err(Error::invalid(format!("a text of {count} is too long for dtype {of}")));
+        return Err(Error::invalid(format!("string of length {count} is too long for dtype {of}")));
     }
     (count..size).for_each(|_| put(T::default(), out));
     Ok(())

@@ -1,42 +1,42 @@
-//! Values as JSON, and JSON as values.
+//! Converts msgpack values to JSON and back.
 //!
 //! | value | JSON |
 //! |---|---|
-//! | nil, bool, integer, str, array | themselves; integers keep all of their 64 bits |
-//! | float | its own shortest digits, of 32 or of 64 bits; the texts `NaN`, `Infinity`, `-Infinity` where it is not finite |
+//! | nil, bool, integer, str, array | the same; integers keep all 64 bits |
+//! | float | shortest digits, for 32 or 64 bits; the strings `NaN`, `Infinity`, `-Infinity` if not finite |
 //! | bin | `{"$bytes": base64}` |
 //! | ext | `{"$ext": {"type": n, "data": base64}}` |
-//! | map | an object in the same order; one whose only name begins with `$`, or whose first is `$escape`, stands in `{"$escape": {..}}` |
+//! | map | an object in the same order; wrapped in `{"$escape": {..}}` if its only key begins with `$` or its first key is `$escape` |
 //! | numpy array | `{"$ndarray": {"dtype": "<i2", "shape": [3], "data": [0, 1, 2]}}`, elements flat in C order |
-//! | numpy scalar | the plain number, text or bytes |
+//! | numpy scalar | the plain number, string or bytes |
 //! | complex | `{"$complex": [re, im]}` |
 //! | array of Python objects | `{"$pickle": base64}` |
 //!
-//! Elements of arrays are numbers; true and false; pairs of real and imaginary part; texts for `U`, and for `S` where all elements are UTF-8;
-//! whole numbers of the unit that the dtype tells for datetimes and timedeltas. Where elements have no such form
-//! (structures, `V`, long doubles, `S` and `U` that are no text, bools that are neither 0 nor 1), data is one text: the base64 of the
-//! bytes. The dtype of a structure is the array of its fields, as numpy's `descr` has it.
+//! Array elements are numbers; true and false; pairs of real and imaginary part; strings for `U`, and for `S` if all elements are UTF-8;
+//! integers in units of the dtype for datetimes and timedeltas. If elements cannot be represented like this (structures, `V`, long doubles,
+//! `S` and `U` that are not valid strings, bools other than 0 and 1), data is one string: their bytes in base64. The dtype of a structure
+//! is the array of its fields, as in numpy's `descr`.
 //!
-//! A key that is no str becomes the JSON text of the key: `1`, `null`, `{"$bytes":"eA=="}`; more than four of these
-//! in one another are an error. Where two keys of a map are then equal, both stand in the object, as both stood in the map.
+//! A key that is not a str becomes its own JSON as a string: `1`, `null`, `{"$bytes":"eA=="}`; more than four such keys nested in each other
+//! are an error. If two keys of a map become equal, the object has both.
 //!
-//! # What does not come back
+//! # What is not preserved
 //!
-//! [`to_msgpack`] reverses all of that. What [`write()`] and it together change:
+//! [`to_msgpack`] reverses [`write()`] except for:
 //!
-//! * floats of 32 bits that are not elements of arrays: they become floats of 64 bits with the same digits; floats that are not finite become texts,
-//!   which [`to_msgpack_with`] makes floats again;
-//! * the bits of a NaN in an array: all become the usual one;
-//! * scalars of numpy: plain numbers (longer ones than 64 bits, `V` and structures: bytes);
-//! * keys that are no str: they become str;
-//! * bytes that numpy does not count: names that occur twice in the map of an array, members it does not know, the older forms with names as str, the
-//!   text of a complex number if Python would write another, dtypes in forms that numpy does not write; the shape beside a pickle;
-//! * msgpack that is longer than it must be.
+//! * 32-bit floats outside of arrays: they become 64-bit floats with the same digits; non-finite floats become strings, which
+//!   [`to_msgpack_with`] can turn back into floats;
+//! * the bits of a NaN in an array: all become the standard one;
+//! * numpy scalars: they become plain numbers (beyond 64 bits, `V` and structures: bytes);
+//! * keys that are not str: they become str;
+//! * encodings without a meaning to numpy: duplicate and unknown keys in the map of an array, the legacy form with str keys, the text of a
+//!   complex number if Python would write it differently, dtypes in a notation that numpy does not write; the shape beside a pickle;
+//! * msgpack that is longer than necessary.
 
+mod error;
 mod input;
 mod out;
 mod words;
-mod wrong;
 
 use std::cell::Cell;
 
@@ -50,8 +50,8 @@ use crate::numpy::Numpy;
 use crate::value::RawValue;
 use out::{Node, NumpyNode};
 
-/// A name that begins so is one of ours, or escaped.
-const SIGN: char = '$';
+/// Prefix of this module's own keys, and of keys that must be escaped.
+const PREFIX: char = '$';
 const BYTES: &str = "$bytes";
 const EXT: &str = "$ext";
 const NDARRAY: &str = "$ndarray";
@@ -59,8 +59,8 @@ const COMPLEX: &str = "$complex";
 const PICKLE: &str = "$pickle";
 const ESCAPE: &str = "$escape";
 
-/// A value that serializes as this module's page says, into JSON or any other format of serde: what a whole sample looks like to those who
-/// do not know msgpack.
+/// A value that serializes as described in this module's documentation, into JSON or any other serde format: a whole sample for consumers
+/// without msgpack.
 ///
 /// Nesting deeper than 128 is an error.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +79,7 @@ impl Serialize for Json<'_> {
     }
 }
 
-/// Appends a value as compact JSON. After an error `out` is as it was.
+/// Appends a value as compact JSON. An error leaves `out` unchanged.
 ///
 /// ```
 /// use container_core::Limits;
@@ -94,9 +94,9 @@ impl Serialize for Json<'_> {
 /// ```
 ///
 /// # Errors
-/// What is wrong with the bytes, with its place; nesting deeper than the limits allow.
+/// Invalid bytes, with the offset; nesting deeper than the limits allow.
 pub fn write(value: RawValue<'_>, out: &mut Vec<u8>, limits: &Limits) -> Result<()> {
-    // Seen whole before anything is written: most that is wrong is found here.
+    // Validate first, so that most errors are found before anything is written.
     let bytes = value.tokens().check(limits.depth)?;
     let start = out.len();
     let error = Cell::new(None);
@@ -104,11 +104,11 @@ pub fn write(value: RawValue<'_>, out: &mut Vec<u8>, limits: &Limits) -> Result<
     let result = node.serialize(&mut serde_json::Serializer::new(&mut *out));
     result.map_err(|cause| {
         out.truncate(start);
-        error.take().unwrap_or_else(|| Error::invalid("the value cannot be written as JSON").caused_by(cause))
+        error.take().unwrap_or_else(|| Error::invalid("cannot write the value as JSON").caused_by(cause))
     })
 }
 
-/// A value of numpy where the serializer writes for people.
+/// Serializes a numpy value into a human-readable format.
 pub(crate) fn serialize_numpy<S: Serializer>(value: &Numpy<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     NumpyNode(value).serialize(serializer)
 }

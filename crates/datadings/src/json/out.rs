@@ -1,4 +1,4 @@
-//! From msgpack to what serde writes: no tree, one value after the other.
+//! Serializes msgpack with serde, value by value, without building a tree.
 
 use std::cell::Cell;
 
@@ -8,75 +8,75 @@ use container_core::{Error, Result};
 use serde::ser::{Error as _, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-use super::{BYTES, COMPLEX, ESCAPE, EXT, NDARRAY, PICKLE, SIGN};
+use super::{BYTES, COMPLEX, ESCAPE, EXT, NDARRAY, PICKLE, PREFIX};
 use crate::numpy::{Dtype, Element, F16, Item, Kind, NdArray, Numpy, Record, sniff};
 use crate::value::RawValue;
 use crate::wire::{Token, utf8};
 
-/// A value in a sample. What goes wrong is kept beside, since serializers make texts of errors.
+/// A value in a sample. Errors are stored, because serializers reduce them to strings.
 #[derive(Clone, Copy)]
 pub(super) struct Node<'e, 'a> {
     pub(super) raw: RawValue<'a>,
     pub(super) error: &'e Cell<Option<Error>>,
-    /// How many keys that are no str it stands in, one in the other.
+    /// Number of keys other than str that it is nested in.
     pub(super) keys: u32,
 }
 
-/// So many keys that are no str may stand in one another. Each is a text in the text of the one around it, where all that is escaped takes twice
-/// as much: without a bound, some bytes of msgpack become any number of JSON.
-const MOST_KEYS: u32 = 4;
+/// Maximum nesting of keys that are not str. Each is a string within the string around it, where escaping doubles its length: without a
+/// limit, the JSON could be exponentially longer than the msgpack.
+const MAX_KEY_NESTING: u32 = 4;
 
 impl<'a> Node<'_, 'a> {
-    fn keep<T, E: serde::ser::Error>(&self, result: Result<T>) -> Result<T, E> {
+    fn store_error<T, E: serde::ser::Error>(&self, result: Result<T>) -> Result<T, E> {
         result.map_err(|error| {
-            let text = E::custom(&error);
+            let custom = E::custom(&error);
             self.error.set(Some(error));
-            text
+            custom
         })
     }
 
-    fn with(&self, raw: RawValue<'a>) -> Self {
+    fn child(&self, raw: RawValue<'a>) -> Self {
         Self { raw, ..*self }
     }
 
     fn map<S: Serializer>(&self, count: u32, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.is_like_ours(count) {
-            return serializer.collect_map([(ESCAPE, Pairs { of: *self, count })]);
+        if self.needs_escape(count) {
+            return serializer.collect_map([(ESCAPE, Pairs { map: *self, count })]);
         }
-        Pairs { of: *self, count }.serialize(serializer)
+        Pairs { map: *self, count }.serialize(serializer)
     }
 
-    /// A map that would be taken for one of ours: its only key begins with our sign, or its first is the escape's.
-    fn is_like_ours(&self, count: u32) -> bool {
+    /// Whether a map could be mistaken for one of this module's own objects.
+    fn needs_escape(&self, count: u32) -> bool {
         let mut entries = self.raw.entries().into_iter().flatten();
         let Some(Ok((key, _))) = entries.next() else { return false };
-        key.str().is_ok_and(|key| key == ESCAPE || count == 1 && key.starts_with(SIGN))
+        key.str().is_ok_and(|key| key == ESCAPE || count == 1 && key.starts_with(PREFIX))
     }
 }
 
 impl Serialize for Node<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut tokens = self.raw.tokens();
-        match self.keep(tokens.next())? {
+        match self.store_error(tokens.next())? {
             Token::Nil => serializer.serialize_unit(),
             Token::Bool(value) => serializer.serialize_bool(value),
             Token::Unsigned(value) => serializer.serialize_u64(value),
             Token::Negative(value) => serializer.serialize_i64(value),
             Token::F32(value) => F32(value).serialize(serializer),
             Token::F64(value) => F64(value).serialize(serializer),
-            Token::Str(bytes) => serializer.serialize_str(self.keep(utf8(bytes, tokens.offset()))?),
+            Token::Str(bytes) => serializer.serialize_str(self.store_error(utf8(bytes, tokens.offset()))?),
             Token::Bin(bytes) => serializer.collect_map([(BYTES, Base64(bytes))]),
             Token::Ext(kind, bytes) => serializer.collect_map([(EXT, Ext(kind, bytes))]),
             Token::Array(count) => {
                 let mut seq = serializer.serialize_seq(Some(count as usize))?;
-                for item in self.keep(self.raw.items())? {
-                    seq.serialize_element(&self.with(self.keep(item)?))?;
+                for item in self.store_error(self.raw.items())? {
+                    seq.serialize_element(&self.child(self.store_error(item)?))?;
                 }
                 seq.end()
             }
-            Token::Map(count) if sniff(tokens, count) => match self.keep(self.raw.numpy())? {
+            Token::Map(count) if sniff(tokens, count) => match self.store_error(self.raw.numpy())? {
                 Some(value) => {
-                    // Nothing stands in these but what was looked at.
+                    // The whole map was validated, so nothing can fail.
                     NumpyNode(&value).serialize(serializer)
                 }
                 None => self.map(count, serializer),
@@ -86,33 +86,33 @@ impl Serialize for Node<'_, '_> {
     }
 }
 
-/// The pairs of a map, as they are.
+/// The pairs of a map, without escaping.
 struct Pairs<'e, 'a> {
-    of: Node<'e, 'a>,
+    map: Node<'e, 'a>,
     count: u32,
 }
 
 impl Serialize for Pairs<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let of = &self.of;
+        let node = &self.map;
         let mut map = serializer.serialize_map(Some(self.count as usize))?;
-        for entry in of.keep(of.raw.entries())? {
-            let (key, value) = of.keep(entry)?;
+        for entry in node.store_error(node.raw.entries())? {
+            let (key, value) = node.store_error(entry)?;
             match key.str() {
                 Ok(key) => map.serialize_key(key)?,
                 Err(_) => {
-                    let keys = of.keys + 1; // MOST_KEYS at most
-                    if keys > MOST_KEYS {
+                    let keys = node.keys + 1; // at most MAX_KEY_NESTING
+                    if keys > MAX_KEY_NESTING {
                         let error =
-                            Error::limit("keys that are no texts, in one another", keys.into(), MOST_KEYS.into());
-                        of.keep(Err(error.at(key.offset())))?;
+                            Error::limit("nesting of keys that are not str", keys.into(), MAX_KEY_NESTING.into());
+                        node.store_error(Err(error.at(key.offset())))?;
                     }
-                    // Its own JSON, which is UTF-8.
-                    let text = serde_json::to_vec(&Node { keys, ..of.with(key) }).map_err(S::Error::custom)?;
+                    // JSON is UTF-8.
+                    let text = serde_json::to_vec(&Node { keys, ..node.child(key) }).map_err(S::Error::custom)?;
                     map.serialize_key(&String::from_utf8_lossy(&text))?;
                 }
             }
-            map.serialize_value(&of.with(value))?;
+            map.serialize_value(&node.child(value))?;
         }
         map.end()
     }
@@ -138,13 +138,13 @@ impl Serialize for F64 {
     }
 }
 
-/// The float of 64 bits that has the shortest digits which are this float of 16 and no other.
+/// The 64-bit float with the shortest digits that identify this 16-bit float.
 fn shortest(value: F16) -> f64 {
     let exact = f64::from(value.to_f32());
     if !exact.is_finite() {
         return exact;
     }
-    // Five digits tell any two of them apart.
+    // Five digits distinguish any two 16-bit floats.
     (0..5)
         .filter_map(|digits| format!("{exact:.digits$e}").parse::<f64>().ok())
         .find(|&rounded| F16::from_f64(rounded) == value)
@@ -191,7 +191,7 @@ impl Serialize for NumpyNode<'_, '_> {
     }
 }
 
-/// An element that is a number, a bool, a text.
+/// An element that is a number, a bool or a string.
 struct ItemNode<'v, 'a>(&'v Item<'a>);
 
 impl Serialize for ItemNode<'_, '_> {
@@ -211,20 +211,20 @@ impl Serialize for ItemNode<'_, '_> {
                 Err(_) => Base64(bytes).serialize(serializer),
             },
             Item::Opaque(_, bytes) => Base64(bytes).serialize(serializer),
-            Item::Record(record) => unnamed(record, serializer),
+            Item::Record(record) => reject_record(record, serializer),
         }
     }
 }
 
-/// Elements that are structures are written as bytes, all together.
-fn unnamed<S: Serializer>(_: &Record<'_>, _: S) -> Result<S::Ok, S::Error> {
-    Err(S::Error::custom("an element that is a structure stands alone"))
+/// Structured elements are written as bytes, all together.
+fn reject_record<S: Serializer>(_: &Record<'_>, _: S) -> Result<S::Ok, S::Error> {
+    Err(S::Error::custom("a structured element cannot be written alone"))
 }
 
 struct ArrayNode<'v, 'a>(&'v NdArray<'a>);
 
 impl ArrayNode<'_, '_> {
-    /// True if every element has a form in JSON that gives the element back.
+    /// Whether every element can be represented in JSON without loss.
     fn has_elements(&self) -> bool {
         let array = self.0;
         match array.dtype() {
@@ -262,7 +262,7 @@ struct Elements<'v, 'a>(&'v NdArray<'a>);
 
 impl Serialize for Elements<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        /// The common ones, without asking for every element what it is.
+        /// Fast path for common types, without inspecting every element.
         fn plain<T: Element, N: Serialize, S: Serializer>(
             array: &NdArray<'_>,
             node: impl Fn(T) -> N,

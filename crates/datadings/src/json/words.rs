@@ -1,4 +1,4 @@
-//! Texts that stand for floats that are not finite: JSON has no other form of them.
+//! Decides which strings are non-finite floats, which JSON cannot represent otherwise.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 use container_core::{Limits, Result};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::SIGN;
-use super::wrong::refused;
+use super::PREFIX;
+use super::error::json_error;
 
-/// Where the texts `NaN`, `Infinity` and `-Infinity` are floats, by all values of some rows.
+/// Learns from rows where the strings `NaN`, `Infinity` and `-Infinity` are floats.
 ///
-/// A place is a member of a row, the items of a list, or a member of an object in it. These texts are floats where numbers stand at the same
-/// place, and no other text does; else they stay texts.
+/// A position is a member of a row, the items of a list, or a member of an object in it. These strings are floats if numbers occur at the
+/// same position and no other string does; otherwise they remain strings.
 ///
 /// ```
 /// use datadings::json::{FloatWords, to_msgpack_with};
@@ -28,13 +28,13 @@ use super::wrong::refused;
 pub struct FloatWords {
     numbers: bool,
     words: bool,
-    /// Other texts.
+    /// Other strings occur.
     texts: bool,
     items: Option<Box<Self>>,
     members: HashMap<Box<str>, Self>,
 }
 
-/// The float that a text stands for.
+/// The float that a string stands for.
 pub(super) fn float_of(word: &str) -> Option<f64> {
     match word {
         "NaN" => Some(f64::NAN),
@@ -45,33 +45,33 @@ pub(super) fn float_of(word: &str) -> Option<f64> {
 }
 
 impl FloatWords {
-    /// Notes a value, a JSON text.
+    /// Observes a value, given as JSON.
     ///
     /// # Errors
-    /// As [`to_msgpack`](super::to_msgpack) says; an object with more members than the limits allow columns.
+    /// As [`to_msgpack`](super::to_msgpack); an object with more members than the limits allow columns.
     pub fn observe(&mut self, text: &[u8]) -> Result<()> {
         let mut reader = serde_json::Deserializer::from_slice(text);
-        Observer(self).deserialize(&mut reader).and_then(|()| reader.end()).map_err(|cause| refused(text, cause))
+        Observer(self).deserialize(&mut reader).and_then(|()| reader.end()).map_err(|cause| json_error(text, cause))
     }
 
-    /// What is known of a member of objects.
+    /// What was observed of a member of objects.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<&Self> {
         self.members.get(name)
     }
 
-    /// The same, to note more of it.
+    /// The same, mutably; adds the member if necessary.
     ///
     /// # Errors
     /// [`Limit`](container_core::ErrorKind::Limit) for too many members.
     pub fn member_mut(&mut self, name: &str) -> Result<&mut Self> {
         if !self.members.contains_key(name) {
-            Limits::default().check_columns("the number of members", self.members.len() as u64 + 1)?;
+            Limits::default().check_columns("number of members", self.members.len() as u64 + 1)?;
         }
         Ok(self.members.entry(name.into()).or_default())
     }
 
-    /// Adds what was noted of other rows.
+    /// Adds what was observed in other rows.
     pub fn merge(&mut self, other: Self) {
         self.numbers |= other.numbers;
         self.words |= other.words;
@@ -90,7 +90,7 @@ impl FloatWords {
         self.items.as_deref()
     }
 
-    /// The float that a text at this place is.
+    /// The value of a string at this position if it is a float.
     pub(super) fn float(&self, text: &str) -> Option<f64> {
         float_of(text).filter(|_| self.words && self.numbers && !self.texts)
     }
@@ -110,7 +110,7 @@ impl<'de> Visitor<'de> for Observer<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value of JSON")
+        f.write_str("a JSON value")
     }
 
     fn visit_unit<E>(self) -> Result<(), E> {
@@ -152,8 +152,8 @@ impl<'de> Visitor<'de> for Observer<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(name) = map.next_key::<String>()? {
-            // What is in objects of ours has types already.
-            if name.starts_with(SIGN) {
+            // This module's own objects are typed already.
+            if name.starts_with(PREFIX) {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }

@@ -1,58 +1,60 @@
-//! The compression function. Note to maintainers: its speed hangs on what the compiler may not see.
+//! The compression function. Its speed depends on hiding algebra from the compiler.
 //!
-//! The steps form one chain: each needs the result `b` of the one before. What counts is how many operations lie between the old `b`
-//! and the new one. With every sum that does not need `b` done early, they are and, xor, add, rotate, add in the first round; and, add,
-//! rotate, add in the second (its two halves share no bit, so they may be added one after the other, the half without `b` first);
-//! xor, add, rotate, add in the third; or, xor, add, rotate, add in the last. LLVM knows that these sums may be taken in any
-//! order and that disjoint halves may be joined, does both, and the chain is longer by a quarter. [`Veil`] keeps it from that.
+//! The steps form one dependency chain: each needs the result `b` of the previous one. What counts is the number of operations between the
+//! old `b` and the new one. With every sum that does not need `b` computed early, these are and, xor, add, rotate, add in the first round;
+//! and, add, rotate, add in the second (its two halves share no bits, so they can be added one after the other, the half without `b`
+//! first); xor, add, rotate, add in the third; or, xor, add, rotate, add in the last. LLVM knows that such sums can be reordered and
+//! disjoint halves combined, and does both, which makes the chain longer by a quarter. [`Opaque`] prevents that.
 
-/// A zero that the compiler takes for an unknown number: what has passed through it is not recombined with what follows. Were the
-/// number known after all, only time would be lost.
+use byteorder::{ByteOrder, LittleEndian};
+
+/// A zero that the optimizer treats as unknown: what has passed through it is not recombined with what follows. If the optimizer saw
+/// through it, only speed would suffer.
 #[derive(Clone, Copy)]
-struct Veil(u32);
+struct Opaque(u32);
 
-impl Veil {
+impl Opaque {
     #[inline(always)]
     fn new() -> Self {
         Self(core::hint::black_box(0))
     }
 
-    /// `x`, as something that must be finished before it is added to.
+    /// `x`, to be computed before it is used in an addition.
     #[inline(always)]
-    fn done(self, x: u32) -> u32 {
+    fn barrier(self, x: u32) -> u32 {
         x ^ self.0
     }
 
-    /// `x`, as something that must be finished before it is xored with.
+    /// `x`, to be computed before it is used in a xor.
     #[inline(always)]
-    fn done_for_xor(self, x: u32) -> u32 {
+    fn barrier_for_xor(self, x: u32) -> u32 {
         x.wrapping_add(self.0)
     }
 }
 
-// What the rounds add to `sum`, with what is early on the left and what waits for `b` on the right.
+// The round functions added to `sum`; early operands on the left, those that wait for `b` on the right.
 
 #[inline(always)]
-fn first(veil: Veil, sum: u32, b: u32, c: u32, d: u32) -> u32 {
-    veil.done(sum).wrapping_add(d ^ (b & (c ^ d)))
+fn first(opaque: Opaque, sum: u32, b: u32, c: u32, d: u32) -> u32 {
+    opaque.barrier(sum).wrapping_add(d ^ (b & (c ^ d)))
 }
 
 #[inline(always)]
-fn second(veil: Veil, sum: u32, b: u32, c: u32, d: u32) -> u32 {
-    veil.done(sum.wrapping_add(c & !d)).wrapping_add(b & d)
+fn second(opaque: Opaque, sum: u32, b: u32, c: u32, d: u32) -> u32 {
+    opaque.barrier(sum.wrapping_add(c & !d)).wrapping_add(b & d)
 }
 
 #[inline(always)]
-fn third(veil: Veil, sum: u32, b: u32, c: u32, d: u32) -> u32 {
-    veil.done(sum).wrapping_add(b ^ veil.done_for_xor(c ^ d))
+fn third(opaque: Opaque, sum: u32, b: u32, c: u32, d: u32) -> u32 {
+    opaque.barrier(sum).wrapping_add(b ^ opaque.barrier_for_xor(c ^ d))
 }
 
 #[inline(always)]
-fn fourth(veil: Veil, sum: u32, b: u32, c: u32, d: u32) -> u32 {
-    veil.done(sum).wrapping_add(c ^ (b | !d))
+fn fourth(opaque: Opaque, sum: u32, b: u32, c: u32, d: u32) -> u32 {
+    opaque.barrier(sum).wrapping_add(c ^ (b | !d))
 }
 
-/// The constants of RFC 1321: the whole part of 2^32 |sin(i + 1)|, four rounds of 16.
+/// The constants of RFC 1321: the integer part of 2^32 |sin(i + 1)|, four rounds of 16.
 #[rustfmt::skip]
 pub(super) const SINES: [u32; 64] = [
     0xd76a_a478, 0xe8c7_b756, 0x2420_70db, 0xc1bd_ceee, 0xf57c_0faf, 0x4787_c62a, 0xa830_4613, 0xfd46_9501,
@@ -65,38 +67,36 @@ pub(super) const SINES: [u32; 64] = [
     0x6fa8_7e4f, 0xfe2c_e6e0, 0xa301_4314, 0x4e08_11a1, 0xf753_7e82, 0xbd3a_f235, 0x2ad7_d2bb, 0xeb86_d391,
 ];
 
-/// Takes whole blocks into the state.
+/// Compresses whole blocks into the state.
 pub(super) fn compress(state: &mut [u32; 4], blocks: &[[u8; 64]]) {
-    let veil = Veil::new();
+    let opaque = Opaque::new();
     let [mut a, mut b, mut c, mut d] = *state;
     for block in blocks {
         let mut words = [0u32; 16];
-        for (word, bytes) in words.iter_mut().zip(block.as_chunks().0) {
-            *word = u32::from_le_bytes(*bytes);
-        }
+        LittleEndian::read_u32_into(block, &mut words);
         let (a0, b0, c0, d0) = (a, b, c, d);
-        // One step: which round's function, the state as this step sees it, the number of the step, its word, its rotation.
+        // One step: the round function, the rotated state, the index of the step, its word, its rotation.
         macro_rules! step {
-            ($round:ident, $a:ident $b:ident $c:ident $d:ident, $i:expr, $word:expr, $turn:expr) => {
+            ($round:ident, $a:ident $b:ident $c:ident $d:ident, $i:expr, $word:expr, $rotation:expr) => {
                 let sum = $a.wrapping_add(words[$word % 16]).wrapping_add(SINES[$i]);
-                $a = $b.wrapping_add($round(veil, sum, $b, $c, $d).rotate_left($turn));
+                $a = $b.wrapping_add($round(opaque, sum, $b, $c, $d).rotate_left($rotation));
             };
         }
-        // Four steps, after which the state's names are back in place.
+        // Four steps, after which the state is back in its original rotation.
         macro_rules! four {
-            ($round:ident, $i:expr, $word:expr, $stride:expr, $turns:expr) => {
-                step!($round, a b c d, $i, $word, $turns[0]);
-                step!($round, d a b c, $i + 1, $word + $stride, $turns[1]);
-                step!($round, c d a b, $i + 2, $word + 2 * $stride, $turns[2]);
-                step!($round, b c d a, $i + 3, $word + 3 * $stride, $turns[3]);
+            ($round:ident, $i:expr, $word:expr, $stride:expr, $rotations:expr) => {
+                step!($round, a b c d, $i, $word, $rotations[0]);
+                step!($round, d a b c, $i + 1, $word + $stride, $rotations[1]);
+                step!($round, c d a b, $i + 2, $word + 2 * $stride, $rotations[2]);
+                step!($round, b c d a, $i + 3, $word + 3 * $stride, $rotations[3]);
             };
         }
         macro_rules! round {
-            ($round:ident, $i:expr, $word:expr, $stride:expr, $turns:expr) => {
-                four!($round, $i, $word, $stride, $turns);
-                four!($round, $i + 4, $word + 4 * $stride, $stride, $turns);
-                four!($round, $i + 8, $word + 8 * $stride, $stride, $turns);
-                four!($round, $i + 12, $word + 12 * $stride, $stride, $turns);
+            ($round:ident, $i:expr, $word:expr, $stride:expr, $rotations:expr) => {
+                four!($round, $i, $word, $stride, $rotations);
+                four!($round, $i + 4, $word + 4 * $stride, $stride, $rotations);
+                four!($round, $i + 8, $word + 8 * $stride, $stride, $rotations);
+                four!($round, $i + 12, $word + 12 * $stride, $stride, $rotations);
             };
         }
         round!(first, 0, 0, 1, [7, 12, 17, 22]);

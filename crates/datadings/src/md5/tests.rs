@@ -2,12 +2,12 @@ use md5::Digest as _;
 
 use super::{Md5, kernel};
 
-/// The sum as the crate `md-5` takes it.
-fn theirs(bytes: &[u8]) -> [u8; 16] {
+/// The sum according to the crate `md-5`.
+fn reference(bytes: &[u8]) -> [u8; 16] {
     md5::Md5::digest(bytes).into()
 }
 
-/// Bytes without a short period.
+/// Pseudorandom bytes.
 fn bytes(len: usize) -> Vec<u8> {
     let mut x = 1u32;
     let mut next = || {
@@ -18,7 +18,7 @@ fn bytes(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn the_vectors_of_the_rfc() {
+fn rfc_vectors() {
     let vectors = [
         ("", "d41d8cd98f00b204e9800998ecf8427e"),
         ("a", "0cc175b9c0f1b6a831c399e269772661"),
@@ -37,11 +37,11 @@ fn the_vectors_of_the_rfc() {
 }
 
 #[test]
-fn every_length_with_every_split() {
+fn all_lengths_and_splits() {
     let all = bytes(300);
     for len in 0..=all.len() {
         let whole = &all[..len];
-        let sum = theirs(whole);
+        let sum = reference(whole);
         assert_eq!(Md5::digest(whole), sum, "{len} bytes");
         for split in 0..=len {
             let mut md5 = Md5::new();
@@ -53,9 +53,9 @@ fn every_length_with_every_split() {
 }
 
 #[test]
-fn many_updates_of_every_size() {
+fn updates_of_all_sizes() {
     let all = bytes(5000);
-    let sum = theirs(&all);
+    let sum = reference(&all);
     for step in 1..=200 {
         let mut md5 = Md5::default();
         all.chunks(step).for_each(|part| md5.update(part));
@@ -67,12 +67,12 @@ fn many_updates_of_every_size() {
 fn long_inputs() {
     for len in [4095, 4096, 65_537, 1 << 20] {
         let all = bytes(len);
-        assert_eq!(Md5::digest(&all), theirs(&all), "{len} bytes");
+        assert_eq!(Md5::digest(&all), reference(&all), "{len} bytes");
     }
 }
 
 #[test]
-fn the_constants_are_sines() {
+fn constants_are_sines() {
     for (i, &constant) in (1..).zip(&kernel::SINES) {
         assert_eq!(f64::from(constant), (f64::from(i).sin().abs() * 4_294_967_296.0).floor(), "constant {i}");
     }
@@ -80,7 +80,7 @@ fn the_constants_are_sines() {
 
 /// The length field, with the compression function alone: 2^29 bytes are 2^32 bits, 2^61 bytes are 2^64.
 #[test]
-fn lengths_beyond_32_bits_are_counted() {
+fn length_field_has_64_bits() {
     for (len, field) in [
         (0x1fff_ffff, 0xffff_fff8u64),
         (0x2000_0000, 0x1_0000_0000),
@@ -91,13 +91,13 @@ fn lengths_beyond_32_bits_are_counted() {
         (0x2000_0000_0000_0001, 8),
     ] {
         let mut md5 = Md5 { len, ..Md5::new() };
-        let waiting = md5.waiting();
-        assert_eq!(waiting as u64, len % 64);
-        md5.rest[..waiting].fill(7);
+        let buffered = md5.buffered();
+        assert_eq!(buffered as u64, len % 64);
+        md5.rest[..buffered].fill(7);
         let mut last = [[0; 64]; 2];
-        let used = if waiting < 56 { 1 } else { 2 };
-        last.as_flattened_mut()[..waiting].fill(7);
-        last.as_flattened_mut()[waiting] = 0x80;
+        let used = if buffered < 56 { 1 } else { 2 };
+        last.as_flattened_mut()[..buffered].fill(7);
+        last.as_flattened_mut()[buffered] = 0x80;
         last[used - 1][56..].copy_from_slice(&field.to_le_bytes());
         let mut state = md5.state;
         kernel::compress(&mut state, &last[..used]);
@@ -106,9 +106,9 @@ fn lengths_beyond_32_bits_are_counted() {
     }
 }
 
-/// A sum goes on where it was left, at any length so far.
+/// Updates continue from any length.
 #[test]
-fn the_length_grows_past_32_bits_and_wraps_at_64() {
+fn length_grows_past_32_bits_and_wraps_at_64() {
     for len in [u64::from(u32::MAX), u64::MAX] {
         let mut md5 = Md5 { len, ..Md5::new() };
         md5.update(&[1, 2]);
@@ -118,7 +118,7 @@ fn the_length_grows_past_32_bits_and_wraps_at_64() {
 }
 
 #[test]
-fn hex_is_as_md5sum_writes_it() {
+fn hex_matches_md5sum() {
     let sum = [0x00, 0x01, 0x0f, 0x10, 0x7f, 0x80, 0x99, 0xab, 0xcd, 0xef, 0xf0, 0xff, 0, 9, 0x90, 0xa0];
     assert_eq!(Md5::hex(&sum), "00010f107f8099abcdeff0ff000990a0");
 }

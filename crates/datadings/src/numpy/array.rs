@@ -6,12 +6,12 @@ use super::dtype::{ByteOrder, Dtype, FieldDtype, Primitive, Tuple};
 use super::element::Element;
 use super::item::Item;
 
-/// More dimensions than any numpy makes.
+/// More dimensions than numpy supports.
 pub(crate) const MAX_DIMENSIONS: usize = 64;
-/// Elements without bytes are not backed by anything; so many are believed.
+/// Maximum number of zero-sized elements, which no bytes back.
 const MAX_EMPTY_ITEMS: usize = 1 << 16;
 
-/// The lengths of an array's dimensions; few ones need no allocation.
+/// The lengths of an array's dimensions; up to four need no allocation.
 #[derive(Clone)]
 pub(crate) enum Dims {
     Few([usize; 4], u8),
@@ -66,9 +66,9 @@ impl PartialEq for Dims {
     }
 }
 
-/// An array of numpy whose elements lie where they are: in C order, the last index running fastest.
+/// A numpy array that borrows its elements, in C order (the last index varies fastest).
 ///
-/// Shape and data were compared when it was made, so that nothing can be outside later.
+/// Shape and data were checked when it was created, so that no access is out of bounds later.
 ///
 /// ```
 /// use datadings::numpy::NdArray;
@@ -85,16 +85,16 @@ pub struct NdArray<'a> {
     dtype: Dtype,
     shape: Dims,
     data: &'a [u8],
-    /// Of one element.
+    /// Bytes per element.
     size: usize,
     len: usize,
 }
 
 impl<'a> NdArray<'a> {
-    /// An array of elements that lie in these bytes.
+    /// Creates an array from the bytes of its elements.
     ///
     /// # Errors
-    /// When shape and dtype do not take exactly the bytes that are there.
+    /// When their number does not match shape and dtype.
     pub fn new(dtype: Dtype, shape: &[usize], data: &'a [u8]) -> Result<Self> {
         Self::of(dtype, shape.into(), data)
     }
@@ -102,7 +102,7 @@ impl<'a> NdArray<'a> {
     pub(crate) fn of(dtype: Dtype, shape: Dims, data: &'a [u8]) -> Result<Self> {
         let lengths = shape.as_slice();
         if lengths.len() > MAX_DIMENSIONS {
-            return Err(Error::limit("the dimensions of an array", lengths.len() as u64, MAX_DIMENSIONS as u64));
+            return Err(Error::limit("number of dimensions", lengths.len() as u64, MAX_DIMENSIONS as u64));
         }
         let size = dtype.item_size();
         let len = if lengths.contains(&0) {
@@ -113,18 +113,20 @@ impl<'a> NdArray<'a> {
         match (size, len, size.zip(len).and_then(|(size, len)| size.checked_mul(len))) {
             (Some(size), Some(len), Some(bytes)) if bytes == data.len() => {
                 if size == 0 && len > MAX_EMPTY_ITEMS {
-                    return Err(Error::limit("the elements without bytes", len as u64, MAX_EMPTY_ITEMS as u64));
+                    return Err(Error::limit("number of zero-sized elements", len as u64, MAX_EMPTY_ITEMS as u64));
                 }
                 Ok(Self { dtype, shape, data, size, len })
             }
             (size, _, bytes) => {
-                let count = |number: Option<usize>| number.map_or("too many".into(), |number| number.to_string());
+                let count = |number: Option<usize>| {
+                    number.map_or("an overflowing number of".into(), |number| number.to_string())
+                };
                 let kind = match &dtype {
                     Dtype::Primitive(of) => of.to_string(),
                     Dtype::Structured(fields) => format!("a structure of {} fields", fields.len()),
                 };
                 Err(Error::invalid(format!(
-                    "an array of shape {} and dtype {kind}, {} bytes an element, takes {} bytes where the data has {}",
+                    "an array of shape {} and dtype {kind} ({} bytes per element): expected {} bytes of data, found {}",
                     Tuple(lengths),
                     count(size),
                     count(bytes),
@@ -134,12 +136,12 @@ impl<'a> NdArray<'a> {
         }
     }
 
-    /// An array of elements that lie in memory, without copying them.
+    /// Creates an array of elements in memory, zero-copy.
     ///
     /// # Errors
-    /// When the shape takes another number of elements; elements of [`F16`](super::F16), which must be copied: see [`Array`].
+    /// When their number does not match the shape; for [`F16`](super::F16), whose elements must be copied into an [`Array`].
     pub fn from_slice<T: Element>(values: &'a [T], shape: &[usize]) -> Result<Self> {
-        let data = T::raw(values).ok_or_else(|| Error::usage("floats of 16 bits are copied into an array"))?;
+        let data = T::raw(values).ok_or_else(|| Error::usage("16-bit floats must be copied into an array"))?;
         Self::new(Dtype::Primitive(Primitive::of(T::KIND, T::SIZE, ByteOrder::NATIVE)), shape, data)
     }
 
@@ -149,7 +151,7 @@ impl<'a> NdArray<'a> {
         &self.dtype
     }
 
-    /// The length of every dimension; none for an array of dimension 0, which has one element.
+    /// The length of each dimension; empty for an array of dimension 0, which has one element.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         self.shape.as_slice()
@@ -161,7 +163,7 @@ impl<'a> NdArray<'a> {
         self.data
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
@@ -173,7 +175,7 @@ impl<'a> NdArray<'a> {
         self.len == 0
     }
 
-    /// How many bytes an element takes.
+    /// Bytes per element.
     #[must_use]
     pub fn item_size(&self) -> usize {
         self.size
@@ -187,9 +189,9 @@ impl<'a> NdArray<'a> {
         order::<T>(&self.dtype)
     }
 
-    /// The elements where they lie: when they are of this type, in this machine's byte order and aligned for it.
+    /// The elements, zero-copy: if they are of this type, in native byte order and aligned.
     ///
-    /// [`to_vec`](Self::to_vec) gives them in all cases.
+    /// Otherwise use [`to_vec`](Self::to_vec).
     #[must_use]
     pub fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
         match self.order::<T>().ok()? {
@@ -198,7 +200,7 @@ impl<'a> NdArray<'a> {
         }
     }
 
-    /// All elements, in one pass.
+    /// Copies all elements.
     ///
     /// # Errors
     /// When they are of another type.
@@ -209,7 +211,7 @@ impl<'a> NdArray<'a> {
         Ok(self.iter()?.collect())
     }
 
-    /// Each element, in C order.
+    /// Iterates over the elements in C order.
     ///
     /// # Errors
     /// When they are of another type.
@@ -218,9 +220,9 @@ impl<'a> NdArray<'a> {
         Ok(self.data.chunks_exact(T::SIZE).map(move |bytes| T::read(bytes, order)))
     }
 
-    /// Each element, in C order, as what the dtype says.
+    /// Iterates over the elements in C order, with the type given by the dtype.
     ///
-    /// An element that is an error (text with a code point that does not exist) does not end it.
+    /// Continues after an invalid element (a string with an invalid code point).
     pub fn items(&self) -> impl ExactSizeIterator<Item = Result<Item<'_>>> {
         (0..self.len).map(|i| self.item(i))
     }
@@ -234,33 +236,33 @@ impl<'a> NdArray<'a> {
         self.data.get(start..start.saturating_add(self.size)).unwrap_or_default()
     }
 
-    fn place(&self, index: &[usize]) -> Result<usize> {
+    fn position(&self, index: &[usize]) -> Result<usize> {
         let shape = self.shape();
         if index.len() != shape.len() || index.iter().zip(shape).any(|(at, length)| at >= length) {
-            return Err(Error::usage(format!("index {} is outside the shape {}", Tuple(index), Tuple(shape))));
+            return Err(Error::usage(format!("index {} is out of bounds for shape {}", Tuple(index), Tuple(shape))));
         }
-        // Below the number of elements.
-        Ok(index.iter().zip(shape).fold(0, |place, (at, length)| place * length + at))
+        // Cannot overflow: the result is below the number of elements.
+        Ok(index.iter().zip(shape).fold(0, |position, (at, length)| position * length + at))
     }
 
-    /// The element at this index: one number, from 0, for every dimension.
+    /// The element at an index: one number per dimension, from 0.
     ///
     /// # Errors
-    /// When there is none; text with a code point that does not exist.
+    /// When the index is out of bounds; a string with an invalid code point.
     pub fn get(&self, index: &[usize]) -> Result<Item<'_>> {
-        self.item(self.place(index)?)
+        self.item(self.position(index)?)
     }
 
-    /// The same, as a type of Rust.
+    /// The element at an index, as a Rust type.
     ///
     /// # Errors
-    /// When there is none, or it is of another type.
+    /// When the index is out of bounds, or the elements are of another type.
     pub fn get_as<T: Element>(&self, index: &[usize]) -> Result<T> {
         let order = self.order::<T>()?;
-        Ok(T::read(self.element(self.place(index)?), order))
+        Ok(T::read(self.element(self.position(index)?), order))
     }
 
-    /// The elements of one field of a structured array, by its name or its title.
+    /// One field of a structured array, by its name or title.
     ///
     /// # Errors
     /// When there is no such field.
@@ -271,16 +273,16 @@ impl<'a> NdArray<'a> {
         let mut start = 0;
         for field in fields {
             let size = field.size().unwrap_or_default();
-            let is_shown = fields.len() == 1 || !field.is_padding();
-            if is_shown && (field.name == name || field.title.as_deref() == Some(name)) {
+            let is_visible = fields.len() == 1 || !field.is_padding();
+            if is_visible && (field.name == name || field.title.as_deref() == Some(name)) {
                 return Ok(Field { array: self, field, start, size });
             }
             start += size;
         }
-        Err(Error::usage(format!("no field of {} is named {name:?}", self.dtype)))
+        Err(Error::usage(format!("{} has no field {name:?}", self.dtype)))
     }
 
-    /// A copy that owns its elements.
+    /// Copies it into an array that owns its elements.
     #[must_use]
     pub fn to_array(&self) -> Array {
         Array { dtype: self.dtype.clone(), shape: self.shape.clone(), data: self.data.to_vec() }
@@ -289,15 +291,15 @@ impl<'a> NdArray<'a> {
 
 fn order<T: Element>(dtype: &Dtype) -> Result<ByteOrder> {
     match dtype.primitive() {
-        Some(of) if T::fits(of) => Ok(of.order()),
+        Some(of) if T::matches(of) => Ok(of.order()),
         _ => Err(Error::usage(format!(
-            "elements are {dtype}, not {}",
+            "expected elements of {}, found {dtype}",
             Primitive::of(T::KIND, T::SIZE, ByteOrder::NATIVE)
         ))),
     }
 }
 
-/// One field of every element of a structured array, where they lie.
+/// One field of every element of a structured array.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'s> {
     array: &'s NdArray<'s>,
@@ -307,34 +309,34 @@ pub struct Field<'s> {
 }
 
 impl<'s> Field<'s> {
-    /// Its name and type.
+    /// The field's name and type.
     #[must_use]
     pub fn dtype(&self) -> &'s FieldDtype {
         self.field
     }
 
-    /// The bytes that the field takes in each element.
+    /// The field's bytes in each element.
     pub fn bytes(&self) -> impl ExactSizeIterator<Item = &'s [u8]> + use<'s> {
         let Self { array, start, size, .. } = *self;
         (0..array.len).map(move |i| array.element(i).get(start..start + size).unwrap_or_default())
     }
 
-    /// Each value, as a type of Rust.
+    /// Iterates over the values as a Rust type.
     ///
     /// # Errors
-    /// When they are of another type, or the field is an array in every element: see [`to_array`](Self::to_array).
+    /// When they are of another type, or the field is itself an array: see [`to_array`](Self::to_array).
     pub fn iter<T: Element>(&self) -> Result<impl ExactSizeIterator<Item = T> + use<'s, T>> {
         let order = order::<T>(&self.field.dtype)?;
         if !self.field.shape.is_empty() {
-            return Err(Error::usage(format!("field {:?} is an array in every element", self.field.name)));
+            return Err(Error::usage(format!("field {:?} is an array in each element", self.field.name)));
         }
         Ok(self.bytes().map(move |bytes| T::read(bytes, order)))
     }
 
-    /// A copy of its values as an array: its own dimensions follow those of the array.
+    /// Copies the values into an array, whose last dimensions are those of the field.
     ///
     /// # Errors
-    /// More dimensions than an array may have.
+    /// More dimensions than an array can have.
     pub fn to_array(&self) -> Result<Array> {
         let mut shape = self.array.shape.clone();
         self.field.shape.iter().for_each(|&length| shape.push(length));
@@ -344,7 +346,7 @@ impl<'s> Field<'s> {
     }
 }
 
-/// An array of numpy that owns its elements.
+/// A numpy array that owns its elements.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Array {
     dtype: Dtype,
@@ -353,10 +355,10 @@ pub struct Array {
 }
 
 impl Array {
-    /// An array of elements with these bytes.
+    /// Creates an array from the bytes of its elements.
     ///
     /// # Errors
-    /// When shape and dtype do not take exactly the bytes that are there.
+    /// When their number does not match shape and dtype.
     pub fn new(dtype: Dtype, shape: &[usize], data: Vec<u8>) -> Result<Self> {
         Self::of(dtype, shape.into(), data)
     }
@@ -366,10 +368,10 @@ impl Array {
         Ok(Self { dtype, shape, data })
     }
 
-    /// A copy of these elements, in this byte order.
+    /// Copies elements, in this byte order.
     ///
     /// # Errors
-    /// When the shape takes another number of elements.
+    /// When their number does not match the shape.
     pub fn from_slice<T: Element>(values: &[T], shape: &[usize], order: ByteOrder) -> Result<Self> {
         let mut data = Vec::with_capacity(values.len().saturating_mul(T::SIZE));
         let of = Primitive::of(T::KIND, T::SIZE, if order == ByteOrder::None { ByteOrder::NATIVE } else { order });
@@ -377,22 +379,22 @@ impl Array {
         Self::new(Dtype::Primitive(of), shape, data)
     }
 
-    /// Texts, as elements of `U` as long as the longest.
+    /// Copies strings, into `U` elements as long as the longest.
     ///
     /// # Errors
-    /// When the shape takes another number of elements.
+    /// When their number does not match the shape.
     pub fn from_texts<T: AsRef<str>>(texts: &[T], shape: &[usize]) -> Result<Self> {
         let longest = texts.iter().map(|text| text.as_ref().chars().count()).max().unwrap_or(0).max(1);
         let mut data = Vec::with_capacity(texts.len().saturating_mul(longest).saturating_mul(4));
         for text in texts {
-            let filled = text.as_ref().chars().map(u32::from).chain(std::iter::repeat(0)).take(longest);
-            filled.for_each(|point| point.write(ByteOrder::NATIVE, &mut data));
+            let padded = text.as_ref().chars().map(u32::from).chain(std::iter::repeat(0)).take(longest);
+            padded.for_each(|point| point.write(ByteOrder::NATIVE, &mut data));
         }
         let of = Primitive::of(super::Kind::Text, 4 * longest, ByteOrder::NATIVE);
         Self::new(Dtype::Primitive(of), shape, data)
     }
 
-    /// The array where it lies.
+    /// Borrows the array.
     #[must_use]
     pub fn view(&self) -> NdArray<'_> {
         let size = self.dtype.item_size().unwrap_or_default();

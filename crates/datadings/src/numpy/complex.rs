@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use container_core::{Error, Result};
 
-/// A complex number of Python, which stands in a sample as its text.
+/// A Python complex number, stored in a sample as text.
 ///
 /// ```
 /// use datadings::numpy::Complex;
@@ -23,12 +23,12 @@ pub struct Complex {
 impl FromStr for Complex {
     type Err = Error;
 
-    /// Takes what Python's `complex()` takes: white space and one pair of parentheses around, `nan`, `inf` and `infinity` in any
-    /// case, underscores between digits.
+    /// Accepts what Python's `complex()` does: surrounding white space and one pair of parentheses, `nan`, `inf` and `infinity` in any case,
+    /// underscores between digits.
     fn from_str(text: &str) -> Result<Self> {
         parse(text).ok_or_else(|| {
-            let shown: String = text.chars().take(60).collect();
-            Error::invalid(format!("{shown:?} is no complex number"))
+            let head: String = text.chars().take(60).collect();
+            Error::invalid(format!("invalid complex number {head:?}"))
         })
     }
 }
@@ -41,7 +41,7 @@ fn parse(text: &str) -> Option<Complex> {
     };
     let (first, rest) = float(text);
     let Some(first) = first else {
-        // A sign alone, or nothing, before the j counts as one.
+        // No number, or only a sign, before the j means 1.
         let (sign, rest) = sign(text);
         return unit(rest).then_some(Complex { re: 0.0, im: sign });
     };
@@ -75,7 +75,7 @@ fn sign(text: &str) -> (f64, &str) {
     }
 }
 
-/// The float that a text begins with, and what follows it.
+/// The float at the start of a string, and the rest.
 fn float(text: &str) -> (Option<f64>, &str) {
     let (factor, body) = sign(text);
     for name in ["infinity", "inf", "nan"] {
@@ -127,7 +127,7 @@ fn float(text: &str) -> (Option<f64>, &str) {
     (digits.parse::<f64>().ok().map(|value| value.copysign(factor)), body.get(at..).unwrap_or_default())
 }
 
-/// As Python's `repr` writes it.
+/// As Python's `repr`.
 impl fmt::Display for Complex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.re == 0.0 && self.re.is_sign_positive() {
@@ -144,13 +144,13 @@ impl fmt::Display for Complex {
     }
 }
 
-/// How many digits stand behind the point. Rounding to as many gives the shortest digits again, but for those that are as near as their
-/// neighbours: of these Python takes the even ones.
+/// Number of decimals. Rounding to as many reproduces the shortest digits, except for ties between neighbors, of which Python takes the
+/// even one.
 fn decimals(digits: &str) -> usize {
     digits.split_once('.').map_or(0, |(_, decimals)| decimals.len())
 }
 
-/// Shortest digits; an exponent of two digits at least below 1e-4 and from 1e16 on; no `.0`.
+/// Shortest digits; an exponent of at least two digits below 1e-4 and from 1e16 on; no `.0`.
 fn part(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if value.is_nan() {
         return f.write_str("nan");

@@ -3,19 +3,19 @@ use std::str::FromStr;
 
 use container_core::{Error, Result};
 
-/// In which order the bytes of a number stand.
+/// The byte order of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
     /// Least significant byte first: `<`.
     Little,
     /// Most significant byte first: `>`.
     Big,
-    /// There is only one byte, or the bytes are no number: `|`.
+    /// A single byte, or not a number: `|`.
     None,
 }
 
 impl ByteOrder {
-    /// The order of this machine.
+    /// The native byte order.
     pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 
     const fn symbol(self) -> char {
@@ -27,7 +27,7 @@ impl ByteOrder {
     }
 }
 
-/// What an element that is not structured holds.
+/// What an unstructured element holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// One byte, zero or one: `b`.
@@ -36,7 +36,7 @@ pub enum Kind {
     Int,
     /// An unsigned integer: `u`.
     Uint,
-    /// A float: `f`. More than eight bytes (long double) differ between machines and stay opaque.
+    /// A float: `f`. Those of more than eight bytes (long double) differ between machines and remain opaque.
     Float,
     /// Two floats: `c`.
     Complex,
@@ -44,13 +44,13 @@ pub enum Kind {
     Datetime,
     /// A signed number of units: `m`.
     Timedelta,
-    /// Bytes, filled up with NUL: `S`.
+    /// Bytes, padded with NUL: `S`.
     Bytes,
-    /// Code points of four bytes, filled up with NUL: `U`.
+    /// Code points of four bytes, padded with NUL: `U`.
     Text,
     /// Bytes without a meaning: `V`.
     Void,
-    /// Addresses of Python objects, without a meaning in a file: `O`.
+    /// Addresses of Python objects, meaningless in a file: `O`.
     Object,
 }
 
@@ -75,9 +75,9 @@ impl Kind {
 /// The unit of a datetime or a timedelta, such as `ns` or `25s`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TimeUnit {
-    /// How many of the unit one step takes.
+    /// Multiple of the unit per step.
     pub count: u32,
-    /// `Y M W D h m s ms us ns ps fs as`; empty where none is said.
+    /// `Y M W D h m s ms us ns ps fs as`; empty if unspecified.
     pub name: &'static str,
 }
 
@@ -97,13 +97,13 @@ impl TimeUnit {
         let name = inner.trim_start_matches(|c: char| c.is_ascii_digit());
         let digits = inner.get(..inner.len() - name.len())?;
         let count = if digits.is_empty() { 1 } else { digits.parse().ok().filter(|&count| count > 0)? };
-        // The sign of micro is another way to write u.
+        // A micro sign or mu also stands for `u`.
         let name = if name == "\u{3bc}s" { "us" } else { name };
         Some(Self { count, name: UNITS.into_iter().find(|unit| *unit == name)? })
     }
 }
 
-/// The type of elements that are not structured, such as `<i2`.
+/// The type of unstructured elements, such as `<i2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Primitive {
     kind: Kind,
@@ -127,13 +127,13 @@ impl Primitive {
         self.kind
     }
 
-    /// The order of its bytes.
+    /// The byte order.
     #[must_use]
     pub const fn order(&self) -> ByteOrder {
         self.order
     }
 
-    /// How many bytes an element takes.
+    /// Bytes per element.
     #[must_use]
     pub const fn size(&self) -> usize {
         self.size
@@ -149,7 +149,7 @@ impl Primitive {
         let (order, rest) = match text.as_bytes().first()? {
             b'<' => (ByteOrder::Little, text.get(1..)?),
             b'>' => (ByteOrder::Big, text.get(1..)?),
-            // An order is not said where there is none to say; numpy takes the machine's if there is.
+            // Numpy means native order; single bytes have none.
             b'|' | b'=' => (ByteOrder::NATIVE, text.get(1..)?),
             _ => (ByteOrder::NATIVE, text),
         };
@@ -184,7 +184,7 @@ impl Primitive {
     }
 }
 
-/// As numpy writes it: `<i2`, `|b1`, `<U2`, `<M8[ns]`.
+/// In numpy's notation: `<i2`, `|b1`, `<U2`, `<M8[ns]`.
 impl fmt::Display for Primitive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.order.symbol(), self.kind.symbol())?;
@@ -202,37 +202,37 @@ impl fmt::Display for Primitive {
 /// One field of a structured element.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FieldDtype {
-    /// Its name; empty for the padding between aligned fields.
+    /// The name; empty for padding between aligned fields.
     pub name: String,
-    /// A second name, which numpy calls the title.
+    /// A second name, called the title in numpy.
     pub title: Option<String>,
     /// The type of its elements.
     pub dtype: Dtype,
-    /// The lengths of its dimensions; empty for one element.
+    /// The lengths of its dimensions; empty for a single element.
     pub shape: Vec<usize>,
 }
 
 impl FieldDtype {
-    /// A field of one element.
+    /// A field of a single element.
     #[must_use]
     pub fn new(name: impl Into<String>, dtype: Dtype) -> Self {
         Self { name: name.into(), title: None, dtype, shape: Vec::new() }
     }
 
-    /// A field of an array of this shape.
+    /// Makes it a field of arrays of this shape.
     #[must_use]
     pub fn with_shape(mut self, shape: impl Into<Vec<usize>>) -> Self {
         self.shape = shape.into();
         self
     }
 
-    /// How many bytes it takes in an element; `None` beyond what a machine can address.
+    /// Bytes per element; `None` if not addressable.
     #[must_use]
     pub fn size(&self) -> Option<usize> {
         self.shape.iter().try_fold(self.dtype.item_size()?, |size, &length| size.checked_mul(length))
     }
 
-    /// True for the bytes between aligned fields, which mean nothing; numpy also writes so the one field of an array of plain `V`.
+    /// True for the unused bytes between aligned fields; numpy writes the only field of an array of plain `V` in the same way.
     #[must_use]
     pub fn is_padding(&self) -> bool {
         let void = matches!(&self.dtype, Dtype::Primitive(of) if of.kind == Kind::Void);
@@ -253,14 +253,14 @@ impl FieldDtype {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dtype {
-    /// One value an element.
+    /// One value per element.
     Primitive(Primitive),
-    /// Named fields, one behind the other, in every element.
+    /// Named, consecutive fields in every element.
     Structured(Vec<FieldDtype>),
 }
 
 impl Dtype {
-    /// How many bytes one element takes; `None` beyond what a machine can address.
+    /// Bytes per element; `None` if not addressable.
     #[must_use]
     pub fn item_size(&self) -> Option<usize> {
         match self {
@@ -269,7 +269,7 @@ impl Dtype {
         }
     }
 
-    /// The type that is not structured.
+    /// The type of unstructured elements.
     #[must_use]
     pub fn primitive(&self) -> Option<Primitive> {
         match self {
@@ -282,17 +282,17 @@ impl Dtype {
 impl FromStr for Dtype {
     type Err = Error;
 
-    /// Takes what numpy writes, `=i4`, and forms without an order, which is then this machine's.
+    /// Accepts numpy's notation, also `=i4` and types without a byte order, which are native.
     fn from_str(text: &str) -> Result<Self> {
         Primitive::parse(text).map(Self::Primitive).ok_or_else(|| {
-            let shown: String = text.chars().take(40).collect();
-            let more = if shown.len() < text.len() { " and so on" } else { "" };
-            Error::invalid(format!("{shown:?}{more} is no dtype that is known here"))
+            let head: String = text.chars().take(40).collect();
+            let dots = if head.len() < text.len() { "..." } else { "" };
+            Error::invalid(format!("unknown dtype {head:?}{dots}"))
         })
     }
 }
 
-/// As numpy prints it: `<i2`, or `[('a', '<i2'), ('b', '<f4', (2, 3))]`.
+/// As printed by numpy: `<i2`, or `[('a', '<i2'), ('b', '<f4', (2, 3))]`.
 impl fmt::Display for Dtype {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fields = match self {
@@ -319,7 +319,7 @@ impl fmt::Display for Dtype {
     }
 }
 
-/// A shape as Python prints it: `()`, `(3,)`, `(2, 3)`.
+/// A shape as printed by Python: `()`, `(3,)`, `(2, 3)`.
 pub(crate) struct Tuple<'a>(pub(crate) &'a [usize]);
 
 impl fmt::Display for Tuple<'_> {

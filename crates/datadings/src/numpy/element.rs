@@ -1,11 +1,11 @@
 use super::dtype::{ByteOrder, Kind, Primitive};
 
-/// A float of 16 bits, by its bits.
+/// A 16-bit float, as its bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct F16(pub u16);
 
 impl F16 {
-    /// The same number; no float of 16 bits is lost in one of 32.
+    /// Converts it exactly.
     #[must_use]
     pub fn to_f32(self) -> f32 {
         let sign = u32::from(self.0 >> 15) << 31;
@@ -13,7 +13,7 @@ impl F16 {
         let fraction = u32::from(self.0 & 0x3ff);
         let bits = match (exponent, fraction) {
             (0, _) => {
-                // Below the smallest normal number: so many times 2^-24, which is exact.
+                // Subnormal: a multiple of 2^-24, which is exact.
                 #[expect(clippy::cast_precision_loss, reason = "ten bits")]
                 let magnitude = fraction as f32 / 16_777_216.0;
                 magnitude.to_bits()
@@ -24,7 +24,7 @@ impl F16 {
         f32::from_bits(sign | bits)
     }
 
-    /// The nearest float of 16 bits, the even one of two that are equally near; too large is infinity.
+    /// The nearest 16-bit float, ties to even; infinity if too large.
     #[must_use]
     pub fn from_f64(value: f64) -> Self {
         let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
@@ -32,16 +32,16 @@ impl F16 {
         if value.is_nan() {
             return Self(sign | 0x7e00);
         }
-        // 65520 lies in the middle between the largest number and what would be the next.
+        // 65520 is halfway between the largest finite number and the next one there would be.
         if magnitude >= 65_520.0 {
             return Self(sign | 0x7c00);
         }
-        // The distance of neighbours there, a power of two: no rounding in the division.
+        // The distance between neighbors is a power of two, so the division does not round.
         let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(-14);
         let steps = magnitude / f64::powi(2.0, exponent - 10);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2048 and not negative")]
         let steps = steps.round_ties_even() as u16;
-        // Counts of 1024 and above carry into the exponent as they should.
+        // Counts from 1024 on carry into the exponent, as they should.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 29")]
         let scale = (exponent + 14) as u16;
         Self(sign | ((scale << 10) + steps))
@@ -52,30 +52,30 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that elements of an array can be: integers, floats, bool, [`F16`], and `[f32; 2]` and `[f64; 2]` for
-/// complex numbers. An `i64` is also a datetime or a timedelta, in the units of the dtype.
+/// A Rust type of array elements: integers, floats, bool, [`F16`], and `[f32; 2]` and `[f64; 2]` for complex numbers. An `i64` is also a
+/// datetime or a timedelta, in the units of the dtype.
 pub trait Element: Copy + sealed::Sealed + 'static {
-    /// What numpy calls it.
+    /// The numpy kind.
     const KIND: Kind;
-    /// Its bytes.
+    /// Size in bytes.
     const SIZE: usize;
 
-    /// Reads one from exactly its bytes; anything else reads as zero.
+    /// Reads an element from exactly its bytes; any other number of bytes reads as zero.
     #[doc(hidden)]
     fn read(bytes: &[u8], order: ByteOrder) -> Self;
-    /// Appends its bytes.
+    /// Appends the bytes of an element.
     #[doc(hidden)]
     fn write(self, order: ByteOrder, out: &mut Vec<u8>);
-    /// The bytes themselves, where this machine could have written them.
+    /// Views bytes in native order as elements, if aligned and valid.
     #[doc(hidden)]
     fn view(bytes: &[u8]) -> Option<&[Self]>;
-    /// Its bytes as they lie in memory.
+    /// The bytes of elements in native order.
     #[doc(hidden)]
     fn raw(values: &[Self]) -> Option<&[u8]>;
 
-    /// True if elements of this type are that.
+    /// Whether an array of this type has such elements.
     #[doc(hidden)]
-    fn fits(of: Primitive) -> bool {
+    fn matches(of: Primitive) -> bool {
         of.size() == Self::SIZE && of.kind() == Self::KIND
     }
 }
@@ -112,7 +112,7 @@ macro_rules! numbers {
                 Some(bytemuck::cast_slice(values))
             }
 
-            fn fits(of: Primitive) -> bool {
+fn matches(of: Primitive) -> bool {
                 let time = Self::SIZE == 8 && Self::KIND == Kind::Int && of.unit().is_some();
                 of.size() == Self::SIZE && (of.kind() == Self::KIND || time)
             }

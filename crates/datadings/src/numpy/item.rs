@@ -3,11 +3,11 @@ use container_core::{Error, Result};
 use super::dtype::{ByteOrder, Dtype, FieldDtype, Kind, Primitive, TimeUnit};
 use super::element::{Element, F16};
 
-/// One element of an array, or a numpy scalar, as what its dtype says.
+/// One element of an array, or a numpy scalar, with the type given by its dtype.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Item<'a> {
-    /// `b`; any byte but zero is true.
+    /// `b`; any nonzero byte is true.
     Bool(bool),
     /// `i`.
     Int(i64),
@@ -23,22 +23,22 @@ pub enum Item<'a> {
     Complex32([f32; 2]),
     /// `c16`: real and imaginary part.
     Complex64([f64; 2]),
-    /// `S`, without the NULs at its end.
+    /// `S`, without trailing NULs.
     Bytes(&'a [u8]),
-    /// `U`, without the NULs at its end.
+    /// `U`, without trailing NULs.
     Text(String),
-    /// `M8`: units since 1970-01-01; the smallest number is "not a time".
+    /// `M8`: units since 1970-01-01; the smallest number means "not a time".
     Datetime(i64, TimeUnit),
-    /// `m8`: units; the smallest number is "not a time".
+    /// `m8`: units; the smallest number means "not a time".
     Timedelta(i64, TimeUnit),
-    /// `V`, long doubles, addresses of objects: bytes that mean nothing here.
+    /// `V`, long doubles, addresses of objects: bytes not interpreted here.
     Opaque(Primitive, &'a [u8]),
-    /// An element of named fields.
+    /// An element with named fields.
     Record(Record<'a>),
 }
 
 impl<'a> Item<'a> {
-    /// From exactly the bytes of one element.
+    /// Reads an element from exactly its bytes.
     pub(crate) fn read(dtype: &'a Dtype, bytes: &'a [u8]) -> Result<Self> {
         let of = match dtype {
             Dtype::Primitive(of) => *of,
@@ -83,8 +83,8 @@ fn text(bytes: &[u8], order: ByteOrder) -> Result<String> {
             continue;
         }
         text.extend(std::iter::repeat_n('\0', std::mem::take(&mut nuls)));
-        let found = char::from_u32(point);
-        text.push(found.ok_or_else(|| Error::invalid(format!("{point:#x} is no code point of a text")))?);
+        let char = char::from_u32(point);
+        text.push(char.ok_or_else(|| Error::invalid(format!("invalid code point {point:#x}")))?);
     }
     Ok(text)
 }
@@ -97,24 +97,24 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Each field with its bytes, padding left out. A nameless field that is alone is no padding.
+    /// The fields with their bytes, without padding. A single nameless field is not padding.
     pub fn fields(&self) -> impl Iterator<Item = (&'a FieldDtype, &'a [u8])> + use<'a> {
         let mut rest = self.bytes;
-        let is_alone = self.fields.len() == 1;
+        let is_single = self.fields.len() == 1;
         self.fields.iter().filter_map(move |field| {
             let (head, tail) = rest.split_at_checked(field.size().unwrap_or_default()).unwrap_or_default();
             rest = tail;
-            (is_alone || !field.is_padding()).then_some((field, head))
+            (is_single || !field.is_padding()).then_some((field, head))
         })
     }
 
-    /// A field that is one element.
+    /// A field that is a single element.
     ///
     /// # Errors
-    /// When there is none of that name, or it is an array.
+    /// When there is no such field, or it is an array.
     pub fn get(&self, name: &str) -> Result<Item<'a>> {
-        let found = self.fields().find(|(field, _)| field.name == name && field.shape.is_empty());
-        let (field, bytes) = found.ok_or_else(|| Error::usage(format!("there is no field of one element {name:?}")))?;
+        let field = self.fields().find(|(field, _)| field.name == name && field.shape.is_empty());
+        let (field, bytes) = field.ok_or_else(|| Error::usage(format!("no single-element field {name:?}")))?;
         Item::read(&field.dtype, bytes)
     }
 }

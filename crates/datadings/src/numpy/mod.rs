@@ -1,6 +1,6 @@
-//! What Python's package `msgpack-numpy` puts into samples: arrays, scalars and complex numbers of numpy.
+//! Numpy values in samples, as Python's package `msgpack-numpy` encodes them: arrays, scalars and complex numbers.
 //!
-//! They are maps of msgpack with the names `nd`, `type`, `kind`, `shape` and `data` as bin:
+//! They are msgpack maps with the bin keys `nd`, `type`, `kind`, `shape` and `data`:
 //!
 //! | value | map | here |
 //! |---|---|---|
@@ -9,12 +9,12 @@
 //! | scalar | `nd`: false, `type`, `data` | [`Scalar`] |
 //! | complex number | `complex`: true, `data`: its text | [`Complex`] |
 //!
-//! A map is taken for one of these exactly when Python takes it: `nd` (or else `complex`) is among its names, as bin, at any
-//! place, and no member is missing that is needed; other members don't matter. Where a member is missing it is a plain map.
-//! Where one is wrong, such as data of another length than shape and type say, it is an error.
+//! A map is decoded as one of these exactly when Python does: if `nd` (or else `complex`) is among its keys, as bin, at any position, and
+//! no required member is missing; other members don't matter. If a member is missing, it is a plain map. If one is invalid, such as data of
+//! a length other than shape and type require, it is an error.
 //!
-//! Files that were written before msgpack told str from bin have these names as str. Such a map is taken as well if it
-//! has no other names (a sample, which has a `key`, never is), and data, types and kinds may be str, too.
+//! Files from before msgpack distinguished str from bin have these keys as str. Such a map is decoded too if it has no other keys (a
+//! sample, which has a `key`, never qualifies); its data, types and kinds may be str as well.
 //!
 //! ```
 //! use datadings::{RawValue, numpy::Array, numpy::ByteOrder};
@@ -52,7 +52,7 @@ pub(crate) use array::Dims;
 pub(crate) use parse::{dtype_of, read, sniff};
 pub(crate) use serial::RAW;
 
-/// A value that stands in a map of msgpack-numpy.
+/// A decoded numpy value.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Numpy<'a> {
@@ -66,7 +66,7 @@ pub enum Numpy<'a> {
     Pickle(Pickle<'a>),
 }
 
-/// A scalar of numpy, such as `np.float32(1)`.
+/// A numpy scalar, such as `np.float32(1)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scalar<'a> {
     dtype: Dtype,
@@ -74,10 +74,10 @@ pub struct Scalar<'a> {
 }
 
 impl<'a> Scalar<'a> {
-    /// A scalar with these bytes.
+    /// Creates a scalar from its bytes.
     ///
     /// # Errors
-    /// When the dtype takes another number of bytes.
+    /// When their number does not match the dtype.
     pub fn from_bytes(dtype: Dtype, data: impl Into<Cow<'a, [u8]>>) -> Result<Self> {
         let data = data.into();
         let dtype = NdArray::of(dtype, Dims::NONE, &data)?.into_dtype();
@@ -99,7 +99,7 @@ impl<'a> Scalar<'a> {
     /// The value.
     ///
     /// # Errors
-    /// Text with a code point that does not exist.
+    /// A string with an invalid code point.
     pub fn item(&self) -> Result<Item<'_>> {
         Item::read(&self.dtype, &self.data)
     }
@@ -113,7 +113,7 @@ impl<T: Element> From<T> for Scalar<'static> {
     }
 }
 
-/// An array of Python objects: a pickle. Decoding one runs whatever code it names, so nothing here does.
+/// A pickled array of Python objects. It is never decoded, because unpickling runs code.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pickle<'a> {
     shape: Dims,
@@ -121,19 +121,19 @@ pub struct Pickle<'a> {
 }
 
 impl<'a> Pickle<'a> {
-    /// A pickle of an array of this shape.
+    /// A pickled array of this shape.
     #[must_use]
     pub fn new(shape: &[usize], data: &'a [u8]) -> Self {
         Self { shape: shape.into(), data }
     }
 
-    /// The pickle.
+    /// The bytes of the pickle.
     #[must_use]
     pub fn as_bytes(&self) -> &'a [u8] {
         self.data
     }
 
-    /// The shape that is stated beside it, which Python does not look at; none where none is.
+    /// The shape encoded beside it, which Python ignores; empty if there is none.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         self.shape.as_slice()

@@ -1,4 +1,4 @@
-//! From a map of msgpack to a value of numpy.
+//! Decodes maps that encode numpy values.
 
 use std::borrow::Cow;
 
@@ -10,12 +10,12 @@ use super::{Complex, NdArray, Numpy, Pickle, Scalar};
 use crate::value::RawValue;
 use crate::wire::{Token, Tokens};
 
-/// Structures in structures; each is a call within a call.
+/// Maximum nesting of structures; each level is a nested call.
 const MAX_NESTING: u32 = 64;
-/// Fields that take no bytes may be few: they would be counted for every element.
+/// Maximum number of zero-sized fields, which cost time for every element.
 const MAX_EMPTY_FIELDS: u64 = 16;
 
-/// The members of a map that numpy's values have. Where a name occurs twice the last one counts, as in Python.
+/// The members of a map that numpy values have. If a key occurs twice, the last one counts, as in Python.
 #[derive(Debug, Clone, Copy, Default)]
 struct Members<'a> {
     nd: Option<RawValue<'a>>,
@@ -40,15 +40,15 @@ impl<'a> Members<'a> {
     }
 }
 
-/// True unless the pairs that follow have nothing of numpy's. Looks at the names alone.
+/// False if the following pairs cannot encode a numpy value. Looks at the keys only.
 #[inline]
 pub(crate) fn sniff(mut tokens: Tokens<'_>, count: u32) -> bool {
-    // A value of numpy has two members at least.
+    // A numpy value has at least two members.
     if count < 2 {
         return false;
     }
     for _ in 0..count {
-        // Most names are short texts.
+        // Most keys are short strings.
         match tokens.short_str() {
             Some(b"nd" | b"complex") => return true,
             Some(_) => {}
@@ -65,7 +65,7 @@ pub(crate) fn sniff(mut tokens: Tokens<'_>, count: u32) -> bool {
     false
 }
 
-/// Passes over any name; nothing if it is broken.
+/// Skips any key; `None` if it is invalid.
 fn sniff_key(tokens: &mut Tokens<'_>) -> Option<bool> {
     let here = *tokens;
     match tokens.next().ok()? {
@@ -78,7 +78,7 @@ fn sniff_key(tokens: &mut Tokens<'_>) -> Option<bool> {
     }
 }
 
-/// The value of numpy that a map is; nothing if it is a plain map, or no map.
+/// The numpy value that a map encodes; `None` for plain maps and other values.
 pub(crate) fn read(raw: RawValue<'_>) -> Result<Option<Numpy<'_>>> {
     let mut tokens = raw.tokens();
     let Token::Map(count) = tokens.next()? else { return Ok(None) };
@@ -112,7 +112,7 @@ pub(crate) fn read(raw: RawValue<'_>) -> Result<Option<Numpy<'_>>> {
     if new.nd.is_some() || new.complex.is_some() {
         return value(&new, b"", raw.offset());
     }
-    // Names as str are anybody's: so the rest must be right, too.
+    // Keys as str prove nothing, so the rest must be valid too.
     let flag = old.nd.or(old.complex).and_then(|flag| flag.tokens().next().ok());
     let is_flag = matches!((flag, old.nd), (Some(Token::Bool(_)), Some(_)) | (Some(Token::Bool(true)), None));
     match !others && is_flag {
@@ -127,7 +127,8 @@ fn value<'a>(members: &Members<'a>, style: &[u8], at: u64) -> Result<Option<Nump
     let Some(data) = data else { return Ok(None) };
     let Some(nd) = nd else {
         let text = bytes(data, "the text of a complex number")?;
-        let text = str::from_utf8(text).map_err(|_| Error::invalid("a complex number is no text").at(data.offset()))?;
+        let text =
+            str::from_utf8(text).map_err(|_| Error::invalid("complex number: invalid UTF-8").at(data.offset()))?;
         return text
             .parse()
             .map(|number: Complex| Some(Numpy::Complex(number)))
@@ -153,7 +154,7 @@ fn value<'a>(members: &Members<'a>, style: &[u8], at: u64) -> Result<Option<Nump
     let dtype = read_dtype(dtype, 0)?;
     let shape = read_shape(shape)?;
     let bytes = bytes(data, "the data of an array")?;
-    // So they were written before there was a kind.
+    // As written before there was a `kind`.
     if matches!(&dtype, Dtype::Primitive(of) if of.kind() == Kind::Object) {
         return Ok(Some(Numpy::Pickle(Pickle { shape, data: bytes })));
     }
@@ -170,7 +171,7 @@ fn bytes<'a>(raw: RawValue<'a>, what: &str) -> Result<&'a [u8]> {
 }
 
 fn name<'a>(raw: RawValue<'a>, what: &str) -> Result<&'a str> {
-    str::from_utf8(bytes(raw, what)?).map_err(|_| Error::invalid(format!("{what} is not UTF-8")).at(raw.offset()))
+    str::from_utf8(bytes(raw, what)?).map_err(|_| Error::invalid(format!("{what}: invalid UTF-8")).at(raw.offset()))
 }
 
 fn read_shape(raw: RawValue<'_>) -> Result<Dims> {
@@ -178,7 +179,7 @@ fn read_shape(raw: RawValue<'_>) -> Result<Dims> {
     let mut tokens = raw.tokens();
     let count = match tokens.next()? {
         Token::Array(count) => count,
-        // One number is a shape to numpy, too.
+        // Numpy accepts a single number as a shape.
         Token::Unsigned(_) => {
             tokens = raw.tokens();
             1
@@ -186,8 +187,8 @@ fn read_shape(raw: RawValue<'_>) -> Result<Dims> {
         other => return Err(raw.unexpected("a shape", &other)),
     };
     if count as usize > MAX_DIMENSIONS {
-        let asked = count.into();
-        return Err(Error::limit("the dimensions of an array", asked, MAX_DIMENSIONS as u64).at(raw.offset()));
+        let error = Error::limit("number of dimensions", count.into(), MAX_DIMENSIONS as u64);
+        return Err(error.at(raw.offset()));
     }
     for _ in 0..count {
         let at = tokens.offset();
@@ -201,10 +202,10 @@ fn read_shape(raw: RawValue<'_>) -> Result<Dims> {
 
 #[cold]
 fn too_long(length: u64, at: u64) -> Error {
-    Error::invalid(format!("a dimension of {length} elements is more than this machine addresses")).at(at)
+    Error::invalid(format!("array dimension {length} exceeds the address space")).at(at)
 }
 
-/// A dtype as a value of msgpack: text, or an array of fields.
+/// Decodes a dtype: a string, or an array of fields.
 pub(crate) fn dtype_of(raw: RawValue<'_>) -> Result<Dtype> {
     read_dtype(raw, 0)
 }
@@ -212,7 +213,7 @@ pub(crate) fn dtype_of(raw: RawValue<'_>) -> Result<Dtype> {
 fn read_dtype(raw: RawValue<'_>, depth: u32) -> Result<Dtype> {
     let count = match raw.tokens().next()? {
         Token::Str(text) | Token::Bin(text) => {
-            // Most are plain: no need to look twice.
+            // Fast path for primitive types.
             if let Some(of) = str::from_utf8(text).ok().and_then(Primitive::parse) {
                 return Ok(Dtype::Primitive(of));
             }
@@ -222,10 +223,10 @@ fn read_dtype(raw: RawValue<'_>, depth: u32) -> Result<Dtype> {
         other => return Err(raw.unexpected("a dtype", &other)),
     };
     if depth >= MAX_NESTING {
-        let error = Error::limit("the nesting of a dtype", u64::from(depth) + 1, MAX_NESTING.into());
+        let error = Error::limit("dtype nesting depth", u64::from(depth) + 1, MAX_NESTING.into());
         return Err(error.at(raw.offset()));
     }
-    // No list is longer than its bytes: the walk over it ends the count early.
+    // The count is not trusted: reading the fields fails at the end of the bytes.
     let mut fields = Vec::with_capacity((count as usize).min(64));
     for field in raw.items()? {
         fields.push(read_field(field?, depth)?);
@@ -233,15 +234,15 @@ fn read_dtype(raw: RawValue<'_>, depth: u32) -> Result<Dtype> {
     let dtype = Dtype::Structured(fields);
     match dtype.item_size() {
         Some(_) if depth == 0 && empties(&dtype) > MAX_EMPTY_FIELDS => {
-            let error = Error::limit("the fields without bytes", empties(&dtype), MAX_EMPTY_FIELDS);
+            let error = Error::limit("number of zero-sized fields", empties(&dtype), MAX_EMPTY_FIELDS);
             Err(error.at(raw.offset()))
         }
         Some(_) => Ok(dtype),
-        None => Err(Error::invalid("a structure is larger than this machine addresses").at(raw.offset())),
+        None => Err(Error::invalid("structure exceeds the address space").at(raw.offset())),
     }
 }
 
-/// How many values without a byte an element holds: what costs time and is backed by nothing.
+/// Number of zero-sized values in an element: they cost time and are backed by nothing.
 fn empties(dtype: &Dtype) -> u64 {
     match dtype {
         Dtype::Primitive(of) => u64::from(of.size() == 0),
@@ -258,18 +259,17 @@ fn empties(dtype: &Dtype) -> u64 {
 fn read_field(raw: RawValue<'_>, depth: u32) -> Result<FieldDtype> {
     let mut parts = raw.items()?;
     let mut part = || parts.next().transpose();
-    let missing =
-        || Error::invalid("a field of a structure is no [name, dtype] or [name, dtype, shape]").at(raw.offset());
+    let missing = || Error::invalid("structure field: expected [name, dtype] or [name, dtype, shape]").at(raw.offset());
     let first = part()?.ok_or_else(missing)?;
     let mut title = None;
     let field = match first.tokens().next()? {
         Token::Array(2) => {
             let mut names = first.items()?;
             let mut each = || names.next().transpose()?.ok_or_else(missing);
-            title = Some(name(each()?, "the title of a field")?.to_owned());
-            name(each()?, "the name of a field")?
+            title = Some(name(each()?, "a field title")?.to_owned());
+            name(each()?, "a field name")?
         }
-        _ => name(first, "the name of a field")?,
+        _ => name(first, "a field name")?,
     };
     let dtype = read_dtype(part()?.ok_or_else(missing)?, depth + 1)?;
     let shape = part()?.map(read_shape).transpose()?.unwrap_or(Dims::NONE);

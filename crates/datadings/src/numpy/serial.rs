@@ -1,4 +1,4 @@
-//! Values of numpy and serde: they are written as the maps of msgpack-numpy, and read where they lie.
+//! Serde support for numpy values: written as `msgpack-numpy` maps, read zero-copy.
 
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::{Error as _, SerializeMap, SerializeTuple};
@@ -8,7 +8,7 @@ use super::{Array, Complex, Dtype, FieldDtype, NdArray, Numpy, Pickle, Scalar};
 use crate::json;
 use crate::value::RawValue;
 
-/// What serde writes as a bin.
+/// Serialized as a bin.
 struct Bin<'a>(&'a [u8]);
 
 impl Serialize for Bin<'_> {
@@ -17,7 +17,7 @@ impl Serialize for Bin<'_> {
     }
 }
 
-/// Text for a plain dtype, an array of fields for a structured one.
+/// A string for a plain dtype, an array of fields for a structured one.
 impl Serialize for Dtype {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -47,7 +47,7 @@ impl Serialize for NdArray<'_> {
         if serializer.is_human_readable() {
             return json::serialize_numpy(&Numpy::Array(self.clone()), serializer);
         }
-        // What is not structured but bytes without a meaning is a structure of one nameless field to msgpack-numpy.
+        // msgpack-numpy writes an unstructured `V` as a structure of one nameless field.
         let is_void = matches!(self.dtype(), Dtype::Primitive(of) if of.kind() == super::Kind::Void);
         let is_structured = matches!(self.dtype(), Dtype::Structured(_));
         let mut map = serializer.serialize_map(Some(5))?;
@@ -120,18 +120,18 @@ impl Serialize for Numpy<'_> {
     }
 }
 
-/// The name by which our deserializer knows that a value is wanted as it lies, and our serializer that one is given.
+/// The newtype name by which this crate's serializer and deserializer recognize a [`RawValue`].
 pub(crate) const RAW: &str = "$datadings::RawValue";
 
-/// In a struct that is decoded, a value that stays as it lies. By deserializers of this crate only.
+/// Borrows an encoded value within a decoded struct. Works only with this crate's deserializer.
 impl<'de: 'a, 'a> Deserialize<'de> for RawValue<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Place;
-        impl<'de> Visitor<'de> for Place {
+        struct RawVisitor;
+        impl<'de> Visitor<'de> for RawVisitor {
             type Value = RawValue<'de>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a value of msgpack, decoded by crate datadings")
+                f.write_str("a msgpack value, decoded by crate datadings")
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
@@ -140,11 +140,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawValue<'a> {
                 Ok(RawValue::at(bytes, offset))
             }
         }
-        deserializer.deserialize_newtype_struct(RAW, Place)
+        deserializer.deserialize_newtype_struct(RAW, RawVisitor)
     }
 }
 
-/// Written as it is. By other serializers than this crate's: its bytes.
+/// Copies the encoded value unchanged. Serializers of other crates receive its bytes.
 impl Serialize for RawValue<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let bytes = self.tokens().skip().map_err(S::Error::custom)?;

@@ -1,18 +1,18 @@
-//! Numbers of one unit of time in another.
+//! Converts between units of time.
 
 use std::fmt;
 
 use super::TimeUnit;
 
-/// What is counted: so many of them are a second, or so many seconds one of them.
+/// The length of a step: a fraction of a second, or a number of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     PerSecond(i128),
     Seconds(i128),
 }
 
-/// The unit of numpy; `None` for one whose length is not always the same, or not said.
-fn of_numpy(unit: TimeUnit) -> Option<Unit> {
+/// The length of a numpy unit; `None` if it varies or is unspecified.
+fn length_of(unit: TimeUnit) -> Option<Unit> {
     Some(match unit.name {
         "W" => Unit::Seconds(604_800),
         "D" => Unit::Seconds(86_400),
@@ -29,33 +29,33 @@ fn of_numpy(unit: TimeUnit) -> Option<Unit> {
     })
 }
 
-/// A number of one unit in another, if it is a whole one there.
-pub(crate) fn rescaled(value: i64, unit: TimeUnit, wanted: Unit) -> Option<i64> {
-    let (up, down) = match of_numpy(unit)? {
+/// Converts `value` steps into another unit, if the result is an integer.
+pub(crate) fn rescaled(value: i64, unit: TimeUnit, target: Unit) -> Option<i64> {
+    let (up, down) = match length_of(unit)? {
         Unit::Seconds(seconds) => (seconds, 1),
         Unit::PerSecond(parts) => (1, parts),
     };
-    let (more, less) = match wanted {
+    let (multiplier, less) = match target {
         Unit::Seconds(seconds) => (1, seconds),
         Unit::PerSecond(parts) => (parts, 1),
     };
-    // Powers of ten on both sides are the smaller the better.
-    let (more, down) = if more % down == 0 { (more / down, 1) } else { (more, down) };
-    let (more, down) = if down % more == 0 { (1, down / more) } else { (more, down) };
-    let scaled = i128::from(value).checked_mul(unit.count.into())?.checked_mul(up)?.checked_mul(more)?;
+    // Cancel powers of ten, so that products stay small.
+    let (multiplier, down) = if multiplier % down == 0 { (multiplier / down, 1) } else { (multiplier, down) };
+    let (multiplier, down) = if down % multiplier == 0 { (1, down / multiplier) } else { (multiplier, down) };
+    let scaled = i128::from(value).checked_mul(unit.count.into())?.checked_mul(up)?.checked_mul(multiplier)?;
     let divisor = down.checked_mul(less)?;
     (scaled % divisor == 0).then(|| i64::try_from(scaled / divisor).ok()).flatten()
 }
 
 impl TimeUnit {
-    /// Is a step always of the same length? Months and years are not, and where no unit is said nobody knows.
+    /// Whether all steps have the same length. Those of months and years do not, and an unspecified unit has none.
     #[must_use]
     pub fn is_fixed(self) -> bool {
-        of_numpy(self).is_some()
+        length_of(self).is_some()
     }
 
-    /// So many steps in another unit, of which `per_second` are a second; `None` where that is no whole number of 64 bits, and where steps are not
-    /// of [one length](Self::is_fixed).
+    /// Converts `steps` into a unit of which `per_second` make a second; `None` if the result is not an integer of 64 bits, or if steps are
+    /// not of [fixed length](Self::is_fixed).
     ///
     /// ```
     /// # use datadings::numpy::TimeUnit;
@@ -69,7 +69,7 @@ impl TimeUnit {
     }
 }
 
-/// `25s`.
+/// For example `25s`.
 impl fmt::Display for TimeUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.count {
@@ -84,10 +84,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_exchanged_exactly_or_not_at_all() {
+    fn conversions_are_exact_or_fail() {
         let of = |name| TimeUnit { count: 1, name };
         let micros = Unit::PerSecond(1_000_000);
-        for (value, unit, wanted, found) in [
+        for (value, unit, target, expected) in [
             (7, of("us"), micros, Some(7)),
             (i64::MAX, of("us"), micros, Some(i64::MAX)),
             (7, of("ns"), micros, None),
@@ -102,7 +102,7 @@ mod tests {
             (5, TimeUnit { count: 25, name: "s" }, Unit::PerSecond(1), Some(125)),
             (4_000_000_000, of("as"), Unit::PerSecond(1_000_000_000), Some(4)),
         ] {
-            assert_eq!(rescaled(value, unit, wanted), found, "{value} {unit:?} {wanted:?}");
+            assert_eq!(rescaled(value, unit, target), expected, "{value} {unit:?} {target:?}");
         }
     }
 }

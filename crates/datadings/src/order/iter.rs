@@ -2,16 +2,16 @@ use core::iter::FusedIterator;
 
 use super::{Cache, Order, Positions};
 
-/// The samples at some positions of one epoch, in order; see [`Order::iter`]. It owns what it needs and can be sent to another thread.
+/// Iterates over the samples at some positions of an epoch; see [`Order::iter`]. Owns its state and can be sent to another thread.
 ///
-/// Skipping ([`nth`](Iterator::nth), [`skip`](Iterator::skip), `nth_back`) takes no longer than a step. There is no
-/// `ExactSizeIterator`, because not every length is a `usize`: see [`remaining`](Self::remaining).
+/// Skipping ([`nth`](Iterator::nth), [`skip`](Iterator::skip), `nth_back`) is O(1). Not an `ExactSizeIterator`, because lengths can exceed
+/// `usize`: see [`remaining`](Self::remaining).
 #[derive(Debug, Clone)]
 pub struct Iter {
     order: Order,
     caches: Vec<Cache>,
     epoch: u64,
-    /// What is left.
+    /// Positions still to come.
     left: Positions,
 }
 
@@ -20,29 +20,29 @@ impl Iter {
         Self { order: order.clone(), caches: order.caches(), epoch, left }
     }
 
-    /// How many samples are left; of an endless order, how many positions are left below 2^64 - 1.
+    /// Number of samples left; for an endless order, of positions below 2^64 - 1.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.left.len
     }
 
-    /// The position of the next sample, which is where [`Order::iter_from`] goes on; `None` at the end.
+    /// The position of the next sample, where [`Order::iter_from`] can resume; `None` at the end.
     #[must_use]
     pub fn position(&self) -> Option<u64> {
         self.left.get(0)
     }
 
-    /// Drops up to `n` positions at the front.
+    /// Skips up to `n` positions at the front.
     fn advance(&mut self, n: u64) {
         let n = n.min(self.left.len);
-        // At the end the next position may not be a number any more; it is not asked for.
+        // At the end the next position may overflow; it is never used.
         self.left.first = self.left.first.wrapping_add(n.wrapping_mul(self.left.step));
         self.left.len -= n;
     }
 }
 
-/// A count of the standard library as one of ours.
-fn wide(n: usize) -> u64 {
+/// Converts a count of the standard library.
+fn to_u64(n: usize) -> u64 {
     u64::try_from(n).unwrap_or(u64::MAX)
 }
 
@@ -58,7 +58,7 @@ impl Iterator for Iter {
     }
 
     fn nth(&mut self, n: usize) -> Option<u64> {
-        self.advance(wide(n));
+        self.advance(to_u64(n));
         self.next()
     }
 
@@ -88,7 +88,7 @@ impl DoubleEndedIterator for Iter {
     }
 
     fn nth_back(&mut self, n: usize) -> Option<u64> {
-        self.left.len = self.left.len.saturating_sub(wide(n));
+        self.left.len = self.left.len.saturating_sub(to_u64(n));
         self.next_back()
     }
 }

@@ -1,8 +1,8 @@
-//! Which sample comes when: orders as pure functions of seed, epoch and position.
+//! Sample orders as pure functions of seed, epoch and position.
 //!
-//! An [`Order`] is a description, not a generator: the sample at a position is computed from the position, so iteration begins or goes
-//! on anywhere at once, in any number of processes that share nothing but the description. A checkpoint is three things: the order
-//! (it implements serde's traits), the epoch, and how many positions are done.
+//! An [`Order`] is a description, not a generator: the sample at a position is computed from the position, so iteration can start or
+//! resume anywhere at once, in any number of processes that share only the description. A checkpoint consists of the order (it implements
+//! serde's traits), the epoch, and the number of positions done.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -12,7 +12,7 @@
 //! let (epoch, done) = (3, 500);
 //! let checkpoint = serde_json::to_string(&(&order, epoch, done))?;
 //!
-//! // Later, with 2 ranks of 3 workers, whatever it was before:
+//! // Later, with 2 ranks of 3 workers, whatever the numbers were before:
 //! let (order, epoch, done): (Order, u64, u64) = serde_json::from_str(&checkpoint)?;
 //! let mut rest = Vec::new();
 //! for (rank, worker) in (0..2).flat_map(|rank| (0..3).map(move |worker| (rank, worker))) {
@@ -27,7 +27,7 @@
 //!
 //! # Steps
 //!
-//! An order begins with the samples `0..len` and goes through steps, each of which takes the order made so far as it is:
+//! An order begins with the samples `0..len`; each step transforms the order so far:
 //!
 //! | step | position `p` of epoch `e` is | length |
 //! |---|---|---|
@@ -36,11 +36,11 @@
 //! | [`repeat(t)`](Order::repeat) of `n` | position `p % n` of epoch `e * t + p / n` before | `t * n` |
 //! | [`cycle`](Order::cycle) of `n` | position `p % n` of epoch `e + p / n` before | endless |
 //!
-//! So a range of a shuffled order is some of all samples, others in every epoch; a shuffled range is always the same samples. Every
-//! round of a repeated or cycled shuffle is shuffled anew; a shuffle of a repeated order mixes the rounds with each other. Epochs
-//! count modulo 2^64. Shuffles that follow each other should have different seeds.
+//! A range of a shuffled order thus selects other samples in every epoch; a shuffled range always has the same samples. Every round of a
+//! repeated or cycled shuffle is shuffled anew; a shuffle of a repeated order mixes the rounds with each other. Epochs count modulo 2^64.
+//! Consecutive shuffles should have different seeds.
 //!
-//! # The algorithm, which is a promise
+//! # The algorithm, which is stable
 //!
 //! The same description gives the same order in every later version and on every machine. All numbers are unsigned 64-bit and
 //! wrap around; `hi(x, n)` is `x * n / 2^64`; `mix` is the finalizer of SplitMix64; `G` is 0x9e3779b97f4a7c15:
@@ -66,19 +66,18 @@
 //! shuffle of n:     permute(key(1, e, 0), n, p)
 //! quasi-shuffle of n by c (chunk) and b (buffer):
 //!     slots = ceil(n / c);  windows = ceil(slots / ceil(b / c)), of slots / windows slots, the first slots % windows of one more
-//!     p lies in window w, whose first slot is s, and which has m positions from s * c on
+//!     slots = ceil(n / c);  windows = ceil(slots / ceil(b / c)), of slots / windows slots, the first slots % windows of one more
+//!     p is in window w, whose first slot is s, and which has m positions from s * c on
 //!     q = permute(key(4, e, w), m, p - s * c);  slot = s + q / c
-//!     chunk = permute(key(3, e, 0), n / c, slot), or slot if slot is n / c, the one that is short
-//!     (chunk * c + q % c + hi(key(2, e, 0), n)) % n
+//!     chunk = permute(key(3, e, 0), n / c, slot), or slot if slot is n / c, the short one
 //! ```
 //!
 //! # How random it is
 //!
-//! Random enough for training, sampling and splitting, and not at all for secrets. A permutation is determined by 64 bits: up to some
-//! 16 samples every order comes about as often as the next; above 20 most of the `n!` orders never do. The tests compare, over many
-//! keys, the samples at each position, at neighbouring and at distant positions, their differences, cycles, parities and successive epochs
-//! with what chance would give. A quasi-shuffle cannot pass such tests and does not try: the samples of a chunk stay together in
-//! one window.
+//! Random enough for training, sampling and splitting; not at all for secrets. A permutation is determined by 64 bits: up to some 16
+//! samples every order is about equally likely; above 20 most of the `n!` orders never occur. The tests compare, over many keys, the
+//! samples at each position, at neighboring and at distant positions, their differences, cycles, parities and successive epochs with what
+//! chance would give. A quasi-shuffle cannot pass such tests and does not try: the samples of a chunk stay together in one window.
 
 mod iter;
 mod permute;
@@ -99,8 +98,8 @@ pub use self::iter::Iter;
 pub use self::quasi::QuasiShuffle;
 pub use self::shard::{Positions, Shard, Split};
 
-/// Which sample comes when; see the [module](self). As serde writes it: `{"len": 1000, "steps": [{"shuffle": {"seed": 42}}]}`, and what
-/// it reads is checked like any other order. What it does not know it refuses.
+/// A sample order; see the [module](self). Its serde form is `{"len": 1000, "steps": [{"shuffle": {"seed": 42}}]}`; deserializing validates
+/// it and rejects unknown members.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Description", into = "Description")]
 pub struct Order {
@@ -109,7 +108,7 @@ pub struct Order {
     len: Option<u64>,
 }
 
-/// What stands in a checkpoint. Names and meanings stay; other algorithms would get other names.
+/// The stored form of an order. Names and meanings are stable; other algorithms would get other names.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {
@@ -118,22 +117,22 @@ struct Description {
 }
 
 impl Order {
-    /// The samples `0..len` as they lie in the file, in every epoch.
+    /// The samples `0..len` in file order, in every epoch.
     #[must_use]
     pub fn sequential(len: u64) -> Self {
         Self { base: len, stages: Vec::new(), len: Some(len) }
     }
 
-    /// All positions in random order, another one in every epoch. (Python's `Shuffler` takes the length as seed if none is
-    /// given; its order is another.)
+    /// Shuffles all positions, differently in every epoch. (Python's `Shuffler` uses the length as default seed; its order differs from this
+    /// one.)
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) if the order is endless: shuffle, then cycle.
+    /// [`Usage`](container_core::ErrorKind::Usage) if the order is endless: shuffle before cycling.
     pub fn shuffled(self, seed: u64) -> Result<Self> {
         self.then(Step::Shuffle { seed })
     }
 
-    /// Chunks of neighbouring positions in random order, mixed within windows; another order in every epoch.
+    /// Shuffles chunks of neighboring positions and mixes them within windows, differently in every epoch.
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) if the order is endless, or a chunk or the buffer is 0.
@@ -141,7 +140,7 @@ impl Order {
         self.then(Step::QuasiShuffle { chunk: quasi.chunk, buffer: quasi.buffer, seed })
     }
 
-    /// Some of the positions. (Unlike Python's `Range`, it neither counts from the end nor shortens what goes beyond it.)
+    /// Selects a range of positions. (Unlike Python's `Range`, it neither counts from the end nor clamps.)
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) if the range runs backwards or past the end.
@@ -149,7 +148,7 @@ impl Order {
         self.then(Step::Range { start: range.start, end: range.end })
     }
 
-    /// So many epochs as one.
+    /// Joins `times` epochs into one.
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) if the order is endless, or has more than 2^64 - 1 positions then.
@@ -157,8 +156,8 @@ impl Order {
         self.then(Step::Repeat { times })
     }
 
-    /// One epoch after the other, without end: epoch `e` of it begins with epoch `e`. A cycle of nothing stays empty, and one of an
-    /// endless order is that order.
+    /// Joins all epochs, without end: epoch `e` begins with epoch `e`. A cycle of an empty order is empty, and one of an endless order is
+    /// that order.
     #[must_use]
     pub fn cycle(mut self) -> Self {
         if let Some(inner) = self.len {
@@ -169,7 +168,7 @@ impl Order {
     }
 
     fn then(mut self, step: Step) -> Result<Self> {
-        let what = match step {
+        let name = match step {
             Step::Cycle => return Ok(self.cycle()),
             Step::Range { .. } => "range",
             Step::Shuffle { .. } => "shuffle",
@@ -180,13 +179,13 @@ impl Order {
             (Step::Range { start, end }, len) => {
                 if start > end || len.is_some_and(|len| end > len) {
                     let of = len.map_or("an endless order".to_owned(), |len| format!("{len} positions"));
-                    return Err(Error::usage(format!("range {start}..{end} of {of}")));
+                    return Err(Error::usage(format!("range {start}..{end} is out of bounds for {of}")));
                 }
                 end - start
             }
-            (_, None) => return Err(Error::usage(format!("a {what} of an endless order"))),
+            (_, None) => return Err(Error::usage(format!("cannot apply a {name} to an endless order"))),
             (Step::Repeat { times }, Some(len)) => len.checked_mul(times).ok_or_else(|| {
-                Error::usage(format!("{len} positions repeated {times} times, where 2^64 - 1 positions are allowed"))
+                Error::usage(format!("{len} positions repeated {times} times exceed 2^64 - 1 positions"))
             })?,
             (Step::QuasiShuffle { chunk, buffer, .. }, Some(len)) => {
                 QuasiShuffle { chunk, buffer }.check()?;
@@ -199,26 +198,26 @@ impl Order {
         Ok(self)
     }
 
-    /// How many positions an epoch has; `None` if it is endless.
+    /// Number of positions per epoch; `None` if endless.
     #[must_use]
     pub fn len(&self) -> Option<u64> {
         self.len
     }
 
-    /// Whether there is not a single position.
+    /// True if there are no positions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == Some(0)
     }
 
-    /// How many samples the order began with: every sample it gives is below.
+    /// Number of samples the order began with: every sample is below.
     #[must_use]
     pub fn samples(&self) -> u64 {
         self.base
     }
 
-    /// The sample at a position (both from 0) of an epoch; `None` past the end. The keys of the epoch are made anew each time:
-    /// [`iter`](Self::iter) keeps them, and [`fill`](Self::fill) computes several positions side by side, which is fastest.
+    /// The sample at a position of an epoch (both from 0); `None` past the end. Computes the keys of the epoch each time:
+    /// [`iter`](Self::iter) keeps them, and [`fill`](Self::fill) computes several positions together, which is fastest.
     #[must_use]
     pub fn get(&self, epoch: u64, position: u64) -> Option<u64> {
         if position >= self.end() {
@@ -232,7 +231,7 @@ impl Order {
         Some(sample)
     }
 
-    /// The samples at the positions from this one on into `out`. Returns how many there were: fewer than asked for at the end.
+    /// Writes the samples from `position` on to `out`. Returns their number, which is smaller than requested at the end.
     pub fn fill(&self, epoch: u64, position: u64, out: &mut [u64]) -> usize {
         let mut caches = self.caches();
         let left = self.end().saturating_sub(position);
@@ -256,13 +255,13 @@ impl Order {
         self.iter_from(epoch, 0)
     }
 
-    /// The samples of an epoch from this position on, at once: none past the end.
+    /// The samples of an epoch from a position on, in O(1): none past the end.
     #[must_use]
     pub fn iter_from(&self, epoch: u64, position: u64) -> Iter {
         self.iter_at(epoch, Shard::WHOLE.positions(epoch, position..self.end(), Split::Strided))
     }
 
-    /// The samples at these positions. Those past the end are left out.
+    /// The samples at these positions, without those past the end.
     #[must_use]
     pub fn iter_at(&self, epoch: u64, positions: Positions) -> Iter {
         let within = match self.end().checked_sub(positions.first) {
@@ -272,21 +271,21 @@ impl Order {
         Iter::new(self, epoch, Positions { len: positions.len.min(within), ..positions })
     }
 
-    /// The samples that a shard takes of the positions from this one on.
+    /// The samples of a shard, among the positions from `position` on.
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) for [`Split::Contiguous`] of an endless order.
     pub fn shard(&self, epoch: u64, position: u64, shard: Shard, split: Split) -> Result<Iter> {
         if self.len.is_none() && split == Split::Contiguous {
-            return Err(Error::usage("contiguous pieces of an endless order"));
+            return Err(Error::usage("cannot split an endless order into contiguous ranges"));
         }
         Ok(self.iter_at(epoch, shard.positions(epoch, position..self.end(), split)))
     }
 
     /// The positions around this one that are best read together; `None` past the end.
     ///
-    /// For a quasi-shuffle this is a window: its samples make a few [`stretches`] of the file, while part of them would
-    /// make many. For a full shuffle and for none it is the rest of the same round. It is the same in every epoch.
+    /// For a quasi-shuffle, a window: its samples make a few [`contiguous_ranges`] of the file, while part of them would make many. For a
+    /// full shuffle and for none, the rest of the round. The same in every epoch.
     #[must_use]
     pub fn window(&self, position: u64) -> Option<Range<u64>> {
         let mut around = 0..self.end();
@@ -316,17 +315,17 @@ impl Order {
         Some(position - (at - around.start)..position + (around.end - at))
     }
 
-    /// Positions are below this: the length, or of an endless order as far as 64 bits count.
+    /// The end of the positions: the length, or `u64::MAX` for an endless order.
     fn end(&self) -> u64 {
         self.len.unwrap_or(u64::MAX)
     }
 
-    /// One for each stage.
+    /// One cache per stage.
     fn caches(&self) -> Vec<Cache> {
         self.stages.iter().map(|_| Cache::default()).collect()
     }
 
-    /// As [`get`](Self::get), for positions below [`end`](Self::end), with what is kept of those before.
+    /// Like [`get`](Self::get), for positions below [`end`](Self::end), with caches.
     #[inline]
     fn locate<const N: usize>(&self, epoch: u64, mut positions: [u64; N], caches: &mut [Cache]) -> [u64; N] {
         let mut epochs = [epoch; N];
@@ -351,25 +350,23 @@ impl TryFrom<Description> for Order {
     }
 }
 
-/// The stretches of neighbouring samples that these samples make, in file order: what is to be read for them. The
-/// samples come in any order, and any number of times.
+/// The contiguous ranges that these samples form, in file order: what must be read to get them. Samples can be in any order, with
+/// duplicates. Sorts `samples`.
 ///
 /// ```
 /// # fn main() -> container_core::Result<()> {
-/// use datadings::order::{Order, QuasiShuffle, stretches};
+/// use datadings::order::{Order, QuasiShuffle, contiguous_ranges};
 ///
 /// let order = Order::sequential(10_000).quasi_shuffled(QuasiShuffle { chunk: 50, buffer: 500 }, 7)?;
 /// let window = order.window(1234).unwrap();
 /// let mut samples = vec![0; 500];
 /// order.fill(0, window.start, &mut samples);
-/// assert!(stretches(&mut samples).len() <= 11, "ten chunks, one of which may lie across the ends of the file");
+/// assert!(contiguous_ranges(&mut samples).len() <= 11, "ten chunks, one of which may wrap around the end of the file");
 /// # Ok(())
 /// # }
 /// ```
-///
-/// It sorts `samples`.
 #[must_use]
-pub fn stretches(samples: &mut [u64]) -> Vec<Range<u64>> {
+pub fn contiguous_ranges(samples: &mut [u64]) -> Vec<Range<u64>> {
     samples.sort_unstable();
     samples
         .chunk_by(|a, b| b - a <= 1)

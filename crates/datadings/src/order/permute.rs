@@ -1,17 +1,17 @@
-//! A keyed permutation of `0..n` for any `n`, each place by itself. What it computes is a promise: see [`Order`](super::Order).
+//! A keyed permutation of `0..n` for any `n`, computed value by value. Its results are stable: see [`Order`](super::Order).
 
-/// 2^64 divided by the golden ratio, odd: the step of SplitMix64.
+/// 2^64 divided by the golden ratio, made odd: the increment of SplitMix64.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The multipliers of the finalizer of SplitMix64.
 const MIX_1: u64 = 0xbf58_476d_1ce4_e5b9;
 const MIX_2: u64 = 0x94d0_49bb_1331_11eb;
 
-/// Rounds of the Feistel network, and how many of them are taken for more than `SHORT` places. Few places mix slowly: with 8 rounds the
-/// differences of neighbours show at 65 places, with 10 none of the tests finds anything.
+/// Rounds of the Feistel network; `ROUNDS_LONG` for more than `SHORT` values. Short permutations mix slowly: with 8 rounds, differences of
+/// neighbors show at 65 values; with 10, none of the tests detects anything.
 const ROUNDS: usize = 12;
 const ROUNDS_LONG: usize = 8;
 const SHORT: u64 = 4096;
-/// Up to this length a permutation is made of swaps: so short, the network's halves have too few values to mix well.
+/// Up to this length a permutation is made of swaps: the network's halves have too few values to mix well.
 pub(super) const SWAPS: u64 = 32;
 
 /// The finalizer of SplitMix64, a bijection of 64 bits.
@@ -22,7 +22,7 @@ const fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The number `i` (from 0) of the sequence that belongs to a key.
+/// The number `i` (from 0) of a key's sequence.
 #[inline]
 const fn draw(key: u64, i: u64) -> u64 {
     mix(key.wrapping_add(i.wrapping_add(1).wrapping_mul(GOLDEN)))
@@ -34,7 +34,7 @@ pub(super) const fn scale(x: u64, n: u64) -> u64 {
     ((x as u128 * n as u128) >> 64) as u64 // the upper half of 128 bits
 }
 
-/// What a permutation is for: the same seed gives unrelated ones.
+/// The purpose of a permutation: the same seed gives unrelated ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Purpose {
     Shuffle = 1,
@@ -43,7 +43,7 @@ pub(super) enum Purpose {
     Window = 4,
 }
 
-/// The key for a purpose in an epoch; `part` counts what there are several of.
+/// The key for a purpose in an epoch; `part` distinguishes several of them.
 #[inline]
 pub(super) const fn key(seed: u64, purpose: Purpose, epoch: u64, part: u64) -> u64 {
     let key = draw(seed, purpose as u64);
@@ -51,7 +51,7 @@ pub(super) const fn key(seed: u64, purpose: Purpose, epoch: u64, part: u64) -> u
     draw(key ^ part, 0)
 }
 
-/// A permutation of `0..n`, ready to be asked.
+/// A permutation of `0..n`.
 #[derive(Debug, Clone)]
 pub(super) struct Permutation {
     n: u64,
@@ -63,7 +63,7 @@ pub(super) struct Permutation {
 }
 
 impl Permutation {
-    /// `n` is not 0 where places are asked for.
+    /// `n` must not be 0 if it is applied.
     #[inline]
     pub(super) fn new(key: u64, n: u64) -> Self {
         let last = n.saturating_sub(1);
@@ -77,22 +77,22 @@ impl Permutation {
         Self { n, key, bits, left: (last >> bits) + 1, rounds }
     }
 
-    /// Where `x`, which is below `n`, goes.
+    /// The image of `x`, which must be below `n`.
     #[inline]
     pub(super) fn apply(&self, x: u64) -> u64 {
         let [x] = self.apply_all([x]);
         x
     }
 
-    /// Where each of these goes. Several at once take little longer than one: one alone mostly waits.
+    /// The images of several values. Takes little longer than one, which is bound by latency.
     #[inline]
     pub(super) fn apply_all<const N: usize>(&self, x: [u64; N]) -> [u64; N] {
         debug_assert!(x.iter().all(|&x| x < self.n), "{x:?} of {}", self.n);
         if self.n <= SWAPS {
             return x.map(|x| self.swaps(x));
         }
-        // What leaves 0..n is sent on until it comes back: that is a bijection of 0..n again. Fewer than one in
-        // sqrt(n) / 2 leaves it.
+        // Cycle walking: values outside 0..n are mapped again until they are inside, which is again a bijection of 0..n. Fewer than one in
+        // sqrt(n) / 2 is outside.
         self.network(x).map(|x| {
             let mut x = x;
             while x >= self.n {
@@ -102,7 +102,7 @@ impl Permutation {
         })
     }
 
-    /// Swaps `i` with something up to `i`, for every `i`: every permutation is as likely as the next.
+    /// Swaps `i` with a random index up to `i`, for every `i` (Fisher-Yates): all permutations are equally likely.
     fn swaps(&self, mut x: u64) -> u64 {
         for i in 1..self.n {
             let j = scale(draw(self.key, i), i + 1);
@@ -125,7 +125,7 @@ impl Permutation {
         let count = if self.n <= SHORT { ROUNDS } else { ROUNDS_LONG };
         let (pairs, _) = self.rounds.as_chunks();
         let mut halves = x.map(|x| (x >> self.bits, x & mask));
-        // Left first: the halves of neighbours differ on the right.
+        // Left half first: neighbors differ in the right half.
         for &[even, odd] in pairs.iter().take(count / 2) {
             for (left, right) in &mut halves {
                 *left += scale(scramble(*right ^ even), self.left);
@@ -137,7 +137,7 @@ impl Permutation {
     }
 }
 
-/// The function of a round: the upper half of the result depends on all bits of `x`.
+/// The round function: the upper half of the result depends on all bits of `x`.
 #[inline]
 const fn scramble(x: u64) -> u64 {
     let x = x.wrapping_mul(MIX_1);

@@ -5,29 +5,29 @@ use serde::{Deserialize, Serialize};
 
 use super::permute::{Permutation, Purpose, key, scale};
 
-/// How a quasi-shuffle mixes: chunks of neighbours in random order, their samples mixed within a window of a few chunks.
+/// Parameters of a quasi-shuffle: chunks of neighbors in random order, their samples mixed within windows of a few chunks.
 ///
-/// It is less random than a full shuffle, and needs far fewer seeks: whoever reads the chunks of a window at once
-/// (see [`Order::window`](super::Order::window) and [`stretches`](super::stretches)) reads stretches of `chunk` samples and holds at
-/// most `buffer` samples, rounded up to whole chunks.
+/// Less random than a full shuffle, with far fewer seeks: a reader that loads the chunks of a window at once (see
+/// [`Order::window`](super::Order::window) and [`contiguous_ranges`](super::contiguous_ranges)) reads ranges of `chunk` samples and holds
+/// at most `buffer` samples, rounded up to whole chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuasiShuffle {
-    /// Samples that are neighbours and stay in one window. More of them are read faster, fewer are mixed better.
+    /// Neighboring samples that stay in one window. Larger chunks read faster, smaller ones mix better.
     pub chunk: u64,
-    /// Samples that are mixed with each other at most, rounded up to whole chunks. Windows are made equally long, give or take
-    /// one chunk, so the last is no shorter than the rest.
+    /// Maximum number of samples mixed with each other, rounded up to whole chunks. Windows have equal lengths to within one chunk, so the
+    /// last is no shorter than the rest.
     pub buffer: u64,
 }
 
 impl QuasiShuffle {
-    /// The chunk that Python's `QuasiShuffler` takes if nothing is said.
+    /// The default chunk of Python's `QuasiShuffler`.
     pub const PYTHON_CHUNK: u64 = 16;
-    /// The buffer that Python's `QuasiShuffler` takes if nothing is said: a hundredth of the samples.
+    /// The default buffer of Python's `QuasiShuffler`: a hundredth of the samples.
     pub const PYTHON_BUFFER: f64 = 0.01;
 
-    /// With a buffer as Python's `QuasiShuffler` is given it: below 1 a fraction of `len` samples, rounded up, and else a number of
-    /// samples, rounded down. (Python takes 0.01 for every fraction; here the fraction counts.) The order is not Python's.
+    /// Interprets `buffer` like Python's `QuasiShuffler`: below 1 it is a fraction of `len`, rounded up, else a number of samples, rounded
+    /// down. (Python uses 0.01 for every fraction; here the fraction counts.) The order is not Python's.
     ///
     /// ```
     /// use datadings::order::QuasiShuffle;
@@ -39,14 +39,12 @@ impl QuasiShuffle {
     /// ```
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage): a buffer that is negative, infinite or not a number, or a chunk of 0.
+    /// [`Usage`](container_core::ErrorKind::Usage) for a buffer that is negative or not finite, or a chunk of 0.
     pub fn of_len(len: u64, buffer: f64, chunk: u64) -> Result<Self> {
         if !(buffer.is_finite() && buffer >= 0.0) {
-            return Err(Error::usage(format!(
-                "a buffer of {buffer}, where a fraction or a number of samples is needed"
-            )));
+            return Err(Error::usage(format!("buffer: expected a fraction or a number of samples, found {buffer}")));
         }
-        // A fraction of the length is exact enough in floats, and the conversion saturates.
+        // Floats are exact enough for a fraction of the length, and the conversion saturates.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; it saturates")]
         let buffer = if buffer < 1.0 { (len as f64 * buffer).ceil() as u64 } else { buffer as u64 };
         let this = Self { chunk, buffer: buffer.max(1) };
@@ -54,20 +52,16 @@ impl QuasiShuffle {
         Ok(this)
     }
 
-    /// Fails unless both are at least 1.
+    /// Checks that both are at least 1.
     pub(super) fn check(&self) -> Result<()> {
         match self {
-            Self { chunk: 0, .. } => {
-                Err(Error::usage("a quasi-shuffle with chunks of 0 samples, where at least 1 is needed"))
-            }
-            Self { buffer: 0, .. } => {
-                Err(Error::usage("a quasi-shuffle with a buffer of 0 samples, where at least 1 is needed"))
-            }
+            Self { chunk: 0, .. } => Err(Error::usage("quasi-shuffle chunk: expected at least 1 sample, found 0")),
+            Self { buffer: 0, .. } => Err(Error::usage("quasi-shuffle buffer: expected at least 1 sample, found 0")),
             _ => Ok(()),
         }
     }
 
-    /// What lies where for `n` samples, not 0.
+    /// The layout for `n` samples, which must not be 0.
     #[inline]
     pub(super) fn layout(&self, n: u64) -> Layout {
         let slots = n.div_ceil(self.chunk);
@@ -76,22 +70,21 @@ impl QuasiShuffle {
     }
 }
 
-/// The arithmetic of chunks and windows. A slot is a place in the order that takes a chunk; the chunk that is short, if there is
-/// one, has the last.
+/// The arithmetic of chunks and windows. A slot is a position in the order of chunks; the short chunk, if there is one, has the last.
 pub(super) struct Layout {
     n: u64,
     chunk: u64,
-    /// Slots of a window, and how many windows, the first ones, have one more.
+    /// Slots per window; the first `extra` windows have one more.
     base: u64,
     extra: u64,
 }
 
 impl Layout {
-    /// The number and the first slot of the window at this position, and the window's positions.
+    /// The index and the first slot of the window around a position, and the window's positions.
     #[inline]
     pub(super) fn window(&self, position: u64) -> (u64, u64, Range<u64>) {
         let slot = position / self.chunk;
-        // There may be 2^64 - 1 slots in one window, and then none that is longer.
+        // A single window may have 2^64 - 1 slots; none is longer then.
         let long = self.base.saturating_add(1);
         let longer = self.extra * long;
         let (window, first, slots) = if slot < longer {
@@ -106,14 +99,14 @@ impl Layout {
     }
 }
 
-/// The permutations of the last position asked for: those of a seed and a length.
+/// The permutations used last, for one seed and length.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cache {
     epoch: Option<Epoch>,
     window: Option<Window>,
 }
 
-/// What holds for an epoch: where chunks begin, how many are full, and their order.
+/// State of an epoch: the offset of chunks, the number of full chunks, and their order.
 #[derive(Debug, Clone)]
 struct Epoch {
     epoch: u64,
@@ -122,7 +115,7 @@ struct Epoch {
     chunks: Permutation,
 }
 
-/// What holds for a window of an epoch: its first slot, its positions and their order.
+/// State of a window in an epoch: its first slot, its positions and their order.
 #[derive(Debug, Clone)]
 struct Window {
     epoch: u64,
@@ -132,7 +125,7 @@ struct Window {
 }
 
 impl QuasiShuffle {
-    /// The samples at these positions, of `n`. The cache has been used for nothing but this seed and length, or for nothing.
+    /// The samples at these positions of `n`. A cache must be used with one seed and length only.
     #[inline]
     pub(super) fn apply<const N: usize>(
         &self,
@@ -173,12 +166,12 @@ impl QuasiShuffle {
         if slots.iter().all(|&slot| slot < epoch.full) {
             chunks = epoch.chunks.apply_all(slots);
         } else {
-            // The last slot has the short chunk.
+            // The short chunk has the last slot.
             for chunk in chunks.iter_mut().filter(|slot| **slot < epoch.full) {
                 *chunk = epoch.chunks.apply(*chunk);
             }
         }
-        // Chunks begin elsewhere in every epoch, and no sample is the last one's neighbour for ever.
+        // Chunks begin elsewhere in every epoch, so that boundaries vary.
         let room = n - epoch.turn;
         let mut samples = mixed;
         for (sample, chunk) in samples.iter_mut().zip(chunks) {

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::permute::{Permutation, Purpose, key};
 use super::quasi::{self, QuasiShuffle};
 
-/// One thing done to an order, as it stands in a checkpoint.
+/// One step of an order, in the form stored in a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum Step {
@@ -14,14 +14,14 @@ pub(super) enum Step {
     Cycle,
 }
 
-/// A step, with the length of the order that it was applied to: the largest number for an endless one.
+/// A step, with the length of the order before it (`u64::MAX` for an endless one).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Stage {
     pub(super) step: Step,
     pub(super) inner: u64,
 }
 
-/// What a stage keeps from one position to the next.
+/// State kept from one position to the next.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cache {
     shuffle: Option<(u64, Permutation)>,
@@ -29,7 +29,7 @@ pub(super) struct Cache {
 }
 
 impl Stage {
-    /// Epochs and positions before this step. Several at once are faster where their epochs are the same.
+    /// Maps epochs and positions to those before this step. Several at once are faster if their epochs are equal.
     #[inline]
     pub(super) fn apply<const N: usize>(
         &self,
@@ -62,7 +62,7 @@ impl Stage {
         (epochs, positions)
     }
 
-    /// The positions in an epoch before a shuffle.
+    /// Maps positions of an epoch to those before a shuffle.
     #[inline]
     fn permute<const N: usize>(&self, epoch: u64, positions: [u64; N], cache: &mut Cache) -> [u64; N] {
         match self.step {

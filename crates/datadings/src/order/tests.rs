@@ -1,4 +1,4 @@
-//! The permutation by itself: a bijection, and as random as is said.
+//! Tests of the permutation: it is a bijection and statistically random.
 
 use container_core::testkit::cases;
 
@@ -10,7 +10,7 @@ fn permutation(seed: u64, epoch: u64, n: u64) -> Permutation {
     Permutation::new(key(seed, Purpose::Shuffle, epoch, 0), n)
 }
 
-fn whole(seed: u64, epoch: u64, n: u64) -> Vec<usize> {
+fn all_values(seed: u64, epoch: u64, n: u64) -> Vec<usize> {
     let permutation = permutation(seed, epoch, n);
     (0..n).map(|x| usize::try_from(permutation.apply(x)).unwrap()).collect()
 }
@@ -19,31 +19,35 @@ fn assert_bijection(values: impl IntoIterator<Item = usize>, n: usize, what: imp
     let mut seen = vec![false; n];
     let mut count = 0;
     for value in values {
-        assert!(!std::mem::replace(&mut seen[value], true), "{what}: {value} comes twice");
+        assert!(!std::mem::replace(&mut seen[value], true), "{what}: {value} occurs twice");
         count += 1;
     }
     assert_eq!(count, n, "{what}");
 }
 
 #[test]
-fn every_length_up_to_5000_is_a_bijection() {
+fn lengths_up_to_5000_are_bijections() {
     for n in (1..=400).chain((400..=5000u64).step_by(cases(101, 1))) {
         for seed in [0, n] {
-            assert_bijection(whole(seed, 1, n), usize::try_from(n).unwrap(), format_args!("{n} places, seed {seed}"));
+            assert_bijection(
+                all_values(seed, 1, n),
+                usize::try_from(n).unwrap(),
+                format_args!("{n} places, seed {seed}"),
+            );
         }
     }
 }
 
 #[test]
-fn long_ones_are_bijections() {
+fn long_permutations_are_bijections() {
     for n in [65_535u64, 65_536, 65_537, 262_145, 1_000_003] {
-        assert_bijection(whole(9, 0, n), usize::try_from(n).unwrap(), n);
+        assert_bijection(all_values(9, 0, n), usize::try_from(n).unwrap(), n);
     }
 }
 
-/// No two places meet and none is outside, as far as one can look.
+/// Samples the image: no two values meet and none is outside.
 #[test]
-fn the_longest_stay_in_place_and_apart() {
+fn longest_permutations_are_injective_and_in_range() {
     for n in [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) + 1, (1 << 62) - 1, (1 << 33) + 1, 1 << 32] {
         let permutation = permutation(3, 4, n);
         let mut values: Vec<u64> = (0..20_000).flat_map(|x| [x, n - 1 - x]).map(|x| permutation.apply(x)).collect();
@@ -56,7 +60,7 @@ fn the_longest_stay_in_place_and_apart() {
     }
 }
 
-/// How far a count of events is from what chance gives, in standard deviations of chi-square.
+/// Deviation of counts from chance, in standard deviations of chi-square.
 fn surprise(counts: impl IntoIterator<Item = u32>, expected: f64, constraints: f64) -> f64 {
     let (mut chi, mut cells) = (0.0, 0.0);
     for count in counts {
@@ -66,8 +70,8 @@ fn surprise(counts: impl IntoIterator<Item = u32>, expected: f64, constraints: f
     (chi - (cells - constraints)) / (2.0 * (cells - constraints)).sqrt()
 }
 
-/// Keys are fixed, so this never fails by chance: the limits are what chance hardly exceeds in all these tables together. With 4
-/// rounds values of hundreds are found here, with 8 for short orders still some above 5.
+/// Keys are fixed, so this never fails by chance: the limits are rarely exceeded by chance in all these tables together. With 4 rounds,
+/// values of hundreds occur; with 8, short permutations still have some above 5.
 #[test]
 fn positions_pairs_differences_and_epochs_look_random() {
     const LIMIT: f64 = 4.5;
@@ -80,7 +84,7 @@ fn positions_pairs_differences_and_epochs_look_random() {
         let (mut cycles, mut odd) = (0usize, 0u32);
         let mut before: Option<Vec<usize>> = None;
         for epoch in 0..keys {
-            let values = whole(42, u64::from(epoch), n);
+            let values = all_values(42, u64::from(epoch), n);
             let at = epoch as usize % (size - 1);
             values.iter().enumerate().for_each(|(place, value)| places[place * size + value] += 1);
             pairs[values[at] * size + values[at + 1]] += 1;
@@ -128,12 +132,12 @@ fn positions_pairs_differences_and_epochs_look_random() {
     }
 }
 
-/// Of four samples all 24 orders come, equally often.
+/// All 24 orders of four samples occur equally often.
 #[test]
-fn every_order_of_few_samples_comes() {
+fn all_orders_of_few_samples_occur() {
     let mut counts = std::collections::BTreeMap::new();
     for epoch in 0..24_000 {
-        *counts.entry(whole(1, epoch, 4)).or_insert(0u32) += 1;
+        *counts.entry(all_values(1, epoch, 4)).or_insert(0u32) += 1;
     }
     assert_eq!(counts.len(), 24);
     let surprise = surprise(counts.into_values(), 1000.0, 1.0);
@@ -142,9 +146,9 @@ fn every_order_of_few_samples_comes() {
 
 /// A million neighbours: no correlation of samples that follow each other, and no run that is too long.
 #[test]
-fn a_long_order_has_no_drift() {
+fn long_order_has_no_drift() {
     let n = 1_000_000u64;
-    let values = whole(5, 7, n);
+    let values = all_values(5, 7, n);
     let mean = (n - 1) as f64 / 2.0;
     let variance = (n as f64).powi(2) / 12.0;
     for lag in [1usize, 2, 16, 1000, 1024] {

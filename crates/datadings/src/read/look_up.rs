@@ -1,4 +1,4 @@
-//! The files beside the data: opened when they are first needed.
+//! Opens the files beside the data on first use.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -12,11 +12,11 @@ use crate::index::{KeyHashes, KeyList, KeyTable};
 use crate::read::reader::Reader;
 use crate::wire::Part;
 
-/// A scan over all hashes costs about a fifth of building the table: so many come first.
-const SCANS: u32 = 4;
+/// Look-ups answered by scanning the hashes before the table is built. Building costs about five scans.
+const SCANS_BEFORE_TABLE: u32 = 4;
 
-/// Gets what is there, or makes it. Two threads may make it at once: one of both is kept.
-fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+/// Initializes a cell on first use. Two threads may race; one result is kept.
+fn get_or_try_init<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
     if let Some(made) = cell.get() {
         return Ok(made);
     }
@@ -24,32 +24,32 @@ fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
     Ok(cell.get_or_init(|| made))
 }
 
-/// The same error once more.
-fn again(error: &Error) -> Error {
+/// Copies an error: [`Error`] is not `Clone`.
+fn copy_error(error: &Error) -> Error {
     let position = error.position();
-    let mut again = Error::new(error.kind(), error.detail().to_owned());
+    let mut copy = Error::new(error.kind(), error.detail().to_owned());
     if let Some(byte) = position.byte {
-        again = again.at(byte);
+        copy = copy.at(byte);
     }
     if let Some(row) = position.row {
-        again = again.in_row(row);
+        copy = copy.in_row(row);
     }
-    again
+    copy
 }
 
 impl Reader {
-    /// A file beside the data, where there is one.
+    /// Opens a file beside the data, if it exists.
     pub(crate) fn part(&self, part: Part) -> Result<Option<Source>> {
         let Some(set) = &self.set else { return Ok(None) };
         let path = set.path(part);
-        // What cannot be looked at is opened, to say why.
+        // If existence cannot be determined, opening reports why.
         if path.try_exists().is_ok_and(|exists| !exists) {
             return Ok(None);
         }
         Source::open_with(&path, self.options.access).map(Some).map_err(|error| error.in_format(FORMAT_NAME))
     }
 
-    /// All bytes of a file beside the data: where they lie if it is mapped.
+    /// All bytes of a file beside the data; zero-copy if mapped.
     pub(crate) fn part_bytes(&self, part: Part) -> Result<Option<Bytes>> {
         match self.part(part)? {
             Some(source) => source.read(0..source.len()).map(Some).map_err(|error| self.in_part(part, error)),
@@ -57,7 +57,7 @@ impl Reader {
         }
     }
 
-    /// Names the file that an error is in.
+    /// Adds the part's file name to an error.
     #[cold]
     pub(crate) fn in_part(&self, part: Part, error: Error) -> Error {
         let error = error.in_format(FORMAT_NAME);
@@ -67,23 +67,23 @@ impl Reader {
         }
     }
 
-    /// The keys in order, from `.keys` or a legacy index; `None` where neither is there.
+    /// The keys in order, from `.keys` or a legacy index; `None` if neither exists.
     pub(crate) fn key_list(&self) -> Result<Option<&KeyList>> {
-        let keys = once(&self.parts.keys, || {
+        let keys = get_or_try_init(&self.parts.keys, || {
             let Some(bytes) = self.part_bytes(Part::Keys)? else { return Ok(None) };
             let keys = KeyList::parse(bytes).map_err(|error| self.in_part(Part::Keys, error))?;
-            self.same_count(Part::Keys, "keys", keys.len())?;
+            self.check_count(Part::Keys, "keys", keys.len())?;
             Ok(Some(keys))
         })?;
         Ok(keys.as_ref())
     }
 
-    /// The hashes of all keys: from `.key_hashes`, or computed from the keys where they are at hand; else `None`.
+    /// The hashes of all keys: from `.key_hashes`, or computed from the keys.
     pub(crate) fn key_hashes(&self) -> Result<Option<&KeyHashes>> {
-        let hashes = once(&self.parts.hashes, || {
+        let hashes = get_or_try_init(&self.parts.hashes, || {
             if let Some(bytes) = self.part_bytes(Part::KeyHashes)? {
                 let hashes = KeyHashes::parse(bytes).map_err(|error| self.in_part(Part::KeyHashes, error))?;
-                self.same_count(Part::KeyHashes, "key hashes", hashes.len())?;
+                self.check_count(Part::KeyHashes, "key hashes", hashes.len())?;
                 return Ok(Some(hashes));
             }
             self.compute_hashes().map(Some)
@@ -91,20 +91,20 @@ impl Reader {
         Ok(hashes.as_ref())
     }
 
-    /// The filter over all keys, where it is there.
+    /// The Bloom filter over all keys, if it exists.
     pub(crate) fn key_filter(&self) -> Result<Option<&BloomFilter<Bytes>>> {
-        let filter = once(&self.parts.filter, || {
+        let filter = get_or_try_init(&self.parts.filter, || {
             let Some(bytes) = self.part_bytes(Part::Filter)? else { return Ok(None) };
             BloomFilter::from_bytes(bytes).map(Some).map_err(|error| self.in_part(Part::Filter, error))
         })?;
         Ok(filter.as_ref())
     }
 
-    fn same_count(&self, part: Part, what: &str, count: u64) -> Result<()> {
+    fn check_count(&self, part: Part, what: &str, count: u64) -> Result<()> {
         if count == self.len {
             return Ok(());
         }
-        let detail = format!("there are {count} {what} for {} samples", self.len);
+        let detail = format!("expected {} {what} (one per sample), found {count}", self.len);
         Err(self.in_part(part, Error::invalid(detail)))
     }
 
@@ -119,14 +119,14 @@ impl Reader {
             batch.finish(|[hash, _]| hashes.push(hash));
             let mut sorted = hashes.clone();
             sorted.sort_unstable();
-            let twice = sorted.windows(2).find(|pair| pair.first() == pair.last()).and_then(<[u64]>::first);
-            let Some(twice) = twice else { return Ok(Some(hashes)) };
-            // Two keys may have the same hash, and with another salt not; the same key has it with every salt.
-            let mut rows = (0u64..).zip(&hashes).filter(|(_, hash)| *hash == twice).map(|(row, _)| row);
-            if let (Some(one), Some(other)) = (rows.next(), rows.next()) {
+            let duplicate = sorted.windows(2).find(|pair| pair.first() == pair.last()).and_then(<[u64]>::first);
+            let Some(duplicate) = duplicate else { return Ok(Some(hashes)) };
+            // Different keys collide with this salt only; equal keys collide with every salt.
+            let mut rows = (0u64..).zip(&hashes).filter(|(_, hash)| *hash == duplicate).map(|(row, _)| row);
+            if let (Some(first), Some(other)) = (rows.next(), rows.next()) {
                 let key = self.key(other)?;
-                if self.key(one)? == key {
-                    let detail = format!("the key is that of sample {one} too");
+                if self.key(first)? == key {
+                    let detail = format!("duplicate key, first in sample {first}");
                     return Err(self.in_data(Error::invalid(detail).in_row(other).in_key(key.into_owned())));
                 }
             }
@@ -135,34 +135,38 @@ impl Reader {
         Ok(KeyHashes::computed(salt, &hashes))
     }
 
-    /// The table of hashes, where it is built, or is worth it: `many` look-ups are, and the fifth single one is.
-    pub(crate) fn key_table(&self, hashes: &KeyHashes, many: bool) -> Result<Option<&KeyTable>> {
+    /// The hash table: built on the fifth look-up, or at get_or_try_init with `force`. `None` while scanning is preferable.
+    pub(crate) fn key_table(&self, hashes: &KeyHashes, force: bool) -> Result<Option<&KeyTable>> {
         let parts = &self.parts;
         if let Some(table) = parts.table.get() {
             return Ok(Some(table));
         }
         if let Some(error) = parts.damage.get() {
-            return Err(self.in_part(Part::KeyHashes, again(error)));
+            return Err(self.in_part(Part::KeyHashes, copy_error(error)));
         }
-        if !many && parts.scans.fetch_add(1, Ordering::Relaxed) < SCANS {
+        if !force && parts.scans.fetch_add(1, Ordering::Relaxed) < SCANS_BEFORE_TABLE {
             return Ok(None);
         }
-        // Whoever finds another thread at it scans: waiting would hang in a process that was forked meanwhile.
+        // If another thread is building it, scan: waiting would hang in a process forked in the meantime.
         let Ok(_building) = parts.building.try_lock() else { return Ok(None) };
         if let Some(table) = parts.table.get() {
             return Ok(Some(table));
         }
         match KeyTable::build(hashes.as_bytes(), |row| self.offsets.start(row).unwrap_or(u64::MAX), 0) {
             Ok(table) => Ok(Some(parts.table.get_or_init(|| table))),
-            Err(error) => Err(self.in_part(Part::KeyHashes, again(parts.damage.get_or_init(|| error)))),
+            Err(error) => Err(self.in_part(Part::KeyHashes, copy_error(parts.damage.get_or_init(|| error)))),
         }
     }
 
-    /// The row of a hash, found by looking at one hash after another. Where `sure` says of the first that it is the one, those behind it
-    /// are not looked at.
-    pub(crate) fn scan(&self, hashes: &KeyHashes, hash: u64, sure: impl FnOnce(u64) -> bool) -> Result<Option<u64>> {
+    /// Finds the row of a hash by scanning. If `confirm` accepts the first match, the rest is not checked for duplicates.
+    pub(crate) fn scan_hashes(
+        &self,
+        hashes: &KeyHashes,
+        hash: u64,
+        confirm: impl FnOnce(u64) -> bool,
+    ) -> Result<Option<u64>> {
         let Some(row) = hashes.scan(hash, 0) else { return Ok(None) };
-        if sure(row) {
+        if confirm(row) {
             return Ok(Some(row));
         }
         match hashes.scan(hash, row + 1) {
@@ -177,18 +181,18 @@ mod tests {
     use super::*;
     use std::time::Instant;
 
-    /// No salt parts two samples of the same key: it is named, and not looked for a thousand times.
+    /// No salt separates equal keys: they are reported at get_or_try_init rather than after a thousand attempts.
     #[test]
-    fn a_key_that_is_there_twice_is_named_at_once() {
+    fn reports_duplicate_keys_at_once() {
         let mut data = Vec::new();
         for row in 0..20_000 {
             data.extend_from_slice(b"\x81\xa3key");
             crate::wire::put_str(&mut data, &format!("k{}", if row == 19_990 { 7 } else { row })).unwrap();
         }
-        let reader = Reader::walk(Source::from(data), container_core::OpenOptions::default()).unwrap();
+        let reader = Reader::scan(Source::from(data), container_core::OpenOptions::default()).unwrap();
         let start = Instant::now();
         let error = reader.find("k5").unwrap_err().to_string();
-        assert_eq!(error, r#"datadings: the key is that of sample 7 too (row 19990, key "k7")"#);
+        assert_eq!(error, r#"datadings: duplicate key, first in sample 7 (row 19990, key "k7")"#);
         assert!(start.elapsed().as_secs() < 3, "a thousand attempts take longer");
     }
 }

@@ -1,4 +1,4 @@
-//! Where each sample begins and ends.
+//! The offset of each sample.
 
 use std::ops::Range;
 
@@ -8,27 +8,27 @@ use crate::wire::offsets::{WIDTH, extent, offset_at, pair_at};
 
 /// The bounds of all samples.
 pub(crate) enum Offsets {
-    /// A `.offsets` file, used where it lies.
+    /// A `.offsets` file, zero-copy.
     File {
         source: Source,
-        /// The last sample's end is not in the file, but the end of the data.
+        /// The file lacks the end of the last sample, which is the end of the data.
         open_end: bool,
     },
-    /// Beginnings that were read from a legacy index or found by a walk; the last sample ends at the end of the data.
-    Held(Vec<u64>),
+    /// Start offsets from a legacy index or a scan; the last sample ends at the end of the data.
+    Starts(Vec<u64>),
 }
 
-/// The index and the data, where both lie in memory: the short way to a sample, which is what many look-ups in no order are to take.
-/// The fewer steps there are in it, the more of them the processor has under way while it waits for memory.
+/// Index and data if both are in memory: the fast path to a sample, for random access. Fewer instructions let the processor overlap
+/// more cache misses.
 #[derive(Default)]
 pub(crate) struct InMemory {
     offsets: Bytes,
-    /// Up to the end of the last sample.
+    /// Ends with the last sample.
     data: Bytes,
 }
 
 impl InMemory {
-    /// Both, if they lie in memory; else nothing is ever found here.
+    /// Both, if they are in memory; otherwise empty, so that [`message`](Self::message) returns `None`.
     pub(crate) fn new(offsets: &Source, data: &Source, data_end: u64) -> Result<Self> {
         if offsets.as_slice().is_none() || data.as_slice().is_none() {
             return Ok(Self::default());
@@ -36,7 +36,7 @@ impl InMemory {
         Ok(Self { offsets: offsets.read(0..offsets.len())?, data: data.read(0..data_end)? })
     }
 
-    /// The message of a sample, and where it begins. `None` says nothing: the long way has to be gone.
+    /// A sample's message and its offset. `None` means that the slow path must be taken.
     #[inline]
     pub(crate) fn message(&self, index: u64) -> Option<(u64, &[u8])> {
         let (start, end) = pair_at(&self.offsets, usize::try_from(index).ok()?)?;
@@ -46,22 +46,22 @@ impl InMemory {
 }
 
 impl Offsets {
-    /// The extent of a sample in the data file, of which there are `data` bytes; `None` past the last.
+    /// The byte range of a sample in data of `data` bytes; `None` past the last sample.
     ///
     /// # Errors
-    /// When it runs backwards or leaves the data; errors of reading the index.
+    /// When it runs backwards or past the end of the data; errors reading the index.
     #[inline]
     pub(crate) fn extent(&self, index: u64, len: u64, data: u64) -> Result<Option<Range<u64>>> {
         if index >= len {
             return Ok(None);
         }
         let (start, end) = match self {
-            Self::File { source, open_end: true } if index + 1 == len => (one(source, index)?, data),
+            Self::File { source, open_end: true } if index + 1 == len => (read_offset(source, index)?, data),
             Self::File { source, .. } => match (source.as_slice(), usize::try_from(index)) {
                 (Some(bytes), Ok(at)) => pair_at(bytes, at).ok_or_else(|| missing(index))?,
-                _ => pair(source, index)?,
+                _ => read_pair(source, index)?,
             },
-            Self::Held(starts) => {
+            Self::Starts(starts) => {
                 let at = usize::try_from(index).map_err(|_| missing(index))?;
                 let start = *starts.get(at).ok_or_else(|| missing(index))?;
                 (start, starts.get(at + 1).copied().unwrap_or(data))
@@ -70,34 +70,34 @@ impl Offsets {
         extent(index, start, end, data).map(Some)
     }
 
-    /// Where a sample begins, if that can be told without reading.
+    /// The start of a sample, if known without I/O.
     #[inline]
     pub(crate) fn start(&self, index: u32) -> Option<u64> {
         match self {
             Self::File { source, .. } => offset_at(source.as_slice()?, usize::try_from(index).ok()?),
-            Self::Held(starts) => starts.get(usize::try_from(index).ok()?).copied(),
+            Self::Starts(starts) => starts.get(usize::try_from(index).ok()?).copied(),
         }
     }
 
-    /// Where the first sample begins, or the data end that has none; `None` where that cannot be told.
+    /// The start of the first sample (or the end of empty data); `None` if unknown.
     ///
     /// # Errors
-    /// Those of reading the index.
+    /// Errors reading the index.
     pub(crate) fn first(&self) -> Result<Option<u64>> {
         match self {
-            Self::File { source, .. } => one(source, 0).map(Some),
-            Self::Held(starts) => Ok(starts.first().copied()),
+            Self::File { source, .. } => read_offset(source, 0).map(Some),
+            Self::Starts(starts) => Ok(starts.first().copied()),
         }
     }
 }
 
 /// The offset at `index` of a file.
-pub(crate) fn one(source: &Source, index: u64) -> Result<u64> {
+pub(crate) fn read_offset(source: &Source, index: u64) -> Result<u64> {
     let bytes = source.read(index * WIDTH..(index + 1) * WIDTH)?;
     offset_at(&bytes, 0).ok_or_else(|| missing(index))
 }
 
-fn pair(source: &Source, index: u64) -> Result<(u64, u64)> {
+fn read_pair(source: &Source, index: u64) -> Result<(u64, u64)> {
     let bytes = source.read(index * WIDTH..(index + 2) * WIDTH)?;
     pair_at(&bytes, 0).ok_or_else(|| missing(index))
 }

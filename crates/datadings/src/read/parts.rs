@@ -1,4 +1,4 @@
-//! The files beside the data, as far as they were opened.
+//! The files beside the data, opened on first use.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, OnceLock};
@@ -8,16 +8,16 @@ use simplebloom::BloomFilter;
 
 use crate::index::{KeyHashes, KeyList, KeyTable};
 
-/// What was opened so far.
+/// The companion files opened so far, and what was computed from them.
 #[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) keys: OnceLock<Option<KeyList>>,
     pub(crate) hashes: OnceLock<Option<KeyHashes>>,
     pub(crate) filter: OnceLock<Option<BloomFilter<Bytes>>>,
     pub(super) table: OnceLock<KeyTable>,
-    /// Why there is no table and never will be: said again at every look-up, without building it again.
+    /// Why no table can be built; returned by every later look-up.
     pub(crate) damage: OnceLock<Error>,
-    /// Held by the one thread that builds the table. Nobody waits for it.
+    /// Locked by the thread that builds the table. Other threads scan instead of waiting.
     pub(super) building: Mutex<()>,
     pub(super) scans: AtomicU32,
 }

@@ -1,4 +1,4 @@
-//! The reader's questions by index.
+//! The reader: access by index.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use crate::wire::{FileSet, Part};
 
 /// A dataset, opened for reading.
 ///
-/// It takes `&self` for everything, holds no seek position and starts no thread at opening: share it among threads, or open
-/// it and `fork`. Files beside the data are opened when they are first needed; see [`missing_parts`](Self::missing_parts).
+/// All methods take `&self`; there is no seek position, and opening starts no thread: share a reader among threads, or `fork` with it
+/// open. Files beside the data are opened on first use; see [`missing_parts`](Self::missing_parts).
 pub struct Reader {
     pub(crate) set: Option<FileSet>,
     pub(crate) options: OpenOptions,
     pub(crate) data: Source,
-    /// Where the last sample ends: the end of the data, unless there is more behind it.
+    /// End of the last sample: the end of the data, unless trailing bytes follow.
     pub(crate) data_end: u64,
     pub(crate) offsets: Offsets,
     pub(crate) in_memory: InMemory,
@@ -34,45 +34,45 @@ impl Reader {
         self.len
     }
 
-    /// True for a dataset without samples.
+    /// True if there are no samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The data file's bytes.
+    /// The bytes of the data file.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.data
     }
 
-    /// Bytes of the data file behind the last sample: none, unless an append did not come to its end.
+    /// Bytes of the data file after the last sample: 0, unless an append was interrupted or is under way.
     #[must_use]
     pub fn trailing_bytes(&self) -> u64 {
         self.data.len() - self.data_end
     }
 
-    /// True when the index is the legacy one, `.index`.
+    /// True if the index is a legacy one, `.index`.
     #[must_use]
     pub fn is_legacy(&self) -> bool {
         self.legacy
     }
 
-    /// The files of the set that are not there, and so cost something: without [`Part::Keys`] keys are taken from the samples
-    /// themselves, without [`Part::KeyHashes`] hashes are computed at the first look-up by key, without [`Part::Filter`]
-    /// [`contains`](Self::contains) searches the hashes at once, without [`Part::Md5`] there are no sums to verify.
+    /// The files of the set that do not exist. Without [`Part::Keys`], keys are read from the samples; without [`Part::KeyHashes`],
+    /// hashes are computed at the first look-up by key; without [`Part::Filter`], [`contains`](Self::contains) searches the hashes at
+    /// once; without [`Part::Md5`], there are no sums to verify.
     #[must_use]
     pub fn missing_parts(&self) -> Vec<Part> {
         let Some(set) = &self.set else { return Vec::new() };
-        let wanted = [Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5];
-        wanted.into_iter().filter(|part| set.path(*part).try_exists().is_ok_and(|exists| !exists)).collect()
+        let expected = [Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5];
+        expected.into_iter().filter(|part| set.path(*part).try_exists().is_ok_and(|exists| !exists)).collect()
     }
 
-    /// Where a sample's message stands in the data file, in bytes.
+    /// The byte range of a sample's message in the data file.
     ///
     /// # Errors
     /// [`Usage`](container_core::ErrorKind::Usage) for a sample that does not exist,
-    /// [`Invalid`](container_core::ErrorKind::Invalid) when its bounds run backwards or leave the data.
+    /// [`Invalid`](container_core::ErrorKind::Invalid) when its bounds run backwards or past the end of the data.
     #[inline]
     pub fn extent(&self, index: u64) -> Result<Range<u64>> {
         match self.offsets.extent(index, self.len, self.data_end) {
@@ -82,7 +82,7 @@ impl Reader {
         }
     }
 
-    /// One sample by its number, from 0. Nothing is decoded; from mapped data nothing is copied.
+    /// A sample by its index, from 0. Decodes nothing; zero-copy if the data are mapped.
     ///
     /// ```no_run
     /// let reader = datadings::Reader::open("train.msgpack")?;
@@ -92,39 +92,39 @@ impl Reader {
     /// ```
     ///
     /// # Errors
-    /// As [`extent`](Self::extent); [`Io`](container_core::ErrorKind::Io) of reading.
+    /// As [`extent`](Self::extent), and [`Io`](container_core::ErrorKind::Io).
     #[inline]
     pub fn get(&self, index: u64) -> Result<Sample<'_>> {
         match self.in_memory.message(index) {
-            Some((start, bytes)) => Ok(Sample::lent(bytes, index, start)),
-            None => self.get_slowly(index),
+            Some((start, bytes)) => Ok(Sample::from_slice(bytes, index, start)),
+            None => self.get_cold(index),
         }
     }
 
-    /// A sample that is read by position, whose index is no file, or that does not exist.
+    /// Handles samples read by position, indexes that are not a file, and samples that do not exist.
     #[inline(never)]
-    fn get_slowly(&self, index: u64) -> Result<Sample<'_>> {
+    fn get_cold(&self, index: u64) -> Result<Sample<'_>> {
         let range = self.extent(index)?;
         let start = range.start;
-        if let Some(bytes) = self.lend(&range) {
-            return Ok(Sample::lent(bytes, index, start));
+        if let Some(bytes) = self.slice(&range) {
+            return Ok(Sample::from_slice(bytes, index, start));
         }
         self.limit(&range, index)?;
         let bytes = self.data.read(range).map_err(|error| self.in_data(error).in_row(index))?;
-        Ok(Sample::own(bytes, index, start))
+        Ok(Sample::from_bytes(bytes, index, start))
     }
 
-    /// The bytes of a range of the data, where they lie in memory.
+    /// A range of the data, if they are in memory.
     #[inline]
-    pub(crate) fn lend(&self, range: &Range<u64>) -> Option<&[u8]> {
+    pub(crate) fn slice(&self, range: &Range<u64>) -> Option<&[u8]> {
         let (start, end) = (usize::try_from(range.start).ok()?, usize::try_from(range.end).ok()?);
         self.data.as_slice()?.get(start..end)
     }
 
-    /// What is read into memory of its own must not be larger than the limit.
+    /// Checks the size of a sample that is read into its from_bytes memory.
     pub(crate) fn limit(&self, range: &Range<u64>, index: u64) -> Result<()> {
-        let asked = range.end - range.start;
-        let checked = self.options.limits.check_block("the length of a sample", asked);
+        let len = range.end - range.start;
+        let checked = self.options.limits.check_block("sample length", len);
         checked.map_err(|error| self.in_data(error).at(range.start).in_row(index))
     }
 
@@ -136,7 +136,7 @@ impl Reader {
     #[cold]
     pub(crate) fn no_sample(&self, index: u64) -> Error {
         let s = if self.len == 1 { "" } else { "s" };
-        let detail = format!("there is no sample {index}: the dataset has {} sample{s}, counted from 0", self.len);
+        let detail = format!("row {index} is out of range: the dataset has {} sample{s}", self.len);
         Error::usage(detail).in_format(FORMAT_NAME)
     }
 }

@@ -1,4 +1,4 @@
-//! Samples and keys one after another.
+//! Iterates over samples and keys.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,16 +10,16 @@ use crate::index::KeyIter;
 use crate::read::reader::Reader;
 use crate::read::sample::Sample;
 
-/// Bytes that are read at once where data are read by position.
+/// Bytes read at once if the data are read by position.
 const WINDOW: u64 = 1 << 20;
 
 impl Reader {
-    /// The samples of a range, in order. An end past the last sample means the last.
+    /// The samples of a row range, in order. An end past the last sample is clamped.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when the range begins past the end or runs backwards.
+    /// [`Usage`](container_core::ErrorKind::Usage) when the range starts past the end or runs backwards.
     pub fn samples(&self, range: Range<u64>) -> Result<Samples<'_>> {
-        let range = self.check(range)?;
+        let range = self.check_range(range)?;
         Ok(Samples { reader: self, range, window: Bytes::new(), window_start: 0 })
     }
 
@@ -28,12 +28,12 @@ impl Reader {
         Samples { reader: self, range: 0..self.len, window: Bytes::new(), window_start: 0 }
     }
 
-    /// The keys of a range of samples, in order: those of `.keys` or the legacy index, else those that the samples state.
+    /// The keys of a row range, in order: from `.keys` or the legacy index, else from the samples.
     ///
     /// # Errors
-    /// As [`samples`](Self::samples); what is wrong with `.keys`.
+    /// As [`samples`](Self::samples); defects of `.keys`.
     pub fn keys(&self, range: Range<u64>) -> Result<Keys<'_>> {
-        let range = self.check(range)?;
+        let range = self.check_range(range)?;
         let listed = self.key_list()?.map(|keys| keys.starting(range.start));
         Ok(Keys { samples: self.samples(range)?, listed })
     }
@@ -52,7 +52,7 @@ impl Reader {
         }
     }
 
-    fn check(&self, range: Range<u64>) -> Result<Range<u64>> {
+    fn check_range(&self, range: Range<u64>) -> Result<Range<u64>> {
         let end = range.end.min(self.len);
         if range.start <= end {
             return Ok(range.start..end);
@@ -60,7 +60,7 @@ impl Reader {
         if range.start > self.len {
             return Err(self.no_sample(range.start));
         }
-        let detail = format!("the range ends at {} before it begins at {}", range.end, range.start);
+        let detail = format!("row range ends at {} before it starts at {}", range.end, range.start);
         Err(Error::usage(detail).in_format(FORMAT_NAME))
     }
 }
@@ -74,18 +74,18 @@ impl<'a> IntoIterator for &'a Reader {
     }
 }
 
-/// Samples in order. An error is the one sample's that it names: the next may be whole.
+/// Iterates over samples. An error concerns one sample only: iteration can continue.
 #[derive(Debug, Clone)]
 pub struct Samples<'a> {
     reader: &'a Reader,
     range: Range<u64>,
-    /// What was read last, where data are read by position.
+    /// The bytes read last, if the data are read by position.
     window: Bytes,
     window_start: u64,
 }
 
 impl<'a> Samples<'a> {
-    /// The sample that comes next.
+    /// The index of the next sample.
     pub(crate) fn position(&self) -> u64 {
         self.range.start
     }
@@ -93,18 +93,18 @@ impl<'a> Samples<'a> {
     #[inline]
     fn read(&mut self, index: u64) -> Result<Sample<'a>> {
         match self.reader.in_memory.message(index) {
-            Some((start, bytes)) => Ok(Sample::lent(bytes, index, start)),
-            None => self.read_slowly(index),
+            Some((start, bytes)) => Ok(Sample::from_slice(bytes, index, start)),
+            None => self.read_cold(index),
         }
     }
 
     /// As the reader's `get`, with a window behind it.
     #[inline(never)]
-    fn read_slowly(&mut self, index: u64) -> Result<Sample<'a>> {
+    fn read_cold(&mut self, index: u64) -> Result<Sample<'a>> {
         let reader = self.reader;
         let extent = reader.extent(index)?;
-        if let Some(bytes) = reader.lend(&extent) {
-            return Ok(Sample::lent(bytes, index, extent.start));
+        if let Some(bytes) = reader.slice(&extent) {
+            return Ok(Sample::from_slice(bytes, index, extent.start));
         }
         let inside = |window: &Bytes, start: u64| {
             let from = usize::try_from(extent.start.checked_sub(start)?).ok()?;
@@ -112,14 +112,14 @@ impl<'a> Samples<'a> {
             (to <= window.len()).then(|| window.slice(from..to))
         };
         if let Some(bytes) = inside(&self.window, self.window_start) {
-            return Ok(Sample::own(bytes, index, extent.start));
+            return Ok(Sample::from_bytes(bytes, index, extent.start));
         }
         reader.limit(&extent, index)?;
         let end = extent.end.max((extent.start + WINDOW).min(reader.data_end));
         self.window = reader.data.read(extent.start..end).map_err(|error| reader.in_data(error).in_row(index))?;
         self.window_start = extent.start;
         let bytes = inside(&self.window, self.window_start).unwrap_or_default();
-        Ok(Sample::own(bytes, index, extent.start))
+        Ok(Sample::from_bytes(bytes, index, extent.start))
     }
 }
 

@@ -1,40 +1,40 @@
-//! Arrays and maps, whose head is written before their members are known.
+//! Arrays and maps, whose headers are written before the number of members is known.
 
 use serde::ser::{self, Serialize};
 
-use super::{CodecError, Serializer, long, put_head};
+use super::{CodecError, Serializer, put_header, too_long};
 
 type Result<T, E = CodecError> = std::result::Result<T, E>;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Form {
+pub(super) enum CompoundKind {
     Array,
     Map,
 }
 
-/// An array or a map that is being written.
+/// An array or a map under construction.
 #[derive(Debug)]
 pub struct Compound<'s, 'o> {
-    to: &'s mut Serializer<'o>,
-    form: Form,
-    /// Where its head begins, and what it says.
+    serializer: &'s mut Serializer<'o>,
+    kind: CompoundKind,
+    /// Position of the header, and the count it declares.
     start: usize,
-    stated: u32,
+    declared: u32,
     count: usize,
 }
 
 impl<'s, 'o> Compound<'s, 'o> {
-    pub(super) fn new(to: &'s mut Serializer<'o>, form: Form, count: Option<usize>) -> Result<Self> {
+    pub(super) fn new(serializer: &'s mut Serializer<'o>, kind: CompoundKind, count: Option<usize>) -> Result<Self> {
         let count = count.unwrap_or(0);
-        let stated = u32::try_from(count).map_err(|_| long("a sequence", count as u64))?;
-        let start = to.out.len();
-        put_head(to.out, form, stated);
-        Ok(Self { to, form, start, stated, count: 0 })
+        let declared = u32::try_from(count).map_err(|_| too_long("a sequence", count as u64))?;
+        let start = serializer.out.len();
+        put_header(serializer.out, kind, declared);
+        Ok(Self { serializer, kind, start, declared, count: 0 })
     }
 
     #[inline]
     fn put<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-        value.serialize(&mut *self.to)
+        value.serialize(&mut *self.serializer)
     }
 
     #[inline]
@@ -45,17 +45,17 @@ impl<'s, 'o> Compound<'s, 'o> {
 
     #[inline]
     fn close(self) -> Result<()> {
-        if self.count == self.stated as usize { Ok(()) } else { self.correct() }
+        if self.count == self.declared as usize { Ok(()) } else { self.replace_header() }
     }
 
-    /// There were more members than was said, or fewer: the head is exchanged.
+    /// Replaces the header, which declares a wrong number of members.
     #[cold]
-    fn correct(self) -> Result<()> {
-        let count = u32::try_from(self.count).map_err(|_| long("a sequence", self.count as u64))?;
+    fn replace_header(self) -> Result<()> {
+        let count = u32::try_from(self.count).map_err(|_| too_long("a sequence", self.count as u64))?;
         let (mut old, mut new) = (Vec::new(), Vec::new());
-        put_head(&mut old, self.form, self.stated);
-        put_head(&mut new, self.form, count);
-        self.to.out.splice(self.start..self.start + old.len(), new);
+        put_header(&mut old, self.kind, self.declared);
+        put_header(&mut new, self.kind, count);
+        self.serializer.out.splice(self.start..self.start + old.len(), new);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! From any type that serde knows to msgpack, byte for byte as Python's `msgpack` and `msgpack-numpy` write the same values.
+//! Serializes any type that implements serde's `Serialize`, byte for byte as Python's `msgpack` and `msgpack-numpy`.
 
 mod compound;
 
@@ -11,29 +11,26 @@ use crate::numpy::RAW;
 use crate::wire::{
     put_array_header, put_bin, put_bool, put_ext, put_f32, put_f64, put_int, put_map_header, put_nil, put_str, put_uint,
 };
-use compound::{Compound, Form};
+use compound::{Compound, CompoundKind};
 
-/// The name by which `rmpv` and `rmp-serde` know an ext.
+/// The name of an ext in `rmpv` and `rmp-serde`.
 const EXT: &str = "_ExtStruct";
 
-/// Encodes a value.
-///
-/// See [`extend`].
+/// Encodes a value; see [`extend`].
 ///
 /// # Errors
-/// As [`extend`] says.
+/// As [`extend`].
 pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(128);
     extend(&mut out, value)?;
     Ok(out)
 }
 
-/// Encodes a value and appends it. After an error `out` is as it was.
+/// Encodes a value and appends it to `out`, which an error leaves unchanged.
 ///
-/// Integers take their shortest form, text is str, what serde calls bytes is bin, an `f32` is a float of 32 bits and an `f64` one of 64,
-/// structs are maps of their fields in order, `None` and units are nil, a variant of an enum is its name or a map from its
-/// name to its content. Values of [`numpy`](crate::numpy) become the maps that Python writes, a
-/// [`RawValue`](crate::RawValue) is taken over as it is.
+/// Integers take their shortest encoding, strings are str, serde's bytes are bin, an `f32` is a 32-bit float and an `f64` a 64-bit one,
+/// structs are maps of their fields in order, `None` and units are nil, an enum variant is its name or a map from its name to its content.
+/// The types of [`numpy`](crate::numpy) become the maps that Python writes; a [`RawValue`](crate::RawValue) is copied unchanged.
 ///
 /// ```
 /// #[derive(serde::Serialize)]
@@ -45,8 +42,8 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
 /// ```
 ///
 /// # Errors
-/// What msgpack has no room for: integers beyond 64 bits, more than 2^32 - 1 bytes in a text or values in a sequence; what the type
-/// itself says.
+/// What msgpack cannot represent: integers beyond 64 bits, more than 2^32 - 1 bytes in a string or values in a sequence; errors of the
+/// type's own implementation.
 pub fn extend<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<()> {
     let start = out.len();
     value.serialize(&mut Serializer::new(out)).map_err(|error| {
@@ -55,7 +52,7 @@ pub fn extend<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<()>
     })
 }
 
-/// Appends a value of `rmpv`.
+/// Encodes an `rmpv` value and appends it.
 ///
 /// # Errors
 /// A length above 2^32 - 1.
@@ -63,7 +60,7 @@ pub fn from_rmpv(out: &mut Vec<u8>, value: &rmpv::Value) -> Result<()> {
     let start = out.len();
     rmpv::encode::write_value(out, value).map_err(|cause| {
         out.truncate(start);
-        Error::usage("the value cannot be encoded").caused_by(cause)
+        Error::usage("cannot encode the value").caused_by(cause)
     })
 }
 
@@ -74,20 +71,20 @@ pub struct Serializer<'o> {
 }
 
 impl<'o> Serializer<'o> {
-    /// For the end of this buffer.
+    /// Appends to this buffer.
     pub fn new(out: &'o mut Vec<u8>) -> Self {
         Self { out }
     }
 }
 
-/// Refuses a length that msgpack has no room for.
+/// A length that msgpack cannot represent.
 #[cold]
-fn long(what: &str, len: u64) -> CodecError {
-    Error::limit(format!("the length of {what}"), len, u32::MAX.into()).into()
+fn too_long(what: &str, len: u64) -> CodecError {
+    Error::limit(format!("length of {what}"), len, u32::MAX.into()).into()
 }
 
-fn wide(value: impl std::fmt::Display) -> CodecError {
-    Error::usage(format!("{value} takes more than the 64 bits that msgpack has for an integer")).into()
+fn too_wide(value: impl std::fmt::Display) -> CodecError {
+    Error::usage(format!("integer {value} exceeds the 64 bits of msgpack")).into()
 }
 
 impl<'s, 'o> ser::Serializer for &'s mut Serializer<'o> {
@@ -131,7 +128,7 @@ impl<'s, 'o> ser::Serializer for &'s mut Serializer<'o> {
         match (u64::try_from(value), i64::try_from(value)) {
             (Ok(value), _) => self.serialize_u64(value),
             (_, Ok(value)) => self.serialize_i64(value),
-            _ => Err(wide(value)),
+            _ => Err(too_wide(value)),
         }
     }
 
@@ -153,7 +150,7 @@ impl<'s, 'o> ser::Serializer for &'s mut Serializer<'o> {
     }
 
     fn serialize_u128(self, value: u128) -> Result<(), CodecError> {
-        self.serialize_u64(u64::try_from(value).map_err(|_| wide(value))?)
+        self.serialize_u64(u64::try_from(value).map_err(|_| too_wide(value))?)
     }
 
     fn serialize_f32(self, value: f32) -> Result<(), CodecError> {
@@ -171,11 +168,11 @@ impl<'s, 'o> ser::Serializer for &'s mut Serializer<'o> {
     }
 
     fn serialize_str(self, text: &str) -> Result<(), CodecError> {
-        put_str(self.out, text).map_err(|len| long("a text", len))
+        put_str(self.out, text).map_err(|len| too_long("a string", len))
     }
 
     fn serialize_bytes(self, bytes: &[u8]) -> Result<(), CodecError> {
-        put_bin(self.out, bytes).map_err(|len| long("bytes", len))
+        put_bin(self.out, bytes).map_err(|len| too_long("bytes", len))
     }
 
     fn serialize_none(self) -> Result<(), CodecError> {
@@ -202,20 +199,20 @@ impl<'s, 'o> ser::Serializer for &'s mut Serializer<'o> {
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result<(), CodecError> {
         let start = self.out.len();
         if name == RAW {
-            // Given as bytes: only their head is taken away again.
+            // Serialized as a bin, whose header is then removed.
             value.serialize(&mut *self)?;
-            let head = match self.out.get(start) {
+            let header_len = match self.out.get(start) {
                 Some(0xc4) => 2,
                 Some(0xc5) => 3,
                 _ => 5,
             };
-            self.out.drain(start..start + head);
+            self.out.drain(start..start + header_len);
             return Ok(());
         }
         if name == EXT {
             let bytes = to_vec(value)?;
             let (kind, bytes) = crate::RawValue::new(&bytes).decode::<(i8, Bytes<'_>)>()?;
-            return put_ext(self.out, kind, &bytes.0).map_err(|len| long("an ext", len));
+            return put_ext(self.out, kind, &bytes.0).map_err(|len| too_long("an ext", len));
         }
         value.serialize(self)
     }
@@ -233,15 +230,15 @@ impl<'s, 'o> ser::Serializer for &'s mut Serializer<'o> {
     }
 
     fn serialize_seq(self, len: Option<usize>) -> Result<Self::SerializeSeq, CodecError> {
-        Compound::new(self, Form::Array, len)
+        Compound::new(self, CompoundKind::Array, len)
     }
 
     fn serialize_tuple(self, len: usize) -> Result<Self::SerializeTuple, CodecError> {
-        Compound::new(self, Form::Array, Some(len))
+        Compound::new(self, CompoundKind::Array, Some(len))
     }
 
     fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<Self::SerializeTupleStruct, CodecError> {
-        Compound::new(self, Form::Array, Some(len))
+        Compound::new(self, CompoundKind::Array, Some(len))
     }
 
     fn serialize_tuple_variant(
@@ -253,15 +250,15 @@ impl<'s, 'o> ser::Serializer for &'s mut Serializer<'o> {
     ) -> Result<Self::SerializeTupleVariant, CodecError> {
         put_map_header(self.out, 1);
         self.serialize_str(variant)?;
-        Compound::new(self, Form::Array, Some(len))
+        Compound::new(self, CompoundKind::Array, Some(len))
     }
 
     fn serialize_map(self, len: Option<usize>) -> Result<Self::SerializeMap, CodecError> {
-        Compound::new(self, Form::Map, len)
+        Compound::new(self, CompoundKind::Map, len)
     }
 
     fn serialize_struct(self, _: &'static str, len: usize) -> Result<Self::SerializeStruct, CodecError> {
-        Compound::new(self, Form::Map, Some(len))
+        Compound::new(self, CompoundKind::Map, Some(len))
     }
 
     fn serialize_struct_variant(
@@ -273,11 +270,11 @@ impl<'s, 'o> ser::Serializer for &'s mut Serializer<'o> {
     ) -> Result<Self::SerializeStructVariant, CodecError> {
         put_map_header(self.out, 1);
         self.serialize_str(variant)?;
-        Compound::new(self, Form::Map, Some(len))
+        Compound::new(self, CompoundKind::Map, Some(len))
     }
 }
 
-/// What serde gives as bytes or as a sequence of them.
+/// Bytes, from serde's bytes or a sequence.
 struct Bytes<'a>(std::borrow::Cow<'a, [u8]>);
 
 impl<'de: 'a, 'a> serde::Deserialize<'de> for Bytes<'a> {
@@ -306,10 +303,10 @@ impl<'de: 'a, 'a> serde::Deserialize<'de> for Bytes<'a> {
     }
 }
 
-/// The head of a compound of so many members.
-fn put_head(out: &mut Vec<u8>, form: Form, count: u32) {
-    match form {
-        Form::Array => put_array_header(out, count),
-        Form::Map => put_map_header(out, count),
+/// The header of an array or a map of `count` members.
+fn put_header(out: &mut Vec<u8>, kind: CompoundKind, count: u32) {
+    match kind {
+        CompoundKind::Array => put_array_header(out, count),
+        CompoundKind::Map => put_map_header(out, count),
     }
 }

@@ -1,10 +1,10 @@
-//! What differs between systems: elsewhere no file takes the place of one that is open.
+//! Platform differences: on other systems an open file cannot be replaced.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Is this open file the one of that name?
+/// Whether this open file is the one at `path`.
 pub(crate) fn has_name(_: &File, path: &Path) -> io::Result<bool> {
     path.try_exists()
 }

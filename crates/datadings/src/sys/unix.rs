@@ -1,12 +1,12 @@
-//! What differs between systems: Unix.
+//! Platform differences: Unix.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Is this open file the one of that name?
+/// Whether this open file is the one at `path`.
 pub(crate) fn has_name(file: &File, path: &Path) -> io::Result<bool> {
-    let (ours, there) = (file.metadata()?, std::fs::metadata(path)?);
-    Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
+    let (open, named) = (file.metadata()?, std::fs::metadata(path)?);
+    Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
 }

@@ -1,20 +1,20 @@
-//! The filter against the keys.
+//! Checks the filter against the keys.
 
 use container_core::{Bytes, Error, ErrorKind, Result};
 use simplebloom::digest::{Digest, Salt};
 use simplebloom::{BloomFilter, Shape};
 
 use super::Plan;
-use super::findings::{Batch, What};
+use super::findings::{Batch, FindingKind};
 use super::keys::key_at;
 use crate::index::KeyBatch;
 use crate::wire::Part;
 
-/// Digests that are put into a filter, or asked for, at once.
+/// Digests inserted or looked up at once.
 const DIGESTS: usize = 4096;
 
 impl Plan<'_> {
-    /// Every key must be in the filter, and nothing else.
+    /// The filter must contain every key and nothing else.
     pub(super) fn filter(&self) -> Result<Batch> {
         let mut findings = Batch::default();
         let place = |error| self.reader.in_part(Part::Filter, error);
@@ -22,59 +22,57 @@ impl Plan<'_> {
         let filter = match BloomFilter::from_bytes(bytes) {
             Ok(filter) => filter,
             Err(error) => {
-                findings.push(What::Part, || place(Error::invalid("the filter cannot be used").caused_by(error)));
+                findings.push(FindingKind::UnusableFile, || place(Error::invalid("unusable filter").caused_by(error)));
                 return Ok(findings);
             }
         };
-        let wanted = Shape::with_default_probability(self.reader.len.max(2));
-        if wanted.is_ok_and(|wanted| wanted != filter.shape()) {
-            findings.push(What::FilterShape, || {
+        let expected = Shape::with_default_probability(self.reader.len.max(2));
+        if expected.is_ok_and(|expected| expected != filter.shape()) {
+            findings.push(FindingKind::FilterShape, || {
                 let shape = filter.shape();
                 let detail = format!(
-                    "the filter is one for {} keys and the probability {:?}, where a writer makes one for {} keys",
+"unusual filter: expected one for {} keys, found one for {} keys with false-positive probability {:?}",
+                    self.reader.len.max(2),
                     shape.elements(),
-                    shape.probability(),
-                    self.reader.len.max(2)
+                    shape.probability()
                 );
                 place(Error::invalid(detail).at(0))
             });
         }
-        // One that is too large to be made again is asked for every key.
-        let made = BloomFilter::with_limits(filter.shape(), &self.reader.options.limits);
+        // A filter too large to rebuild is queried for every key instead.
+        let rebuilt = BloomFilter::with_limits(filter.shape(), &self.reader.options.limits);
         let mut same = None;
-        if let Ok(mut made) = made {
-            self.each_digests(|_, digests, _| made.insert_digests(digests))?;
-            same = Some(made.as_bytes() == filter.as_bytes());
+        if let Ok(mut rebuilt) = rebuilt {
+            self.for_each_digest(|_, digests, _| rebuilt.insert_digests(digests))?;
+            same = Some(rebuilt.as_bytes() == filter.as_bytes());
         }
         if same == Some(true) || self.stopped() {
             return Ok(findings);
         }
         let mut missing = 0;
-        self.missing(&filter, &mut findings, &mut missing)?;
+        self.find_missing(&filter, &mut findings, &mut missing)?;
         if same == Some(false) && missing == 0 {
-            findings.push(What::FilterBits, || {
-                place(Error::invalid(
-                    "the filter has more bits set than the keys set: it says yes more often than it has to",
-                ))
+            findings.push(FindingKind::ExtraFilterBits, || {
+                place(Error::invalid("the filter has bits set that no key sets: more false positives than necessary"))
             });
         }
         Ok(findings)
     }
 
-    /// Tells of the keys that the filter does not hold.
-    fn missing(&self, filter: &BloomFilter<Bytes>, findings: &mut Batch, missing: &mut u64) -> Result<()> {
-        let mut found = [false; DIGESTS];
-        self.each_digests(|first, digests, has_key| {
-            let found = found.get_mut(..digests.len()).unwrap_or_default();
-            if filter.contains_digests(digests, found).is_err() {
+    /// Reports the keys that the filter does not contain.
+    fn find_missing(&self, filter: &BloomFilter<Bytes>, findings: &mut Batch, missing: &mut u64) -> Result<()> {
+        let mut contained = [false; DIGESTS];
+        self.for_each_digest(|first, digests, has_key| {
+            let contained = contained.get_mut(..digests.len()).unwrap_or_default();
+            if filter.contains_digests(digests, contained).is_err() {
                 return;
             }
-            for (row, (found, has_key)) in (first..).zip(found.iter().zip(has_key)) {
-                if *has_key && !*found {
+            for (row, (contained, has_key)) in (first..).zip(contained.iter().zip(has_key)) {
+                if *has_key && !*contained {
                     *missing += 1;
-                    findings.push(What::FilterKey, || {
+                    findings.push(FindingKind::MissingFromFilter, || {
                         let key = key_at(self, row).unwrap_or_default();
-                        let error = Error::invalid(format!("the filter lies: key {key:?} is not in it"));
+                        let error = Error::invalid(format!("key {key:?} is missing from the filter"));
                         self.reader.in_part(Part::Filter, error).in_row(row)
                     });
                 }
@@ -82,8 +80,8 @@ impl Plan<'_> {
         })
     }
 
-    /// The digests of all keys in order, many at a time: the first one's row, the digests, whether there is a key.
-    fn each_digests(&self, mut each: impl FnMut(u64, &[Digest], &[bool])) -> Result<()> {
+    /// Calls `each` with the digests of all keys in order, in batches: the first row, the digests, whether each row has a key.
+    fn for_each_digest(&self, mut each: impl FnMut(u64, &[Digest], &[bool])) -> Result<()> {
         let mut batch = KeyBatch::new(Salt::NONE);
         let (mut digests, mut has_key) = (Vec::with_capacity(DIGESTS), Vec::with_capacity(DIGESTS));
         let mut first = 0;
@@ -107,9 +105,9 @@ impl Plan<'_> {
                     batch.push(key, |digest| digests.push(digest));
                 }
                 None => {
-                    // Samples that were not asked for are passed over without a look at them.
-                    let passed = row - samples.position();
-                    let sample = samples.nth(usize::try_from(passed).unwrap_or(usize::MAX)).transpose();
+                    // Samples whose key is listed are skipped without reading them.
+                    let skipped = row - samples.position();
+                    let sample = samples.nth(usize::try_from(skipped).unwrap_or(usize::MAX)).transpose();
                     let sample = match sample {
                         Err(error) if error.kind() == ErrorKind::Io => return Err(error),
                         sample => sample.ok().flatten(),

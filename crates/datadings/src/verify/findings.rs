@@ -1,120 +1,119 @@
-//! Findings, counted: of each kind some are told one by one, the others as a number.
+//! Collects findings: of each kind the first are reported, the others counted.
 
 use container_core::{Error, Finding, Severity};
 
 use super::message::Flaw;
 use crate::FORMAT_NAME;
 
-/// So many of a kind are told one by one.
-const MOST: u64 = 100;
+/// Findings of each kind that are reported individually.
+const MAX_PER_KIND: u64 = 100;
 
 /// Kinds of findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
-    Missing,
-    Part,
+pub(super) enum FindingKind {
+    MissingFile,
+    UnusableFile,
     Bounds,
-    Trailing,
+    TrailingBytes,
     Extent,
     Message,
-    NoMap,
+    NotAMap,
     NoKey,
-    KeyNoStr,
-    NameTwice,
-    Reserved,
-    OddName,
+    KeyNotStr,
+    DuplicateField,
+    ReservedField,
+    CompositeName,
     Numpy,
-    OtherKey,
-    KeyTwice,
+    KeyMismatch,
+    DuplicateKey,
     Salt,
-    Hash,
-    SameHash,
+    WrongHash,
+    DuplicateHash,
     FilterShape,
-    FilterKey,
-    FilterBits,
+    MissingFromFilter,
+    ExtraFilterBits,
     Legacy,
-    Sum,
+    WrongSum,
     SumLine,
-    SumForm,
+    SumFormat,
     Unlisted,
 }
 
-/// All of them, with how bad they are and what more of them are called.
-const KINDS: [(What, Severity, &str); 26] = [
-    (What::Missing, Severity::Warning, "missing files"),
-    (What::Part, Severity::Error, "files that cannot be used"),
-    (What::Bounds, Severity::Error, "wrong bounds of the data"),
-    (What::Trailing, Severity::Warning, "bytes behind the last sample"),
-    (What::Extent, Severity::Error, "offsets that run backwards or leave the data"),
-    (What::Message, Severity::Error, "samples that are not one whole message"),
-    (What::NoMap, Severity::Error, "samples that are no maps"),
-    (What::NoKey, Severity::Error, "samples without a key"),
-    (What::KeyNoStr, Severity::Error, "samples whose key is no str"),
-    (What::NameTwice, Severity::Error, "fields that are there twice"),
-    (What::Reserved, Severity::Warning, "fields of reserved names"),
-    (What::OddName, Severity::Warning, "names that are maps or arrays"),
-    (What::Numpy, Severity::Error, "values of numpy that are none"),
-    (What::OtherKey, Severity::Error, "samples whose key is not the one in the list"),
-    (What::KeyTwice, Severity::Error, "samples with the key of another"),
-    (What::Salt, Severity::Warning, "unusual salts"),
-    (What::Hash, Severity::Error, "hashes that are not those of the keys"),
-    (What::SameHash, Severity::Error, "hashes that are there twice"),
-    (What::FilterShape, Severity::Warning, "unusual filters"),
-    (What::FilterKey, Severity::Error, "keys that are not in the filter"),
-    (What::FilterBits, Severity::Warning, "unusual bits of the filter"),
-    (What::Legacy, Severity::Error, "entries of the older index that disagree with the newer one"),
-    (What::Sum, Severity::Error, "sums that are wrong"),
-    (What::SumLine, Severity::Error, "lines of sums that are wrong"),
-    (What::SumForm, Severity::Warning, "unusual lines of sums"),
-    (What::Unlisted, Severity::Warning, "files without a sum"),
+/// All kinds in order, with severity and the plural used for the rest of them.
+const KINDS: [(FindingKind, Severity, &str); 26] = [
+    (FindingKind::MissingFile, Severity::Warning, "missing files"),
+    (FindingKind::UnusableFile, Severity::Error, "unusable files"),
+    (FindingKind::Bounds, Severity::Error, "invalid bounds of the data"),
+    (FindingKind::TrailingBytes, Severity::Warning, "trailing bytes"),
+    (FindingKind::Extent, Severity::Error, "offsets that run backwards or past the end of the data"),
+    (FindingKind::Message, Severity::Error, "samples that are not exactly one message"),
+    (FindingKind::NotAMap, Severity::Error, "samples that are not maps"),
+    (FindingKind::NoKey, Severity::Error, "samples without a key"),
+    (FindingKind::KeyNotStr, Severity::Error, "samples whose key is not a str"),
+    (FindingKind::DuplicateField, Severity::Error, "duplicate fields"),
+    (FindingKind::ReservedField, Severity::Warning, "fields with reserved names"),
+    (FindingKind::CompositeName, Severity::Warning, "map keys that are maps or arrays"),
+    (FindingKind::Numpy, Severity::Error, "invalid numpy values"),
+    (FindingKind::KeyMismatch, Severity::Error, "samples whose key differs from the key list"),
+    (FindingKind::DuplicateKey, Severity::Error, "duplicate keys"),
+    (FindingKind::Salt, Severity::Warning, "unusual salts"),
+    (FindingKind::WrongHash, Severity::Error, "wrong key hashes"),
+    (FindingKind::DuplicateHash, Severity::Error, "duplicate key hashes"),
+    (FindingKind::FilterShape, Severity::Warning, "unusual filters"),
+    (FindingKind::MissingFromFilter, Severity::Error, "keys missing from the filter"),
+    (FindingKind::ExtraFilterBits, Severity::Warning, "superfluous bits in the filter"),
+    (FindingKind::Legacy, Severity::Error, "legacy index entries that disagree with the newer index"),
+    (FindingKind::WrongSum, Severity::Error, "wrong MD5 sums"),
+    (FindingKind::SumLine, Severity::Error, "invalid lines of MD5 sums"),
+    (FindingKind::SumFormat, Severity::Warning, "unusual lines of MD5 sums"),
+    (FindingKind::Unlisted, Severity::Warning, "files without an MD5 sum"),
 ];
 
-impl What {
+impl FindingKind {
     fn severity(self) -> Severity {
-        KINDS.iter().find(|(what, ..)| *what == self).map_or(Severity::Error, |(_, severity, _)| *severity)
+        KINDS.iter().find(|(kind, ..)| *kind == self).map_or(Severity::Error, |(_, severity, _)| *severity)
     }
 }
 
-impl From<Flaw> for What {
+impl From<Flaw> for FindingKind {
     fn from(flaw: Flaw) -> Self {
         match flaw {
-            Flaw::NoMap => Self::NoMap,
+            Flaw::NotAMap => Self::NotAMap,
             Flaw::NoKey => Self::NoKey,
-            Flaw::KeyNoStr => Self::KeyNoStr,
-            Flaw::NameTwice => Self::NameTwice,
-            Flaw::Reserved => Self::Reserved,
-            Flaw::OddName => Self::OddName,
+            Flaw::KeyNotStr => Self::KeyNotStr,
+            Flaw::DuplicateField => Self::DuplicateField,
+            Flaw::ReservedField => Self::ReservedField,
+            Flaw::CompositeName => Self::CompositeName,
             Flaw::Numpy => Self::Numpy,
         }
     }
 }
 
 impl Flaw {
-    /// How bad it is.
     pub(crate) fn severity(self) -> Severity {
-        What::from(self).severity()
+        FindingKind::from(self).severity()
     }
 }
 
-/// The findings of a piece of the work: no more than can be told.
+/// The findings of one task: no more errors than can be reported, and the counts.
 #[derive(Default)]
 pub(super) struct Batch {
-    told: Vec<(What, Error)>,
+    errors: Vec<(FindingKind, Error)>,
     counts: [u64; KINDS.len()],
 }
 
 impl Batch {
-    /// Adds one, which is only made if it can be told.
-    pub(super) fn push(&mut self, what: What, error: impl FnOnce() -> Error) {
-        let Some(count) = self.counts.get_mut(what as usize) else { return };
+    /// Adds a finding. `error` is called only if it can be reported.
+    pub(super) fn push(&mut self, kind: FindingKind, error: impl FnOnce() -> Error) {
+        let Some(count) = self.counts.get_mut(kind as usize) else { return };
         *count += 1;
-        if *count <= MOST {
-            self.told.push((what, error()));
+        if *count <= MAX_PER_KIND {
+            self.errors.push((kind, error()));
         }
     }
 }
 
-/// What was found so far.
+/// Reports findings, in order.
 pub(super) struct Findings<'a> {
     report: &'a mut dyn FnMut(Finding),
     counts: [u64; KINDS.len()],
@@ -125,15 +124,15 @@ impl<'a> Findings<'a> {
         Self { report, counts: [0; KINDS.len()] }
     }
 
-    /// Tells the findings of the next piece.
-    pub(super) fn take(&mut self, batch: Batch) {
-        let mut before = self.counts;
-        for (what, error) in batch.told {
-            if let Some(count) = before.get_mut(what as usize)
-                && *count < MOST
+    /// Reports the findings of the next task.
+    pub(super) fn add(&mut self, batch: Batch) {
+        let mut reported = self.counts;
+        for (kind, error) in batch.errors {
+            if let Some(count) = reported.get_mut(kind as usize)
+                && *count < MAX_PER_KIND
             {
                 *count += 1;
-                self.tell(what.severity(), error);
+                self.report(kind.severity(), error);
             }
         }
         for (count, more) in self.counts.iter_mut().zip(batch.counts) {
@@ -141,23 +140,23 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Tells one.
-    pub(super) fn push(&mut self, what: What, error: impl FnOnce() -> Error) {
+    /// Reports a single finding.
+    pub(super) fn push(&mut self, kind: FindingKind, error: impl FnOnce() -> Error) {
         let mut batch = Batch::default();
-        batch.push(what, error);
-        self.take(batch);
+        batch.push(kind, error);
+        self.add(batch);
     }
 
-    /// Tells how many there were besides.
+    /// Reports how many more there were of each kind.
     pub(super) fn finish(mut self) {
-        for ((_, severity, called), count) in KINDS.iter().zip(self.counts) {
-            if let Some(more @ 1..) = count.checked_sub(MOST) {
-                self.tell(*severity, Error::invalid(format!("{more} more {called}")));
+        for ((_, severity, plural), count) in KINDS.iter().zip(self.counts) {
+            if let Some(more @ 1..) = count.checked_sub(MAX_PER_KIND) {
+                self.report(*severity, Error::invalid(format!("{more} more {plural}")));
             }
         }
     }
 
-    fn tell(&mut self, severity: Severity, error: Error) {
+    fn report(&mut self, severity: Severity, error: Error) {
         let error = error.in_format(FORMAT_NAME);
         (self.report)(match severity {
             Severity::Error => Finding::error(error),
@@ -171,29 +170,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_stand_at_their_places() {
-        for (place, (what, ..)) in KINDS.iter().enumerate() {
-            assert_eq!(*what as usize, place);
+    fn kinds_are_listed_in_order() {
+        for (index, (kind, ..)) in KINDS.iter().enumerate() {
+            assert_eq!(*kind as usize, index);
         }
     }
 
     #[test]
-    fn many_of_a_kind_become_a_number() {
-        let mut told = Vec::new();
-        let mut report = |finding: Finding| told.push((finding.severity, finding.error.to_string()));
+    fn counts_findings_past_the_maximum() {
+        let mut reported = Vec::new();
+        let mut report = |finding: Finding| reported.push((finding.severity, finding.error.to_string()));
         let mut findings = Findings::new(&mut report);
-        for piece in 0..3 {
+        for task in 0..3 {
             let mut batch = Batch::default();
             for row in 0..70u64 {
-                batch.push(What::NoKey, || Error::invalid("x").in_row(piece * 70 + row));
+                batch.push(FindingKind::NoKey, || Error::invalid("x").in_row(task * 70 + row));
             }
-            batch.push(What::Salt, || Error::invalid("y"));
-            findings.take(batch);
+            batch.push(FindingKind::Salt, || Error::invalid("y"));
+            findings.add(batch);
         }
         findings.finish();
-        assert_eq!(told.len(), 104);
-        assert_eq!(told[100].1, "datadings: x (row 99)", "{told:?}");
-        assert_eq!(told[103], (Severity::Error, "datadings: 110 more samples without a key".to_owned()));
-        assert_eq!(told.iter().filter(|(severity, _)| *severity == Severity::Warning).count(), 3);
+        assert_eq!(reported.len(), 104);
+        assert_eq!(reported[100].1, "datadings: x (row 99)", "{reported:?}");
+        assert_eq!(reported[103], (Severity::Error, "datadings: 110 more samples without a key".to_owned()));
+        assert_eq!(reported.iter().filter(|(severity, _)| *severity == Severity::Warning).count(), 3);
     }
 }

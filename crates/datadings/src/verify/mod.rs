@@ -1,13 +1,13 @@
-//! Checks a dataset: every sample, every file beside the data, and all of them against each other.
+//! Checks a dataset: every sample, every file beside the data, and their consistency.
 //!
-//! The sum of the data is one long task. All others are done beside it: the samples in pieces, the filter, the sums of the other
-//! files. Findings are told in an order that does not depend on who came first.
+//! Summing the data is one long sequential task. Everything else runs beside it: chunks of rows, the filter, the sums of the other
+//! files. Findings are reported in an order that does not depend on scheduling.
 
+mod chunk;
 mod filter;
 mod findings;
 mod keys;
 pub(crate) mod message;
-mod pieces;
 mod sums;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -20,56 +20,56 @@ use container_core::{Error, ErrorKind, Finding, Result, Unit, VerifyOptions};
 use crate::index::{KeyHashes, KeyList, salt_of_attempt};
 use crate::read::{Offsets, Reader};
 use crate::wire::Part;
-use findings::{Batch, Findings, What};
-use pieces::Piece;
-use sums::Listed;
+use chunk::Chunk;
+use findings::{Batch, FindingKind, Findings};
+use sums::ListedSum;
 
-/// Salts that a writer may take.
-const ATTEMPTS: u32 = 1000;
+/// Salts that a writer may choose.
+const SALT_ATTEMPTS: u32 = 1000;
 
-/// Pieces that may be done before the one that is told next.
-const AHEAD: u64 = 256;
+/// Maximum number of chunks completed ahead of the one reported next.
+const MAX_CHUNKS_AHEAD: u64 = 256;
 
-/// What is checked, and what is known of it at the beginning.
+/// FindingKind is checked, and what was known at the start.
 struct Plan<'a> {
     reader: &'a Reader,
-    /// The keys of all samples, where a file lists them.
+    /// The listed keys of all samples.
     keys: Option<&'a KeyList>,
-    /// The hashes that `.key_hashes` has, if they are as many as the samples.
+    /// The hashes of `.key_hashes`, if there is one per sample.
     hashes: Option<KeyHashes>,
-    /// Samples in a piece.
+    /// Rows per chunk.
     rows: u64,
-    listed: Vec<Listed>,
+    listed: Vec<ListedSum>,
     options: &'a VerifyOptions,
-    /// Nobody waits for results any more.
+    /// Set when results are no longer needed.
     stop: AtomicBool,
 }
 
-/// Something to do.
+/// A unit of work.
 enum Task {
     Sum(usize),
     Filter,
     Legacy,
-    Piece(u64),
+    Chunk(u64),
 }
 
-/// Something that was done.
-enum Done {
+/// The result of a task.
+enum Outcome {
     Sum(usize, Result<[u8; 16]>),
-    /// Of the filter, or the older index.
-    Other(What, Result<Batch>),
-    Piece(u64, Result<Piece>),
+    /// Of the filter or the legacy index.
+    Other(FindingKind, Result<Batch>),
+    Chunk(u64, Result<Chunk>),
 }
 
 impl Reader {
-    /// Checks everything that can be: that every sample is one whole message and a map with a key of its own, the values of numpy
-    /// in it, the offsets, every key and hash and the filter against the samples, every line of `.md5`. All findings are told, of
-    /// each kind the first hundred and how many more there are.
+    /// Checks everything that can be checked: that every sample is exactly one message and a map with a unique key, its numpy values, the
+    /// offsets, every key and hash and the filter against the samples, and every line of `.md5`. Of each kind of finding the first
+    /// hundred are reported, and how many more there are.
     ///
-    /// The sum of the data is what takes longest; everything else is done beside it. Memory: some 20 bytes a sample, and the filter.
+    /// Takes as long as the MD5 sum of the data; everything else runs beside it. Memory: some 20 bytes per sample, and the filter.
     ///
     /// # Errors
-    /// [`Io`](ErrorKind::Io) when a file cannot be read; everything that is wrong with them goes to `report`.
+    /// [`Io`](ErrorKind::Io) when a file cannot be read; every defect goes to `report`.
     pub fn verify(&self, options: &VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<()> {
         let mut findings = Findings::new(report);
         let plan = Plan::new(self, options, &mut findings)?;
@@ -78,30 +78,30 @@ impl Reader {
         if !self.legacy {
             tasks.push(Task::Legacy);
         }
-        let pieces = self.len.div_ceil(plan.rows);
+        let chunks = self.len.div_ceil(plan.rows);
         let threads = match options.threads {
             0 => thread::available_parallelism().map_or(1, Into::into),
-            some => some,
+            count => count,
         };
         let mut merger = Merger::new(&plan, findings);
         if threads == 1 {
-            for task in (0..pieces).map(Task::Piece).chain(tasks) {
-                merger.take(plan.run(&task))?;
+            for task in (0..chunks).map(Task::Chunk).chain(tasks) {
+                merger.add(plan.run(&task))?;
             }
-            merger.keys(1)?;
+            merger.compare_keys(1)?;
         } else {
-            plan.beside(&tasks, pieces, threads, &mut merger)?;
+            plan.run_parallel(&tasks, chunks, threads, &mut merger)?;
         }
         merger.finish()
     }
 }
 
 impl<'a> Plan<'a> {
-    /// Opens what there is; tells what there is not.
+    /// Opens all files and reports the missing ones.
     fn new(reader: &'a Reader, options: &'a VerifyOptions, findings: &mut Findings<'_>) -> Result<Self> {
         if reader.legacy {
-            findings.push(What::Missing, || {
-                let detail = "the index is of the older form, without hashes and filter: it can be converted";
+            findings.push(FindingKind::MissingFile, || {
+                let detail = "legacy index without hashes and filter (it can be converted)";
                 reader.in_part(Part::LegacyIndex, Error::invalid(detail))
             });
         }
@@ -109,39 +109,39 @@ impl<'a> Plan<'a> {
             if part != Part::Md5 && reader.legacy {
                 continue;
             }
-            findings.push(What::Missing, || reader.in_part(part, Error::invalid("there is no such file")));
+            findings.push(FindingKind::MissingFile, || reader.in_part(part, Error::invalid("missing file")));
         }
-        bounds(reader, findings)?;
+        check_bounds(reader, findings)?;
         let keys = usable(reader.key_list(), findings)?.flatten();
         let hashes = usable(reader.listed_hashes(), findings)?.flatten();
         if let Some(hashes) = &hashes
-            && !(0..ATTEMPTS).any(|attempt| salt_of_attempt(attempt) == hashes.salt_bytes())
+            && !(0..SALT_ATTEMPTS).any(|attempt| salt_of_attempt(attempt) == hashes.salt_bytes())
         {
-            findings.push(What::Salt, || {
-                reader.in_part(Part::KeyHashes, Error::invalid("the salt is none that a writer takes").at(0))
+            findings.push(FindingKind::Salt, || {
+                reader.in_part(Part::KeyHashes, Error::invalid("salt that no writer chooses").at(0))
             });
         }
         let listed = sums::listed(reader, findings)?;
         if let Some(progress) = &options.progress {
             progress.begin(Unit::Bytes, Some(reader.data.len()));
         }
-        let rows = pieces::rows(reader);
+        let rows = chunk::rows_per_chunk(reader);
         Ok(Self { reader, keys, hashes, rows, listed, options, stop: AtomicBool::new(false) })
     }
 
-    fn run(&self, task: &Task) -> Done {
+    fn run(&self, task: &Task) -> Outcome {
         match *task {
             Task::Sum(index) => {
                 let part = self.listed.get(index).map_or(Part::Data, |listed| listed.part);
-                Done::Sum(index, self.sum(part))
+                Outcome::Sum(index, self.sum(part))
             }
-            Task::Filter => Done::Other(What::FilterKey, self.filter()),
-            Task::Legacy => Done::Other(What::Legacy, self.older_index()),
-            Task::Piece(number) => Done::Piece(number, self.piece(number)),
+            Task::Filter => Outcome::Other(FindingKind::MissingFromFilter, self.filter()),
+            Task::Legacy => Outcome::Other(FindingKind::Legacy, self.legacy_index()),
+            Task::Chunk(number) => Outcome::Chunk(number, self.chunk(number)),
         }
     }
 
-    /// True when the sum of the data is computed: then it is what takes time, and what progress is about.
+    /// True if the data are summed; that takes longest, so progress counts it.
     fn sums_data(&self) -> bool {
         self.listed.iter().any(|listed| listed.part == Part::Data)
     }
@@ -156,62 +156,62 @@ impl<'a> Plan<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Does everything with several threads, while this one puts it in order.
-    fn beside(&self, tasks: &[Task], pieces: u64, threads: usize, merger: &mut Merger<'_, '_>) -> Result<()> {
-        let (next, told) = (AtomicUsize::new(0), AtomicU64::new(0));
-        let work = |done: Sender<Done>| {
+    /// Runs all tasks on `threads` threads and merges the results on this one.
+    fn run_parallel(&self, tasks: &[Task], chunks: u64, threads: usize, merger: &mut Merger<'_, '_>) -> Result<()> {
+        let (next, reported) = (AtomicUsize::new(0), AtomicU64::new(0));
+        let work = |results: Sender<Outcome>| {
             loop {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                let piece = place.checked_sub(tasks.len()).map(|piece| piece as u64);
-                let made = match (tasks.get(place), piece) {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let chunk = index.checked_sub(tasks.len()).map(|chunk| chunk as u64);
+                let outcome = match (tasks.get(index), chunk) {
                     (Some(task), _) => self.run(task),
-                    (None, Some(piece)) if piece < pieces => {
-                        while piece >= told.load(Ordering::Relaxed) + AHEAD && !self.stopped() {
+                    (None, Some(chunk)) if chunk < chunks => {
+                        while chunk >= reported.load(Ordering::Relaxed) + MAX_CHUNKS_AHEAD && !self.stopped() {
                             thread::sleep(Duration::from_millis(1));
                         }
-                        self.run(&Task::Piece(piece))
+                        self.run(&Task::Chunk(chunk))
                     }
                     _ => return,
                 };
-                if self.stopped() || done.send(made).is_err() {
+                if self.stopped() || results.send(outcome).is_err() {
                     return;
                 }
             }
         };
         thread::scope(|scope| {
-            let (sender, receiver): (Sender<Done>, Receiver<Done>) = channel();
+            let (sender, receiver): (Sender<Outcome>, Receiver<Outcome>) = channel();
             for _ in 0..threads {
                 let sender = sender.clone();
                 let work = &work;
                 scope.spawn(move || work(sender));
             }
             drop(sender);
-            let mut outcome = if pieces == 0 { merger.keys(threads) } else { Ok(()) };
-            while outcome.is_ok()
-                && let Ok(done) = receiver.recv()
+            let mut result = if chunks == 0 { merger.compare_keys(threads) } else { Ok(()) };
+            while result.is_ok()
+                && let Ok(outcome) = receiver.recv()
             {
-                outcome = merger.take(done);
-                told.store(merger.next, Ordering::Relaxed);
-                // The samples are through, and maybe the sum of the data is not: time to compare keys.
-                if outcome.is_ok() && merger.next == pieces && !merger.compared {
-                    outcome = merger.keys(threads);
+                result = merger.add(outcome);
+                reported.store(merger.next, Ordering::Relaxed);
+                // All samples are done, perhaps before the sum of the data: compare keys meanwhile.
+                if result.is_ok() && merger.next == chunks && !merger.compared {
+                    result = merger.compare_keys(threads);
                 }
             }
-            self.stop.store(outcome.is_err(), Ordering::Relaxed);
-            outcome
+            self.stop.store(result.is_err(), Ordering::Relaxed);
+            result
         })
     }
 }
 
-/// Puts results in order.
+/// Merges results in a fixed order.
 struct Merger<'p, 'f> {
     plan: &'p Plan<'p>,
     findings: Findings<'f>,
-    /// The piece that is told next, and those that came early.
+    /// The chunk reported next, and those completed early.
     next: u64,
-    early: Vec<(u64, Piece)>,
-    /// What is told when the samples are through: filter, older index, sums.
-    other: Vec<(What, Batch)>,
+    early: Vec<(u64, Chunk)>,
+    /// Reported after all samples: filter and legacy index.
+    other: Vec<(FindingKind, Batch)>,
     sums: Vec<(usize, [u8; 16])>,
     /// The hash of every key.
     hashes: Vec<u8>,
@@ -225,37 +225,37 @@ impl<'p, 'f> Merger<'p, 'f> {
         Self { plan, findings, next: 0, early, other, sums, hashes: Vec::with_capacity(len), compared: false }
     }
 
-    fn take(&mut self, done: Done) -> Result<()> {
-        match done {
-            Done::Sum(index, sum) => self.sums.push((index, sum?)),
-            Done::Other(what, batch) => self.other.push((what, batch?)),
-            Done::Piece(number, piece) => {
-                self.early.push((number, piece?));
-                while let Some(place) = self.early.iter().position(|(number, _)| *number == self.next) {
-                    let (_, piece) = self.early.swap_remove(place);
+    fn add(&mut self, outcome: Outcome) -> Result<()> {
+        match outcome {
+            Outcome::Sum(index, sum) => self.sums.push((index, sum?)),
+            Outcome::Other(kind, batch) => self.other.push((kind, batch?)),
+            Outcome::Chunk(number, chunk) => {
+                self.early.push((number, chunk?));
+                while let Some(index) = self.early.iter().position(|(number, _)| *number == self.next) {
+                    let (_, chunk) = self.early.swap_remove(index);
                     self.next += 1;
-                    self.findings.take(piece.findings);
-                    self.hashes.extend_from_slice(&piece.hashes);
+                    self.findings.add(chunk.findings);
+                    self.hashes.extend_from_slice(&chunk.hashes);
                 }
             }
         }
         Ok(())
     }
 
-    /// Looks for keys and hashes that are there twice.
-    fn keys(&mut self, threads: usize) -> Result<()> {
+    /// Finds duplicate keys and hashes.
+    fn compare_keys(&mut self, threads: usize) -> Result<()> {
         self.compared = true;
-        let batch = self.plan.same_keys(&self.hashes, threads)?;
+        let batch = self.plan.duplicate_keys(&self.hashes, threads)?;
         self.hashes = Vec::new();
-        self.findings.take(batch);
+        self.findings.add(batch);
         Ok(())
     }
 
     fn finish(mut self) -> Result<()> {
-        for wanted in [What::FilterKey, What::Legacy] {
-            while let Some(place) = self.other.iter().position(|(what, _)| *what == wanted) {
-                let (_, batch) = self.other.swap_remove(place);
-                self.findings.take(batch);
+        for next in [FindingKind::MissingFromFilter, FindingKind::Legacy] {
+            while let Some(index) = self.other.iter().position(|(kind, _)| *kind == next) {
+                let (_, batch) = self.other.swap_remove(index);
+                self.findings.add(batch);
             }
         }
         self.sums.sort_by_key(|(index, _)| *index);
@@ -269,35 +269,36 @@ impl<'p, 'f> Merger<'p, 'f> {
     }
 }
 
-/// What there is, or nothing and why.
+/// A part, or `None` after reporting why it is unusable.
 fn usable<T>(part: Result<T>, findings: &mut Findings<'_>) -> Result<Option<T>> {
     match part {
         Ok(part) => Ok(Some(part)),
         Err(error) if error.kind() == ErrorKind::Io => Err(error),
         Err(error) => {
-            findings.push(What::Part, || error);
+            findings.push(FindingKind::UnusableFile, || error);
             Ok(None)
         }
     }
 }
 
-/// Where the samples begin and end as a whole.
-fn bounds(reader: &Reader, findings: &mut Findings<'_>) -> Result<()> {
+/// Checks where the first sample begins and the last one ends.
+fn check_bounds(reader: &Reader, findings: &mut Findings<'_>) -> Result<()> {
     let index = if reader.legacy { Part::LegacyIndex } else { Part::Offsets };
     if let Some(first) = reader.offsets.first()?.filter(|&first| first != 0) {
-        let detail = format!("the first sample begins at {first}: what stands before belongs to none");
-        findings.push(What::Bounds, || reader.in_part(index, Error::invalid(detail).at(0)));
+        let detail = format!("first sample begins at byte {first}: unexpected leading bytes");
+        findings.push(FindingKind::Bounds, || reader.in_part(index, Error::invalid(detail).at(0)));
     }
     if matches!(reader.offsets, Offsets::File { open_end: true, .. }) {
-        let detail = format!("there are {0} offsets for {0} samples: the end of the last one is missing", reader.len);
-        findings.push(What::Trailing, || reader.in_part(index, Error::invalid(detail).at(8 * reader.len)));
+        let detail =
+            format!("expected {} offsets, found {}: the end of the last sample is missing", reader.len + 1, reader.len);
+        findings.push(FindingKind::TrailingBytes, || reader.in_part(index, Error::invalid(detail).at(8 * reader.len)));
     }
     if reader.trailing_bytes() > 0 {
         let detail = format!(
-            "{} bytes stand behind the last sample: an append did not come to its end, or the index is an old one",
+            "{} trailing bytes after the last sample: an append was interrupted, or the index is outdated",
             reader.trailing_bytes()
         );
-        findings.push(What::Trailing, || reader.in_data(Error::invalid(detail).at(reader.data_end)));
+        findings.push(FindingKind::TrailingBytes, || reader.in_data(Error::invalid(detail).at(reader.data_end)));
     }
     Ok(())
 }

@@ -1,29 +1,30 @@
-//! `.md5`: its lines, and the sums of the files that it lists.
+//! Checks `.md5`: its lines, and the sums of the listed files.
 
 use container_core::{Error, Result, Source};
 
 use super::Plan;
-use super::findings::{Findings, What};
+use super::findings::{FindingKind, Findings};
 use crate::md5::Md5;
 use crate::read::Reader;
 use crate::wire::Part;
 use crate::wire::md5_file::{md5_lines, put_md5_line};
 
-/// Bytes that are hashed at once.
+/// Bytes hashed at once.
 const CHUNK: u64 = 1 << 20;
 
-/// A file of the set, and the sum that it should have.
-pub(super) struct Listed {
+/// A file of the set and the sum listed for it.
+pub(super) struct ListedSum {
     pub(super) part: Part,
     sum: [u8; 16],
     line: u64,
 }
 
-impl Listed {
+impl ListedSum {
     pub(super) fn compare(&self, reader: &Reader, sum: &[u8; 16], findings: &mut Findings<'_>) {
         if *sum != self.sum {
-            let detail = format!("the MD5 sum is {}, line {} of .md5 says {}", hex(sum), self.line, hex(&self.sum));
-            findings.push(What::Sum, || reader.in_part(self.part, Error::invalid(detail)));
+            let detail =
+                format!("MD5 sum: expected {} (line {} of .md5), found {}", hex(&self.sum), self.line, hex(sum));
+            findings.push(FindingKind::WrongSum, || reader.in_part(self.part, Error::invalid(detail)));
         }
     }
 }
@@ -32,9 +33,9 @@ fn hex(sum: &[u8; 16]) -> String {
     Md5::hex(sum)
 }
 
-/// Reads the lines, and tells of those that are wrong and of files that have none. Gives each file that is there once.
-pub(super) fn listed(reader: &Reader, findings: &mut Findings<'_>) -> Result<Vec<Listed>> {
-    let mut listed: Vec<Listed> = Vec::new();
+/// Reads `.md5`; reports invalid lines and unlisted files. Returns each existing file once, the data first.
+pub(super) fn listed(reader: &Reader, findings: &mut Findings<'_>) -> Result<Vec<ListedSum>> {
+    let mut listed: Vec<ListedSum> = Vec::new();
     let Some(set) = &reader.set else { return Ok(listed) };
     let Some(bytes) = reader.part_bytes(Part::Md5)? else { return Ok(listed) };
     let place = |error| reader.in_part(Part::Md5, error);
@@ -46,46 +47,48 @@ pub(super) fn listed(reader: &Reader, findings: &mut Findings<'_>) -> Result<Vec
         let line = match line {
             Ok(line) => line,
             Err(error) => {
-                findings.push(What::SumLine, || place(error));
+                findings.push(FindingKind::SumLine, || place(error));
                 continue;
             }
         };
-        let wrong = |detail: String| place(Error::invalid(detail).in_line(line.line));
-        let mut usual = String::new();
-        put_md5_line(&mut usual, &line.sum, line.name);
-        if usual.trim_end_matches('\n').as_bytes() != raw {
-            findings.push(What::SumForm, || {
-                wrong("the line is not as md5sum writes it: small letters, two spaces, the name".to_owned())
+        let in_line = |detail: String| place(Error::invalid(detail).in_line(line.line));
+        let mut canonical = String::new();
+        put_md5_line(&mut canonical, &line.sum, line.name);
+        if canonical.trim_end_matches('\n').as_bytes() != raw {
+            findings.push(FindingKind::SumFormat, || {
+                in_line("unusual format: md5sum writes lower-case digits, two spaces and the name".to_owned())
             });
         }
         let part = parts.iter().copied().find(|part| set.name(*part) == line.name && *part != Part::Md5);
         match part {
             None if line.name.contains(['/', '\\']) => {
-                findings.push(What::SumLine, || {
-                    wrong(format!("{:?} is in another folder: it is not looked at", line.name))
+                findings.push(FindingKind::SumLine, || {
+                    in_line(format!("{:?} is in another folder and was not checked", line.name))
                 });
             }
-            None => findings.push(What::SumForm, || {
-                wrong(format!("{:?} is no file of this dataset: it is not looked at", line.name))
+            None => findings.push(FindingKind::SumFormat, || {
+                in_line(format!("{:?} is not a file of this dataset and was not checked", line.name))
             }),
             Some(part) if !exists(part) => {
-                findings.push(What::SumLine, || wrong(format!("the file {:?} is not there", line.name)));
+                findings.push(FindingKind::SumLine, || in_line(format!("file {:?} does not exist", line.name)));
             }
             Some(part) => match listed.iter().find(|known| known.part == part) {
-                Some(known) => findings.push(What::SumLine, || {
-                    wrong(format!("the file {:?} is listed in line {} too", line.name, known.line))
+                Some(known) => findings.push(FindingKind::SumLine, || {
+                    in_line(format!("file {:?} is already listed in line {}", line.name, known.line))
                 }),
-                None => listed.push(Listed { part, sum: line.sum, line: line.line }),
+                None => listed.push(ListedSum { part, sum: line.sum, line: line.line }),
             },
         }
     }
     if bytes.last().is_some_and(|&last| last != b'\n') {
-        findings.push(What::SumForm, || place(Error::invalid("the last line has no end").at(bytes.len() as u64)));
+        findings.push(FindingKind::SumFormat, || {
+            place(Error::invalid("the last line has no line feed").at(bytes.len() as u64))
+        });
     }
     for part in parts {
         if part != Part::Md5 && exists(part) && !listed.iter().any(|known| known.part == part) {
-            let detail = format!("there is no sum of {:?}", set.name(part));
-            findings.push(What::Unlisted, || place(Error::invalid(detail)));
+            let detail = format!("no MD5 sum of {:?}", set.name(part));
+            findings.push(FindingKind::Unlisted, || place(Error::invalid(detail)));
         }
     }
     listed.sort_by_key(|listed| (listed.part != Part::Data, listed.line));
@@ -93,26 +96,26 @@ pub(super) fn listed(reader: &Reader, findings: &mut Findings<'_>) -> Result<Vec
 }
 
 impl Plan<'_> {
-    /// The sum of a file.
+    /// The MD5 sum of a file.
     pub(super) fn sum(&self, part: Part) -> Result<[u8; 16]> {
         if part == Part::Data {
             return self.sum_source(&self.reader.data, true).map_err(|error| self.reader.in_data(error));
         }
         match self.reader.part(part)? {
             Some(source) => self.sum_source(&source, false).map_err(|error| self.reader.in_part(part, error)),
-            // It was there before.
+            // It existed when `.md5` was read.
             None => Ok([0; 16]),
         }
     }
 
-    fn sum_source(&self, source: &Source, tells: bool) -> Result<[u8; 16]> {
+    fn sum_source(&self, source: &Source, counts_progress: bool) -> Result<[u8; 16]> {
         let mut md5 = Md5::new();
         let mut buffer = Vec::new();
         let mut at = 0;
         while at < source.len() && !self.stopped() {
             let end = source.len().min(at + CHUNK);
             md5.update(source.view(at..end, &mut buffer)?);
-            if tells {
+            if counts_progress {
                 self.advance(end - at);
             }
             at = end;

@@ -1,19 +1,19 @@
-//! MessagePack, written: always the shortest form, as Python's `msgpack` does.
+//! Writes MessagePack, always in the shortest encoding, as Python's `msgpack` does.
 
-/// An array of so many values follows.
+/// The header of an array of `len` values.
 pub(crate) fn put_array_header(out: &mut Vec<u8>, len: u32) {
-    put_head(out, len, 0x90, 0xdc);
+    put_header(out, len, 0x90, 0xdc);
 }
 
-/// A map of so many pairs follows.
+/// The header of a map of `len` pairs.
 pub(crate) fn put_map_header(out: &mut Vec<u8>, len: u32) {
-    put_head(out, len, 0x80, 0xde);
+    put_header(out, len, 0x80, 0xde);
 }
 
-/// `short` holds counts below 16; `wide` takes two bytes, the marker after it four.
-fn put_head(out: &mut Vec<u8>, len: u32, short: u8, wide: u8) {
+/// `fixed` is the marker for counts below 16, `wide` that for two-byte counts; the next one takes four bytes.
+fn put_header(out: &mut Vec<u8>, len: u32, fixed: u8, wide: u8) {
     match (u8::try_from(len), u16::try_from(len)) {
-        (Ok(len @ 0..16), _) => out.push(short | len),
+        (Ok(len @ 0..16), _) => out.push(fixed | len),
         (_, Ok(len)) => {
             out.push(wide);
             out.extend_from_slice(&len.to_be_bytes());
@@ -25,7 +25,7 @@ fn put_head(out: &mut Vec<u8>, len: u32, short: u8, wide: u8) {
     }
 }
 
-/// The head of a str of so many bytes.
+/// The header of a str of `len` bytes.
 #[inline]
 pub(crate) fn put_str_header(out: &mut Vec<u8>, len: u32) {
     match (u8::try_from(len), u16::try_from(len)) {
@@ -42,7 +42,7 @@ pub(crate) fn put_str_header(out: &mut Vec<u8>, len: u32) {
     }
 }
 
-/// The head of a bin of so many bytes.
+/// The header of a bin of `len` bytes.
 pub(crate) fn put_bin_header(out: &mut Vec<u8>, len: u32) {
     match (u8::try_from(len), u16::try_from(len)) {
         (Ok(len), _) => out.extend_from_slice(&[0xc4, len]),
@@ -60,7 +60,7 @@ pub(crate) fn put_bin_header(out: &mut Vec<u8>, len: u32) {
 /// A str.
 ///
 /// # Errors
-/// The length, where it is above the format's 2^32 - 1.
+/// The length, when it exceeds the format's 2^32 - 1.
 pub(crate) fn put_str(out: &mut Vec<u8>, text: &str) -> Result<(), u64> {
     put_str_header(out, u32::try_from(text.len()).map_err(|_| text.len() as u64)?);
     out.extend_from_slice(text.as_bytes());
@@ -70,7 +70,7 @@ pub(crate) fn put_str(out: &mut Vec<u8>, text: &str) -> Result<(), u64> {
 /// A bin.
 ///
 /// # Errors
-/// The length, where it is above the format's 2^32 - 1.
+/// The length, when it exceeds the format's 2^32 - 1.
 pub(crate) fn put_bin(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), u64> {
     put_bin_header(out, u32::try_from(bytes.len()).map_err(|_| bytes.len() as u64)?);
     out.extend_from_slice(bytes);
@@ -85,7 +85,7 @@ pub(crate) fn put_bool(out: &mut Vec<u8>, value: bool) {
     out.push(0xc2 | u8::from(value));
 }
 
-/// An integer of zero or above.
+/// A non-negative integer.
 pub(crate) fn put_uint(out: &mut Vec<u8>, value: u64) {
     match (u8::try_from(value), u16::try_from(value), u32::try_from(value)) {
         (Ok(value @ 0..0x80), ..) => out.push(value),
@@ -141,10 +141,10 @@ pub(crate) fn put_f64(out: &mut Vec<u8>, value: f64) {
     out.extend_from_slice(&value.to_be_bytes());
 }
 
-/// An ext of this type.
+/// An ext of type `kind`.
 ///
 /// # Errors
-/// The length, where it is above the format's 2^32 - 1.
+/// The length, when it exceeds the format's 2^32 - 1.
 pub(crate) fn put_ext(out: &mut Vec<u8>, kind: i8, bytes: &[u8]) -> Result<(), u64> {
     let len = u32::try_from(bytes.len()).map_err(|_| bytes.len() as u64)?;
     match (len, u8::try_from(len), u16::try_from(len)) {
@@ -174,7 +174,7 @@ mod tests {
     use crate::wire::token::{Token, Tokens};
 
     #[test]
-    fn the_shortest_form_of_every_integer() {
+    fn integers_take_the_shortest_encoding() {
         let cases: &[(i64, usize)] = &[
             (0, 1),
             (127, 1),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_head_of_every_length() {
+    fn headers_take_the_shortest_encoding() {
         let sizes = |put: fn(&mut Vec<u8>, u32)| {
             [0, 15, 16, 31, 32, 255, 256, 65_535, 65_536].map(|len| {
                 let mut out = Vec::new();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn round_trips() {
         for len in [0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 255, 256, 70_000] {
             let bytes = vec![b'x'; len];
             let mut out = Vec::new();

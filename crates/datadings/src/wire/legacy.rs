@@ -1,36 +1,36 @@
-//! `.index`, the index of older datasets: one msgpack map from key to the offset at which its sample begins.
+//! `.index`, the index of older datasets: one msgpack map from each key to its sample's start offset.
 
 use container_core::{Error, Result};
 
 use crate::wire::keys::next_key;
 use crate::wire::token::{Token, Tokens};
 
-/// How many entries the file states, and where the first begins.
+/// The declared number of entries, and a reader of them.
 ///
 /// # Errors
-/// When the file begins no map.
+/// When the file does not begin with a map.
 pub(crate) fn legacy_header(bytes: &[u8]) -> Result<(u32, Tokens<'_>)> {
     let mut tokens = Tokens::at(bytes, 0);
     match tokens.next()? {
         Token::Map(count) => Ok((count, tokens)),
-        other => Err(Error::invalid(format!("{} stands where the map of offsets is expected", other.name())).at(0)),
+        other => Err(Error::invalid(format!("expected a map of offsets, found {}", other.name())).at(0)),
     }
 }
 
-/// The next key and offset of the file.
+/// The next key and offset.
 ///
 /// # Errors
-/// When the key is no text or the offset no integer of zero or above.
+/// When the key is not a str or the offset not a non-negative integer.
 pub(crate) fn next_entry<'a>(tokens: &mut Tokens<'a>) -> Result<(&'a str, u64)> {
     let key = next_key(tokens)?;
     let at = tokens.offset();
     match tokens.next()? {
         Token::Unsigned(offset) => Ok((key, offset)),
         Token::Negative(offset) => {
-            Err(Error::invalid(format!("the offset {offset} is negative")).at(at).in_key(key.to_owned()))
+            Err(Error::invalid(format!("negative offset {offset}")).at(at).in_key(key.to_owned()))
         }
         other => {
-            let detail = format!("{} stands where an offset is expected", other.name());
+            let detail = format!("expected an offset, found {}", other.name());
             Err(Error::invalid(detail).at(at).in_key(key.to_owned()))
         }
     }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_one_after_another() {
+    fn reads_entries() {
         let (count, mut tokens) = legacy_header(&[0x82, 0xa1, b'a', 0, 0xa1, b'b', 0xcd, 1, 0]).unwrap();
         assert_eq!(count, 2);
         assert_eq!(next_entry(&mut tokens).unwrap(), ("a", 0));
@@ -50,9 +50,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_entry_is_named() {
+    fn rejects_invalid_entries() {
         assert!(legacy_header(&[0x90]).is_err());
         let (_, mut tokens) = legacy_header(&[0x81, 0xa1, b'a', 0xff]).unwrap();
-        assert_eq!(next_entry(&mut tokens).unwrap_err().to_string(), r#"the offset -1 is negative (byte 3, key "a")"#);
+        assert_eq!(next_entry(&mut tokens).unwrap_err().to_string(), r#"negative offset -1 (byte 3, key "a")"#);
     }
 }

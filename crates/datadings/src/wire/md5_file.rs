@@ -1,17 +1,17 @@
-//! `.md5`: lines of 32 hexadecimal digits, two spaces, a file name, as `md5sum` writes them.
+//! `.md5`: lines of 32 hexadecimal digits, two spaces and a file name, as `md5sum` writes them.
 
 use container_core::{Error, Result};
 
-/// A line of the file.
+/// One line of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Md5Line<'a> {
     pub(crate) sum: [u8; 16],
     pub(crate) name: &'a str,
-    /// From 1.
+    /// Line number, from 1.
     pub(crate) line: u64,
 }
 
-/// The lines of a `.md5` file; each that is wrong is an error of its own, and the next one follows.
+/// The lines of a `.md5` file. An invalid line is an error; iteration continues after it.
 pub(crate) fn md5_lines(bytes: &[u8]) -> impl Iterator<Item = Result<Md5Line<'_>>> {
     let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let lines = (!bytes.is_empty()).then(|| text.split(|&byte| byte == b'\n'));
@@ -23,21 +23,21 @@ fn one(line: &[u8], number: u64) -> Result<Md5Line<'_>> {
     Ok(Md5Line { sum, name, line: number })
 }
 
-/// What a line says, without its line feed.
+/// Parses one line, without its line feed.
 pub(crate) fn sum_and_name(line: &[u8]) -> Result<([u8; 16], &str)> {
-    let wrong = |detail: String| Error::invalid(detail);
-    let line = std::str::from_utf8(line).map_err(|_| wrong("the line is not UTF-8".to_owned()))?;
+    let line = std::str::from_utf8(line).map_err(|_| Error::invalid("invalid UTF-8"))?;
     let line = line.strip_suffix('\r').unwrap_or(line);
-    // A star instead of the second space marks "binary" in what md5sum -b writes.
+    // `md5sum -b` writes a star instead of the second space.
     let split = line.split_once(' ').and_then(|(digits, name)| Some((digits, name.strip_prefix([' ', '*'])?)));
     let Some((digits, name)) = split else {
-        return Err(wrong(format!("{line:?} is no sum, two spaces and a file name")));
+        return Err(Error::invalid(format!("expected an MD5 sum, two spaces and a file name, found {line:?}")));
     };
-    let sum = parse(digits).ok_or_else(|| wrong(format!("{digits:?} is no MD5 sum of 32 hexadecimal digits")))?;
+    let sum = parse_sum(digits)
+        .ok_or_else(|| Error::invalid(format!("MD5 sum: expected 32 hexadecimal digits, found {digits:?}")))?;
     Ok((sum, name))
 }
 
-fn parse(digits: &str) -> Option<[u8; 16]> {
+fn parse_sum(digits: &str) -> Option<[u8; 16]> {
     let digits: &[u8; 32] = digits.as_bytes().try_into().ok()?;
     let mut sum = [0; 16];
     for (byte, pair) in sum.iter_mut().zip(digits.chunks_exact(2)) {
@@ -47,11 +47,11 @@ fn parse(digits: &str) -> Option<[u8; 16]> {
     Some(sum)
 }
 
-/// Appends the line of a file.
+/// Appends one line.
 pub(crate) fn put_md5_line(out: &mut String, sum: &[u8; 16], name: &str) {
     use std::fmt::Write;
     for byte in sum {
-        let _ = write!(out, "{byte:02x}"); // a String takes everything
+        let _ = write!(out, "{byte:02x}"); // writing to a String cannot fail
     }
     out.push_str("  ");
     out.push_str(name);
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_both_ways() {
+    fn round_trips_lines() {
         let mut text = String::new();
         let sum = std::array::from_fn(|i| i as u8 * 17);
         put_md5_line(&mut text, &sum, "d e.msgpack");
@@ -77,15 +77,18 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_line_does_not_hide_the_next() {
+    fn an_invalid_line_does_not_hide_the_next() {
         let text = b"nonsense\n00112233445566778899AABBCCDDEEFF *b\n+0112233445566778899aabbccddeeff  c";
         let lines: Vec<_> = md5_lines(text).map(|line| line.map_err(|error| error.to_string())).collect();
-        assert_eq!(lines[0], Err(r#""nonsense" is no sum, two spaces and a file name (line 1)"#.to_owned()));
+        assert_eq!(
+            lines[0],
+            Err(r#"expected an MD5 sum, two spaces and a file name, found "nonsense" (line 1)"#.to_owned())
+        );
         assert_eq!(lines[1].as_ref().unwrap().name, "b");
-        assert!(lines[2].as_ref().unwrap_err().contains("is no MD5 sum"));
+        assert!(lines[2].as_ref().unwrap_err().contains("expected 32 hexadecimal digits"));
         for name in ["two  spaces", " first", "*", "a *b"] {
-            for mark in [' ', '*'] {
-                let text = format!("00112233445566778899aabbccddeeff {mark}{name}");
+            for flag in [' ', '*'] {
+                let text = format!("00112233445566778899aabbccddeeff {flag}{name}");
                 assert_eq!(md5_lines(text.as_bytes()).next().unwrap().unwrap().name, name);
             }
         }

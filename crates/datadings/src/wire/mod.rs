@@ -1,4 +1,4 @@
-//! The files as they lie on disk: parsed and emitted, no I/O.
+//! The on-disk layouts of a dataset's files: parsing and emitting, no I/O.
 
 pub(crate) mod emit;
 pub(crate) mod keys;

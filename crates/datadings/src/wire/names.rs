@@ -1,4 +1,4 @@
-//! Which file holds what.
+//! The files of a dataset and their names.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub enum Part {
     /// The samples.
     Data,
-    /// Where each sample begins, and where the last one ends.
+    /// The start offset of each sample and the end offset of the last.
     Offsets,
     /// The key of every sample.
     Keys,
@@ -16,14 +16,14 @@ pub enum Part {
     KeyHashes,
     /// A Bloom filter over all keys.
     Filter,
-    /// The MD5 sums of the others.
+    /// The MD5 sums of the other files.
     Md5,
     /// The index of older datasets: keys and offsets in one file.
     LegacyIndex,
 }
 
 impl Part {
-    /// What stands behind the data file's name: `.offsets`, say; nothing for the data.
+    /// The suffix appended to the data file's name, such as `.offsets`; empty for the data.
     #[must_use]
     pub const fn suffix(self) -> &'static str {
         match self {
@@ -37,10 +37,10 @@ impl Part {
         }
     }
 
-    /// The files that a writer makes beside the data and the sums, in the order in which Python lists their sums.
+    /// The index files that a writer makes, in the order in which Python lists their sums.
     pub(crate) const INDEX: [Self; 4] = [Self::Offsets, Self::Keys, Self::KeyHashes, Self::Filter];
 
-    /// All that may stand beside the data.
+    /// Every file that can accompany the data.
     pub(crate) const BESIDE: [Self; 6] =
         [Self::Offsets, Self::Keys, Self::KeyHashes, Self::Filter, Self::Md5, Self::LegacyIndex];
 }
@@ -52,17 +52,17 @@ pub(crate) struct FileSet {
 }
 
 impl FileSet {
-    /// Is there an index, of either kind?
+    /// Whether either kind of index exists.
     pub(crate) fn has_index(&self) -> bool {
         [Part::Offsets, Part::LegacyIndex].into_iter().any(|part| self.path(part).is_file())
     }
 
-    /// The set whose data file this is.
+    /// The set of this data file.
     pub(crate) fn new(data: impl Into<PathBuf>) -> Self {
         Self { data: data.into() }
     }
 
-    /// The set that a file beside the data belongs to, by its name; the data file need not be there.
+    /// The set of a companion file, derived from its name; the data file need not exist.
     pub(crate) fn beside(member: &Path) -> Option<Self> {
         let name = member.file_name()?.to_str()?;
         let part = Part::BESIDE.into_iter().find(|part| name.ends_with(part.suffix()))?;
@@ -80,12 +80,12 @@ impl FileSet {
         self.data.with_file_name(name)
     }
 
-    /// The first of the files beside the data that is there.
+    /// The first companion file that exists.
     pub(crate) fn any_beside(&self) -> Option<PathBuf> {
         Part::BESIDE.into_iter().map(|part| self.path(part)).find(|path| path.symlink_metadata().is_ok())
     }
 
-    /// A part's name without its folder, as the .md5 file lists it.
+    /// A part's file name without its folder, as listed in `.md5`.
     pub(crate) fn name(&self, part: Part) -> String {
         self.path(part).file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_member_leads_to_the_data() {
+    fn companion_paths_lead_to_the_data() {
         let set = FileSet::new("some/d.msgpack");
         for part in Part::BESIDE {
             assert_eq!(FileSet::beside(&set.path(part)).as_ref(), Some(&set), "{part:?}");

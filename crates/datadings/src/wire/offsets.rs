@@ -1,11 +1,11 @@
-//! `.offsets`: big-endian u64, the beginning of every sample and the end of the last.
+//! `.offsets`: big-endian u64, the start of every sample and the end of the last.
 
 use container_core::{Error, Result};
 
-/// Bytes of one offset.
+/// Bytes per offset.
 pub(crate) const WIDTH: u64 = 8;
 
-/// The two offsets that stand at `index` and after it, from the bytes of a file.
+/// The offsets at `index` and `index + 1`, from the bytes of the file.
 #[inline]
 pub(crate) fn pair_at(bytes: &[u8], index: usize) -> Option<(u64, u64)> {
     let (offsets, _) = bytes.as_chunks::<8>();
@@ -13,16 +13,16 @@ pub(crate) fn pair_at(bytes: &[u8], index: usize) -> Option<(u64, u64)> {
     Some((u64::from_be_bytes(*first), u64::from_be_bytes(*second)))
 }
 
-/// The offset that stands at `index`.
+/// The offset at `index`.
 #[inline]
 pub(crate) fn offset_at(bytes: &[u8], index: usize) -> Option<u64> {
     bytes.get(index.checked_mul(8)?..)?.first_chunk::<8>().map(|bytes| u64::from_be_bytes(*bytes))
 }
 
-/// How many offsets a file of so many bytes holds.
+/// The number of offsets in a file of `bytes` bytes.
 ///
 /// # Errors
-/// When it is empty or no multiple of 8 bytes.
+/// When it is empty or not a multiple of 8 bytes.
 pub(crate) fn count(bytes: u64) -> Result<u64> {
     if bytes == 0 {
         return Err(Error::truncated("the first offset", WIDTH, 0).at(0));
@@ -34,21 +34,21 @@ pub(crate) fn count(bytes: u64) -> Result<u64> {
     Ok(bytes / WIDTH)
 }
 
-/// The extent of a sample whose bounds the index gives.
+/// The byte range of a sample from its bounds in the index; `data` is the size of the data.
 ///
 /// # Errors
-/// When it runs backwards or beyond the data.
+/// When it runs backwards or past the end of the data.
 #[inline]
 pub(crate) fn extent(index: u64, start: u64, end: u64, data: u64) -> Result<std::ops::Range<u64>> {
-    if start <= end && end <= data { Ok(start..end) } else { Err(wrong_extent(index, start, end, data)) }
+    if start <= end && end <= data { Ok(start..end) } else { Err(invalid_extent(index, start, end, data)) }
 }
 
 #[cold]
-fn wrong_extent(index: u64, start: u64, end: u64, data: u64) -> Error {
+fn invalid_extent(index: u64, start: u64, end: u64, data: u64) -> Error {
     let detail = if start > end {
-        format!("the sample begins at {start} and ends before, at {end}")
+        format!("sample begins at byte {start} but ends at byte {end}")
     } else {
-        format!("the sample ends at {end}, past the {data} bytes of data")
+        format!("sample ends at byte {end}, past the end of the data ({data} bytes)")
     };
     Error::invalid(detail).at(index.saturating_mul(WIDTH)).in_row(index)
 }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_and_pairs() {
+    fn reads_offsets() {
         let bytes: Vec<u8> = [0u64, 5, 9].iter().flat_map(|n| n.to_be_bytes()).collect();
         assert_eq!(count(24).unwrap(), 3);
         assert_eq!(pair_at(&bytes, 0), Some((0, 5)));
@@ -71,11 +71,11 @@ mod tests {
     }
 
     #[test]
-    fn an_extent_lies_in_the_data() {
+    fn rejects_extents_outside_the_data() {
         assert_eq!(extent(0, 3, 9, 9).unwrap(), 3..9);
         let backwards = extent(2, 9, 3, 100).unwrap_err();
-        assert_eq!(backwards.to_string(), "the sample begins at 9 and ends before, at 3 (byte 16, row 2)");
+        assert_eq!(backwards.to_string(), "sample begins at byte 9 but ends at byte 3 (byte 16, row 2)");
         let beyond = extent(0, 3, 9, 8).unwrap_err();
-        assert_eq!(beyond.to_string(), "the sample ends at 9, past the 8 bytes of data (byte 0, row 0)");
+        assert_eq!(beyond.to_string(), "sample ends at byte 9, past the end of the data (8 bytes) (byte 0, row 0)");
     }
 }

@@ -1,30 +1,30 @@
-//! MessagePack, one token at a time. The clause numbers of the specification are those of its "formats" chapter.
+//! Reads MessagePack one token at a time.
 
 use container_core::{Cursor, Error, Result};
 
-/// What stands next in a message: a value, or the head of an array or a map whose members follow.
+/// One token: a scalar, or the header of an array or a map whose members follow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Token<'a> {
     Nil,
     Bool(bool),
-    /// Zero or above, in whichever of its forms.
+    /// Zero or above, in any of its encodings.
     Unsigned(u64),
     /// Below zero.
     Negative(i64),
     F32(f32),
     F64(f64),
-    /// Should be UTF-8: whoever shows it as text checks.
+    /// Not yet validated as UTF-8.
     Str(&'a [u8]),
     Bin(&'a [u8]),
-    /// So many values follow.
+    /// Number of values that follow.
     Array(u32),
-    /// So many pairs of a key and a value follow.
+    /// Number of key-value pairs that follow.
     Map(u32),
     Ext(i8, &'a [u8]),
 }
 
 impl Token<'_> {
-    /// What it is, in the words of the format.
+    /// The type's name, for messages.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Token::Nil => "nil",
@@ -40,15 +40,15 @@ impl Token<'_> {
     }
 }
 
-/// What follows a marker, for the markers whose value needs no second look: the length of the whole value in bytes
-/// (1 to 33), or [`FIXED_ARRAY`] or [`FIXED_MAP`] with the count in the low bits, or [`OTHER`].
-const FORMS: [u8; 256] = {
-    let mut forms = [OTHER; 256];
+/// Classifies a marker by what follows it: the length of the whole value in bytes, marker included (1 to 33), or
+/// [`FIXED_ARRAY`] or [`FIXED_MAP`] with the count in the low bits, or [`OTHER`].
+const MARKERS: [u8; 256] = {
+    let mut markers = [OTHER; 256];
     let mut marker = 0;
     #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which stops at a wrong index")]
     #[expect(clippy::cast_possible_truncation, reason = "masked to five bits")]
     while marker < 256 {
-        forms[marker] = match marker {
+        markers[marker] = match marker {
             0x00..=0x7f | 0xe0..=0xff | 0xc0 | 0xc2 | 0xc3 => 1,
             0x80..=0x8f => FIXED_MAP | (marker & 0x0f) as u8,
             0x90..=0x9f => FIXED_ARRAY | (marker & 0x0f) as u8,
@@ -65,18 +65,18 @@ const FORMS: [u8; 256] = {
         };
         marker += 1;
     }
-    forms
+    markers
 };
 const OTHER: u8 = 0;
 const FIXED_ARRAY: u8 = 0x40;
 const FIXED_MAP: u8 = 0x80;
 
 #[inline]
-fn form(marker: u8) -> u8 {
-    FORMS.get(usize::from(marker)).copied().unwrap_or(OTHER)
+fn marker_class(marker: u8) -> u8 {
+    MARKERS.get(usize::from(marker)).copied().unwrap_or(OTHER)
 }
 
-/// A walk over the tokens of messages. It holds what is left and where that ends, so that a step changes one thing.
+/// A reader of tokens. It stores the rest and where it ends, so that a step changes only one field.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tokens<'a> {
     rest: &'a [u8],
@@ -84,12 +84,12 @@ pub(crate) struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    /// A walk over bytes that begin at `offset` of their file.
+    /// Reads `bytes`, which begin at `offset` of their file.
     pub(crate) const fn at(bytes: &'a [u8], offset: u64) -> Self {
         Self { rest: bytes, end: offset.saturating_add(bytes.len() as u64) }
     }
 
-    /// Where the next token stands in the file.
+    /// The file offset of the next token.
     pub(crate) const fn offset(&self) -> u64 {
         self.end - self.rest.len() as u64
     }
@@ -102,7 +102,7 @@ impl<'a> Tokens<'a> {
         self.rest
     }
 
-    /// How many bytes are left.
+    /// The number of bytes left.
     pub(crate) const fn remaining(&self) -> u64 {
         self.rest.len() as u64
     }
@@ -113,7 +113,7 @@ impl<'a> Tokens<'a> {
         self.rest.first().copied()
     }
 
-    /// Takes the next token. After an error the walk stands where it stood before.
+    /// Reads the next token. An error leaves the position unchanged.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Token<'a>> {
         let mut cursor = Cursor::at(self.rest, self.offset());
@@ -122,7 +122,7 @@ impl<'a> Tokens<'a> {
         Ok(token)
     }
 
-    /// Takes the next value if it is a str of less than 32 bytes, in its shortest form.
+    /// Reads the next value if it is a str of fewer than 32 bytes in its shortest encoding.
     #[inline]
     pub(crate) fn short_str(&mut self) -> Option<&'a [u8]> {
         let (&marker, tail) = self.rest.split_first()?;
@@ -134,7 +134,7 @@ impl<'a> Tokens<'a> {
         Some(bytes)
     }
 
-    /// Passes over the next value, which is a key, and tells if it is this str or bin.
+    /// Skips the next value, a map key, and reports whether it is a str or bin equal to `name`.
     #[inline]
     pub(crate) fn skip_key(&mut self, name: &[u8]) -> Result<bool> {
         match self.short_str() {
@@ -155,7 +155,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Takes an integer of zero or above in its forms of up to five bytes.
+    /// Reads a non-negative integer encoded in at most five bytes.
     #[inline]
     pub(crate) fn short_unsigned(&mut self) -> Option<u64> {
         let (value, tail) = match self.rest {
@@ -169,7 +169,7 @@ impl<'a> Tokens<'a> {
         Some(value)
     }
 
-    /// Takes the next value if it is a bin that is there whole.
+    /// Reads the next value if it is a complete bin.
     #[inline]
     pub(crate) fn bin(&mut self) -> Option<&'a [u8]> {
         let (length, tail) = match self.rest {
@@ -183,7 +183,7 @@ impl<'a> Tokens<'a> {
         Some(bytes)
     }
 
-    /// Takes the head of a map of less than 16 pairs.
+    /// Reads the header of a map of fewer than 16 pairs.
     #[inline]
     pub(crate) fn short_map(&mut self) -> Option<u32> {
         let (&marker, tail) = self.rest.split_first()?;
@@ -194,15 +194,15 @@ impl<'a> Tokens<'a> {
         Some((marker & 0x0f).into())
     }
 
-    /// Passes over one whole value, however deep, and gives its bytes. No recursion, no stack: the cost is the number of its tokens.
+    /// Skips one whole value at any depth and returns its bytes. Not recursive, allocates nothing: O(tokens).
     ///
     /// # Errors
-    /// What is wrong with a token; a count of members larger than the bytes that are left is found at once.
+    /// The first invalid token. A member count larger than the number of bytes left is an error at once.
     #[inline]
     pub(crate) fn skip(&mut self) -> Result<&'a [u8]> {
         let start = self.rest;
-        // Most values are one token of a length that its marker says.
-        let length = usize::from(form(self.peek().unwrap_or(0xc1)));
+        // Most values are a single token whose marker gives the length.
+        let length = usize::from(marker_class(self.peek().unwrap_or(0xc1)));
         if length.wrapping_sub(1) < 33
             && let Some((value, tail)) = start.split_at_checked(length)
         {
@@ -214,7 +214,7 @@ impl<'a> Tokens<'a> {
 
     #[inline(never)]
     fn skip_long(&mut self) -> Result<&'a [u8]> {
-        // Bytes and longer texts, at once.
+        // Bin and longer str.
         let sized = match self.rest {
             [0xc4 | 0xd9, a, ..] => Some(2 + usize::from(*a)),
             [0xc5 | 0xda, a, b, ..] => Some(3 + usize::from(u16::from_be_bytes([*a, *b]))),
@@ -227,31 +227,31 @@ impl<'a> Tokens<'a> {
         }
         let start = *self;
         let mut ahead = *self;
-        ahead.pass()?;
+        ahead.skip_tokens()?;
         *self = ahead;
         let taken = start.rest.len() - ahead.rest.len();
         Ok(start.rest.get(..taken).unwrap_or_default())
     }
 
-    fn pass(&mut self) -> Result<()> {
+    fn skip_tokens(&mut self) -> Result<()> {
         let mut pending = 1u64;
         while pending > 0 {
             pending -= 1;
             let here = *self;
-            let form = form(self.peek().unwrap_or(0xc1));
-            let more = if form.wrapping_sub(1) < 33 {
-                match self.rest.get(form.into()..) {
+            let class = marker_class(self.peek().unwrap_or(0xc1));
+            let members = if class.wrapping_sub(1) < 33 {
+                match self.rest.get(class.into()..) {
                     Some(tail) => self.rest = tail,
-                    // Says what is missing.
+                    // Fails, and names what is missing.
                     None => drop(self.next()?),
                 }
                 continue;
-            } else if form & FIXED_MAP != 0 {
+            } else if class & FIXED_MAP != 0 {
                 self.rest = self.rest.get(1..).unwrap_or_default();
-                2 * u64::from(form & 0x0f)
-            } else if form & FIXED_ARRAY != 0 {
+                2 * u64::from(class & 0x0f)
+            } else if class & FIXED_ARRAY != 0 {
                 self.rest = self.rest.get(1..).unwrap_or_default();
-                u64::from(form & 0x0f)
+                u64::from(class & 0x0f)
             } else {
                 match self.next()? {
                     Token::Array(n) => u64::from(n),
@@ -259,8 +259,8 @@ impl<'a> Tokens<'a> {
                     _ => continue,
                 }
             };
-            pending += more;
-            // Every member takes a byte at least.
+            pending += members;
+            // Every member takes at least one byte.
             let left = self.remaining();
             if pending > left {
                 return Err(Error::truncated("the members of an array or a map", pending, left).at(here.offset()));
@@ -269,19 +269,19 @@ impl<'a> Tokens<'a> {
         Ok(())
     }
 
-    /// Passes over one whole value and checks all of it: nesting no deeper than `depth`, UTF-8 in every str.
+    /// Skips one whole value and validates it: nesting no deeper than `depth`, UTF-8 in every str.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its place.
+    /// The first defect, with its position.
     pub(crate) fn check(&mut self, depth: u32) -> Result<&'a [u8]> {
         let start = self.rest;
-        // Values still to come on this level; and on those around it that are not at their end, with their depths.
+        // Values still to come on this level, and on each unfinished level around it with its depth.
         let mut pending = 1u64;
         let mut level = 0u32;
-        let mut around: Vec<(u64, u32)> = Vec::new();
+        let mut outer_levels: Vec<(u64, u32)> = Vec::new();
         loop {
             while pending == 0 {
-                let Some(outer) = around.pop() else {
+                let Some(outer) = outer_levels.pop() else {
                     let taken = start.len() - self.rest.len();
                     return Ok(start.get(..taken).unwrap_or_default());
                 };
@@ -312,10 +312,10 @@ impl<'a> Tokens<'a> {
                 return Err(Error::truncated("the members of an array or a map", members, left).at(at));
             }
             if level >= depth {
-                return Err(Error::limit("the nesting of values", u64::from(level) + 1, depth.into()).at(at));
+                return Err(Error::limit("nesting depth", u64::from(level) + 1, depth.into()).at(at));
             }
             if pending > 0 {
-                around.push((pending, level));
+                outer_levels.push((pending, level));
             }
             (pending, level) = (members, level + 1);
         }
@@ -332,7 +332,7 @@ fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Token<'a>> {
         0x90..=0x9f => Token::Array((marker & 0x0f).into()),
         0xa0..=0xbf => Token::Str(cursor.take((marker & 0x1f).into(), "a str")?),
         0xc0 => Token::Nil,
-        0xc1 => return Err(unused(at)),
+        0xc1 => return Err(reserved_marker(at)),
         0xc2 => Token::Bool(false),
         0xc3 => Token::Bool(true),
         0xc4..=0xc6 => Token::Bin(length(cursor, marker - 0xc4).and_then(|n| cursor.take_u64(n, "a bin"))?),
@@ -360,12 +360,12 @@ fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Token<'a>> {
         0xdd => Token::Array(cursor.u32_be("the length of an array")?),
         0xde => Token::Map(cursor.u16_be("the length of a map")?.into()),
         0xdf => Token::Map(cursor.u32_be("the length of a map")?),
-        // 0xe0..=0xff: the five low bits of a negative number.
+        // 0xe0..=0xff: a negative number in the five low bits.
         _ => Token::Negative(i8::from_be_bytes([marker]).into()),
     })
 }
 
-/// The text of a str that ends at `end` of the file.
+/// The text of a str that ends at file offset `end`.
 #[inline]
 pub(crate) fn utf8(bytes: &[u8], end: u64) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|error| not_utf8(bytes, end, error.valid_up_to()))
@@ -373,15 +373,15 @@ pub(crate) fn utf8(bytes: &[u8], end: u64) -> Result<&str> {
 
 #[cold]
 fn not_utf8(bytes: &[u8], end: u64, valid: usize) -> Error {
-    let found = bytes.get(valid).copied().unwrap_or_default();
+    let byte = bytes.get(valid).copied().unwrap_or_default();
     let at = end.saturating_sub(bytes.len() as u64).saturating_add(valid as u64);
-    Error::invalid(format!("a str holds {found:#04x}, which is not UTF-8 there")).at(at)
+    Error::invalid(format!("invalid UTF-8 in a str: byte {byte:#04x}")).at(at)
 }
 
-/// A length of 1, 2 or 4 bytes.
+/// A length of 1, 2 or 4 bytes, for `width` 0, 1 or 2.
 #[inline]
-fn length(cursor: &mut Cursor<'_>, form: u8) -> Result<u64> {
-    Ok(match form {
+fn length(cursor: &mut Cursor<'_>, width: u8) -> Result<u64> {
+    Ok(match width {
         0 => cursor.u8("a length")?.into(),
         1 => cursor.u16_be("a length")?.into(),
         _ => cursor.u32_be("a length")?.into(),
@@ -394,8 +394,8 @@ fn signed(value: i64) -> Token<'static> {
 }
 
 #[cold]
-fn unused(at: u64) -> Error {
-    Error::invalid("0xc1 begins no value of msgpack").at(at)
+fn reserved_marker(at: u64) -> Error {
+    Error::invalid("reserved msgpack marker 0xc1").at(at)
 }
 
 #[cfg(test)]
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_a_value() {
+    fn reads_every_encoding() {
         let cases: &[(&[u8], Token<'_>)] = &[
             (&[0x7f], Token::Unsigned(127)),
             (&[0xcc, 0xff], Token::Unsigned(255)),
@@ -457,11 +457,11 @@ mod tests {
                 assert_eq!(tokens.offset(), 100, "a failed read moves nothing");
             }
         }
-        assert_eq!(one(&[0xc1]).unwrap_err().to_string(), "0xc1 begins no value of msgpack (byte 0)");
+        assert_eq!(one(&[0xc1]).unwrap_err().to_string(), "reserved msgpack marker 0xc1 (byte 0)");
     }
 
     #[test]
-    fn a_value_is_passed_over_whole() {
+    fn skips_whole_values() {
         let nested = [0x82, 0xa1, b'a', 0x92, 1, 0x81, 0xc0, 0xc4, 1, 9, 0xa1, b'b', 0xca, 0, 0, 0, 0, 0x05];
         let mut tokens = Tokens::at(&nested, 0);
         assert_eq!(tokens.skip().unwrap().len(), nested.len() - 1);
@@ -469,7 +469,7 @@ mod tests {
         assert!(tokens.is_empty());
         assert_eq!(Tokens::at(&nested, 0).check(3).unwrap().len(), nested.len() - 1);
         let error = Tokens::at(&nested, 0).check(2).unwrap_err();
-        assert_eq!(error.to_string(), "the nesting of values 3 exceeds the limit 2 (byte 5)");
+        assert_eq!(error.to_string(), "nesting depth 3 exceeds the limit 2 (byte 5)");
         for cut in 0..nested.len() - 1 {
             assert!(Tokens::at(&nested[..cut], 0).skip().is_err());
             assert!(Tokens::at(&nested[..cut], 0).check(9).is_err());
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_beyond_the_bytes_is_found_at_once() {
+    fn rejects_a_count_beyond_the_bytes_at_once() {
         let error = Tokens::at(&[0xdd, 0xff, 0xff, 0xff, 0xff, 0xc0], 7).skip().unwrap_err();
         assert_eq!(error.to_string(), "the members of an array or a map: needs 4294967295 bytes, 1 available (byte 7)");
         let error = Tokens::at(&[0xdb, 0xff, 0xff, 0xff, 0xff, b'a'], 0).skip().unwrap_err();
@@ -485,17 +485,17 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_a_limit_and_no_stack_overflow() {
+    fn deep_nesting_hits_the_limit_without_stack_overflow() {
         let mut deep = vec![0x91; 1_000_000];
         deep.push(0xc0);
         assert_eq!(Tokens::at(&deep, 0).skip().unwrap().len(), deep.len());
         let error = Tokens::at(&deep, 0).check(128).unwrap_err();
-        assert_eq!(error.to_string(), "the nesting of values 129 exceeds the limit 128 (byte 128)");
+        assert_eq!(error.to_string(), "nesting depth 129 exceeds the limit 128 (byte 128)");
     }
 
     #[test]
-    fn a_str_that_is_no_text_is_named_with_its_byte() {
+    fn invalid_utf8_is_reported_with_its_byte() {
         let error = Tokens::at(&[0xa3, b'a', 0xff, b'b'], 10).check(1).unwrap_err();
-        assert_eq!(error.to_string(), "a str holds 0xff, which is not UTF-8 there (byte 12)");
+        assert_eq!(error.to_string(), "invalid UTF-8 in a str: byte 0xff (byte 12)");
     }
 }

@@ -1,25 +1,25 @@
-//! One filter that all threads fill.
+//! Fills one filter by several threads.
 
 use container_core::Result;
 use simplebloom::BloomFilter;
 
 use crate::index::KeyList;
 
-/// Keys whose texts are held at once.
-const TEXTS: usize = 1 << 18;
+/// Keys collected at once.
+const BATCH_LEN: usize = 1 << 18;
 
-/// Puts all keys into a filter.
+/// Inserts all keys into a filter.
 pub(super) fn fill(filter: &mut BloomFilter, keys: &KeyList, threads: usize) -> Result<()> {
-    let mut texts: Vec<&str> = Vec::new();
+    let mut batch: Vec<&str> = Vec::new();
     let mut rest = keys.starting(0);
     loop {
-        texts.clear();
-        for key in rest.by_ref().take(TEXTS) {
-            texts.push(key?);
+        batch.clear();
+        for key in rest.by_ref().take(BATCH_LEN) {
+            batch.push(key?);
         }
-        if texts.is_empty() {
+        if batch.is_empty() {
             return Ok(());
         }
-        filter.par_insert_many(&texts, threads);
+        filter.par_insert_many(&batch, threads);
     }
 }

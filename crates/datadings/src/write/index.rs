@@ -1,4 +1,4 @@
-//! What is derived from the keys: their hashes, and the filter over them.
+//! Derives key hashes and the filter from the keys.
 
 use std::thread;
 
@@ -13,54 +13,54 @@ use crate::write::fill::fill;
 use crate::write::spool::Spool;
 use crate::write::sum::sum_of;
 
-/// Fewer keys than this are not worth a thread.
-const SMALL: u64 = 1 << 14;
+/// Fewer keys are processed by one thread.
+const MIN_PARALLEL_KEYS: u64 = 1 << 14;
 
-/// Keys that are hashed at once.
+/// Keys hashed at once.
 const DIGESTS: usize = 1 << 12;
 
-/// Filters of up to so many bytes together are filled one by each thread. (Less in tests, which come to both ways then.)
-const COPIES: u64 = if cfg!(test) { 1 << 20 } else { 16 << 20 };
+/// Maximum total size of one filter per thread; larger filters are filled jointly. Smaller in tests, to cover both ways.
+const MAX_COPIES_BYTES: u64 = if cfg!(test) { 1 << 20 } else { 16 << 20 };
 
-/// The index files that are derived.
-pub(crate) struct Derived {
+/// The derived index files.
+pub(crate) struct DerivedFiles {
     pub(crate) hashes: Spool,
     pub(crate) filter: Spool,
-    /// The sums of all four index files, in the order of [`Part::INDEX`]; none where none are wanted.
+    /// MD5 sums of all four index files, in the order of [`Part::INDEX`]; `None` if not requested.
     pub(crate) sums: [Option<[u8; 16]>; 4],
 }
 
-/// An index file and its sum.
-type Summed = (Spool, Option<[u8; 16]>);
+/// An index file and its MD5 sum.
+type FileAndSum = (Spool, Option<[u8; 16]>);
 
-/// Writes `.key_hashes` and `.filter`, and sums them and the two that are there.
+/// Writes `.key_hashes` and `.filter`, and sums them and the two existing files.
 pub(crate) fn derive(
     set: &FileSet,
     [offsets, keys]: [&mut Spool; 2],
     list: &KeyList,
     threads: usize,
     sums: bool,
-) -> Result<Derived> {
-    let work = Work { set, list, sync: offsets.sync(), threads: threads_for(list, threads), sums };
+) -> Result<DerivedFiles> {
+    let builder = Builder { set, list, sync: offsets.sync(), threads: threads_for(list, threads), sums };
     let sum = |spool: &mut Spool| match sums {
         true => sum_of(&spool.read_all()?).map(Some),
         false => Ok(None),
     };
-    let (offsets, keys, (hashes, filter)) =
-        work.beside(|| sum(offsets), || work.beside(|| sum(keys), || work.derive())).map(|(a, (b, c))| (a, b, c))?;
-    Ok(Derived { sums: [offsets, keys, hashes.1, filter.1], hashes: hashes.0, filter: filter.0 })
+    let (offsets, (keys, (hashes, filter))) =
+        builder.join(|| sum(offsets), || builder.join(|| sum(keys), || builder.derive()))?;
+    Ok(DerivedFiles { sums: [offsets, keys, hashes.1, filter.1], hashes: hashes.0, filter: filter.0 })
 }
 
-fn threads_for(list: &KeyList, asked: usize) -> usize {
-    match asked {
-        _ if list.len() < SMALL => 1,
+fn threads_for(list: &KeyList, requested: usize) -> usize {
+    match requested {
+        _ if list.len() < MIN_PARALLEL_KEYS => 1,
         0 => thread::available_parallelism().map_or(1, Into::into),
-        some => some,
+        count => count,
     }
 }
 
 #[derive(Clone, Copy)]
-struct Work<'a> {
+struct Builder<'a> {
     set: &'a FileSet,
     list: &'a KeyList,
     sync: SyncPolicy,
@@ -68,9 +68,9 @@ struct Work<'a> {
     sums: bool,
 }
 
-impl Work<'_> {
-    /// Does one thing beside another, unless there is to be one thread.
-    fn beside<A: Send, B>(
+impl Builder<'_> {
+    /// Runs two functions in parallel, or one after the other with a single thread.
+    fn join<A: Send, B>(
         &self,
         one: impl FnOnce() -> Result<A> + Send,
         other: impl FnOnce() -> Result<B>,
@@ -86,31 +86,31 @@ impl Work<'_> {
         })
     }
 
-    fn derive(&self) -> Result<(Summed, Summed)> {
+    fn derive(&self) -> Result<(FileAndSum, FileAndSum)> {
         let shape = Shape::with_default_probability(self.list.len().max(2))?;
-        // The first salt nearly always is the one.
+        // The first salt almost always works.
         let mut hashes = Some(self.hash(Salt::new(salt_of_attempt(0)))?);
-        // All the others keep the processors busy beside what is done one byte after the other: the sums.
+        // The MD5 sums are sequential; the rest uses the other cores meanwhile.
         let filter_file = || self.file(Part::Filter, [self.filter(shape)?.as_bytes(), &[]]);
         let hashes_file = || {
-            let (_, written) = choose_salt(|salt| {
+            let (_, file) = choose_salt(|salt| {
                 let hashes = match hashes.take() {
                     Some(hashes) => hashes,
                     None => self.hash(Salt::new(salt))?,
                 };
-                let file = || self.file(Part::KeyHashes, [&salt, hashes.as_flattened()]);
-                // The table knows whether two are the same: the one thing that it can find wrong.
-                let distinct = || Ok(KeyTable::build(hashes.as_flattened(), |_| 0, self.threads).is_ok());
-                let (written, distinct) = self.beside(file, distinct)?;
-                Ok(distinct.then_some(written))
+                let write = || self.file(Part::KeyHashes, [&salt, hashes.as_flattened()]);
+                // Building the table detects duplicate hashes; nothing else can fail.
+                let check_distinct = || Ok(KeyTable::build(hashes.as_flattened(), |_| 0, self.threads).is_ok());
+                let (file, distinct) = self.join(write, check_distinct)?;
+                Ok(distinct.then_some(file))
             })?;
-            Ok(written)
+            Ok(file)
         };
-        self.beside(filter_file, hashes_file).map(|(filter, hashes)| (hashes, filter))
+        self.join(filter_file, hashes_file).map(|(filter, hashes)| (hashes, filter))
     }
 
-    /// A file of these bytes.
-    fn file(&self, part: Part, bytes: [&[u8]; 2]) -> Result<Summed> {
+    /// Writes a file.
+    fn file(&self, part: Part, bytes: [&[u8]; 2]) -> Result<FileAndSum> {
         let mut spool = Spool::create(&self.set.path(part), self.sync)?;
         let mut sum = self.sums.then(Md5::new);
         for bytes in bytes {
@@ -122,9 +122,9 @@ impl Work<'_> {
         Ok((spool, sum.map(Md5::finish)))
     }
 
-    /// All keys in a filter.
+    /// The filter over all keys.
     fn filter(&self, shape: Shape) -> Result<BloomFilter> {
-        if self.threads > 1 && shape.file_bytes().saturating_mul(self.threads as u64) > COPIES {
+        if self.threads > 1 && shape.file_bytes().saturating_mul(self.threads as u64) > MAX_COPIES_BYTES {
             let mut filter = new_filter(shape)?;
             fill(&mut filter, self.list, self.threads)?;
             return Ok(filter);
@@ -145,51 +145,51 @@ impl Work<'_> {
         Ok(filter)
     }
 
-    /// The hashes of all keys as they stand in the file.
+    /// The hashes of all keys, in the byte order of the file.
     fn hash(&self, salt: Salt) -> Result<HugePageVec<[u8; 8]>> {
-        let len = usize::try_from(self.list.len()).unwrap_or(usize::MAX); // keys are held in memory or mapped: they fit
+        let len = usize::try_from(self.list.len()).unwrap_or(usize::MAX); // the keys are in memory or mapped, so it fits
         let mut hashes: HugePageVec<[u8; 8]> = HugePageVec::zeroed(len);
         let share = len.div_ceil(self.threads).max(1);
-        let done = in_parallel(hashes.chunks_mut(share).enumerate(), |(part, out)| {
+        let results = in_parallel(hashes.chunks_mut(share).enumerate(), |(part, out)| {
             let first = (part * share) as u64; // below the number of hashes
             let keys = self.list.range(first..first + out.len() as u64);
-            let mut places = out.iter_mut();
+            let mut slots = out.iter_mut();
             each_digest(keys, salt, |digests| {
-                for ([hash, _], place) in digests.iter().zip(&mut places) {
-                    *place = hash.to_be_bytes();
+                for ([hash, _], slot) in digests.iter().zip(&mut slots) {
+                    *slot = hash.to_be_bytes();
                 }
             })
         });
-        done.into_iter().collect::<Result<()>>()?;
+        results.into_iter().collect::<Result<()>>()?;
         Ok(hashes)
     }
 }
 
 fn new_filter(shape: Shape) -> Result<BloomFilter> {
-    // However many keys there are: they are there, so the filter grows with what was written and no more.
+    // The keys have been written already, so the size of the filter needs no limit.
     BloomFilter::with_limits(shape, &Limits::default().with_block_bytes(u64::MAX))
 }
 
-/// Hashes keys many at once and hands their digests on, in order.
+/// Hashes keys in batches and passes on their digests, in order.
 pub(super) fn each_digest<'a>(
     keys: impl Iterator<Item = Result<&'a str>>,
     salt: Salt,
     mut each: impl FnMut(&[Digest]),
 ) -> Result<()> {
-    let mut texts: Vec<&str> = Vec::with_capacity(DIGESTS);
+    let mut batch: Vec<&str> = Vec::with_capacity(DIGESTS);
     let mut digests = vec![[0; 2]; DIGESTS];
-    let mut hash = |texts: &mut Vec<&str>| -> Result<()> {
-        let digests = digests.get_mut(..texts.len()).unwrap_or_default();
-        simplebloom::digest::digest_many(texts, salt, digests)?;
+    let mut hash = |batch: &mut Vec<&str>| -> Result<()> {
+        let digests = digests.get_mut(..batch.len()).unwrap_or_default();
+        simplebloom::digest::digest_many(batch, salt, digests)?;
         each(digests);
-        texts.clear();
+        batch.clear();
         Ok(())
     };
     for key in keys {
-        texts.push(key?);
-        if texts.len() == DIGESTS {
-            hash(&mut texts)?;
+        batch.push(key?);
+        if batch.len() == DIGESTS {
+            hash(&mut batch)?;
         }
     }
-    hash(&mut texts)
+    hash(&mut batch)
 }

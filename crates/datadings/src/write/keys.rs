@@ -1,4 +1,4 @@
-//! The keys as they are written: `.keys` in the making, in which any key can be looked up.
+//! `.keys` while it is written; supports look-ups by row.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,13 +10,13 @@ use crate::wire::emit;
 use crate::wire::{Token, Tokens};
 use crate::write::spool::Spool;
 
-/// Room for the longest head of an array: five bytes.
-const HEAD: u64 = 5;
+/// Room for the longest array header, in bytes.
+const MAX_HEADER_LEN: u64 = 5;
 
-/// Up to so many keys have a head of three bytes or one.
-const SHORT_HEAD: u32 = u16::MAX as u32;
+/// Up to this many keys, the array header is shorter than five bytes.
+const MAX_SHORT_COUNT: u32 = u16::MAX as u32;
 
-/// `.keys`, growing.
+/// A growing `.keys` file.
 pub(crate) struct KeysFile {
     spool: Spool,
     marks: Vec<u64>,
@@ -27,7 +27,7 @@ pub(crate) struct KeysFile {
 impl KeysFile {
     pub(crate) fn create(path: &Path, sync: SyncPolicy) -> Result<Self> {
         let mut spool = Spool::create(path, sync)?;
-        spool.put(&[0; 5])?; // the head, once the number is known
+        spool.put(&[0; 5])?; // overwritten by the header once the count is known
         Ok(Self { spool, marks: Vec::new(), len: 0, scratch: Vec::new() })
     }
 
@@ -40,7 +40,7 @@ impl KeysFile {
             self.marks.push(self.spool.len());
         }
         let len = u32::try_from(key.len());
-        let len = len.map_err(|_| Error::limit("the length of a key", key.len() as u64, u32::MAX.into()))?;
+        let len = len.map_err(|_| Error::limit("key length", key.len() as u64, u32::MAX.into()))?;
         self.scratch.clear();
         emit::put_str_header(&mut self.scratch, len);
         self.spool.put(&self.scratch)?;
@@ -49,7 +49,7 @@ impl KeysFile {
         Ok(())
     }
 
-    /// True when a sample has this key.
+    /// True if sample `row` has this key.
     pub(crate) fn is(&self, row: u32, key: &str) -> Result<bool> {
         let Some(mark) = self.marks.get((row / STRIDE) as usize) else { return Ok(false) };
         let last = self.marks.get((row / STRIDE) as usize + 1).copied().unwrap_or_else(|| self.spool.len());
@@ -61,38 +61,38 @@ impl KeysFile {
         Ok(matches!(tokens.next()?, Token::Str(bytes) if bytes == key.as_bytes()))
     }
 
-    /// The whole file: with its head, to be read, and to be given its name.
+    /// Completes the file with its header; returns it and its list of keys.
     pub(crate) fn finish(mut self) -> Result<(Spool, KeyList)> {
-        if self.len > SHORT_HEAD {
+        if self.len > MAX_SHORT_COUNT {
             let [a, b, c, d] = self.len.to_be_bytes();
             self.spool.patch(0, &[0xdd, a, b, c, d])?;
         } else {
-            // A shorter head moves all keys: there are few.
+            // A shorter header moves all keys, but there are few.
             let (path, sync) = (self.spool.path().to_owned(), self.spool.sync());
-            let mut head = Vec::new();
-            emit::put_array_header(&mut head, self.len);
+            let mut header = Vec::new();
+            emit::put_array_header(&mut header, self.len);
             let mut moved = Spool::create(&path, sync)?;
-            moved.put(&head)?;
+            moved.put(&header)?;
             let all = self.spool.read_all()?;
-            moved.put_all(&mut Rest { source: &all, at: HEAD })?;
+            moved.put_all(&mut SourceReader { source: &all, at: MAX_HEADER_LEN })?;
             self.spool = moved;
             let source = self.spool.read_all()?;
             let list = KeyList::parse(source.read(0..source.len())?)?;
             return Ok((self.spool, list));
         }
         let source = self.spool.read_all()?;
-        let list = KeyList::written(source.read(0..source.len())?, self.len.into(), self.marks);
+        let list = KeyList::from_writer(source.read(0..source.len())?, self.len.into(), self.marks);
         Ok((self.spool, list))
     }
 }
 
-/// A source, read from a place to its end.
-pub(crate) struct Rest<'a> {
+/// Reads a source from an offset to its end.
+pub(crate) struct SourceReader<'a> {
     pub(crate) source: &'a Source,
     pub(crate) at: u64,
 }
 
-impl Read for Rest<'_> {
+impl Read for SourceReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let end = self.source.len().min(self.at.saturating_add(buffer.len() as u64));
         let bytes = self.source.read(self.at..end.max(self.at)).map_err(std::io::Error::other)?;
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_of_every_length() {
+    fn headers_of_every_length() {
         for count in [0u32, 1, 15, 16, 64, 65, 65_535, 65_536, 70_000] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("d.keys");

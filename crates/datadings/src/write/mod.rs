@@ -6,9 +6,9 @@ mod data;
 #[cfg_attr(not(feature = "parallel"), path = "fill_alone.rs")]
 mod fill;
 mod index;
+mod key_set;
 mod keys;
 mod options;
-mod seen;
 mod spool;
 #[cfg_attr(test, path = "step_in_tests.rs")]
 mod step;
@@ -17,10 +17,10 @@ mod sum;
 mod tests;
 mod writer;
 
-pub(crate) use commit::{IndexFiles, Older};
+pub(crate) use commit::{IndexFiles, OnLegacyIndex};
+pub(crate) use key_set::KeySet;
 pub(crate) use keys::KeysFile;
 pub use options::WriterOptions;
-pub(crate) use seen::SeenKeys;
 pub(crate) use spool::Spool;
-pub(crate) use sum::Sum;
-pub use writer::{Writer, Written};
+pub(crate) use sum::DataSum;
+pub use writer::{WriteSummary, Writer};

@@ -1,22 +1,22 @@
-//! How a dataset is written.
+//! Options of the writer.
 
 use container_core::{Limits, OutputOptions};
 
-/// How a [`Writer`](crate::Writer) works.
+/// Options of a [`Writer`](crate::Writer).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WriterOptions {
     /// Whether an existing dataset is replaced, and whether to wait for the disk.
     pub output: OutputOptions,
-    /// Threads that may work at once; 0 for as many as the machine has. With one, the sum of new data is not computed beside writing;
-    /// that of data that grow always is.
+    /// Maximum number of threads; 0 for as many as the machine has. With one, the sum of a new file is computed by the writing thread; that
+    /// of a file appended to always uses a separate thread.
     pub threads: usize,
-    /// Compute the MD5 sums and write `.md5`. Appending without it saves reading the old data once, and removes the file.
+    /// Compute the MD5 sums and write `.md5`. Appending without it avoids reading the old data, and removes the file.
     pub md5: bool,
-    /// Take any msgpack message with any key: also one that is no map, or has another key or none, as Python's `RawWriter` does.
-    /// For copies of datasets that have such samples; `verify` reports them.
+    /// Accept any msgpack message under any key: even one that is not a map, or stores another key or none, as Python's `RawWriter` does.
+    /// Meant for copying datasets with such samples; `verify` reports them.
     pub any_message: bool,
-    /// What samples may be: nesting, and their length (messages above [`Limits::block_bytes`] are refused).
+    /// Limits of samples: nesting, and length (longer messages than [`Limits::block_bytes`] are rejected).
     pub limits: Limits,
 }
 

@@ -1,40 +1,40 @@
-//! A file of the set while it is written: a temporary sibling behind a buffer, which can be read back.
+//! A file of the set while it is written: a buffered temporary file that can be read back.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use container_core::{Bytes, Error, Output, OutputOptions, Overwrite, Result, Source, SyncPolicy};
 
-/// Bytes that are gathered before they are written.
+/// Bytes buffered before they are written.
 const BUFFER: usize = 256 << 10;
 
-/// A file that is written from its beginning to its end.
+/// A file written sequentially.
 pub(crate) struct Spool {
     output: Output,
     buffer: Vec<u8>,
-    /// Bytes that were written before those in the buffer.
+    /// Bytes already in the file, without the buffer.
     written: u64,
     sync: SyncPolicy,
 }
 
 impl Spool {
-    /// Begins a file of the set that will appear at `path`, in place of one that may be there.
+    /// Begins a file that will replace whatever is at `path`.
     ///
-    /// The user names the data, which may be a link. The other files have their names from it, and a link that somebody has put there would
-    /// lead to a file that nobody has named.
+    /// Symbolic links are rejected: users name the data file only, and a link at a derived name would redirect the output to a file that
+    /// they did not name.
     ///
     /// # Errors
     /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a symbolic link; those of [`Output::create`].
     pub(crate) fn create(path: &Path, sync: SyncPolicy) -> Result<Self> {
-        if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-            let detail = "it is a symbolic link; beside data only regular files are written";
+        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+            let detail = "cannot write through a symbolic link: files beside the data must be regular files";
             return Err(Error::unsupported(detail).in_file(path.display().to_string()));
         }
         let options = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(sync);
         Ok(Self { output: Output::create(path, options)?, buffer: Vec::with_capacity(BUFFER), written: 0, sync })
     }
 
-    /// The bytes so far.
+    /// Bytes so far, including the buffer.
     pub(crate) fn len(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
@@ -59,42 +59,42 @@ impl Spool {
         Ok(())
     }
 
-    /// Writes what is in the buffer.
+    /// Writes the buffer.
     pub(crate) fn flush(&mut self) -> Result<()> {
         let buffer = std::mem::take(&mut self.buffer);
-        let done = self.write(&buffer);
+        let result = self.write(&buffer);
         self.buffer = buffer;
         self.buffer.clear();
-        done
+        result
     }
 
-    /// Overwrites bytes that were written before; the file must not end before them.
+    /// Overwrites earlier bytes; `bytes` must not extend past the end of the file.
     pub(crate) fn patch(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         self.flush()?;
         let output = &mut self.output;
-        let done = output
+        let result = output
             .seek(SeekFrom::Start(at))
             .and_then(|_| output.write_all(bytes))
             .and_then(|()| output.seek(SeekFrom::End(0)));
-        done.map(drop).map_err(|cause| failed(&self.output, cause))
+        result.map(drop).map_err(|cause| failed(&self.output, cause))
     }
 
-    /// Bytes that were put before, wherever they are now: in the file, in the buffer, or begun there and ended here.
+    /// Reads back earlier bytes, from the file, the buffer or both.
     pub(crate) fn read(&self, at: u64, len: usize) -> Result<Bytes> {
         let end = at.saturating_add(len as u64).min(self.len());
-        let in_buffer = |place: u64| usize::try_from(place.saturating_sub(self.written)).unwrap_or(usize::MAX);
+        let in_buffer = |offset: u64| usize::try_from(offset.saturating_sub(self.written)).unwrap_or(usize::MAX);
         let buffered = self.buffer.get(in_buffer(at)..in_buffer(end)).unwrap_or_default();
         if at >= self.written {
             return Ok(Bytes::copy_from_slice(buffered));
         }
-        let filed = self.output.read_back()?.read(at..end.min(self.written))?;
+        let from_file = self.output.read_back()?.read(at..end.min(self.written))?;
         match buffered {
-            [] => Ok(filed),
-            _ => Ok(Bytes::from([&filed, buffered].concat())),
+            [] => Ok(from_file),
+            _ => Ok(Bytes::from([&from_file, buffered].concat())),
         }
     }
 
-    /// Everything that was put so far.
+    /// The whole contents so far.
     pub(crate) fn read_all(&mut self) -> Result<Source> {
         self.flush()?;
         self.output.read_back()
@@ -104,7 +104,7 @@ impl Spool {
         self.sync
     }
 
-    /// Appends all that a reader gives.
+    /// Appends everything from a reader.
     pub(crate) fn put_all(&mut self, from: &mut dyn Read) -> Result<()> {
         let mut chunk = vec![0; BUFFER];
         loop {
@@ -118,8 +118,8 @@ impl Spool {
         }
     }
 
-    /// Everything is in the file, and on the disk where that is asked for: it lacks nothing but its name.
-    pub(crate) fn ready(&mut self) -> Result<()> {
+    /// Writes everything, and syncs it if requested: only the file's name is missing then.
+    pub(crate) fn flush_and_sync(&mut self) -> Result<()> {
         self.flush()?;
         match self.sync {
             SyncPolicy::Disk => self.output.file().sync_all().map_err(|cause| failed(&self.output, cause)),
@@ -133,7 +133,7 @@ impl Spool {
         self.output.finish()
     }
 
-    /// Where it will appear.
+    /// The final path.
     pub(crate) fn path(&self) -> &Path {
         self.output.path()
     }
@@ -149,14 +149,16 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_is_not_written_through() {
+    fn rejects_symbolic_links() {
         let folder = tempfile::tempdir().unwrap();
         let (link, target) = (folder.path().join("x.offsets"), folder.path().join("target"));
         std::fs::write(&target, "precious").unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
         let error = Spool::create(&link, SyncPolicy::Never).err().unwrap().to_string();
         assert!(
-            error.ends_with("x.offsets: it is a symbolic link; beside data only regular files are written"),
+            error.ends_with(
+                "x.offsets: cannot write through a symbolic link: files beside the data must be regular files"
+            ),
             "{error}"
         );
         assert_eq!(std::fs::read(&target).unwrap(), b"precious");
@@ -190,7 +192,7 @@ mod tests {
         spool.patch(3, &[7, 7]).unwrap();
         spool.put(b"!").unwrap();
         assert_eq!(spool.read_all().unwrap().len(), 1_000_005);
-        spool.ready().unwrap();
+        spool.flush_and_sync().unwrap();
         spool.finish().unwrap();
         let written = std::fs::read(folder.path().join("x")).unwrap();
         assert_eq!((&written[..6], &written[1_000_000..]), (&[0, 1, 2, 7, 7, 5][..], &b"tail!"[..]));

@@ -1,8 +1,8 @@
-//! A step of writing, in front of which tests can end it.
+//! A step of a commit; tests replace it to inject failures.
 
 use container_core::Result;
 
-#[expect(clippy::unnecessary_wraps, reason = "it fails in tests")]
+#[expect(clippy::unnecessary_wraps, reason = "fails in tests")]
 pub(super) const fn step() -> Result<()> {
     Ok(())
 }

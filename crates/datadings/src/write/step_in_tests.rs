@@ -1,3 +1,3 @@
-//! A step of writing, which fails when a test says so.
+//! A step of a commit, at which tests inject failures.
 
 pub(super) use super::tests::step;

@@ -1,4 +1,4 @@
-//! The MD5 sum of the data: computed beside the writing, by a thread of its own.
+//! The MD5 sum of the data, computed by a separate thread while they are written.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,55 +12,55 @@ use container_core::{Error, Result};
 
 use crate::md5::Md5;
 
-/// Blocks that may wait to be hashed before the writer waits too.
-const WAITING: usize = 4;
+/// Maximum number of blocks waiting to be hashed; then the writer waits too.
+const MAX_PENDING_BLOCKS: usize = 4;
 
-/// Places up to which the file may be hashed that may wait: of one MiB each, an append of 64 GiB.
-const PLACES: usize = 1 << 16;
+/// Maximum number of pending [`Task::UpTo`]: with one per MiB, an append of 64 GiB.
+const MAX_PENDING_ENDS: usize = 1 << 16;
 
-/// Bytes that are read at once.
+/// Bytes read at once.
 const CHUNK: usize = 1 << 20;
 
-/// A sum in the making.
-pub(crate) enum Sum {
-    /// Nobody wants it.
-    None,
-    /// Computed by the thread that writes.
-    Here(Box<Md5>),
-    /// Computed by another.
-    Beside(Beside),
+/// A running MD5 sum.
+pub(crate) enum DataSum {
+    /// Not requested.
+    Off,
+    /// Computed by the writing thread.
+    Inline(Box<Md5>),
+    /// Computed by its own thread.
+    Threaded(SumThread),
 }
 
-pub(crate) struct Beside {
+pub(crate) struct SumThread {
     tasks: SyncSender<Task>,
     thread: JoinHandle<Result<[u8; 16]>>,
-    vain: Vain,
+    cancel: CancelOnDrop,
 }
 
-/// Tells the thread, when it is dropped, that nobody waits for the sum any more.
-struct Vain(Arc<AtomicBool>);
+/// Tells the thread, when dropped, that the sum is no longer needed.
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Vain {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// What the thread is told.
+/// A task of the thread.
 enum Task {
     /// Hash these bytes.
     Block(Arc<Vec<u8>>),
-    /// The file is written up to here: hash it so far.
+    /// The file is written up to this offset: hash it up to there.
     UpTo(u64),
 }
 
-impl Sum {
-    /// The sum of a file that is written from its beginning.
+impl DataSum {
+    /// The sum of a new file.
     pub(crate) fn of_new(threads: usize) -> Self {
         if threads == 1 {
-            return Self::Here(Box::default());
+            return Self::Inline(Box::default());
         }
-        let (tasks, received) = sync_channel(WAITING);
+        let (tasks, received) = sync_channel(MAX_PENDING_BLOCKS);
         let spawned = thread::Builder::new().name("md5".to_owned()).spawn(move || {
             let mut md5 = Md5::new();
             for task in received {
@@ -71,56 +71,58 @@ impl Sum {
             Ok(md5.finish())
         });
         match spawned {
-            Ok(thread) => Self::Beside(Beside { tasks, thread, vain: Vain(Arc::default()) }),
-            // No thread to be had: it goes without.
-            Err(_) => Self::Here(Box::default()),
+            Ok(thread) => Self::Threaded(SumThread { tasks, thread, cancel: CancelOnDrop(Arc::default()) }),
+            // No thread available: hash on this one.
+            Err(_) => Self::Inline(Box::default()),
         }
     }
 
-    /// The sum of a file of which `old` bytes are there and more will come.
+    /// The sum of a file that has `old_len` bytes and will grow. Starts hashing those at once.
     ///
     /// # Errors
     /// When the file cannot be opened again.
-    pub(crate) fn of_grown(path: &Path, old: u64) -> Result<Self> {
-        let failed = |cause| Error::io("cannot read it for its MD5 sum", cause).in_file(path.display().to_string());
+    pub(crate) fn of_growing(path: &Path, old_len: u64) -> Result<Self> {
+        let failed =
+            |cause| Error::io("cannot read the data to compute its MD5 sum", cause).in_file(path.display().to_string());
         let file = File::open(path).map_err(failed)?;
-        let (tasks, received) = sync_channel(PLACES);
-        let vain = Vain(Arc::default());
-        let stop = Arc::clone(&vain.0);
-        let spawned = thread::Builder::new().name("md5".to_owned()).spawn(move || follow(file, old, &received, &stop));
+        let (tasks, received) = sync_channel(MAX_PENDING_ENDS);
+        let cancel = CancelOnDrop(Arc::default());
+        let stop = Arc::clone(&cancel.0);
+        let spawned =
+            thread::Builder::new().name("md5".to_owned()).spawn(move || follow(file, old_len, &received, &stop));
         let thread = spawned.map_err(failed)?;
-        Ok(Self::Beside(Beside { tasks, thread, vain }))
+        Ok(Self::Threaded(SumThread { tasks, thread, cancel }))
     }
 
-    /// Takes the next bytes of a new file.
+    /// Adds the next bytes of a new file.
     pub(crate) fn update(&mut self, block: &Arc<Vec<u8>>) {
         match self {
-            Self::None => {}
-            Self::Here(md5) => md5.update(block),
-            // A thread that is gone says why when it is joined.
-            Self::Beside(beside) => drop(beside.tasks.send(Task::Block(Arc::clone(block)))),
+            Self::Off => {}
+            Self::Inline(md5) => md5.update(block),
+            // If the thread has ended, joining it reports why.
+            Self::Threaded(sum) => drop(sum.tasks.send(Task::Block(Arc::clone(block)))),
         }
     }
 
-    /// A grown file was written up to here.
-    pub(crate) fn up_to(&mut self, place: u64) {
-        if let Self::Beside(beside) = self {
-            drop(beside.tasks.send(Task::UpTo(place)));
+    /// Extends the sum to `end`, up to which the growing file has been written.
+    pub(crate) fn extend_to(&mut self, end: u64) {
+        if let Self::Threaded(sum) = self {
+            drop(sum.tasks.send(Task::UpTo(end)));
         }
     }
 
-    /// The sum, where one was wanted.
+    /// The sum, if requested.
     ///
     /// # Errors
-    /// Those of reading a grown file.
+    /// Errors reading a growing file.
     pub(crate) fn finish(&mut self) -> Result<Option<[u8; 16]>> {
-        match std::mem::replace(self, Self::None) {
-            Self::None => Ok(None),
-            Self::Here(md5) => Ok(Some(md5.finish())),
-            Self::Beside(Beside { tasks, thread, vain }) => {
+        match std::mem::replace(self, Self::Off) {
+            Self::Off => Ok(None),
+            Self::Inline(md5) => Ok(Some(md5.finish())),
+            Self::Threaded(SumThread { tasks, thread, cancel }) => {
                 drop(tasks);
                 let sum = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                drop(vain);
+                drop(cancel);
                 sum.map(Some)
             }
         }
@@ -128,30 +130,31 @@ impl Sum {
 }
 
 /// Hashes a file as it grows.
-fn follow(mut file: File, old: u64, tasks: &Receiver<Task>, vain: &AtomicBool) -> Result<[u8; 16]> {
+fn follow(mut file: File, old_len: u64, tasks: &Receiver<Task>, cancel: &AtomicBool) -> Result<[u8; 16]> {
     let mut md5 = Md5::new();
     let mut chunk = vec![0; CHUNK];
-    let mut done = 0u64;
-    let mut advance = |place: u64| -> Result<()> {
-        while done < place && !vain.load(Ordering::Relaxed) {
-            let want = usize::try_from(place - done).unwrap_or(CHUNK).min(CHUNK);
-            let target = chunk.get_mut(..want).unwrap_or_default();
-            file.read_exact(target).map_err(|cause| Error::io("cannot read it for its MD5 sum", cause).at(done))?;
+    let mut hashed = 0u64;
+    let mut advance = |end: u64| -> Result<()> {
+        while hashed < end && !cancel.load(Ordering::Relaxed) {
+            let len = usize::try_from(end - hashed).unwrap_or(CHUNK).min(CHUNK);
+            let target = chunk.get_mut(..len).unwrap_or_default();
+            let read = file.read_exact(target);
+            read.map_err(|cause| Error::io("cannot read the data to compute its MD5 sum", cause).at(hashed))?;
             md5.update(target);
-            done += want as u64;
+            hashed += len as u64;
         }
         Ok(())
     };
-    advance(old)?;
+    advance(old_len)?;
     for task in tasks {
-        if let Task::UpTo(place) = task {
-            advance(place)?;
+        if let Task::UpTo(end) = task {
+            advance(end)?;
         }
     }
     Ok(md5.finish())
 }
 
-/// The MD5 sum of a file that is at hand.
+/// The MD5 sum of a source.
 pub(crate) fn sum_of(source: &container_core::Source) -> Result<[u8; 16]> {
     if let Some(bytes) = source.as_slice() {
         return Ok(Md5::digest(bytes));
@@ -173,25 +176,25 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn a_file_that_grows_is_hashed_as_it_does() {
+    fn growing_file_is_hashed_as_it_grows() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let all: Vec<u8> = (0..3_000_000u32).map(|n| (n % 253) as u8).collect();
         file.write_all(&all[..1_500_000]).unwrap();
-        let mut sum = Sum::of_grown(file.path(), 1_500_000).unwrap();
+        let mut sum = DataSum::of_growing(file.path(), 1_500_000).unwrap();
         for end in [1_500_001, 2_000_000, 3_000_000] {
             let start = file.as_file().metadata().unwrap().len() as usize;
             file.write_all(&all[start..end]).unwrap();
-            sum.up_to(end as u64);
+            sum.extend_to(end as u64);
         }
         assert_eq!(sum.finish().unwrap(), Some(Md5::digest(&all)));
         assert_eq!(sum.finish().unwrap(), None);
     }
 
     #[test]
-    fn here_and_beside_agree() {
+    fn inline_and_threaded_sums_agree() {
         let blocks: Vec<Arc<Vec<u8>>> = (0..20u8).map(|n| Arc::new(vec![n; 1000 + usize::from(n)])).collect();
         let sums = [1, 2].map(|threads| {
-            let mut sum = Sum::of_new(threads);
+            let mut sum = DataSum::of_new(threads);
             blocks.iter().for_each(|block| sum.update(block));
             sum.finish().unwrap().unwrap()
         });
@@ -200,9 +203,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_cut_short_is_an_error() {
+    fn rejects_a_truncated_file() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let error = Sum::of_grown(file.path(), 10).unwrap().finish().unwrap_err();
-        assert!(error.to_string().starts_with("cannot read it for its MD5 sum"), "{error}");
+        let error = DataSum::of_growing(file.path(), 10).unwrap().finish().unwrap_err();
+        assert!(error.to_string().starts_with("cannot read the data to compute its MD5 sum"), "{error}");
     }
 }

@@ -12,16 +12,16 @@ use crate::wire::{FileSet, Part};
 mod others;
 
 thread_local! {
-    /// Steps of a commit until one fails; none fails at first.
+/// Steps of a commit before one fails; `None`: all succeed.
     static STEPS: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
 thread_local! {
-    /// A data file that is locked at every step of a commit, and how many there were.
+/// A data file that must be locked at every step of a commit, and the number of steps so far.
     static WATCH: Cell<Option<(PathBuf, u32)>> = const { Cell::new(None) };
 }
 
-/// One step of a commit: fails when a test has said so.
+/// One step of a commit; fails when a test has requested it.
 pub(super) fn step() -> Result<()> {
     if let Some((path, steps)) = WATCH.take() {
         let other = fs::OpenOptions::new().write(true).open(&path).unwrap();
@@ -55,7 +55,7 @@ fn message(key: &str, label: u8) -> Vec<u8> {
     out
 }
 
-fn write(path: &Path, options: WriterOptions, rows: std::ops::Range<u32>, label: u8) -> Result<Written> {
+fn write(path: &Path, options: WriterOptions, rows: std::ops::Range<u32>, label: u8) -> Result<WriteSummary> {
     let mut writer = Writer::create(path, options)?;
     for row in rows {
         writer.append_message(&message(&format!("k{row}"), label))?;
@@ -63,21 +63,21 @@ fn write(path: &Path, options: WriterOptions, rows: std::ops::Range<u32>, label:
     writer.finish()
 }
 
-/// All files of a folder.
+/// All files in a folder.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
     entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
 }
 
 #[test]
-fn a_small_dataset_is_as_the_format_page_has_it() {
+fn small_dataset_matches_the_format_description() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     let mut writer = Writer::create(&path, options()).unwrap();
     writer.append(&BTreeMap::from([("key", "a")])).unwrap();
     writer.append_raw("b", &message("b", 7)).unwrap();
     assert_eq!(files(folder.path()).len(), 3, "temporary files alone");
-    assert_eq!(writer.finish().unwrap(), Written { samples: 2, bytes: 21 });
+    assert_eq!(writer.finish().unwrap(), WriteSummary { samples: 2, bytes: 21 });
     let files = files(folder.path());
     assert_eq!(
         files.keys().map(String::as_str).collect::<Vec<_>>(),
@@ -102,10 +102,10 @@ fn a_small_dataset_is_as_the_format_page_has_it() {
 }
 
 #[test]
-fn an_empty_dataset_is_legal() {
+fn writes_an_empty_dataset() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
-    assert_eq!(write(&path, options(), 0..0, 0).unwrap(), Written { samples: 0, bytes: 0 });
+    assert_eq!(write(&path, options(), 0..0, 0).unwrap(), WriteSummary { samples: 0, bytes: 0 });
     let files = files(folder.path());
     assert_eq!(files["d.msgpack"], b"");
     assert_eq!(files["d.msgpack.offsets"], [0; 8]);
@@ -119,27 +119,30 @@ fn an_empty_dataset_is_legal() {
 }
 
 #[test]
-fn what_is_refused_leaves_the_writer_usable() {
+fn rejected_samples_leave_the_writer_usable() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(folder.path().join("d.msgpack"), options()).unwrap();
     writer.append_message(&message("a", 1)).unwrap();
-    let mut refused = |message: &[u8]| writer.append_message(message).unwrap_err().to_string();
+    let mut rejected = |message: &[u8]| writer.append_message(message).unwrap_err().to_string();
     assert_eq!(
-        refused(&message("a", 2)),
-        r#"datadings: the key is that of sample 0 already: it was not written again (row 1, key "a")"#
+        rejected(&message("a", 2)),
+        r#"datadings: duplicate key, first in sample 0: not written again (row 1, key "a")"#
     );
-    assert_eq!(refused(b"\x81\xa3kay\xa1b"), "datadings: the sample has no key (row 1)");
-    assert_eq!(refused(b"\x81\xa3key\x07"), "datadings: the sample's key is an integer and no str (byte 5, row 1)");
+    assert_eq!(rejected(b"\x81\xa3kay\xa1b"), "datadings: the sample has no key (row 1)");
+    assert_eq!(rejected(b"\x81\xa3key\x07"), "datadings: key: expected a str, found an integer (byte 5, row 1)");
     assert_eq!(
-        refused(b"\x07"),
-        "datadings: the sample is no map: an integer stands where a map is expected (byte 0) (row 1)"
+        rejected(b"\x07"),
+        "datadings: the sample is not a map: expected a map, found an integer (byte 0) (row 1)"
     );
-    assert_eq!(refused(b""), "datadings: a value: needs 1 byte, 0 available (byte 0, row 1)");
-    assert_eq!(refused(b"\x81\xa3key\xa1b\xc0"), "datadings: the message is followed by 1 more bytes (byte 7, row 1)");
+    assert_eq!(rejected(b""), "datadings: a value: needs 1 byte, 0 available (byte 0, row 1)");
+    assert_eq!(
+        rejected(b"\x81\xa3key\xa1b\xc0"),
+        "datadings: 1 unexpected trailing byte after the message (byte 7, row 1)"
+    );
     let mut deep = b"\x82\xa3key\xa1b\xa1x".to_vec();
     deep.extend([0x91; 200]);
     deep.push(0xc0);
-    assert_eq!(refused(&deep), "datadings: the nesting of values 129 exceeds the limit 128 (byte 136, row 1)");
+    assert_eq!(rejected(&deep), "datadings: nesting depth 129 exceeds the limit 128 (byte 136, row 1)");
     let error = writer.append_raw("c", &message("b", 1)).unwrap_err();
     assert_eq!(error.to_string(), r#"datadings: the message has the key "b" (row 1, key "c")"#);
     writer.append_raw("b", &message("b", 1)).unwrap();
@@ -149,15 +152,15 @@ fn what_is_refused_leaves_the_writer_usable() {
 }
 
 #[test]
-fn any_message_may_be_taken_when_asked_for() {
+fn accepts_any_message_if_requested() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     let mut writer = Writer::create(&path, options().with_any_message(true)).unwrap();
     writer.append_raw("number", &[7]).unwrap();
     writer.append_raw("other", &message("not it", 7)).unwrap();
-    assert!(writer.append_raw("half", &[0x92, 1]).is_err(), "but a whole one");
+    assert!(writer.append_raw("half", &[0x92, 1]).is_err(), "but not an incomplete one");
     let losses = writer.take_losses();
-    let text = "sample copied although verification rejects it: an integer stands where the map of a sample is expected (2 times, first key \"number\")";
+    let text = "sample copied although verification rejects it: expected a map as sample, found an integer (2 times, first key \"number\")";
     assert_eq!(losses.iter().map(ToString::to_string).collect::<Vec<_>>(), [text]);
     writer.append_raw("sound", &message("sound", 7)).unwrap();
     assert!(writer.take_losses().is_empty());
@@ -188,7 +191,7 @@ fn threads_make_no_difference() {
 }
 
 #[test]
-fn appending_gives_what_writing_at_once_gives() {
+fn appending_equals_writing_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (folder.path().join("one"), folder.path().join("two"));
     fs::create_dir(&one).unwrap();
@@ -204,7 +207,7 @@ fn appending_gives_what_writing_at_once_gives() {
         assert_eq!(writer.len(), u64::from(first));
         if first > 0 {
             let error = writer.append_message(&message("k0", 9)).unwrap_err();
-            assert!(error.to_string().contains("the key is that of sample 0 already"), "{error}");
+            assert!(error.to_string().contains("duplicate key, first in sample 0: not written again"), "{error}");
         }
         for row in first..end {
             writer.append_message(&message(&format!("k{row}"), 3)).unwrap();
@@ -215,14 +218,14 @@ fn appending_gives_what_writing_at_once_gives() {
 }
 
 #[test]
-fn an_append_that_is_dropped_leaves_all_as_it_was() {
+fn dropped_append_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     write(&path, options(), 0..10, 3).unwrap();
     let before = files(folder.path());
     let mut writer = Writer::append_to(&path, options()).unwrap();
     let error = Writer::append_to(&path, options()).unwrap_err();
-    assert!(error.to_string().ends_with("somebody else is appending to it"), "{error}");
+    assert!(error.to_string().ends_with("another writer is appending to it"), "{error}");
     for row in 0..200_000 {
         writer.append_message(&message(&format!("new {row}"), 3)).unwrap();
     }
@@ -232,18 +235,18 @@ fn an_append_that_is_dropped_leaves_all_as_it_was() {
     assert_eq!(reader.get(9).unwrap().key().unwrap(), "k9");
     drop(writer);
     assert!(files(folder.path()) == before);
-    // What a killed one leaves has to be dealt with first.
+    // What a killed writer leaves must be repaired first.
     fs::OpenOptions::new()
         .append(true)
         .open(&path)
         .and_then(|mut file| std::io::Write::write_all(&mut file, b"\x81"))
         .unwrap();
     let error = Writer::append_to(&path, options()).unwrap_err();
-    assert!(error.to_string().contains("an append did not come to its end"), "{error}");
+    assert!(error.to_string().contains("an append was interrupted"), "{error}");
 }
 
 #[test]
-fn a_sample_larger_than_a_block_leaves_the_blocks_as_they_are() {
+fn blocks_do_not_grow_with_samples() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     let large = |key: &str, len: usize| {
@@ -275,14 +278,14 @@ fn a_sample_larger_than_a_block_leaves_the_blocks_as_they_are() {
 }
 
 #[test]
-fn what_is_refused_names_its_row() {
+fn rejected_samples_are_reported_with_their_row() {
     let folder = tempfile::tempdir().unwrap();
     let limits = container_core::Limits::default().with_block_bytes(20);
     let options = options().with_any_message(true).with_limits(limits);
     let mut writer = Writer::create(folder.path().join("d.msgpack"), options).unwrap();
     writer.append_raw("a", &[7]).unwrap();
     let error = writer.append_raw(&"k".repeat(21), &[7]).unwrap_err().to_string();
-    assert!(error.starts_with("datadings: the length of a key 21 exceeds the limit 20 (row 1"), "{error}");
+    assert!(error.starts_with("datadings: key length 21 exceeds the limit 20 (row 1"), "{error}");
     let error = writer.append(&i128::MAX).unwrap_err().to_string();
     assert!(error.starts_with("datadings: ") && error.contains("row 1"), "{error}");
     writer.append_raw(&"k".repeat(20), &[7]).unwrap();
@@ -290,12 +293,12 @@ fn what_is_refused_names_its_row() {
 }
 
 #[test]
-fn what_is_damaged_is_not_appended_to() {
+fn rejects_appending_to_a_damaged_dataset() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     write(&path, options(), 0..2, 3).unwrap();
     let before = files(folder.path());
-    let refused = |part, bytes: &[u8]| {
+    let rejected = |part, bytes: &[u8]| {
         let name = FileSet::new(&path).path(part);
         let old = fs::read(&name).unwrap();
         fs::write(&name, bytes).unwrap();
@@ -305,19 +308,19 @@ fn what_is_damaged_is_not_appended_to() {
         error
     };
     let end = before["d.msgpack"].len() as u64;
-    let error = refused(Part::Offsets, &[1, 15, end].map(u64::to_be_bytes).concat());
-    assert!(error.contains("the sample begins at 1 where the one before ends at 0 (row 0"), "{error}");
-    let error = refused(Part::Keys, b"\x92\xa2k1\xa2k1");
+    let error = rejected(Part::Offsets, &[1, 15, end].map(u64::to_be_bytes).concat());
+    assert!(error.contains("sample begins at byte 1, but the previous one ends at byte 0 (row 0"), "{error}");
+    let error = rejected(Part::Keys, b"\x92\xa2k1\xa2k1");
     assert!(
-        error.contains(r#"the key is that of sample 0 too: the dataset has to be repaired first (row 1, key "k1")"#),
+        error.contains(r#"duplicate key, first in sample 0: repair the dataset first (row 1, key "k1")"#),
         "{error}"
     );
-    let error = refused(Part::Offsets, &[0, 15, end - 1].map(u64::to_be_bytes).concat());
-    assert!(error.contains(&format!("it is {end} bytes long, its index ends at {}", end - 1)), "{error}");
+    let error = rejected(Part::Offsets, &[0, 15, end - 1].map(u64::to_be_bytes).concat());
+    assert!(error.contains(&format!("file is {end} bytes long, but its index ends at byte {}", end - 1)), "{error}");
 }
 
 #[test]
-fn an_append_without_sums_takes_them_away() {
+fn appending_without_sums_removes_them() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     write(&path, options(), 0..10, 3).unwrap();
@@ -329,7 +332,7 @@ fn an_append_without_sums_takes_them_away() {
 }
 
 #[test]
-fn what_exists_is_not_overwritten_unless_asked_for() {
+fn existing_output_is_not_overwritten_unless_requested() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     fs::write(folder.path().join("d.msgpack.filter"), "mine").unwrap();
@@ -343,9 +346,9 @@ fn what_exists_is_not_overwritten_unless_asked_for() {
     assert_eq!(Reader::open(&path).unwrap().len(), 4);
 }
 
-/// At every step of a commit: the old dataset or the new one, each also without its sums, or none that opens.
+/// After every step of a commit there is the old dataset or the new one, each perhaps without its sums, or none that opens.
 #[test]
-fn a_crash_between_any_two_renames_is_seen() {
+fn crash_between_any_two_renames_is_detected() {
     let set = FileSet::new("d.msgpack");
     let (old, new) = {
         let folder = tempfile::tempdir().unwrap();
@@ -360,7 +363,7 @@ fn a_crash_between_any_two_renames_is_seen() {
         assert!(set.remove("d.msgpack.md5").is_some());
         set
     });
-    let mut seen = [0; 4];
+    let mut outcomes = [0; 4];
     for steps in 0..20 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(set.data());
@@ -369,30 +372,30 @@ fn a_crash_between_any_two_renames_is_seen() {
         let result = write(&path, replacing(), 0..3, 2);
         STEPS.set(None);
         match Reader::open(&path) {
-            Ok(_) if files(folder.path()) == old => seen[0] += 1,
-            Ok(_) if files(folder.path()) == new => seen[1] += 1,
-            Ok(_) if without_sums.contains(&files(folder.path())) => seen[3] += 1,
+            Ok(_) if files(folder.path()) == old => outcomes[0] += 1,
+            Ok(_) if files(folder.path()) == new => outcomes[1] += 1,
+            Ok(_) if without_sums.contains(&files(folder.path())) => outcomes[3] += 1,
             Ok(_) => panic!("a mixture opens after {steps} steps"),
             Err(error) => {
-                assert!(error.to_string().contains("there is no index"), "{error}");
-                seen[2] += 1;
+                assert!(error.to_string().contains("no index"), "{error}");
+                outcomes[2] += 1;
             }
         }
         if result.is_ok() {
             break;
         }
     }
-    assert_eq!(seen, [1, 2, 9, 2], "old, new, neither, without sums");
+    assert_eq!(outcomes, [1, 2, 9, 2], "old, new, neither, without sums");
 }
 
 #[test]
-fn a_write_that_fails_poisons_the_writer() {
+fn failed_write_poisons_the_writer() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     let mut writer = Writer::create(&path, options()).unwrap();
     writer.append_message(&message("a", 1)).unwrap();
     writer.poisoned = true;
-    assert!(writer.append_message(&message("b", 1)).unwrap_err().to_string().contains("after a write that failed"));
-    assert!(writer.finish().unwrap_err().to_string().contains("after a write that failed"));
+    assert!(writer.append_message(&message("b", 1)).unwrap_err().to_string().contains("after a failed write"));
+    assert!(writer.finish().unwrap_err().to_string().contains("after a failed write"));
     assert!(files(folder.path()).is_empty());
 }

@@ -1,4 +1,4 @@
-//! Samples in, a dataset out.
+//! The writer.
 
 use std::path::Path;
 
@@ -8,21 +8,21 @@ use serde::Serialize;
 use crate::FORMAT_NAME;
 use crate::ser;
 use crate::value::RawValue;
-use crate::verify::message::{Allowance, inspect};
+use crate::verify::message::{Budget, inspect};
 use crate::wire::keys::opening_key;
 use crate::wire::{FileSet, Part, Token, Tokens};
-use crate::write::commit::{IndexFiles, Older};
+use crate::write::commit::{IndexFiles, OnLegacyIndex};
 use crate::write::data::DataFile;
+use crate::write::key_set::KeySet;
 use crate::write::keys::KeysFile;
 use crate::write::options::WriterOptions;
-use crate::write::seen::SeenKeys;
 use crate::write::spool::Spool;
 
-/// Writes a dataset: its data, the four files of the index and the sums, byte for byte as Python's `FileWriter` and `RawWriter` do.
+/// Writes a dataset: data, the four index files and the sums, byte for byte as Python's `FileWriter` and `RawWriter` do.
 ///
-/// Nothing appears before [`finish`](Self::finish); a writer that is dropped leaves what was there before. (In a process
-/// that was forked off meanwhile, too: let it `exec` or leave without dropping the writer.) Memory grows by 11 to 22
-/// bytes for each sample (by some 20 more while `finish` makes the index), and by no sample's own.
+/// Nothing appears before [`finish`](Self::finish); dropping a writer leaves everything as it was. (This also applies to a copy in a forked
+/// process: let that `exec` or exit without dropping the writer.) Memory grows by 11 to 22 bytes per sample, and by some 20 more during
+/// `finish`; samples themselves are not kept.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,7 +38,7 @@ use crate::write::spool::Spool;
 ///
 /// let mut writer = Writer::create(&path, WriterOptions::default())?;
 /// writer.append(&Sample { key: "first", label: 7 })?;
-/// assert!(writer.append(&Sample { key: "first", label: 8 }).is_err()); // a key is there once
+/// assert!(writer.append(&Sample { key: "first", label: 8 }).is_err()); // keys are unique
 /// writer.append(&Sample { key: "second", label: 9 })?;
 /// assert_eq!(writer.finish()?.samples, 2);
 /// # Ok(())
@@ -51,31 +51,31 @@ pub struct Writer {
     pub(crate) data: DataFile,
     pub(crate) offsets: Spool,
     pub(crate) keys: KeysFile,
-    pub(crate) seen: SeenKeys,
+    pub(crate) key_set: KeySet,
     pub(crate) scratch: Vec<u8>,
-    /// Where the last of the samples ends that were there before an append.
-    pub(crate) old_end: u64,
+    /// End of the samples that existed before an append.
+    pub(crate) existing_end: u64,
     pub(crate) poisoned: bool,
-    /// Messages that were taken although verification rejects them.
+    /// Messages accepted although verification rejects them.
     pub(crate) rejected: Option<Loss>,
 }
 
-/// What was written.
+/// The result of [`Writer::finish`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Written {
-    /// Samples in the dataset, those that were there before an append among them.
+pub struct WriteSummary {
+    /// Samples in the dataset, including those that existed before an append.
     pub samples: u64,
-    /// Bytes of the data file.
+    /// Size of the data file in bytes.
     pub bytes: u64,
 }
 
 impl Writer {
-    /// Begins a dataset whose data file will appear at `path`, and the others beside it.
+    /// Begins a dataset: its data file will appear at `path`, the other files beside it.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when any of the files exists and may not be replaced;
-    /// [`Io`](container_core::ErrorKind::Io) when none can be created there.
+    /// [`Usage`](container_core::ErrorKind::Usage) when one of the files exists and must not be replaced;
+    /// [`Io`](container_core::ErrorKind::Io) when no file can be created there.
     pub fn create(path: impl AsRef<Path>, options: WriterOptions) -> Result<Self> {
         Self::create_in(FileSet::new(path.as_ref()), options).map_err(|error| error.in_format(FORMAT_NAME))
     }
@@ -84,14 +84,14 @@ impl Writer {
         if options.output.overwrite == Overwrite::Refuse
             && let Some(there) = set.any_beside()
         {
-            let detail = "the output exists (a file of another dataset of this name)";
+            let detail = "the output exists (a file of another dataset with this name)";
             return Err(Error::usage(detail).in_file(there.display().to_string()));
         }
         let data = DataFile::create(set.data(), options.output, options.md5, options.threads)?;
         Self::start(set, options, data)
     }
 
-    /// A writer without samples, over this data file.
+    /// A writer without samples for this data file.
     pub(crate) fn start(set: FileSet, options: WriterOptions, data: DataFile) -> Result<Self> {
         let sync = options.output.sync;
         let mut offsets = Spool::create(&set.path(Part::Offsets), sync)?;
@@ -103,71 +103,71 @@ impl Writer {
             data,
             offsets,
             keys,
-            seen: SeenKeys::new(),
+            key_set: KeySet::new(),
             scratch: Vec::new(),
-            old_end: 0,
+            existing_end: 0,
             poisoned: false,
             rejected: None,
         })
     }
 
-    /// Samples so far.
+    /// Number of samples so far.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.keys.len().into()
     }
 
-    /// True as long as there are no samples.
+    /// True while there are no samples.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of the data file so far.
+    /// Size of the data file so far, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.data.position()
     }
 
-    /// Appends a sample: a struct or a map with a text `key`, as Python's `FileWriter.write` does.
+    /// Appends a sample: a struct or a map with a string field `key`, as Python's `FileWriter.write` does.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when it has no key, one that is no text, or one that a sample has already, and when it
-    /// cannot be written as msgpack; [`Limit`](container_core::ErrorKind::Limit) when it is too long or too deep. Then nothing was written
-    /// and the writer goes on. After an [`Io`](container_core::ErrorKind::Io) it does not.
+    /// [`Usage`](container_core::ErrorKind::Usage) when the key is missing, not a string or a duplicate, or when the sample cannot be
+    /// serialized as msgpack; [`Limit`](container_core::ErrorKind::Limit) when it is too long or too deep. Nothing was written then, and the
+    /// writer remains usable. After an [`Io`](container_core::ErrorKind::Io) error it does not.
     pub fn append<T: Serialize + ?Sized>(&mut self, sample: &T) -> Result<()> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
-        let done = match ser::extend(&mut scratch, sample) {
+        let result = match ser::extend(&mut scratch, sample) {
             Ok(()) => self.append_message(&scratch),
-            Err(error) => Err(self.refused(error)),
+            Err(error) => Err(self.in_next_row(error)),
         };
         self.scratch = scratch;
-        done
+        result
     }
 
-    /// Appends a sample that is a msgpack message already; its key is the one in it.
+    /// Appends a sample that is already a msgpack message, under the key stored in it.
     ///
     /// # Errors
     /// As [`append`](Self::append), and [`Invalid`](container_core::ErrorKind::Invalid) or
-    /// [`Truncated`](container_core::ErrorKind::Truncated) when it is not one whole message.
+    /// [`Truncated`](container_core::ErrorKind::Truncated) when it is not exactly one message.
     pub fn append_message(&mut self, message: &[u8]) -> Result<()> {
         let checked = self.check_message(message).and_then(|()| key_of(message));
         match checked {
             Ok(key) => self.put(key, message),
-            Err(error) => Err(self.refused(error)),
+            Err(error) => Err(self.in_next_row(error)),
         }
     }
 
-    /// Appends a message under a key, as Python's `RawWriter.write` does. The key must be the one in the message, unless
-    /// [`WriterOptions::any_message`] is set: then [`take_losses`](Self::take_losses) tells what verification rejects.
+    /// Appends a message under a key, as Python's `RawWriter.write` does. The message must store the same key, unless
+    /// [`WriterOptions::any_message`] is set: then [`take_losses`](Self::take_losses) returns what verification will reject.
     ///
     /// # Errors
     /// As [`append_message`](Self::append_message).
     pub fn append_raw(&mut self, key: &str, message: &[u8]) -> Result<()> {
         let checked = match self.options.any_message {
             true => self.inspect_message(key, message),
-            false => self.check_message(message).and_then(|()| same_key(key, key_of(message)?)).map(|()| None),
+            false => self.check_message(message).and_then(|()| check_same_key(key, key_of(message)?)).map(|()| None),
         };
         match checked {
             Ok(flaw) => {
@@ -177,22 +177,22 @@ impl Writer {
                 }
                 Ok(())
             }
-            Err(error) => Err(self.refused(error).in_key(key.to_owned())),
+            Err(error) => Err(self.in_next_row(error).in_key(key.to_owned())),
         }
     }
 
-    /// Messages that were [appended raw](Self::append_raw) since this was asked last, and that [`Reader::verify`](crate::Reader::verify)
-    /// rejects: how many, what is wrong with the first, and its key.
+    /// Messages [appended raw](Self::append_raw) since the last call that [`Reader::verify`](crate::Reader::verify) will reject: their
+    /// number, the defect of the first, and its key.
     pub fn take_losses(&mut self) -> Vec<Loss> {
         self.rejected.take().into_iter().collect()
     }
 
-    /// Appends a sample that is larger than what should be in memory: `write` gives its `len` bytes, a msgpack message, in pieces. The key must be the
-    /// one in it. Neither is checked.
+    /// Appends a sample that should not be held in memory: `write` produces its `len` bytes, a msgpack message, in chunks. The message must
+    /// store the same key. Neither is checked.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) when a sample has the key already; [`Limit`](container_core::ErrorKind::Limit) when it is too
-    /// long. Then nothing was written and the writer goes on. It does not after an error of `write`, or when that gives more or fewer bytes.
+    /// [`Usage`](container_core::ErrorKind::Usage) for a duplicate key; [`Limit`](container_core::ErrorKind::Limit) when the sample is too
+    /// long. Nothing was written then, and the writer remains usable. It does not after an error of `write`, or a wrong number of bytes.
     pub fn append_stream(
         &mut self,
         key: &str,
@@ -200,58 +200,57 @@ impl Writer {
         write: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
         let limits = self.options.limits;
-        let checked = limits.check_block("the length of a key", key.len() as u64);
-        let checked = checked.and_then(|()| limits.check_block("the length of a sample", len));
-        checked.map_err(|error| self.refused(error).in_key(key.to_owned()))?;
+        let checked = limits.check_block("key length", key.len() as u64);
+        let checked = checked.and_then(|()| limits.check_block("sample length", len));
+        checked.map_err(|error| self.in_next_row(error).in_key(key.to_owned()))?;
         self.put_with(key, |data| {
             let end = data.position().saturating_add(len);
             write(&mut |bytes| data.put(bytes))?;
             match data.position() {
                 position if position == end => Ok(()),
                 position => {
-                    let found = len.saturating_add(position).saturating_sub(end);
-                    let detail = format!("the sample has {found} bytes where {len} were declared");
+                    let written = len.saturating_add(position).saturating_sub(end);
+                    let detail = format!("expected {len} bytes as declared, found {written}");
                     Err(Error::usage(detail).in_format(FORMAT_NAME).in_key(key.to_owned()))
                 }
             }
         })
     }
 
-    /// The sample that has this key already.
+    /// The sample that has this key.
     pub(crate) fn row_of(&self, key: &str) -> Result<Option<u32>> {
         let keys = &self.keys;
-        self.seen.find(key, |row| keys.is(row, key))
+        self.key_set.find(key, |row| keys.is(row, key))
     }
 
     fn check_message(&self, message: &[u8]) -> Result<()> {
-        self.options.limits.check_block("the length of a sample", message.len() as u64)?;
+        self.options.limits.check_block("sample length", message.len() as u64)?;
         let mut tokens = Tokens::at(message, 0);
         tokens.check(self.options.limits.depth)?;
         match tokens.rest().len() {
             0 => Ok(()),
-            more => Err(followed(more as u64, tokens.offset())),
+            extra => Err(trailing_bytes(extra as u64, tokens.offset())),
         }
     }
 
-    /// The first thing for which verification rejects a message that is whole.
+    /// The first defect for which verification rejects a complete message.
     fn inspect_message(&self, key: &str, message: &[u8]) -> Result<Option<Error>> {
         let limits = &self.options.limits;
-        // It is in no message that would bound its length.
-        limits.check_block("the length of a key", key.len() as u64)?;
-        limits.check_block("the length of a sample", message.len() as u64)?;
+        // The key need not be part of the message, so its length is checked separately.
+        limits.check_block("key length", key.len() as u64)?;
+        limits.check_block("sample length", message.len() as u64)?;
         let mut tokens = Tokens::at(message, 0);
         let mut first = None;
-        let found = inspect(&mut tokens, &mut Allowance::unbounded(limits.depth), &mut |flaw, error| {
+        let inspected = inspect(&mut tokens, &mut Budget::unbounded(limits.depth), &mut |flaw, error| {
             if flaw.severity() == Severity::Error {
                 first.get_or_insert(error);
             }
         })?;
-        if let more @ 1.. = tokens.remaining() {
-            return Err(followed(more, tokens.offset()));
+        if let extra @ 1.. = tokens.remaining() {
+            return Err(trailing_bytes(extra, tokens.offset()));
         }
-        if let Some(own) = found.key.filter(|own| first.is_none() && *own != key) {
-            first =
-                Some(Error::invalid(format!("the sample's key is {own:?}, the one in the list of keys is {key:?}")));
+        if let Some(stored) = inspected.key.filter(|stored| first.is_none() && *stored != key) {
+            first = Some(Error::invalid(format!("key mismatch: {stored:?} in the sample, {key:?} in the key list")));
         }
         Ok(first)
     }
@@ -267,7 +266,7 @@ impl Writer {
     }
 
     #[cold]
-    fn refused(&self, error: Error) -> Error {
+    fn in_next_row(&self, error: Error) -> Error {
         error.in_format(FORMAT_NAME).in_row(self.len())
     }
 
@@ -277,15 +276,15 @@ impl Writer {
 
     fn put_with(&mut self, key: &str, write: impl FnOnce(&mut DataFile) -> Result<()>) -> Result<()> {
         if self.poisoned {
-            return Err(Error::usage("the writer is used after a write that failed").in_format(FORMAT_NAME));
+            return Err(Error::usage("writer used after a failed write").in_format(FORMAT_NAME));
         }
         let row = self.keys.len();
         if row == u32::MAX {
-            let error = Error::limit("the number of samples", u64::from(row) + 1, row.into());
+            let error = Error::limit("number of samples", u64::from(row) + 1, row.into());
             return Err(error.in_format(FORMAT_NAME));
         }
         let keys = &self.keys;
-        if let Some(first) = self.seen.claim(key, row, |row| keys.is(row, key))? {
+        if let Some(first) = self.key_set.claim(key, row, |row| keys.is(row, key))? {
             return Err(duplicate(key, first, row));
         }
         self.poisoned = true;
@@ -296,26 +295,26 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes the index and the sums, and puts all files in place.
+    /// Writes the index and the sums, and puts all files in place.
     ///
     /// # Errors
-    /// [`Io`](container_core::ErrorKind::Io), and [`Usage`](container_core::ErrorKind::Usage) when a write failed before, when data that
-    /// may not be replaced have come into being meanwhile, or others stand in the place of those that were appended to. Unless the last
-    /// steps failed, which only rename, what was there before is as it was.
+    /// [`Io`](container_core::ErrorKind::Io), and [`Usage`](container_core::ErrorKind::Usage) when an earlier write failed, when a dataset
+    /// that must not be replaced has appeared in the meantime, or when the data appended to were replaced. Unless one of the final renames
+    /// failed, everything is as it was before.
     ///
-    /// Two that replace the same dataset must not finish at the same moment: nothing keeps their files apart then. `verify` sees it.
-    pub fn finish(self) -> Result<Written> {
+    /// Two writers that replace the same dataset must not finish at the same moment: their files could be mixed. `verify` detects that.
+    pub fn finish(self) -> Result<WriteSummary> {
         let Self { set, options, mut data, offsets, keys, poisoned, .. } = self;
         if poisoned {
-            return Err(Error::usage("the writer is finished after a write that failed").in_format(FORMAT_NAME));
+            return Err(Error::usage("writer finished after a failed write").in_format(FORMAT_NAME));
         }
-        let written = Written { samples: keys.len().into(), bytes: data.position() };
-        let done = data.ready(options.output.sync).and_then(|sum| {
-            let files = IndexFiles::make(&set, offsets, keys, sum, options.threads, Older::Remove)?;
+        let summary = WriteSummary { samples: keys.len().into(), bytes: data.position() };
+        let result = data.flush_and_sync(options.output.sync).and_then(|sum| {
+            let files = IndexFiles::make(&set, offsets, keys, sum, options.threads, OnLegacyIndex::Remove)?;
             files.commit(&set, Some(data))
         });
-        done.map_err(|error| error.in_format(FORMAT_NAME))?;
-        Ok(written)
+        result.map_err(|error| error.in_format(FORMAT_NAME))?;
+        Ok(summary)
     }
 }
 
@@ -325,7 +324,7 @@ impl std::fmt::Debug for Writer {
     }
 }
 
-/// The key in a message.
+/// The key stored in a message.
 fn key_of(message: &[u8]) -> Result<&str> {
     if let Some(Ok(key)) = opening_key(message).map(std::str::from_utf8) {
         return Ok(key);
@@ -334,28 +333,31 @@ fn key_of(message: &[u8]) -> Result<&str> {
     match raw.get("key") {
         Ok(Some(key)) => match key.tokens().next()? {
             Token::Str(_) => key.str(),
-            other => Err(Error::usage(format!("the sample's key is {} and no str", other.name())).at(key.offset())),
+            other => Err(Error::usage(format!("key: expected a str, found {}", other.name())).at(key.offset())),
         },
         Ok(None) => Err(Error::usage("the sample has no key")),
-        Err(error) if error.kind() == ErrorKind::Invalid => Err(Error::usage("the sample is no map").caused_by(error)),
+        Err(error) if error.kind() == ErrorKind::Invalid => {
+            Err(Error::usage("the sample is not a map").caused_by(error))
+        }
         Err(error) => Err(error),
     }
 }
 
 #[cold]
-fn followed(more: u64, at: u64) -> Error {
-    Error::invalid(format!("the message is followed by {more} more bytes")).at(at)
+fn trailing_bytes(extra: u64, at: u64) -> Error {
+    let s = if extra == 1 { "" } else { "s" };
+    Error::invalid(format!("{extra} unexpected trailing byte{s} after the message")).at(at)
 }
 
-fn same_key(given: &str, found: &str) -> Result<()> {
-    if given == found {
+fn check_same_key(key: &str, stored: &str) -> Result<()> {
+    if key == stored {
         return Ok(());
     }
-    Err(Error::usage(format!("the message has the key {found:?}")))
+    Err(Error::usage(format!("the message has the key {stored:?}")))
 }
 
 #[cold]
 fn duplicate(key: &str, first: u32, row: u32) -> Error {
-    let detail = format!("the key is that of sample {first} already: it was not written again");
+    let detail = format!("duplicate key, first in sample {first}: not written again");
     Error::usage(detail).in_format(FORMAT_NAME).in_row(row.into()).in_key(key.to_owned())
 }

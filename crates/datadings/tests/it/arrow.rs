@@ -1,4 +1,4 @@
-//! Samples as record batches: the same values as rows.
+//! Samples as record batches, compared with rows.
 #![allow(clippy::cast_precision_loss, reason = "tests compare and make their data with casts")]
 
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ fn rows(table: &dyn Table, scan: &Scan) -> Vec<Value> {
     all
 }
 
-/// Flat elements in as many dimensions as a shape has.
+/// Nests flat elements according to a shape.
 fn nested(flat: &mut std::slice::Iter<'_, Value>, shape: &[u64]) -> Value {
     match shape.split_first() {
         None => flat.next().cloned().unwrap(),
@@ -73,7 +73,7 @@ fn nested(flat: &mut std::slice::Iter<'_, Value>, shape: &[u64]) -> Value {
     }
 }
 
-/// Is a value of a column what the row has? Nulls that it should not have are counted.
+/// Whether a column value equals that of the row. Counts nulls that replace values.
 fn same(row: &Value, column: &Value, field: &Field, lost: &mut u64) -> bool {
     if field.metadata().get("encoding").is_some_and(|encoding| encoding == "msgpack") && !column.is_null() {
         let bytes = base64::engine::general_purpose::STANDARD.decode(column["$bytes"].as_str().unwrap()).unwrap();
@@ -88,7 +88,7 @@ fn same(row: &Value, column: &Value, field: &Field, lost: &mut u64) -> bool {
     if let Some(array) = array {
         let shape: Vec<u64> = serde_json::from_value(array["shape"].clone()).unwrap();
         let Some(data) = array["data"].as_array() else {
-            // Bytes that are no text: as rows show them, all together.
+            // Invalid UTF-8: rows show the bytes of all elements together.
             let size: usize = array["dtype"].as_str().and_then(|dtype| dtype[2..].parse().ok()).unwrap_or_default();
             let Some(items) = column.as_array() else {
                 *lost += 1;
@@ -124,7 +124,7 @@ fn same(row: &Value, column: &Value, field: &Field, lost: &mut u64) -> bool {
             all
         };
         if !matches!(field.data_type(), DataType::Struct(_)) && !data.is_empty() {
-            let wanted = nested(&mut data.iter(), &shape);
+            let expected = nested(&mut data.iter(), &shape);
             let depth = |mut value: &Value| {
                 let mut depth = 0;
                 while let Some(first) = value.as_array().and_then(|all| all.first()) {
@@ -132,7 +132,7 @@ fn same(row: &Value, column: &Value, field: &Field, lost: &mut u64) -> bool {
                 }
                 depth
             };
-            assert_eq!(depth(&wanted), depth(column), "{field}");
+            assert_eq!(depth(&expected), depth(column), "{field}");
         }
         let found = flat(&found);
         assert_eq!(found.len(), data.len());
@@ -175,7 +175,7 @@ fn same(row: &Value, column: &Value, field: &Field, lost: &mut u64) -> bool {
 }
 
 #[test]
-fn goldens_have_the_values_of_rows() {
+fn golden_batches_equal_rows() {
     for path in goldens() {
         let container = open(&path);
         let rows = rows(&container, &Scan::default());
@@ -185,23 +185,23 @@ fn goldens_have_the_values_of_rows() {
             let found = lines(&batches);
             assert_eq!(found.len(), rows.len(), "{path:?}");
             let mut lost = 0;
-            for (row, (wanted, found)) in rows.iter().zip(&found).enumerate() {
-                let Some(members) = wanted.as_object().filter(|members| !members.contains_key("$ndarray")) else {
-                    lost += 1; // the sample is no map
+            for (row, (expected, found)) in rows.iter().zip(&found).enumerate() {
+                let Some(members) = expected.as_object().filter(|members| !members.contains_key("$ndarray")) else {
+                    lost += 1; // the sample is not a map
                     assert!(found.as_object().unwrap().values().all(Value::is_null));
                     continue;
                 };
                 for name in members.keys() {
                     let field = schema.field_with_name(name).unwrap();
                     assert!(
-                        same(&wanted[name], &found[name], field, &mut lost),
+                        same(&expected[name], &found[name], field, &mut lost),
                         "{path:?} {how:?} row {row} {field:?}: {} is not {}",
-                        wanted[name],
+                        expected[name],
                         found[name]
                     );
                 }
                 for (name, value) in found.as_object().unwrap() {
-                    assert!(value.is_null() || wanted.get(name).is_some(), "{path:?} {row} {name}");
+                    assert!(value.is_null() || expected.get(name).is_some(), "{path:?} {row} {name}");
                 }
             }
             assert_eq!(lost, losses.iter().map(|loss| loss.count).sum::<u64>(), "{path:?} {how:?} {losses:?}");
@@ -210,7 +210,7 @@ fn goldens_have_the_values_of_rows() {
 }
 
 #[test]
-fn types_of_the_goldens() {
+fn infers_types_of_golden_files() {
     let schema = |name: &str| {
         let path = goldens().into_iter().find(|path| path.ends_with(format!("{name}.msgpack"))).unwrap();
         ArrowTable::schema(&open(&path), &on_mismatch(OnMismatch::Null)).unwrap()
@@ -228,13 +228,13 @@ fn types_of_the_goldens() {
     };
     assert_eq!(types("real-iris", &["key", "sepal"]), ["Utf8", "List(Float64)"]);
     assert_eq!(types("values-scalars", &["infinity", "str", "bytes", "label"]), ["Float16", "Utf8", "Binary", "Int64"]);
-    // Complex numbers, pickles and exts have no type.
+    // Complex numbers, pickles and ext are unsupported.
     assert_eq!(types("values-complex", &["value"]), ["Null"]);
     assert_eq!(types("values-objects", &["value"]), ["Null"]);
     assert_eq!(types("values-plain", &["stamp", "nil", "true", "shape"]), ["Null", "Null", "Boolean", "List(Int64)"]);
 }
 
-/// The batches of a dataset that was made from these.
+/// Writes batches as a dataset and reads its batches.
 fn again(
     batches: &[RecordBatch],
     scan: &BatchScan,
@@ -253,7 +253,7 @@ fn again(
 }
 
 #[test]
-fn goldens_go_through_arrow_and_back() {
+fn golden_files_round_trip_through_arrow() {
     let mut whole = 0;
     for path in goldens() {
         let container = open(&path);
@@ -262,29 +262,29 @@ fn goldens_go_through_arrow_and_back() {
         }
         for how in [OnMismatch::Json, OnMismatch::Msgpack, OnMismatch::Null] {
             let scan = on_mismatch(how);
-            let (wanted, _) = batches(&container, &scan);
-            let (_folder, copy, found, losses) = again(&wanted, &scan, Keys::Key);
+            let (expected, _) = batches(&container, &scan);
+            let (_folder, copy, found, losses) = again(&expected, &scan, Keys::Key);
             assert!(losses.is_empty());
-            assert_eq!(found.len(), wanted.len());
-            for (wanted, found) in wanted.iter().zip(&found) {
-                for (field, column) in wanted.schema().fields().iter().zip(wanted.columns()) {
+            assert_eq!(found.len(), expected.len());
+            for (expected, found) in expected.iter().zip(&found) {
+                for (field, column) in expected.schema().fields().iter().zip(expected.columns()) {
                     let other = found.column_by_name(field.name()).unwrap();
-                    // Lists that were arrays of several types and have nothing in them say no more than that.
+                    // Empty lists do not tell the types of the arrays they were.
                     if column.data_type() == other.data_type() || !["empty", "more"].contains(&field.name().as_str()) {
                         assert_eq!(column, other, "{path:?} {how:?} {field}");
                     }
                 }
-                assert_eq!(wanted.num_columns(), found.num_columns());
+                assert_eq!(expected.num_columns(), found.num_columns());
             }
-            assert_eq!(lines(&wanted), lines(&found), "{path:?}");
+            assert_eq!(lines(&expected), lines(&found), "{path:?}");
             whole += usize::from(std::fs::read(&path).unwrap() == std::fs::read(copy).unwrap());
         }
     }
-    // Byte for byte what they were, of all that have each field in each sample and no scalars of several types.
+    // Byte for byte equal, if all samples have all fields and no scalars of several types.
     assert!(whole >= 40, "{whole}");
 }
 
-/// `{"key": key, ...}` from JSON, as the project writes it.
+/// A dataset from samples in JSON.
 fn of_json(samples: &[Value]) -> Set {
     let messages: Vec<(String, Vec<u8>)> = samples
         .iter()
@@ -303,7 +303,7 @@ fn refused(table: &dyn ArrowTable, scan: &BatchScan) -> container_core::Error {
 }
 
 #[test]
-fn a_field_that_changes_its_type() {
+fn reports_a_field_that_changes_its_type() {
     let mut samples: Vec<Value> = (0..50_000).map(|n| json!({ "key": format!("k{n}"), "x": n, "y": [n] })).collect();
     samples[49_990]["x"] = json!("text");
     let set = of_json(&samples);
@@ -313,7 +313,7 @@ fn a_field_that_changes_its_type() {
     assert_eq!((at.row, at.key.as_deref(), at.column.as_deref()), (Some(49_990), Some("k49990"), Some("x")));
     assert_eq!(at.byte, Some(container.reader().extent(49_990).unwrap().start));
     assert!(error.to_string().contains("the column has text, but an integer in row 0"), "{error}");
-    // The others can be read all the same, and so can the range before.
+    // Other columns and earlier rows can still be read.
     let (found, _) = batches(&container, &Scan::default().with_columns([2]).into());
     assert_eq!(found[0].schema().field(0).name(), "y");
     batches(&container, &Scan::default().with_rows(0..49_990).into());
@@ -325,7 +325,7 @@ fn a_field_that_changes_its_type() {
     assert!(losses.is_empty());
     let lines = lines(&found);
     assert_eq!((&lines[49_990]["x"], &lines[49_991]["x"]), (&json!("text"), &json!(49_991)));
-    // A schema that is declared: what comes before the value, then the error with its byte.
+    // With a declared schema: the batches before the value, then the error with its byte.
     let fields = vec![Field::new("x", DataType::Int32, true), Field::new("none", DataType::Utf8, true)];
     let scan = BatchScan::default().with_schema(Arc::new(Schema::new(fields)));
     let mut reader = container.batches(&scan).unwrap();
@@ -338,12 +338,12 @@ fn a_field_that_changes_its_type() {
 }
 
 #[test]
-fn a_damaged_sample_in_the_middle() {
+fn reports_a_damaged_sample() {
     let messages: Vec<(String, Vec<u8>)> = (0..100u8).map(|n| (n.to_string(), sample(&n.to_string(), n))).collect();
     let set = Set::of(&messages.iter().map(|(key, message)| (key.as_str(), message)).collect::<Vec<_>>());
     let start = Reader::open(&set.path).unwrap().extent(60).unwrap().end;
     let mut bytes = std::fs::read(&set.path).unwrap();
-    bytes[start as usize - 1] = 0xda; // the head of a text that is not there
+    bytes[start as usize - 1] = 0xda; // the header of a missing str
     std::fs::write(&set.path, &bytes).unwrap();
     let container = open(&set.path);
     let error = refused(&container, &BatchScan::default());
@@ -366,7 +366,7 @@ fn a_damaged_sample_in_the_middle() {
         assert!(reader.try_next().unwrap().is_none());
         assert!(reader.try_next().unwrap().is_none());
     }
-    // A text that is none.
+    // Invalid UTF-8.
     let set = Set::of(&[("a", b"\x82\xa3key\xa1a\xa1t\xa2hi"), ("b", b"\x82\xa3key\xa1b\xa1t\xa2hi")]);
     let mut bytes = std::fs::read(&set.path).unwrap();
     let last = bytes.len() - 1;
@@ -375,12 +375,12 @@ fn a_damaged_sample_in_the_middle() {
     let container = open(&set.path);
     let error = container.batches(&BatchScan::default().with_batch_rows(5)).unwrap().last().unwrap().unwrap_err();
     let error = container_arrow::from_arrow(error);
-    assert!(error.to_string().contains("0xff, which is not UTF-8"), "{error}");
+    assert!(error.to_string().contains("invalid UTF-8 in a str: byte 0xff"), "{error}");
     assert_eq!((error.position().row, error.position().byte), (Some(1), Some(last as u64)));
 }
 
 #[test]
-fn threads_and_batches_change_nothing_but_the_speed() {
+fn threads_and_batch_sizes_do_not_change_the_result() {
     let samples: Vec<Value> = (0..3000_u64)
         .map(|n| json!({ "key": format!("k{n}"), "n": n, "list": vec![n; (n % 7) as usize], "t": "x".repeat((n * 37 % 400) as usize) }))
         .collect();
@@ -414,8 +414,8 @@ fn threads_and_batches_change_nothing_but_the_speed() {
 }
 
 #[test]
-fn names_that_are_odd() {
-    // {1: "i", "1": "t"}; the same name twice; names in two cases; a map in which one comes twice.
+fn handles_unusual_names() {
+    // {1: "i", "1": "t"}; duplicate names; names that differ in case; a nested map with a duplicate.
     let set = Set::of(&[
         ("a", &b"\x83\xa3key\xa1a\x01\xa1i\xa11\xa1t"[..]),
         ("b", b"\x84\xa3key\xa1b\xa1x\x01\xa1x\x02\xa1X\x03"),
@@ -436,11 +436,11 @@ fn names_that_are_odd() {
 }
 
 #[test]
-fn samples_that_are_no_maps() {
+fn samples_that_are_not_maps() {
     let set = Set::of(&[("a", sample("a", 1)), ("b", vec![0x93, 1, 2, 3]), ("c", sample("c", 3))]);
     let container = open(&set.path);
     let error = refused(&container, &BatchScan::default());
-    assert!(error.to_string().contains("the sample is an array and no map"), "{error}");
+    assert!(error.to_string().contains("expected a map as sample, found an array"), "{error}");
     assert_eq!((error.position().row, error.position().byte), (Some(1), Some(10)), "{error}");
     let (found, losses) = batches(&container, &on_mismatch(OnMismatch::Json));
     assert_eq!(lines(&found)[1], json!({ "key": null, "x": null }));

@@ -1,4 +1,4 @@
-//! Record batches as samples.
+//! Samples written from record batches.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ fn samples(made: &Made) -> Vec<Value> {
     reader.iter().map(|found| sample(found.unwrap())).collect()
 }
 
-/// What a column of two rows becomes, with its key as `k0` and `k1`.
+/// The values and losses of a column of two rows, written with the keys `k0` and `k1`.
 fn written(column: (Field, ArrayRef)) -> (Vec<Value>, Vec<Loss>) {
     let name = column.0.name().clone();
     let made = make(&[batch(vec![(Field::new("key", DataType::Utf8, true), keys(2)), column])], Keys::Key).unwrap();
@@ -81,7 +81,7 @@ fn written(column: (Field, ArrayRef)) -> (Vec<Value>, Vec<Loss>) {
 type Half = <Float16Type as arrow_array::types::ArrowPrimitiveType>::Native;
 
 #[test]
-fn every_type_that_is_written() {
+fn writes_every_supported_type() {
     let list = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1), None]), Some(vec![])]);
     let parts: Vec<(Arc<Field>, ArrayRef)> = vec![
         (Arc::new(Field::new("a", DataType::Int64, true)), Arc::new(Int64Array::from(vec![Some(1), None]))),
@@ -133,10 +133,10 @@ fn every_type_that_is_written() {
             json!([[1, null], 5])
         }),
     ];
-    for (column, wanted) in cases {
+    for (column, expected) in cases {
         let data_type = column.0.data_type().clone();
         let (found, losses) = written(column);
-        assert_eq!((Value::from(found), losses), (wanted, vec![]), "{data_type}");
+        assert_eq!((Value::from(found), losses), (expected, vec![]), "{data_type}");
     }
     let decimals = Decimal128Array::from(vec![12_345, -5]).with_precision_and_scale(10, 3).unwrap();
     let (found, losses) = written(column("c", decimals));
@@ -145,7 +145,7 @@ fn every_type_that_is_written() {
 }
 
 #[test]
-fn values_of_numpy_by_metadata() {
+fn metadata_selects_numpy_types() {
     let tensor = |values: Vec<i16>, shape: &str| {
         let element = Arc::new(Field::new("item", DataType::Int16, true));
         let array = FixedSizeListArray::new(element, 4, Arc::new(Int16Array::from(values)), None);
@@ -158,16 +158,16 @@ fn values_of_numpy_by_metadata() {
     assert_eq!((&found[1], losses.len()), (&array("<i2"), 0));
     let (found, _) = written(with(two.clone(), "datadings", r#"{"numpy":"array","dtype":">i2"}"#));
     assert_eq!(found[1], array(">i2"));
-    // A dtype that is another's is not taken.
+    // A dtype of another type is ignored.
     let (found, _) = written(with(two, "datadings", r#"{"numpy":"array","dtype":">f4"}"#));
     assert_eq!(found[1], array("<i2"));
     let (_, losses) = written(tensor(vec![0; 8], r#"{"shape":[4],"dim_names":["x"]}"#));
     assert_eq!(losses.len(), 1);
 
     let scalar = |column: (Field, ArrayRef), dtype: &str| {
-        let said = format!(r#"{{"numpy":"scalar","dtype":"{dtype}"}}"#);
+        let metadata = format!(r#"{{"numpy":"scalar","dtype":"{dtype}"}}"#);
         let key = (Field::new("key", DataType::Utf8, true), keys(2));
-        let made = make(&[batch(vec![key, with(column, "datadings", &said)])], Keys::Key).unwrap();
+        let made = make(&[batch(vec![key, with(column, "datadings", &metadata)])], Keys::Key).unwrap();
         let reader = Reader::open(&made.path).unwrap();
         let of = |row| {
             let sample = reader.get(row).unwrap();
@@ -179,7 +179,7 @@ fn values_of_numpy_by_metadata() {
     let ints = || column("c", Int64Array::from(vec![-2, 70_000]));
     let is = |dtype: &str, data: &[u8]| Some((dtype.to_owned(), data.to_vec()));
     assert_eq!(scalar(ints(), ">i4"), (is(">i4", &[255, 255, 255, 254]), is(">i4", &[0, 1, 0x11, 0x70])));
-    assert_eq!(scalar(ints(), "<u4"), (None, is("<u4", &[0x70, 0x11, 1, 0])), "what it does not hold stays plain");
+    assert_eq!(scalar(ints(), "<u4"), (None, is("<u4", &[0x70, 0x11, 1, 0])), "numbers out of range stay plain");
     let halves = column("c", Float16Array::from(vec![Half::from_f32(1.0), Half::from_f32(2.0)]));
     assert_eq!(scalar(halves, ">f2"), (is(">f2", &[0x3c, 0]), is(">f2", &[0x40, 0])));
     let times = || column("c", TimestampSecondArray::from(vec![Some(1), None]));
@@ -203,30 +203,33 @@ fn keys_from_elsewhere() {
         assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
         assert!(error.to_string().contains(text), "{error}");
     };
-    usage(error(vec![numbers()], Keys::Key), "there is no column \"key\"");
-    usage(error(vec![column("key", Int32Array::from(vec![1, 2]))], Keys::Key), "the keys of samples are text");
-    usage(error(vec![key(), numbers()], Keys::Number), "there is a column \"key\" already");
-    usage(error(vec![key(), numbers()], Keys::Column("id".to_owned())), "there is a column \"key\" already");
-    usage(error(vec![numbers()], Keys::Column("x".to_owned())), "there is no column \"x\"");
+    usage(error(vec![numbers()], Keys::Key), "no column \"key\"");
+    usage(error(vec![column("key", Int32Array::from(vec![1, 2]))], Keys::Key), "sample keys: expected a string column");
+    usage(error(vec![key(), numbers()], Keys::Number), "column \"key\" conflicts with keys from elsewhere");
+    usage(
+        error(vec![key(), numbers()], Keys::Column("id".to_owned())),
+        "column \"key\" conflicts with keys from elsewhere",
+    );
+    usage(error(vec![numbers()], Keys::Column("x".to_owned())), "no column \"x\"");
     usage(
         error(vec![column("f", Float32Array::from(vec![1.0, 2.0]))], Keys::Column("f".to_owned())),
-        "texts or integers",
+        "string or integer column",
     );
-    usage(error(vec![key(), key()], Keys::Key), "two columns have the same name");
+    usage(error(vec![key(), key()], Keys::Key), "duplicate column name");
 
     let wrong = |values: Vec<Option<&str>>, keys| {
         let error = error(vec![column("key", StringArray::from(values))], keys);
         assert_eq!((error.kind(), error.position().row), (ErrorKind::Invalid, Some(1)), "{error}");
         error.to_string()
     };
-    assert!(wrong(vec![Some("a"), Some("a")], Keys::Key).contains("the key is that of sample 0 already"));
-    assert!(wrong(vec![Some("a"), None], Keys::Key).contains("the sample's key is nil"));
+    assert!(wrong(vec![Some("a"), Some("a")], Keys::Key).contains("duplicate key, first in sample 0"));
+    assert!(wrong(vec![Some("a"), None], Keys::Key).contains("key: expected a str, found nil"));
     let error = error(vec![column("id", Int32Array::from(vec![Some(1), None]))], Keys::Column("id".to_owned()));
     assert_eq!((error.kind(), error.position().row), (ErrorKind::Invalid, Some(1)), "{error}");
 }
 
 #[test]
-fn schemas_change_keys_stand_alone_and_rows_are_counted_on() {
+fn schema_changes_key_only_columns_and_row_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     let options = || WriterOptions::default().with_dataset(set::options()).with_first_row(7);
@@ -257,7 +260,7 @@ fn int(value: i32) -> Int32Array {
 }
 
 #[test]
-fn what_is_refused() {
+fn rejects_unsupported_and_invalid_columns() {
     let key = || (Field::new("key", DataType::Utf8, true), keys(1));
     let create = |column: (Field, ArrayRef)| make(&[batch(vec![key(), column])], Keys::Key).err().unwrap();
     let check = |error: Error, kind: ErrorKind, text: &str| {
@@ -265,33 +268,37 @@ fn what_is_refused() {
         assert!(error.to_string().contains(text), "{error}");
     };
     let interval = IntervalDayTimeArray::from(vec![None]);
-    check(create(column("c", interval)), ErrorKind::Unsupported, "a column of type Interval(DayTime) is not written");
+    check(create(column("c", interval)), ErrorKind::Unsupported, "cannot write a column of type Interval(DayTime)");
     let like = StructArray::from(vec![(
         Arc::new(Field::new("nd", DataType::Boolean, true)),
         Arc::new(BooleanArray::from(vec![true])) as ArrayRef,
     )]);
-    check(create(column("c", like)), ErrorKind::Unsupported, "would be read as a value of numpy");
-    let tensor = |values: UInt8Array, said: &str| {
+    check(create(column("c", like)), ErrorKind::Unsupported, "would be read as a numpy value");
+    let tensor = |values: UInt8Array, text: &str| {
         let element = Arc::new(Field::new("item", DataType::UInt8, true));
         let array = FixedSizeListArray::new(element, values.len() as i32, Arc::new(values), None);
-        let metadata = [("ARROW:extension:name", "arrow.fixed_shape_tensor"), ("ARROW:extension:metadata", said)];
+        let metadata = [("ARROW:extension:name", "arrow.fixed_shape_tensor"), ("ARROW:extension:metadata", text)];
         let metadata: HashMap<String, String> = metadata.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
         (Field::new("c", array.data_type().clone(), true).with_metadata(metadata), Arc::new(array) as ArrayRef)
     };
     let four = || UInt8Array::from(vec![1, 2, 3, 4]);
     let permuted = tensor(four(), r#"{"shape":[2,2],"permutation":[1,0]}"#);
     check(create(permuted), ErrorKind::Unsupported, "permuted");
-    check(create(tensor(four(), r#"{"shape":[3,2]}"#)), ErrorKind::Invalid, "of other than 4 elements");
-    check(create(tensor(four(), "")), ErrorKind::Invalid, "names no shape");
-    let holey = UInt8Array::from(vec![Some(1), None]);
-    check(create(tensor(holey, r#"{"shape":[2]}"#)), ErrorKind::Invalid, "an element is null");
+    check(create(tensor(four(), r#"{"shape":[3,2]}"#)), ErrorKind::Invalid, "does not have 4 elements");
+    check(create(tensor(four(), "")), ErrorKind::Invalid, "missing shape");
+    let with_null = UInt8Array::from(vec![Some(1), None]);
+    check(create(tensor(with_null, r#"{"shape":[2]}"#)), ErrorKind::Invalid, "null element");
     let json = |text: &str| with(column("c", StringArray::from(vec![text])), "ARROW:extension:name", "arrow.json");
     check(create(json("[1")), ErrorKind::Invalid, "");
     let msgpack = |bytes: &[u8]| with(column("c", BinaryArray::from(vec![bytes])), "encoding", "msgpack");
-    check(create(msgpack(b"\x01\x02")), ErrorKind::Invalid, "followed by more");
+    check(create(msgpack(b"\x01\x02")), ErrorKind::Invalid, "unexpected trailing bytes");
     assert!(matches!(create(msgpack(b"\x92\x01")).kind(), ErrorKind::Truncated { .. }));
-    check(create(column("c", Time64NanosecondArray::from(vec![i64::MAX]))), ErrorKind::Invalid, "is no time");
-    // Another schema, and a writer that failed.
+    check(
+        create(column("c", Time64NanosecondArray::from(vec![i64::MAX]))),
+        ErrorKind::Invalid,
+        "is out of range for Time64",
+    );
+    // A batch of another schema, which makes the writer fail.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     let good = batch(vec![key(), column("c", Int32Array::from(vec![1]))]);
@@ -323,7 +330,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Without members that are null: whether a field is nil or not there is the same to a column.
+/// Removes null members: columns do not distinguish nil from missing fields.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Array(all) => all.iter().map(without_nulls).collect(),
@@ -343,20 +350,20 @@ fn without_nulls(value: &Value) -> Value {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// What no column holds goes as JSON or msgpack: all values come back, whatever they are.
+    /// All values round-trip: unsupported ones as JSON or msgpack.
     #[test]
-    fn any_samples_come_back(
+    fn any_samples_round_trip(
         values in proptest::collection::vec(proptest::collection::btree_map("[x-z]", value(), 0..3), 1..12),
         as_json in any::<bool>(),
         threads in 1..4usize,
     ) {
         use container_arrow::{Mapping, OnMismatch};
-        let wanted: Vec<Value> = values.iter().enumerate().map(|(at, members)| {
+        let expected: Vec<Value> = values.iter().enumerate().map(|(at, members)| {
             let mut sample = json!({ "key": format!("k{at}") });
             members.iter().for_each(|(name, value)| sample[name] = value.clone());
             sample
         }).collect();
-        let messages: Vec<(String, Vec<u8>)> = wanted.iter().map(|sample| {
+        let messages: Vec<(String, Vec<u8>)> = expected.iter().map(|sample| {
             let mut out = Vec::new();
             json::to_msgpack(sample.to_string().as_bytes(), &mut out).unwrap();
             (sample["key"].as_str().unwrap().to_owned(), out)
@@ -370,12 +377,12 @@ proptest! {
         let batches: Vec<RecordBatch> = container.batches(&scan).unwrap().map(std::result::Result::unwrap).collect();
         let made = make(&batches, Keys::Key).unwrap();
         let found = samples(&made);
-        prop_assert_eq!(found.len(), wanted.len());
-        for (wanted, found) in wanted.iter().zip(&found) {
-            let same = numbers(&without_nulls(wanted)) == numbers(&without_nulls(found));
-            prop_assert!(same, "{} became {}", wanted, found);
+        prop_assert_eq!(found.len(), expected.len());
+        for (expected, found) in expected.iter().zip(&found) {
+            let same = numbers(&without_nulls(expected)) == numbers(&without_nulls(found));
+            prop_assert!(same, "{} became {}", expected, found);
         }
-        // And once more nothing changes.
+        // A second round trip changes nothing.
         let again = DatadingsContainer::new(Reader::open(&made.path).unwrap());
         let lines = |batches: &[RecordBatch]| {
             let mut out = Vec::new();
@@ -389,7 +396,7 @@ proptest! {
     }
 }
 
-/// Whole floats as integers, where they are.
+/// Normalizes numbers: integers and whole floats become equal.
 fn numbers(value: &Value) -> Value {
     match value {
         Value::Array(all) => all.iter().map(numbers).collect(),

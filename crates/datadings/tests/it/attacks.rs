@@ -1,4 +1,4 @@
-//! Datasets of somebody who means harm, each with exactly what is said of it.
+//! Hostile datasets, each with its exact errors.
 
 use container_core::{Access, Limits, OpenOptions, Source};
 use datadings::{Part, RawValue, Reader, RebuildOptions, RecoverOptions, Recovery, Writer, json, rebuild_index};
@@ -12,7 +12,7 @@ fn with_value(value: &[u8]) -> Vec<u8> {
     [b"\x82\xa3key\xa1a\xa1x", value].concat()
 }
 
-/// The one sample of a dataset whose data are these bytes, whatever they are; the index says it is one.
+/// A dataset of one sample with arbitrary bytes.
 fn one_sample(message: &[u8]) -> Set {
     let set = Set::of(&[("a", sample("a", 1))]);
     set.write(Part::Data, message).offset(1, message.len() as u64).resum();
@@ -26,7 +26,7 @@ fn says(set: &Set, error: &datadings::Error, text: &str) {
 }
 
 #[test]
-fn a_pickle_that_would_run_a_command() {
+fn pickles_do_not_run_commands() {
     let folder = tempfile::tempdir().unwrap();
     let proof = folder.path().join("run");
     let pickle = format!("cposix\nsystem\n(S'touch {}'\ntR.", proof.display());
@@ -40,7 +40,7 @@ fn a_pickle_that_would_run_a_command() {
     let x = sample.field("x").unwrap();
     assert_eq!(x.pickle().unwrap().as_bytes(), pickle.as_bytes());
     let error = x.ndarray().unwrap_err();
-    let text = "an array of Python objects, which is not decoded, stands where an array of numpy is expected (byte 9)";
+    let text = "expected a numpy array, found a pickled array of Python objects (byte 9)";
     assert_eq!(error.to_string(), text);
     sample.value().unwrap();
     let decoded: std::collections::HashMap<String, serde_json::Value> = sample.decode().unwrap_or_default();
@@ -49,24 +49,23 @@ fn a_pickle_that_would_run_a_command() {
     json::write(sample.raw(), &mut out, &Limits::default()).unwrap();
     assert!(String::from_utf8(out).unwrap().contains(r#""x":{"$pickle":"Y3Bvc2l4"#));
     assert_eq!(set.findings(), [""; 0]);
-    assert!(!proof.exists(), "somebody has run the pickle");
+    assert!(!proof.exists(), "the pickle was run");
 }
 
 #[test]
-fn nesting_without_end() {
+fn nesting_is_limited() {
     let deep = [vec![0x91; 1_000_000], vec![0xc0]].concat();
     let set = one_sample(&with_value(&deep));
     let reader = set.open();
     let sample = reader.get(0).unwrap();
     assert_eq!(sample.key().unwrap(), "a");
-    let text = |byte: u64, level: u32| {
-        format!("datadings: the nesting of values {level} exceeds the limit 128 (byte {byte}, row 0)")
-    };
+    let text =
+        |byte: u64, level: u32| format!("datadings: nesting depth {level} exceeds the limit 128 (byte {byte}, row 0)");
     assert_eq!(sample.value().unwrap_err().to_string(), text(8 + 128, 129));
     let mut out = Vec::new();
     assert_eq!(
         json::write(sample.raw(), &mut out, &Limits::default()).unwrap_err().to_string(),
-        "the nesting of values 129 exceeds the limit 128 (byte 136)"
+        "nesting depth 129 exceeds the limit 128 (byte 136)"
     );
     #[derive(Debug, serde::Deserialize)]
     struct Nested(#[expect(dead_code, reason = "it is never read")] Vec<Nested>);
@@ -76,22 +75,22 @@ fn nesting_without_end() {
         x: Nested,
     }
     let error = sample.decode::<Outer>().unwrap_err();
-    assert!(error.to_string().contains("the nesting of values"), "{error}");
+    assert!(error.to_string().contains("nesting depth"), "{error}");
     let found = set.findings();
     assert_eq!(found, [format!("error: {}", text(136, 129).replace("datadings: ", "datadings: d.msgpack: "))]);
     let error = rebuild_index(&set.path, &RebuildOptions::default()).unwrap_err();
-    let wanted = "datadings: d.msgpack: the sample is not whole: the others can be recovered: the nesting of values 129 exceeds the limit \
+    let expected = "datadings: d.msgpack: damaged sample: the others can be recovered: nesting depth 129 exceeds the limit \
                   128 (byte 136) (byte 0, row 0)";
-    says(&set, &error, wanted);
+    says(&set, &error, expected);
     let recovery = Recovery::survey(&set.path, &RecoverOptions::default()).unwrap();
     assert!(recovery.is_empty());
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(folder.path().join("d"), options()).unwrap();
-    assert!(writer.append_message(&with_value(&deep)).unwrap_err().to_string().contains("the nesting of values 129"));
+    assert!(writer.append_message(&with_value(&deep)).unwrap_err().to_string().contains("nesting depth 129"));
 }
 
 #[test]
-fn a_text_of_4_gib_that_is_not_there() {
+fn rejects_a_declared_length_of_4_gib() {
     let set = one_sample(&with_value(b"\xdb\xff\xff\xff\xff"));
     let reader = set.open();
     let sample = reader.get(0).unwrap();
@@ -108,7 +107,7 @@ fn a_text_of_4_gib_that_is_not_there() {
 }
 
 #[test]
-fn an_array_that_is_not_as_long_as_it_says() {
+fn rejects_arrays_of_the_wrong_length() {
     for (shape, size) in
         [(&b"\x91\x03"[..], "3"), (b"\x92\xcf\xff\xff\xff\xff\xff\xff\xff\xff\xcf\xff\xff\xff\xff\xff\xff\xff\xff", "")]
     {
@@ -120,7 +119,7 @@ fn an_array_that_is_not_as_long_as_it_says() {
         if !size.is_empty() {
             assert_eq!(
                 error.to_string(),
-                "an array of shape (3,) and dtype <i2, 2 bytes an element, takes 6 bytes where the data has 4 (byte 9)"
+                "an array of shape (3,) and dtype <i2 (2 bytes per element): expected 6 bytes of data, found 4 (byte 9)"
             );
         }
         assert_eq!(
@@ -131,30 +130,29 @@ fn an_array_that_is_not_as_long_as_it_says() {
 }
 
 #[test]
-fn a_foreign_key_whose_hash_is_in_the_file() {
-    let (set, other) = (Set::letters(3), Set::of(&[("stranger", sample("stranger", 1))]));
+fn colliding_keys_are_not_found() {
+    let (set, other) = (Set::letters(3), Set::of(&[("foreign", sample("foreign", 1))]));
     let foreign = other.read(Part::KeyHashes)[8..16].to_vec();
     set.patch(Part::KeyHashes, |bytes| bytes[16..24].copy_from_slice(&foreign)).resum();
     let reader = set.open();
-    assert_eq!(reader.find("stranger").unwrap(), None);
-    assert!(reader.get_key("stranger").unwrap().is_none() && !reader.contains("stranger").unwrap());
-    assert_eq!(reader.find_many(&["stranger", "a", "c"]).unwrap(), [None, Some(0), Some(2)]);
+    assert_eq!(reader.find("foreign").unwrap(), None);
+    assert!(reader.get_key("foreign").unwrap().is_none() && !reader.contains("foreign").unwrap());
+    assert_eq!(reader.find_many(&["foreign", "a", "c"]).unwrap(), [None, Some(0), Some(2)]);
     let found = set.findings();
     assert_eq!(found.len(), 1, "{found:?}");
     let stored: String = foreign.iter().map(|byte| format!("{byte:02x}")).collect();
     let real: String = Set::letters(3).read(Part::KeyHashes)[16..24].iter().map(|byte| format!("{byte:02x}")).collect();
-    let wanted =
-        format!("error: datadings: d.msgpack.key_hashes: the hash is {stored} where that of the key is {real}");
-    assert_eq!(found[0], format!(r#"{wanted} (byte 16, row 1, key "b")"#));
+    let expected = format!("error: datadings: d.msgpack.key_hashes: key hash: expected {real}, found {stored}");
+    assert_eq!(found[0], format!(r#"{expected} (byte 16, row 1, key "b")"#));
 }
 
 #[test]
-fn two_equal_hashes() {
+fn reports_equal_hashes() {
     let set = Set::letters(5);
     set.patch(Part::KeyHashes, |bytes| bytes.copy_within(8..16, 32)).resum();
-    let text = "the samples 0 and 3 have the same key hash: the index is damaged and can be rebuilt (byte 32, row 3)";
+    let text = "samples 0 and 3 have the same key hash: the index is damaged and can be rebuilt (byte 32, row 3)";
     let reader = set.open();
-    assert_eq!(reader.find("a").unwrap(), Some(0), "the sample itself says that it is the one");
+    assert_eq!(reader.find("a").unwrap(), Some(0), "the sample itself confirms it");
     says(&set, &reader.find_many(&["a"; 16]).unwrap_err(), &format!("datadings: d.msgpack.key_hashes: {text}"));
     says(&set, &reader.find("a").unwrap_err(), &format!("datadings: d.msgpack.key_hashes: {text}"));
     let found = set.findings();
@@ -163,30 +161,30 @@ fn two_equal_hashes() {
 }
 
 #[test]
-fn a_filter_that_lies() {
+fn reports_a_wrong_filter() {
     let set = Set::letters(9);
     set.patch(Part::Filter, |bytes| bytes[32..].fill(0)).resum();
     let reader = set.open();
     assert!(!reader.contains("a").unwrap(), "the filter is asked first");
-    assert_eq!(reader.find("a").unwrap(), Some(0), "the hashes know better");
+    assert_eq!(reader.find("a").unwrap(), Some(0), "the hashes find it");
     let found = set.findings();
     assert_eq!(found.len(), 9);
-    assert_eq!(found[0], r#"error: datadings: d.msgpack.filter: the filter lies: key "a" is not in it (row 0)"#);
+    assert_eq!(found[0], r#"error: datadings: d.msgpack.filter: key "a" is missing from the filter (row 0)"#);
 }
 
 #[test]
-fn offsets_that_lie() {
+fn reports_wrong_offsets() {
     let set = Set::letters(4);
     let sound = set.read(Part::Offsets);
     let get = |row| Reader::open(&set.path).and_then(|reader| reader.get(row).map(drop)).unwrap_err();
     set.offset(2, 5);
-    let text = "datadings: d.msgpack.offsets: the sample begins at 10 and ends before, at 5 (byte 8, row 1)";
+    let text = "datadings: d.msgpack.offsets: sample begins at byte 10 but ends at byte 5 (byte 8, row 1)";
     says(&set, &get(1), text);
     set.write(Part::Offsets, &sound).offset(2, 1 << 60);
-    let text = "datadings: d.msgpack.offsets: the sample ends at 1152921504606846976, past the 40 bytes of data (byte 8, row 1)";
+    let text = "datadings: d.msgpack.offsets: sample ends at byte 1152921504606846976, past the end of the data (40 bytes) (byte 8, row 1)";
     says(&set, &get(1), text);
     set.write(Part::Offsets, &sound).offset(4, u64::MAX);
-    let text = "datadings: d.msgpack.offsets: the data, up to the last offset: needs 18446744073709551615 bytes, 40 available (byte 32)";
+    let text = "datadings: d.msgpack.offsets: data up to the last offset: needs 18446744073709551615 bytes, 40 available (byte 32)";
     says(&set, &get(0), text);
     set.write(Part::Offsets, &sound[..39]);
     says(&set, &get(0), "datadings: d.msgpack.offsets: an offset: needs 8 bytes, 7 available (byte 32)");
@@ -195,11 +193,11 @@ fn offsets_that_lie() {
     set.write(Part::Offsets, &sound).offset(1, 13);
     let reader = set.open();
     let error = reader.get(1).unwrap().field("x").unwrap_err();
-    assert_eq!(error.to_string(), "datadings: an integer stands where a map is expected (byte 13, row 1)");
+    assert_eq!(error.to_string(), "datadings: expected a map, found an integer (byte 13, row 1)");
 }
 
 #[test]
-fn keys_that_are_said_to_be_4_billion() {
+fn rejects_a_declared_count_of_4_billion_keys() {
     let set = Set::letters(2);
     set.patch(Part::Keys, |bytes| bytes.splice(0..1, [0xdd, 0xff, 0xff, 0xff, 0xff]).for_each(drop)).resum();
     let text = "datadings: d.msgpack.keys: the keys: needs 4294967295 bytes, 4 available (byte 5)";
@@ -211,17 +209,20 @@ fn keys_that_are_said_to_be_4_billion() {
 }
 
 #[test]
-fn sums_of_nonsense() {
+fn reports_garbage_in_md5() {
     let set = Set::letters(1);
     set.write(Part::Md5, [0xff, 0xfe, b'\n', 0]);
     let found = set.findings();
-    assert_eq!(found[0], "error: datadings: d.msgpack.md5: the line is not UTF-8 (line 1)");
-    assert_eq!(found[1], r#"error: datadings: d.msgpack.md5: "\0" is no sum, two spaces and a file name (line 2)"#);
+    assert_eq!(found[0], "error: datadings: d.msgpack.md5: invalid UTF-8 (line 1)");
+    assert_eq!(
+        found[1],
+        r#"error: datadings: d.msgpack.md5: expected an MD5 sum, two spaces and a file name, found "\0" (line 2)"#
+    );
     assert_eq!(found.len(), 3 + 5, "{found:?}");
 }
 
 #[test]
-fn as_many_offsets_as_samples() {
+fn accepts_n_offsets() {
     let set = Set::letters(3);
     for without in [None, Some(Part::Keys), Some(Part::KeyHashes)] {
         set.patch(Part::Offsets, |bytes| bytes.truncate(24));
@@ -230,12 +231,12 @@ fn as_many_offsets_as_samples() {
         }
         let reader = set.open();
         assert_eq!((reader.len(), reader.get(2).unwrap().key().unwrap()), (3, "c"));
-        assert!(set.findings().iter().any(|found| found.contains("there are 3 offsets for 3 samples")));
+        assert!(set.findings().iter().any(|found| found.contains("expected 4 offsets, found 3")));
     }
 }
 
-/// Whatever is asked of a dataset, nothing panics.
-fn ask(set: &Set) {
+/// Exercises all accessors of a dataset, which must not panic.
+fn exercise(set: &Set) {
     for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
         if let Ok(reader) = Reader::open_with(&set.path, OpenOptions::default().with_access(access)) {
             let _ = (reader.find("b"), reader.contains("x"), reader.key(1).map(drop));
@@ -250,7 +251,7 @@ fn ask(set: &Set) {
 }
 
 #[test]
-fn every_file_cut_at_every_byte() {
+fn truncated_files_do_not_panic() {
     for legacy in [false, true] {
         let set = Set::letters(4);
         if legacy {
@@ -261,7 +262,7 @@ fn every_file_cut_at_every_byte() {
             let usual = set.findings();
             for cut in 0..whole.len() {
                 set.write(part, &whole[..cut]);
-                ask(&set);
+                exercise(&set);
                 assert_ne!(set.outcome(), usual, "{part:?} of {cut} bytes");
             }
             set.write(part, whole);
@@ -270,7 +271,7 @@ fn every_file_cut_at_every_byte() {
 }
 
 #[test]
-fn every_bit_flipped() {
+fn flipped_bits_are_detected() {
     for with_sums in [true, false] {
         let set = Set::letters(3);
         if !with_sums {
@@ -285,7 +286,7 @@ fn every_bit_flipped() {
                 bytes[bit / 8] ^= 1 << (bit % 8);
                 set.write(part, bytes);
                 if part != Part::Md5 {
-                    ask(&set);
+                    exercise(&set);
                 }
                 if set.outcome() == usual {
                     silent.push((part, bit / 8, bit % 8));
@@ -294,9 +295,9 @@ fn every_bit_flipped() {
             set.write(part, whole);
         }
         if with_sums {
-            assert_eq!(silent, [], "with sums nothing is silent");
+            assert_eq!(silent, [], "with sums every change is detected");
         } else {
-            // The name and the value of the field x: other names of one byte, other small numbers, nil, bools.
+            // Undetectable: the name and the value of field x become another one-byte name, small number, nil or bool.
             let places: std::collections::BTreeSet<_> =
                 silent.iter().map(|(part, byte, _)| (*part, byte % 10)).collect();
             assert_eq!(places.into_iter().collect::<Vec<_>>(), [(Part::Data, 8), (Part::Data, 9)]);
@@ -306,20 +307,20 @@ fn every_bit_flipped() {
 
 #[test]
 fn raw_values_of_any_bytes() {
-    // All pairs of bytes as the beginning of a value.
+    // All pairs of bytes as the start of a value.
     for first in 0..=255u8 {
         for second in 0..=255u8 {
             let bytes = [first, second, 0xc4, 2, b'n', b'd', 0xc3];
             let raw = RawValue::new(&bytes);
             let _ = (raw.kind(), raw.value().map(drop), raw.numpy().map(drop), raw.get("key").map(drop));
-            let _ = Reader::walk(Source::from(bytes.to_vec()), OpenOptions::default());
+            let _ = Reader::scan(Source::from(bytes.to_vec()), OpenOptions::default());
         }
     }
 }
 
 #[test]
-fn keys_in_keys_do_not_double_the_text_without_end() {
-    // Each map is the key of the one around it: its text is escaped once more.
+fn nested_keys_do_not_grow_exponentially() {
+    // Each map is a key of the one around it, whose JSON escapes it once more.
     let sample = |deep: usize| [vec![0x81; deep], vec![0xc0; deep + 1]].concat();
     let limits = Limits::default();
     for deep in 1..=4 {
@@ -330,7 +331,7 @@ fn keys_in_keys_do_not_double_the_text_without_end() {
     for deep in [5, 30, 100] {
         let mut text = b"before".to_vec();
         let error = json::write(RawValue::new(&sample(deep)), &mut text, &limits).unwrap_err();
-        assert_eq!(error.to_string(), "keys that are no texts, in one another 5 exceeds the limit 4 (byte 5)");
+        assert_eq!(error.to_string(), "nesting of keys that are not str 5 exceeds the limit 4 (byte 5)");
         assert_eq!(text, b"before");
         assert!(serde_json::to_string(&json::Json(RawValue::new(&sample(deep)))).is_err());
     }

@@ -1,4 +1,4 @@
-//! A dataset as any tool sees it.
+//! The `Format` and `Container` implementations.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn columns(table: &dyn Table) -> Vec<String> {
 }
 
 #[test]
-fn content_tells_what_is_a_dataset() {
+fn recognizes_datasets_by_content() {
     let yes: [&[u8]; 5] = [
         &sample("a", 1),
         b"\x81\xa3key\xa1",
@@ -64,7 +64,7 @@ fn content_tells_what_is_a_dataset() {
         assert_eq!(recognized(head, None), Recognition::No, "{head:?}");
         assert_eq!(recognized(head, Some(Path::new("x.MsgPack"))), Recognition::Name, "{head:?}");
     }
-    // The key stands behind an image, further in than the head.
+    // The key follows an image, beyond the probed head.
     let mut long = b"\x82\xa5image\xc5\x40\x00".to_vec();
     long.extend([0; 0x4000]);
     assert_eq!(recognized(&long[..4096], None), Recognition::No);
@@ -75,7 +75,7 @@ fn content_tells_what_is_a_dataset() {
 }
 
 #[test]
-fn every_file_of_a_set_leads_to_it() {
+fn opens_a_set_by_any_of_its_files() {
     for count in [0, 3] {
         let set = Set::letters(count);
         for part in [Part::Data, Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5] {
@@ -88,7 +88,7 @@ fn every_file_of_a_set_leads_to_it() {
             assert_eq!(container.version(), "with a legacy index");
         }
     }
-    // A file that happens to be called so.
+    // A file that only has the name.
     let set = Set::letters(1);
     set.remove(Part::Offsets);
     let path = set.folder.path().join("other.md5");
@@ -97,7 +97,7 @@ fn every_file_of_a_set_leads_to_it() {
 }
 
 #[test]
-fn data_without_an_index_are_walked_over() {
+fn scans_data_without_an_index() {
     let set = Set::letters(3);
     set.remove(Part::Offsets);
     let container = open(&set.path);
@@ -111,12 +111,12 @@ fn data_without_an_index_are_walked_over() {
     set.patch(Part::Data, |bytes| bytes[20] = 0xc1);
     let input = Input::open(&set.path, Access::Auto).unwrap();
     let error = FORMAT.open(&input, &OpenOptions::default()).err().unwrap();
-    assert!(error.to_string().ends_with("d.msgpack: 0xc1 begins no value of msgpack (byte 20, row 2)"), "{error}");
+    assert!(error.to_string().ends_with("d.msgpack: reserved msgpack marker 0xc1 (byte 20, row 2)"), "{error}");
     assert!(FORMAT.open(&Input::Directory("some/folder".into()), &OpenOptions::default()).is_err());
 }
 
 #[test]
-fn details() {
+fn reports_details() {
     let set = Set::letters(3);
     set.remove(Part::Md5).patch(Part::Data, |bytes| bytes.push(0));
     let details = serde_json::Value::from(open(&set.path).details());
@@ -158,11 +158,11 @@ fn various() -> Set {
 }
 
 #[test]
-fn columns_are_the_fields_that_samples_have() {
+fn columns_are_the_fields_of_samples() {
     let set = various();
     let container = open(&set.path);
     let table = container.tables()[0];
-    let wanted = [
+    let expected = [
         "key: str",
         "n: float64 or int or nil",
         "v: ndarray |u1 [?, 3]",
@@ -173,16 +173,16 @@ fn columns_are_the_fields_that_samples_have() {
         r#"{"$bytes":"Nw=="}: int"#,
         "c: complex",
     ];
-    assert_eq!(columns(table), wanted);
+    assert_eq!(columns(table), expected);
     table.infer_columns().unwrap();
-    assert_eq!(columns(table), wanted);
+    assert_eq!(columns(table), expected);
     let n = table.column_summary(1);
     assert_eq!((&n["samples"], &n["samples_looked_at"]), (&3.into(), &4.into()));
     assert!(table.column_details(8).unwrap().is_empty() && table.column_details(9).is_err());
 }
 
 #[test]
-fn rows_whole_and_of_some_columns() {
+fn reads_rows_with_and_without_projection() {
     let set = various();
     for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
         let input = Input::open(&set.path, access).unwrap();
@@ -191,7 +191,7 @@ fn rows_whole_and_of_some_columns() {
         let all = rows(table, &Scan::default());
         assert_eq!(all[2], r#"{"key":"c","f":0.1,"7":42,"7":1,"{\"$bytes\":\"Nw==\"}":2}"#);
         assert_eq!(rows(table, &Scan::default().with_rows(1..3)), all[1..3]);
-        // In the order asked for; what a sample has not is not there.
+        // In the requested order, without missing fields.
         let some = rows(table, &Scan::default().with_columns([1, 0]));
         assert_eq!(
             some,
@@ -207,13 +207,13 @@ fn rows_whole_and_of_some_columns() {
         assert_eq!(rows(table, &Scan::default().with_columns([])), ["{}"; 4]);
         assert_eq!((table.find("d").unwrap(), table.find("x").unwrap()), (Some(3), None));
         let error = table.rows(&Scan::default().with_columns([9])).err().unwrap();
-        assert_eq!(error.to_string(), "datadings: there is no column 9");
+        assert_eq!(error.to_string(), "datadings: no column 9");
         assert!(table.rows(&Scan::default().with_rows(5..6)).is_err());
     }
 }
 
 #[test]
-fn of_a_field_that_is_there_twice_the_first_counts() {
+fn duplicate_fields_count_once() {
     let set = Set::of(&[("a", b"\x84\xa3key\xa1a\xa1x\x01\xa1x\x02\xa1y\x03")]);
     let container = open(&set.path);
     let table = container.tables()[0];
@@ -222,13 +222,13 @@ fn of_a_field_that_is_there_twice_the_first_counts() {
 }
 
 #[test]
-fn rows_that_are_wrong() {
+fn reports_invalid_rows() {
     let set = Set::letters(3);
     set.patch(Part::Data, |bytes| bytes[17] = 0xc1); // in the second sample
     let container = open(&set.path);
     let mut rows = container.tables()[0].rows(&Scan::default()).unwrap();
     let mut out = b"x".to_vec();
-    assert!(rows.json(&mut out).is_err(), "there is no row before the first");
+    assert!(rows.json(&mut out).is_err(), "no row before the first");
     for row in 0..3 {
         assert!(rows.advance().unwrap());
         let done = rows.json(&mut out);
@@ -236,16 +236,16 @@ fn rows_that_are_wrong() {
         assert_eq!(done.is_err(), row == 1, "{done:?}");
     }
     assert_eq!(out, br#"x{"key":"a","x":0}{"key":"c","x":2}"#);
-    // Offsets that are wrong end the walk.
+    // Invalid offsets end the iteration.
     set.offset(2, 5);
     let container = open(&set.path);
     let mut rows = container.tables()[0].rows(&Scan::default()).unwrap();
     assert!(rows.advance().unwrap() && rows.advance().is_err() && !rows.advance().unwrap());
 }
 
-/// 70 MB in 70,000 samples, of which one has a field that no other has.
+/// 70 MB in 70,000 samples, one of which has a field of its own.
 #[test]
-fn a_survey_finds_what_a_glance_does_not() {
+fn infer_columns_finds_rare_fields() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     let mut writer = Writer::create(&path, options().with_md5(false)).unwrap();
@@ -267,7 +267,7 @@ fn a_survey_finds_what_a_glance_does_not() {
     assert_eq!(columns(&container), ["key: str", "x: bytes", "late: nil"]);
     assert!(container.column_summary(0)["samples_looked_at"].as_u64().unwrap() < 5000);
     container.infer_columns().unwrap();
-    // Those that were known keep their places, although one of them comes later.
+    // Known columns keep their positions, although one of them appears later.
     assert_eq!(columns(&container), ["key: str", "x: bytes", "late: nil", "rare: bool"]);
     assert_eq!(container.column_summary(0)["samples"], 70_000);
     let scan = Scan::default().with_columns([3, 0]).with_rows(33_332..33_334);
@@ -276,13 +276,13 @@ fn a_survey_finds_what_a_glance_does_not() {
     let reader = Reader::open_with(&path, OpenOptions::default().with_limits(limits)).unwrap();
     let container = DatadingsContainer::new(reader);
     let error = container.infer_columns().unwrap_err();
-    assert!(error.to_string().contains("the number of columns 4 exceeds the limit 3"), "{error}");
+    assert!(error.to_string().contains("number of columns 4 exceeds the limit 3"), "{error}");
     assert!(error.to_string().contains("row 33333"), "{error}");
 }
 
 #[test]
-fn names_that_look_alike_are_told_apart_in_one_go() {
-    // Three bytes that are no UTF-8 look like any others.
+fn renaming_equal_names_is_linear() {
+    // All names of three invalid bytes look alike.
     let count = 60_000_u32;
     let mut message = b"\xdf\0\0\0\0\xa3key\xa1a".to_vec();
     message[1..5].copy_from_slice(&(count + 1).to_be_bytes());
@@ -299,24 +299,24 @@ fn names_that_look_alike_are_told_apart_in_one_go() {
     let names: std::collections::HashSet<_> = container.tables()[0].columns().iter().map(|c| c.name.clone()).collect();
     assert_eq!(names.len(), count as usize + 1);
     assert!(names.contains("\u{fffd}\u{fffd}\u{fffd}#60000"));
-    // A minute, where each is numbered from 2 again.
+    // Takes a minute if each starts counting at 2.
     assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
 }
 
 #[test]
-fn a_number_and_the_text_of_its_bytes_are_two_fields() {
+fn numbers_and_their_bytes_are_different_fields() {
     let set = Set::of(&[("a", b"\x82\xa3key\xa1a\x01\xc0".as_slice()), ("b", b"\x82\xa3key\xa1b\xa1\x01\x07")]);
     let container = open(&set.path);
     assert_eq!(columns(container.tables()[0]), ["key: str", "1: nil", "\u{1}: int"]);
 }
 
 #[test]
-fn a_file_named_index_beside_text_makes_no_dataset_of_it() {
+fn text_beside_an_index_file_is_not_a_dataset() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.jsonl");
     std::fs::write(&path, "{\"a\":1}\n").unwrap();
     std::fs::write(folder.path().join("d.jsonl.index"), "of something else").unwrap();
     assert_eq!(recognized(b"{\"a\":1}\n", Some(&path)), Recognition::No);
-    // Samples that begin with anything else than their key are still theirs.
+    // Samples need not begin with their key.
     assert_eq!(recognized(b"\x82\xa1x\x01\xa3key\xa1a", Some(&path)), Recognition::Content);
 }

@@ -1,7 +1,7 @@
-//! The writer killed at any moment: the old dataset or the new one, or data without an index from which one is made. Never a mixture
-//! that opens.
+//! Kills the writer at random moments: there is the old dataset, the new one, or data whose index can be rebuilt; never a mixture that
+//! opens.
 //!
-//! A process that is killed leaves temporary files, `.wharf-*.tmp`, beside those they were to become. Nobody opens them by their names.
+//! A killed process leaves temporary files, `.wharf-*.tmp`, which no reader opens.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::set::{findings, options};
 const PATH: &str = "DATADINGS_CRASH_PATH";
 const HOW: &str = "DATADINGS_CRASH_HOW";
 
-/// Samples of a generation.
+/// Samples per generation.
 const ROWS: u64 = 3000;
 
 /// `{"key": "generation-row", "x": generation as bytes}`
@@ -35,7 +35,7 @@ fn write(path: &Path, generation: u64) {
     writer.finish().unwrap();
 }
 
-/// Grows by a third of a generation.
+/// Appends a third of a generation.
 fn append(path: &Path, generation: u64) {
     let mut writer = Writer::append_to(path, options()).unwrap();
     (0..ROWS / 3).for_each(|row| put(&mut writer, generation, row));
@@ -47,7 +47,7 @@ fn generation_of(reader: &Reader, row: u64) -> u64 {
     key.split('-').next().unwrap().parse().unwrap()
 }
 
-/// Not a test by itself: what the process does that is to be killed.
+/// Not a test by itself: the process to be killed.
 #[test]
 fn the_child_writes_until_it_is_killed() {
     let Some(path) = std::env::var_os(PATH).map(PathBuf::from) else { return };
@@ -57,20 +57,20 @@ fn the_child_writes_until_it_is_killed() {
     drop(reader);
     for generation in first.. {
         match grows {
-            // Not for ever: it has to be verified.
+            // Bounded, so that verification stays fast.
             true if generation % 20 != 0 => append(&path, generation),
             _ => write(&path, generation),
         }
     }
 }
 
-/// What a dataset is after its writer was killed: its last generation, which is whole as all before it.
+/// Checks a dataset after its writer was killed; returns its last generation, and whether it had to be rebuilt.
 fn sound(path: &Path, grows: bool) -> (u64, bool) {
     let mut rebuilt = false;
     let reader = match Reader::open(path) {
         Ok(reader) => reader,
         Err(error) => {
-            assert!(error.to_string().contains("there is no index"), "{error}");
+            assert!(error.to_string().contains("no index"), "{error}");
             let options = RebuildOptions::default().with_sync(SyncPolicy::Never);
             rebuild_index(path, &options).unwrap_or_else(|error| panic!("{error}"));
             rebuilt = true;
@@ -79,12 +79,13 @@ fn sound(path: &Path, grows: bool) -> (u64, bool) {
     };
     let found: Vec<String> = findings(&reader, 2)
         .into_iter()
-        // The sums are put in place last: a dataset without them is whole.
-        .filter(|text| !text.ends_with("d.msgpack.md5: there is no such file"))
-        // Bytes that a killed append has left, and so the sum of the data.
+        // The sums are put in place last: a dataset without them is complete.
+        .filter(|text| !text.ends_with("d.msgpack.md5: missing file"))
+        // A killed append leaves trailing bytes, which change the sum of the data.
         .filter(|text| {
             !(grows
-                && (text.contains("bytes stand behind the last sample") || text.contains("d.msgpack: the MD5 sum is")))
+                && (text.contains("trailing bytes after the last sample")
+                    || text.contains("d.msgpack: MD5 sum: expected")))
         })
         .collect();
     assert_eq!(found, [""; 0]);
@@ -113,9 +114,9 @@ fn killed_at_any_moment(how: &str) {
     write(&path, 0);
     let whole = start.elapsed();
     let (mut before, mut newer, mut broken_off) = (0, 0, 0);
-    // Times that look random: a linear congruential generator.
+    // Pseudorandom delays from a linear congruential generator.
     let mut state = 20_261_121_u32;
-    // On a busy machine it takes more rounds until both have been seen.
+    // On a busy machine it takes more rounds until both outcomes have occurred.
     for round in 0..300 {
         if round >= 15 && newer > 0 && broken_off > 0 {
             break;
@@ -128,7 +129,7 @@ fn killed_at_any_moment(how: &str) {
             .spawn()
             .unwrap();
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        // As slow as this machine is now.
+        // Adapts to the speed of the machine.
         std::thread::sleep(Duration::from_millis(20) + whole.mul_f64(f64::from(state >> 16) / 16384.0));
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(9), "the child ended by itself");
@@ -142,18 +143,18 @@ fn killed_at_any_moment(how: &str) {
             if name.starts_with("d.msgpack") {
                 continue;
             }
-            assert!(name.starts_with(".wharf-") && name.ends_with(".tmp"), "{name} is left");
+            assert!(name.starts_with(".wharf-") && name.ends_with(".tmp"), "{name} is left over");
             broken_off += 1;
             std::fs::remove_file(other).unwrap();
         }
         if how == "append" {
-            // What was left behind is taken in or cut off before the next append.
+            // Leftovers are included or truncated before the next append.
             let rebuilt =
                 rebuild_index(&path, &RebuildOptions::default().with_sync(SyncPolicy::Never).with_truncate(true));
             rebuilt.unwrap_or_else(|error| panic!("{error}"));
             let reader = Reader::open(&path).unwrap();
             assert_eq!(findings(&reader, 2), [""; 0]);
-            // A part of a generation, which is written anew.
+            // An incomplete generation is written anew.
             write(&path, before);
         }
     }

@@ -1,7 +1,7 @@
-//! Every seed of the fuzz targets, and every input that once failed, in the bodies of the targets: no fuzzer needed.
-#![allow(clippy::cast_precision_loss, reason = "tests make their data with casts")]
+//! Runs the fuzz targets on all seeds and regressions, without a fuzzer.
+#![allow(clippy::cast_precision_loss, reason = "tests create data with casts")]
 #![allow(dead_code, reason = "shared with the fuzz targets")]
-#![allow(unexpected_cfgs, reason = "the fuzzer's builds have a cfg of their own")]
+#![allow(unexpected_cfgs, reason = "fuzzing builds set their own cfg")]
 #![allow(unreachable_pub, reason = "shared with the fuzz targets")]
 
 #[path = "../../../../fuzz/src/bloom.rs"]

@@ -1,4 +1,4 @@
-//! Values as JSON and back.
+//! Conversion to JSON and back.
 
 use std::path::Path;
 
@@ -14,7 +14,11 @@ fn written(bytes: &[u8]) -> String {
     json::write(RawValue::new(bytes), &mut out, &Limits::default()).unwrap();
     let text = String::from_utf8(out).unwrap();
     let text = text.strip_prefix("before").unwrap().to_owned();
-    assert_eq!(serde_json::to_string(&json::Json(RawValue::new(bytes))).unwrap(), text, "both ways write the same");
+    assert_eq!(
+        serde_json::to_string(&json::Json(RawValue::new(bytes))).unwrap(),
+        text,
+        "both serializers write the same"
+    );
     text
 }
 
@@ -22,12 +26,12 @@ fn read(text: &str) -> Result<Vec<u8>, String> {
     let mut out = b"before".to_vec();
     let result = json::to_msgpack(text.as_bytes(), &mut out).map_err(|error| error.to_string());
     if result.is_err() {
-        assert_eq!(out, b"before", "a failure leaves what was there");
+        assert_eq!(out, b"before", "an error leaves the buffer unchanged");
     }
     result.map(|()| out.split_off(6))
 }
 
-/// There and back again.
+/// Checks a round trip.
 #[track_caller]
 fn same<T: Serialize + ?Sized>(value: &T, text: &str) {
     let packed = to_vec(value).unwrap();
@@ -36,7 +40,7 @@ fn same<T: Serialize + ?Sized>(value: &T, text: &str) {
 }
 
 #[test]
-fn plain_values() {
+fn round_trips_plain_values() {
     same(&(None::<u8>, true, 0, -1, u64::MAX, i64::MIN), "[null,true,0,-1,18446744073709551615,-9223372036854775808]");
     same(&(0.1f64, -0.0f64, 1e300f64, 1e16f64, 5e-324f64), "[0.1,-0.0,1e+300,1e+16,5e-324]");
     same(&["", "ä\"\\\n\u{1}\u{7f}", "\u{10ffff}"], "[\"\",\"ä\\\"\\\\\\n\\u0001\u{7f}\",\"\u{10ffff}\"]");
@@ -45,7 +49,7 @@ fn plain_values() {
     same(&RawValue::new(b"\xc4\x03\0\xff\x01"), r#"{"$bytes":"AP8B"}"#);
     same(&RawValue::new(b"\xd6\xff\0\0\0\x01"), r#"{"$ext":{"type":-1,"data":"AAAAAQ=="}}"#);
     same(&RawValue::new(b"\xc7\x00\x05"), r#"{"$ext":{"type":5,"data":""}}"#);
-    // An order that is not the alphabet's, and a name twice.
+    // Not in alphabetical order, and with a duplicate key.
     same(&RawValue::new(b"\x83\xa1b\x01\xa1a\x02\xa1b\x03"), r#"{"b":1,"a":2,"b":3}"#);
     for count in [15u32, 16, 65_535, 65_536] {
         let all: Vec<u32> = (0..count).collect();
@@ -58,7 +62,7 @@ fn plain_values() {
 }
 
 #[test]
-fn what_does_not_come_back() {
+fn known_changes_of_a_round_trip() {
     let one_way = |packed: &[u8], text: &str, back: &[u8]| {
         assert_eq!(written(packed), text);
         assert_eq!(read(text).unwrap(), back, "{text}");
@@ -89,7 +93,7 @@ fn what_does_not_come_back() {
 }
 
 #[test]
-fn values_of_numpy() {
+fn round_trips_numpy_values() {
     let of =
         |dtype: &str, shape: &[usize], data: &[u8]| Array::new(dtype.parse().unwrap(), shape, data.to_vec()).unwrap();
     let array = |dtype: &str, shape: &str, data: &str| {
@@ -135,13 +139,13 @@ fn values_of_numpy() {
     let structured = RawValue::new(&fields).ndarray().unwrap();
     assert!(matches!(structured.dtype(), Dtype::Structured(fields) if fields.len() == 2));
     same(&structured, r#"{"$ndarray":{"dtype":[["a","<i2",[2]],["b",[["c","|u1"]]]],"shape":[1],"data":"AQACAAM="}}"#);
-    // By a serializer for people, the same.
+    // The same through a human-readable serializer.
     let view = NdArray::from_slice(&[1u8, 2], &[2]).unwrap();
     assert_eq!(serde_json::to_string(&view).unwrap(), array("|u1", "[2]", "[1,2]"));
 }
 
 #[test]
-fn maps_that_look_like_ours_are_escaped() {
+fn escapes_maps_with_reserved_keys() {
     let map = |pairs: &[(&str, u8)]| {
         let mut packed = vec![0x80 | pairs.len() as u8];
         for (key, value) in pairs {
@@ -157,51 +161,51 @@ fn maps_that_look_like_ours_are_escaped() {
     same(&map(&[("$escape", 1), ("a", 2)]), r#"{"$escape":{"$escape":1,"a":2}}"#);
     same(&map(&[("$bytes", 1), ("a", 2)]), r#"{"$bytes":1,"a":2}"#);
     same(&map(&[("a", 2), ("$escape", 1)]), r#"{"a":2,"$escape":1}"#);
-    // What is in it is not escaped by it.
+    // Values inside are escaped separately.
     same(b"\x81\xa6$bytes\xc4\x01x", r#"{"$escape":{"$bytes":{"$bytes":"eA=="}}}"#);
     same(b"\x81\xa7$escape\x81\xa7$escape\xc4\x00", r#"{"$escape":{"$escape":{"$escape":{"$escape":{"$bytes":""}}}}}"#);
-    // Names of others are theirs.
+    // Unknown `$` keys are kept.
     assert_eq!(read(r#"{"$oid":"x"}"#).unwrap(), b"\x81\xa4$oid\xa1x");
 }
 
 #[test]
-fn wrong_json_is_named_with_its_place() {
+fn reports_invalid_json_with_its_offset() {
     let cases = [
         ("", "EOF while parsing a value at line 1 column 0 (byte 0)"),
         ("[1,\n 2,x]", "expected value at line 2 column 4 (byte 7)"),
         ("[1] 2", "trailing characters at line 1 column 5 (byte 4)"),
-        (r#"{"$bytes":"?"}"#, "$bytes: the text is not base64"),
-        (r#"{"$bytes":5}"#, "$bytes: an integer stands where a str is expected"),
-        (r#"{"$escape":5}"#, "$escape: what is escaped is no object"),
-        (r#"{"$escape":{"a":1},"b":2}"#, "$escape stands beside another name"),
-        (r#"{"$ext":{"type":200,"data":""}}"#, "$ext: type 200 is not between -128 and 127"),
-        (r#"{"$ext":{"type":1}}"#, "$ext: \"data\" is missing"),
-        (r#"{"$complex":[1]}"#, "$complex: a complex number is no pair"),
-        (r#"{"$complex":[1,"x"]}"#, "$complex: a str stands where a float"),
+        (r#"{"$bytes":"?"}"#, "$bytes: invalid base64"),
+        (r#"{"$bytes":5}"#, "$bytes: expected a str, found an integer"),
+        (r#"{"$escape":5}"#, "$escape: expected an object"),
+        (r#"{"$escape":{"a":1},"b":2}"#, "$escape must be the only key"),
+        (r#"{"$ext":{"type":200,"data":""}}"#, "$ext: type: expected -128 to 127, found 200"),
+        (r#"{"$ext":{"type":1}}"#, "$ext: missing key \"data\""),
+        (r#"{"$complex":[1]}"#, "$complex: complex number: expected a pair"),
+        (r#"{"$complex":[1,"x"]}"#, "$complex: expected a float or an integer that is exact as one, found a str"),
         (
             r#"{"$ndarray":{"dtype":"<i2","shape":[2],"data":[1]}}"#,
-            "$ndarray: an array of shape (2,) and dtype <i2, 2 bytes an element, takes 4 bytes where the data has 2",
+            "$ndarray: an array of shape (2,) and dtype <i2 (2 bytes per element): expected 4 bytes of data, found 2",
         ),
-        (r#"{"$ndarray":{"dtype":"|i1","shape":[1],"data":[200]}}"#, "$ndarray: 200 is no element of dtype |i1"),
+        (r#"{"$ndarray":{"dtype":"|i1","shape":[1],"data":[200]}}"#, "$ndarray: 200 is out of range for dtype |i1"),
         (
             r#"{"$ndarray":{"dtype":"|u1","shape":[1],"data":[-1]}}"#,
-            "$ndarray: -1 stands where an integer of zero or above",
+            "$ndarray: expected a non-negative integer, found -1",
         ),
-        (r#"{"$ndarray":{"dtype":"<f4","shape":[1],"data":[1e300]}}"#, "is too large for dtype <f4"),
+        (r#"{"$ndarray":{"dtype":"<f4","shape":[1],"data":[1e300]}}"#, "is out of range for dtype <f4"),
         (
             r#"{"$ndarray":{"dtype":"|S1","shape":[1],"data":["ab"]}}"#,
-            "$ndarray: a text of 2 is too long for dtype |S1",
+            "$ndarray: string of length 2 is too long for dtype |S1",
         ),
         (
             r#"{"$ndarray":{"dtype":"<f16","shape":[1],"data":[1]}}"#,
-            "$ndarray: elements of dtype <f16 are given in base64",
+            "$ndarray: elements of dtype <f16 must be given in base64",
         ),
-        (r#"{"$ndarray":{"dtype":"x","shape":[1],"data":[1]}}"#, "$ndarray: \"x\" is no dtype"),
+        (r#"{"$ndarray":{"dtype":"x","shape":[1],"data":[1]}}"#, "$ndarray: unknown dtype \"x\""),
         (
             r#"{"a":[1.5,"99999999999999999999",-9223372036854775809]}"#,
-            "integer -9223372036854775809 takes more than 64 bits (byte 33)",
+            "integer -9223372036854775809 exceeds 64 bits (byte 33)",
         ),
-        ("18446744073709551616", "integer 18446744073709551616 takes more than 64 bits (byte 0)"),
+        ("18446744073709551616", "integer 18446744073709551616 exceeds 64 bits (byte 0)"),
         ("1e400", "number out of range"),
     ];
     for (text, expected) in cases {
@@ -220,15 +224,15 @@ fn wrong_json_is_named_with_its_place() {
     let mut out = b"kept".to_vec();
     let wrong = b"\x81\xc4\x02nd\xc3".as_slice();
     assert!(json::write(RawValue::new(&wrong[..5]), &mut out, &Limits::default()).is_err());
-    // The map of an array whose data are too short.
+    // An array with too few data.
     let packed = b"\x92\x01\x84\xc4\x02nd\xc3\xc4\x04type\xa3<i2\xc4\x05shape\x91\x02\xc4\x04data\xc4\x01x";
     let error = json::write(RawValue::at(packed, 10), &mut out, &Limits::default()).unwrap_err();
-    assert!(error.to_string().ends_with("takes 4 bytes where the data has 1 (byte 12)"), "{error}");
+    assert!(error.to_string().ends_with("expected 4 bytes of data, found 1 (byte 12)"), "{error}");
     assert_eq!((error.kind(), out), (ErrorKind::Invalid, b"kept".to_vec()));
 }
 
 #[test]
-fn what_python_wrote_is_told_as_python_tells_it() {
+fn golden_files_match_the_json_of_python() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/datadings");
     let mut samples = 0;
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -242,8 +246,8 @@ fn what_python_wrote_is_told_as_python_tells_it() {
             // {"key":..,"sample":..}
             let line: &str = line;
             let sample = RawValue::new(&data[at..]).decode::<RawValue<'_>>().unwrap();
-            let told = written(sample.as_bytes());
-            assert!(line.ends_with(&format!("\"sample\":{told}}}")), "{name}: {line}\n{told}");
+            let message = written(sample.as_bytes());
+            assert!(line.ends_with(&format!("\"sample\":{message}}}")), "{name}: {line}\n{message}");
             at += sample.as_bytes().len();
             samples += 1;
         }
@@ -254,21 +258,21 @@ fn what_python_wrote_is_told_as_python_tells_it() {
 
 proptest! {
     #[test]
-    fn floats_of_32_bits_come_back(bits in proptest::collection::vec(any::<u32>(), 200)) {
+    fn f32_round_trips(bits in proptest::collection::vec(any::<u32>(), 200)) {
         let values: Vec<f32> = bits.iter().map(|&bits| f32::from_bits(bits)).filter(|value| !value.is_nan()).collect();
         let packed = to_vec(&NdArray::from_slice(&values, &[values.len()]).unwrap()).unwrap();
         prop_assert_eq!(read(&written(&packed)).unwrap(), packed);
     }
 
     #[test]
-    fn floats_of_64_bits_come_back(bits in proptest::collection::vec(any::<u64>(), 200)) {
+    fn f64_round_trips(bits in proptest::collection::vec(any::<u64>(), 200)) {
         let values: Vec<f64> = bits.iter().map(|&bits| f64::from_bits(bits)).filter(|value| value.is_finite()).collect();
         let packed = to_vec(&values).unwrap();
         prop_assert_eq!(read(&written(&packed)).unwrap(), packed);
     }
 
     #[test]
-    fn values_come_back(value in values()) {
+    fn values_round_trip(value in values()) {
         let mut packed = Vec::new();
         datadings::ser::from_rmpv(&mut packed, &value).unwrap();
         let mut text = Vec::new();
@@ -277,7 +281,7 @@ proptest! {
                 let text = written(&packed);
                 prop_assert_eq!(read(&text).unwrap(), packed, "{}", text);
             }
-            // As in Python: such a map has to be an array or a number of numpy.
+            // As in Python, such a map must be a valid numpy value.
             Err(error) => prop_assert!(is_numpy_named(&value), "{}: {}", value, error),
         }
     }
@@ -291,13 +295,13 @@ proptest! {
     }
 
     #[test]
-    fn objects_of_ours_with_any_content(tag in "\\$(bytes|ext|ndarray|complex|pickle|escape)", name in "dtype|shape|data|type", content in "[\\[\\]{}:,\"0-9<ifb]{0,12}") {
+    fn reserved_objects_with_arbitrary_content(tag in "\\$(bytes|ext|ndarray|complex|pickle|escape)", name in "dtype|shape|data|type", content in "[\\[\\]{}:,\"0-9<ifb]{0,12}") {
         let _ = read(&format!(r#"{{"{tag}":{content}}}"#));
         let _ = read(&format!(r#"{{"{tag}":{{"dtype":"<i2","shape":[1],"data":[1],"type":1,"{name}":{content}}}}}"#));
     }
 }
 
-/// True if a map has a member that numpy's maps are known by.
+/// Whether a map has a key that marks numpy values.
 fn is_numpy_named(value: &rmpv::Value) -> bool {
     match value {
         rmpv::Value::Array(items) => items.iter().any(is_numpy_named),
@@ -308,7 +312,7 @@ fn is_numpy_named(value: &rmpv::Value) -> bool {
     }
 }
 
-/// Values that come back unless [`is_numpy_named`]: floats finite and of 64 bits, keys texts.
+/// Values that round-trip unless [`is_numpy_named`]: finite 64-bit floats, str keys.
 fn values() -> impl Strategy<Value = rmpv::Value> {
     let leaf = prop_oneof![
         Just(rmpv::Value::Nil),
@@ -331,21 +335,24 @@ fn values() -> impl Strategy<Value = rmpv::Value> {
 }
 
 #[test]
-fn elements_take_no_more_than_their_room() {
+fn array_elements_are_limited_in_size() {
     let of = |dtype: &str| format!(r#"{{"$ndarray":{{"dtype":"{dtype}","shape":[1],"data":["a"]}}}}"#);
     let error = |text: &str| read(text).unwrap_err().to_string();
-    let told = error(&of("|S4000000000"));
-    assert!(told.contains("elements of dtype |S4000000000 would take 4000000000 bytes, 1073741824 are left"), "{told}");
-    assert!(error(&of("<U268435457")).contains("would take 1073741828 bytes"));
-    // Of all arrays together.
-    let told = error(&format!("[{},{}]", of("|S16777216"), of("|S1057000000")));
-    assert!(told.contains("would take 1057000000 bytes, 1056964608 are left"), "{told}");
+    let message = error(&of("|S4000000000"));
+    assert!(
+        message.contains("elements of dtype |S4000000000 need 4000000000 bytes, but only 1073741824 are left"),
+        "{message}"
+    );
+    assert!(error(&of("<U268435457")).contains("need 1073741828 bytes"));
+    // The limit is shared by all arrays of a value.
+    let message = error(&format!("[{},{}]", of("|S16777216"), of("|S1057000000")));
+    assert!(message.contains("need 1057000000 bytes, but only 1056964608 are left"), "{message}");
     assert_eq!(written(&read(&of("|S3")).unwrap()), of("|S3"));
 }
 
 #[test]
-fn a_float_of_sixteen_bits_has_the_digits_it_needs() {
-    // Five: 1.021 is the next one.
+fn f16_has_the_shortest_digits() {
+    // Up to five digits: 1.021 is the next number.
     for data in ["1.0205", "1.021", "65500.0", "0.1"] {
         let text = format!(r#"{{"$ndarray":{{"dtype":"<f2","shape":[1],"data":[{data}]}}}}"#);
         assert_eq!(written(&read(&text).unwrap()), text);

@@ -1,4 +1,4 @@
-//! The integration tests of this crate, a module for each part of it: one program to build and to link.
+//! Integration tests, one module per area, in a single program to speed up linking.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -7,7 +7,7 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "tests fail by panicking, and make their data with casts"
+    reason = "tests fail by panicking, and create data with casts"
 )]
 
 #[cfg(feature = "arrow")]

@@ -1,4 +1,4 @@
-//! Values of numpy: as Python wrote them, as Python reads them; and what is wrong with others.
+//! Numpy values: decoded and encoded as Python does; invalid ones are rejected.
 #![allow(clippy::type_complexity, reason = "a table of cases")]
 
 use std::path::Path;
@@ -39,10 +39,10 @@ fn golden() -> Vec<Golden> {
 }
 
 /// The bytes of numbers, most significant first.
-fn turned(of: Primitive, bytes: &[u8]) -> Vec<u8> {
+fn to_big_endian(of: Primitive, bytes: &[u8]) -> Vec<u8> {
     let width = if of.kind() == Kind::Complex { of.size() / 2 } else { of.size() };
     match (of.kind(), of.order()) {
-        // Long doubles: six of their 16 bytes are not set to anything.
+        // Long doubles: six of their 16 bytes are undefined.
         (Kind::Float | Kind::Complex, ByteOrder::Little) => {
             bytes.chunks(width).flat_map(|part| part[..10].iter().rev().copied()).collect()
         }
@@ -51,8 +51,8 @@ fn turned(of: Primitive, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// An element in the words of the script.
-fn told(item: &Item<'_>) -> Value {
+/// An element in the notation of the Python script.
+fn to_script_json(item: &Item<'_>) -> Value {
     match item {
         Item::Bool(value) => json!(value),
         Item::Int(value) | Item::Datetime(value, _) | Item::Timedelta(value, _) => value.to_string().into(),
@@ -64,13 +64,13 @@ fn told(item: &Item<'_>) -> Value {
         Item::Complex64(parts) => hex(parts.map(f64::to_be_bytes).as_flattened()),
         Item::Bytes(bytes) => hex(bytes),
         Item::Text(text) => hex(text.as_bytes()),
-        Item::Opaque(of, bytes) => hex(&turned(*of, bytes)),
+        Item::Opaque(of, bytes) => hex(&to_big_endian(*of, bytes)),
         Item::Record(record) => record
             .fields()
             .map(|(field, bytes)| {
                 let one = |bytes: &[u8]| {
                     let array = NdArray::new(field.dtype.clone(), &[], bytes).unwrap();
-                    told(&array.get(&[]).unwrap())
+                    to_script_json(&array.get(&[]).unwrap())
                 };
                 let size = field.dtype.item_size().unwrap();
                 let value =
@@ -82,7 +82,7 @@ fn told(item: &Item<'_>) -> Value {
     }
 }
 
-/// To numpy, what has no name is named by its number.
+/// Numpy names nameless fields by their number.
 fn named(mut value: Value) -> Value {
     if let Some(map) = value.as_object_mut()
         && let Some(field) = map.remove("f0")
@@ -93,7 +93,7 @@ fn named(mut value: Value) -> Value {
 }
 
 #[test]
-fn every_value_is_what_python_reads_and_is_written_as_python_writes_it() {
+fn golden_values_decode_and_encode_like_python() {
     let mut kinds = [0; 6];
     for Golden { name, packed, of } in golden() {
         let raw = RawValue::at(&packed, 1000);
@@ -103,7 +103,7 @@ fn every_value_is_what_python_reads_and_is_written_as_python_writes_it() {
         let at = match of["kind"].as_str().unwrap() {
             "array" => {
                 let array = raw.ndarray().unwrap_or_else(|error| panic!("{name}: {error}"));
-                let found: Vec<Value> = array.items().map(|item| told(&item.unwrap())).collect();
+                let found: Vec<Value> = array.items().map(|item| to_script_json(&item.unwrap())).collect();
                 assert_eq!(found, elements(), "{name}");
                 assert_eq!(json!(array.shape()), of["shape"], "{name}");
                 if let Dtype::Primitive(dtype) = array.dtype() {
@@ -115,15 +115,15 @@ fn every_value_is_what_python_reads_and_is_written_as_python_writes_it() {
             }
             "scalar" => {
                 let scalar = raw.scalar().unwrap_or_else(|error| panic!("{name}: {error}"));
-                assert_eq!(vec![told(&scalar.item().unwrap())], elements(), "{name}");
-                // Numpy turns a scalar into its own order, and takes the NULs from a text.
+                assert_eq!(vec![to_script_json(&scalar.item().unwrap())], elements(), "{name}");
+                // Numpy converts a scalar to native order, and strips NULs from strings.
                 let dtype = scalar.dtype().to_string().replace('>', "<").replace("S3", "S2");
                 assert_eq!(dtype, of["dtype"].as_str().unwrap(), "{name}");
                 1
             }
             "complex" => {
                 let number = raw.complex().unwrap_or_else(|error| panic!("{name}: {error}"));
-                // How a NaN is written says nothing of its bits.
+                // The text of a NaN does not determine its bits.
                 for (part, bits) in [number.re, number.im].into_iter().zip(elements()) {
                     let expected = f64::from_be_bytes(unhex(bits.as_str().unwrap()).try_into().unwrap());
                     assert!(part.to_bits() == expected.to_bits() || part.is_nan() && expected.is_nan(), "{name}");
@@ -144,7 +144,7 @@ fn every_value_is_what_python_reads_and_is_written_as_python_writes_it() {
             }
             _ => {
                 let error = read.as_ref().unwrap_err();
-                assert!(error.to_string().contains("is no complex number (byte 10"), "{name}: {error}");
+                assert!(error.to_string().contains("(byte 10"), "{name}: {error}");
                 5
             }
         };
@@ -158,7 +158,7 @@ fn every_value_is_what_python_reads_and_is_written_as_python_writes_it() {
 }
 
 #[test]
-fn no_prefix_and_no_flipped_bit_of_them_panics() {
+fn truncated_and_damaged_values_do_not_panic() {
     for Golden { packed, .. } in golden().into_iter().filter(|of| of.packed.len() < 200).step_by(5) {
         let look = |bytes: &[u8]| {
             let raw = RawValue::new(bytes);
@@ -184,73 +184,68 @@ fn no_prefix_and_no_flipped_bit_of_them_panics() {
     }
 }
 
-/// A map of an array with these members, each as msgpack.
+/// The map of an array with these encoded members.
 fn map_of(dtype: &[u8], shape: &[u8], data: &[u8]) -> Vec<u8> {
     let names: [&[u8]; 4] = [b"\xc4\x02nd\xc3\xc4\x04type", b"\xc4\x05shape", b"\xc4\x04data", b""];
     [b"\x84", names[0], dtype, names[1], shape, names[2], data].concat()
 }
 
 #[test]
-fn members_that_do_not_agree_are_named() {
+fn rejects_inconsistent_members() {
     let cases: &[(&[u8], &[u8], &[u8], &str)] = &[
         (
             b"\xa3<i2",
             b"\x92\x02\x03",
             b"\xc4\x0a0123456789",
-            "an array of shape (2, 3) and dtype <i2, 2 bytes an element, takes 12 bytes where the data has 10 (byte 7)",
+            "an array of shape (2, 3) and dtype <i2 (2 bytes per element): expected 12 bytes of data, found 10 (byte 7)",
         ),
         (
             b"\xa3<i2",
             b"\x91\x05",
             b"\xc4\x090123456789",
-            "an array of shape (5,) and dtype <i2, 2 bytes an element, takes 10 bytes where the data has 9 (byte 7)",
+            "an array of shape (5,) and dtype <i2 (2 bytes per element): expected 10 bytes of data, found 9 (byte 7)",
         ),
         (
             b"\xa3<i2",
             b"\x92\xcf\0\0\x01\0\0\0\0\0\xcf\0\0\x01\0\0\0\0\0",
             b"\xc4\x00",
-            "an array of shape (1099511627776, 1099511627776) and dtype <i2, 2 bytes an element, takes too many bytes where the data has 0 (byte 7)",
+            "an array of shape (1099511627776, 1099511627776) and dtype <i2 (2 bytes per element): expected an overflowing number of bytes of data, found 0 (byte 7)",
         ),
         (
             b"\xa3<i2",
             b"\x91\xcf\x80\0\0\0\0\0\0\0",
             b"\xc4\x00",
-            "an array of shape (9223372036854775808,) and dtype <i2, 2 bytes an element, takes too many bytes where the data has 0 (byte 7)",
+            "an array of shape (9223372036854775808,) and dtype <i2 (2 bytes per element): expected an overflowing number of bytes of data, found 0 (byte 7)",
         ),
         (
             b"\xa3<i2",
             b"\x91\x01",
             b"\xc4\x040123",
-            "an array of shape (1,) and dtype <i2, 2 bytes an element, takes 2 bytes where the data has 4 (byte 7)",
+            "an array of shape (1,) and dtype <i2 (2 bytes per element): expected 2 bytes of data, found 4 (byte 7)",
         ),
-        (
-            b"\xa3<i2",
-            b"\x91\xff",
-            b"\xc4\x00",
-            "an integer stands where the length of a dimension is expected (byte 31)",
-        ),
-        (b"\xa3<i2", b"\xa1x", b"\xc4\x00", "a str stands where a shape is expected (byte 30)"),
-        (b"\xa3<i3", b"\x91\x00", b"\xc4\x00", "\"<i3\" is no dtype that is known here (byte 19)"),
-        (b"\x05", b"\x91\x00", b"\xc4\x00", "an integer stands where a dtype is expected (byte 19)"),
-        (b"\xa3<i2", b"\x91\x00", b"\x05", "an integer stands where the data of an array is expected (byte 38)"),
+        (b"\xa3<i2", b"\x91\xff", b"\xc4\x00", "expected the length of a dimension, found an integer (byte 31)"),
+        (b"\xa3<i2", b"\xa1x", b"\xc4\x00", "expected a shape, found a str (byte 30)"),
+        (b"\xa3<i3", b"\x91\x00", b"\xc4\x00", "unknown dtype \"<i3\" (byte 19)"),
+        (b"\x05", b"\x91\x00", b"\xc4\x00", "expected a dtype, found an integer (byte 19)"),
+        (b"\xa3<i2", b"\x91\x00", b"\x05", "expected the data of an array, found an integer (byte 38)"),
         (
             b"\xa3|S0",
             b"\x91\xce\0\x10\0\0",
             b"\xc4\x00",
-            "the elements without bytes 1048576 exceeds the limit 65536 (byte 7)",
+            "number of zero-sized elements 1048576 exceeds the limit 65536 (byte 7)",
         ),
-        (b"\x91\x92\xa1a\x05", b"\x91\x00", b"\xc4\x00", "an integer stands where a dtype is expected (byte 23)"),
+        (b"\x91\x92\xa1a\x05", b"\x91\x00", b"\xc4\x00", "expected a dtype, found an integer (byte 23)"),
         (
             b"\x91\x91\xa1a",
             b"\x91\x00",
             b"\xc4\x00",
-            "a field of a structure is no [name, dtype] or [name, dtype, shape] (byte 20)",
+            "structure field: expected [name, dtype] or [name, dtype, shape] (byte 20)",
         ),
         (
             b"\x91\x93\xa1a\xa3|V0\x91\xcd\xff\xff",
             b"\x91\x00",
             b"\xc4\x00",
-            "the fields without bytes 65535 exceeds the limit 16 (byte 19)",
+            "number of zero-sized fields 65535 exceeds the limit 16 (byte 19)",
         ),
     ];
     for (dtype, shape, data, expected) in cases {
@@ -262,7 +257,7 @@ fn members_that_do_not_agree_are_named() {
 }
 
 #[test]
-fn dtypes_of_garbage() {
+fn rejects_invalid_dtypes() {
     let long = "i".repeat(100_000);
     for text in [
         "",
@@ -320,7 +315,7 @@ fn dtypes_of_garbage() {
 }
 
 #[test]
-fn structures_in_structures_end_somewhere() {
+fn nesting_of_structures_is_limited() {
     let nested = |depth: usize| {
         let dtype = [b"\x91\x92\xa1a".repeat(depth), b"\xa3<u2".to_vec()].concat();
         map_of(&dtype, b"\x91\x01", b"\xc4\x02\x07\x00")
@@ -337,7 +332,7 @@ fn structures_in_structures_end_somewhere() {
 }
 
 #[test]
-fn sequences_without_elements_are_not_counted_for_long() {
+fn empty_sequences_are_limited() {
     let packed = map_of(b"\xa3<i2", b"\x92\xcf\0\0\x01\0\0\0\0\0\x00", b"\xc4\x00");
     let raw = RawValue::new(&packed);
     assert!(raw.ndarray().unwrap().is_empty());
@@ -348,28 +343,25 @@ fn sequences_without_elements_are_not_counted_for_long() {
 }
 
 #[test]
-fn a_pickle_stays_bytes() {
-    // What would run a command if anybody decoded it.
+fn pickles_remain_bytes() {
+    // Would run a command if decoded.
     let pickle = b"\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x04true\x85R.";
     let data = [&[0xc4, u8::try_from(pickle.len()).unwrap()], &pickle[..]].concat();
     let packed = [b"\x84\xc4\x02nd\xc3\xc4\x04type\xa1?\xc4\x04kind\xc4\x01O\xc4\x04data".as_slice(), &data].concat();
     let raw = RawValue::new(&packed);
     assert_eq!(raw.pickle().unwrap().as_bytes(), pickle);
     let error = raw.ndarray().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "an array of Python objects, which is not decoded, stands where an array of numpy is expected (byte 0)"
-    );
+    assert_eq!(error.to_string(), "expected a numpy array, found a pickled array of Python objects (byte 0)");
     let mut out = Vec::new();
     datadings::json::write(raw, &mut out, &container_core::Limits::default()).unwrap();
     assert!(out.starts_with(br#"{"$pickle":"gASM"#), "{}", String::from_utf8_lossy(&out));
-    // Before there was a kind, the type said it.
+    // Before `kind` existed, the type marked object arrays.
     let packed = map_of(b"\xa2|O", b"\x91\x03", &data);
     assert_eq!(RawValue::new(&packed).pickle().unwrap().shape(), [3]);
 }
 
 #[test]
-fn bytes_without_a_meaning_are_written_as_the_structure_that_python_makes_of_them() {
+fn void_arrays_are_written_as_structures_like_python() {
     let Golden { packed, .. } = golden().into_iter().find(|of| of.name == "<V5 1-d").unwrap();
     let read = RawValue::new(&packed).ndarray().unwrap();
     assert_eq!(read.dtype().to_string(), "[('', '|V5')]");
@@ -378,7 +370,7 @@ fn bytes_without_a_meaning_are_written_as_the_structure_that_python_makes_of_the
 }
 
 #[test]
-fn the_sign_of_a_nan_is_not_written() {
+fn sign_of_nan_is_not_written() {
     for (re, im, text) in [(1.0, -f64::NAN, "(1+nanj)"), (-f64::NAN, -f64::NAN, "(nan+nanj)"), (0.0, -f64::NAN, "nanj")]
     {
         assert_eq!(Complex { re, im }.to_string(), text);
@@ -386,7 +378,7 @@ fn the_sign_of_a_nan_is_not_written() {
 }
 
 #[test]
-fn older_files_have_names_as_str() {
+fn legacy_files_have_str_keys() {
     let old = b"\x84\xa2nd\xc3\xa4type\xa3<i2\xa5shape\x91\x02\xa4data\xa4\x01\x00\x02\x00";
     assert_eq!(RawValue::new(old).ndarray().unwrap().to_vec::<i16>().unwrap(), [1, 2]);
     assert_eq!(RawValue::new(old).decode::<Vec<i16>>().unwrap(), [1, 2]);
@@ -407,13 +399,13 @@ fn older_files_have_names_as_str() {
 }
 
 #[test]
-fn numbers_are_taken_for_what_they_are() {
+fn numbers_convert_exactly_or_fail() {
     let packed = |scalar: Scalar<'_>| to_vec(&scalar).unwrap();
     let f16 = packed(F16(0x3e00).into());
     assert_eq!(RawValue::new(&f16).f64().unwrap(), 1.5);
     assert_eq!(RawValue::new(&f16).decode::<f32>().unwrap(), 1.5);
     let error = RawValue::at(&f16, 5).u64().unwrap_err().to_string();
-    assert_eq!(error, "the float 1.5 stands where an integer of zero or above is expected (byte 5)");
+    assert_eq!(error, "expected a non-negative integer, found the float 1.5 (byte 5)");
     let int = packed(7i16.into());
     assert_eq!((RawValue::new(&int).u64().unwrap(), RawValue::new(&int).i64().unwrap()), (7, 7));
     assert_eq!(RawValue::new(&int).f64().unwrap(), 7.0);
@@ -421,20 +413,17 @@ fn numbers_are_taken_for_what_they_are() {
     let negative = packed((-7i64).into());
     assert_eq!(RawValue::new(&negative).i64().unwrap(), -7);
     let error = RawValue::at(&negative, 5).u64().unwrap_err().to_string();
-    assert_eq!(error, "-7 stands where an integer of zero or above is expected (byte 5)");
+    assert_eq!(error, "expected a non-negative integer, found -7 (byte 5)");
     assert!(RawValue::new(&packed(true.into())).bool().unwrap());
-    let odd = packed(((1u64 << 53) + 1).into());
-    assert_eq!(RawValue::new(&odd).u64().unwrap(), (1 << 53) + 1);
-    assert!(RawValue::new(&odd).f64().is_err());
+    let inexact = packed(((1u64 << 53) + 1).into());
+    assert_eq!(RawValue::new(&inexact).u64().unwrap(), (1 << 53) + 1);
+    assert!(RawValue::new(&inexact).f64().is_err());
     let zero = to_vec(&Array::from_slice(&[2.5f32], &[], ByteOrder::Big).unwrap()).unwrap();
     assert_eq!(RawValue::new(&zero).f64().unwrap(), 2.5);
     assert_eq!(RawValue::new(&zero).decode::<f64>().unwrap(), 2.5);
     let long = packed(Scalar::from_bytes("<f16".parse().unwrap(), vec![0; 16]).unwrap());
     let error = RawValue::at(&long, 3).decode::<f64>().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "an element of dtype <f16 means something on the machine that wrote it alone (byte 3)"
-    );
+    assert_eq!(error.to_string(), "an element of dtype <f16 has a meaning only on the machine that wrote it (byte 3)");
     // Plain ones.
     let f64 = |value: u64| RawValue::new(&to_vec(&value).unwrap()).f64().ok();
     assert_eq!(f64(0), Some(0.0));
@@ -445,7 +434,7 @@ fn numbers_are_taken_for_what_they_are() {
 }
 
 #[test]
-fn arrays_are_sequences_bytes_and_views() {
+fn arrays_decode_as_sequences_bytes_and_views() {
     let array = Array::from_slice(&[1u16, 2, 3, 4, 5, 0xfffe], &[2, 3], ByteOrder::Big).unwrap();
     let packed = to_vec(&array).unwrap();
     let raw = RawValue::new(&packed);
@@ -460,9 +449,9 @@ fn arrays_are_sequences_bytes_and_views() {
     assert_eq!(view.to_vec::<u16>().unwrap(), [1, 2, 3, 4, 5, 0xfffe]);
     assert_eq!(view.get_as::<u16>(&[1, 2]).unwrap(), 0xfffe);
     assert_eq!(view.get(&[0, 1]).unwrap(), Item::Uint(2));
-    assert_eq!(view.get(&[0, 3]).unwrap_err().to_string(), "index (0, 3) is outside the shape (2, 3)");
+    assert_eq!(view.get(&[0, 3]).unwrap_err().to_string(), "index (0, 3) is out of bounds for shape (2, 3)");
     assert!(view.get(&[1]).is_err() && view.get(&[0, 0, 0]).is_err());
-    assert_eq!(view.to_vec::<i16>().unwrap_err().to_string(), "elements are >u2, not <i2");
+    assert_eq!(view.to_vec::<i16>().unwrap_err().to_string(), "expected elements of <i2, found >u2");
     let values = [1.5f64, f64::NAN];
     let native = NdArray::from_slice(&values, &[2]).unwrap();
     assert_eq!(native.as_slice::<f64>().unwrap().as_ptr(), values.as_ptr());
@@ -470,11 +459,11 @@ fn arrays_are_sequences_bytes_and_views() {
     assert_eq!(RawValue::new(&to_vec(&texts).unwrap()).decode::<Vec<String>>().unwrap(), ["ä", "", "xyz"]);
     let surrogate =
         NdArray::new("<U1".parse().unwrap(), &[], &[0, 0xd8, 0, 0]).unwrap().get(&[]).unwrap_err().to_string();
-    assert_eq!(surrogate, "0xd800 is no code point of a text");
+    assert_eq!(surrogate, "invalid code point 0xd800");
 }
 
 #[test]
-fn fields_of_structures() {
+fn reads_fields_of_structures() {
     let Golden { packed, .. } = golden().into_iter().find(|of| of.name == "structured aligned").unwrap();
     let array = RawValue::new(&packed).ndarray().unwrap();
     assert_eq!(array.dtype().to_string(), "[('a', '|u1'), ('', '|V7'), ('b', '<f8'), ('c', '<i2'), ('', '|V6')]");
@@ -504,7 +493,7 @@ fn every_float_of_16_bits() {
         if !wide.is_nan() {
             assert_eq!(F16::from_f64(wide.into()), half);
         }
-        // In the middle between two, the even one; beside it, the nearer.
+        // Ties go to the even neighbor, other values to the nearest.
         if bits & 0x7fff < 0x7bff {
             let next = F16(bits + 1).to_f32();
             let middle = (f64::from(wide) + f64::from(next)) / 2.0;
@@ -523,7 +512,7 @@ macro_rules! round_trips {
         fn $name(values in proptest::collection::vec(any::<$type>(), 0..40), big in any::<bool>(), shift in 0usize..8) {
             let order = if big { ByteOrder::Big } else { ByteOrder::Little };
             let array = Array::from_slice(&values, &[values.len(), 1], order).unwrap();
-            // At any place, and so at any alignment.
+            // At every alignment.
             let mut packed = vec![0; shift];
             datadings::ser::extend(&mut packed, &array).unwrap();
             let view = RawValue::at(&packed[shift..], shift as u64).ndarray().unwrap();
@@ -540,7 +529,7 @@ round_trips!(i8s: i8, i16s: i16, i32s: i32, i64s: i64, u8s: u8, u16s: u16, u32s:
 
 proptest! {
     #[test]
-    fn complex_numbers_are_read_as_they_are_written(re in any::<f64>(), im in any::<f64>()) {
+    fn complex_numbers_round_trip(re in any::<f64>(), im in any::<f64>()) {
         let number = Complex { re, im };
         let again: Complex = number.to_string().parse().unwrap();
         prop_assert!(again.re.to_bits() == re.to_bits() || re.is_nan());
@@ -548,7 +537,7 @@ proptest! {
     }
 
     #[test]
-    fn texts_of_dtypes_never_panic(text in "[<>|=]?[biufcMmSUVOgG?a]{0,2}[0-9]{0,3}(\\[[0-9]{0,2}[a-zA-Z]{0,2}\\])?") {
+    fn parsing_dtypes_never_panics(text in "[<>|=]?[biufcMmSUVOgG?a]{0,2}[0-9]{0,3}(\\[[0-9]{0,2}[a-zA-Z]{0,2}\\])?") {
         if let Ok(dtype) = text.parse::<Dtype>() {
             prop_assert_eq!(dtype.to_string().parse::<Dtype>().unwrap(), dtype);
         }

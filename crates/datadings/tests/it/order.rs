@@ -1,13 +1,13 @@
-//! Orders by what they promise: every sample once, the same for ever, resumed and shared out at will.
+//! The guarantees of orders: every sample once, stable results, resumption, sharding.
 #![allow(clippy::type_complexity, reason = "a table of cases")]
 
 use std::collections::BTreeSet;
 
 use container_core::ErrorKind;
-use datadings::order::{Order, QuasiShuffle, Shard, Split, stretches};
+use datadings::order::{Order, QuasiShuffle, Shard, Split, contiguous_ranges};
 use proptest::prelude::*;
 
-/// (seed, epoch, length, (position, sample)), computed apart from this crate from the algorithm in its documentation.
+/// (seed, epoch, length, (position, sample)), computed independently from the algorithm in the documentation.
 const SHUFFLES: &[(u64, u64, u64, &[(u64, u64)])] = &[
     (0, 0, 1, &[(0, 0)]),
     (1, 0, 10, &[(0, 2), (1, 5), (2, 1), (5, 8), (9, 3)]),
@@ -53,7 +53,7 @@ const QUASI_SHUFFLES: &[(u64, u64, u64, u64, u64, &[(u64, u64)])] = &[
 ];
 
 #[test]
-fn shuffles_are_what_they_always_were() {
+fn shuffles_are_stable() {
     for &(seed, epoch, len, samples) in SHUFFLES {
         let order = Order::sequential(len).shuffled(seed).unwrap();
         for &(position, sample) in samples {
@@ -66,7 +66,7 @@ fn shuffles_are_what_they_always_were() {
 }
 
 #[test]
-fn quasi_shuffles_are_what_they_always_were() {
+fn quasi_shuffles_are_stable() {
     for &(seed, epoch, len, chunk, buffer, samples) in QUASI_SHUFFLES {
         let order = Order::sequential(len).quasi_shuffled(QuasiShuffle { chunk, buffer }, seed).unwrap();
         for &(position, sample) in samples {
@@ -127,7 +127,7 @@ const PIECES: &[(u64, u32, u32, u32, u32, u64, u64, u64)] = &[
 ];
 
 #[test]
-fn contiguous_pieces_are_those_of_python() {
+fn contiguous_splits_match_python() {
     for &(len, rank, ranks, worker, workers, epoch, start, stop) in PIECES {
         let shard = Shard::new(rank, ranks, worker, workers).unwrap();
         let part = shard.positions(epoch, 0..len, Split::Contiguous);
@@ -138,7 +138,7 @@ fn contiguous_pieces_are_those_of_python() {
     }
 }
 
-/// Any order of up to a few hundred positions that ends.
+/// Any finite order of up to a few hundred positions.
 fn orders() -> impl Strategy<Value = Order> {
     let step = (0..5u8, 0..100u64, 0..100u64, any::<u64>());
     (0..120u64, prop::collection::vec(step, 0..4)).prop_map(|(len, steps)| {
@@ -165,7 +165,7 @@ fn shards(ranks: u32, workers: u32) -> impl Iterator<Item = Shard> {
 
 proptest! {
     #[test]
-    fn every_epoch_of_a_shuffle_has_every_sample_once(
+    fn shuffles_visit_every_sample_once_per_epoch(
         exponent in 0..16u32, offset in -1..=1i64, seed: u64, epoch: u64, chunk in 1..200u64, buffer in 1..2000u64,
     ) {
         let len = u64::try_from((1i64 << exponent) + offset).unwrap();
@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn shards_have_every_position_once(
+    fn shards_cover_every_position_once(
         order in orders(), epoch: u64, from in 0..150u64, ranks in 1..6u32, workers in 1..6u32,
     ) {
         let rest: Vec<u64> = order.iter_from(epoch, from).collect();
@@ -229,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn an_interrupted_epoch_goes_on_with_other_workers(
+    fn interrupted_epochs_resume_with_other_workers(
         len in 0..500u64, seed: u64, epoch in 0..10u64, before in (1..5u32, 1..5u32), after in (1..5u32, 1..5u32), taken in 0..40u64,
     ) {
         let order = Order::sequential(len).shuffled(seed).unwrap();
@@ -247,14 +247,14 @@ proptest! {
     }
 
     #[test]
-    fn a_description_survives_json(order in orders(), epoch: u64) {
+    fn descriptions_round_trip_as_json(order in orders(), epoch: u64) {
         let json = serde_json::to_string(&order).unwrap();
         let back: Order = serde_json::from_str(&json).unwrap();
         prop_assert_eq!(&back, &order);
         prop_assert!(back.iter(epoch).eq(order.iter(epoch)));
     }
 
-    /// Windows are the same from all their positions, and cover the order.
+    /// A window is the same from all its positions; windows cover the order.
     #[test]
     fn windows_cover_the_order(order in orders()) {
         let len = order.len().unwrap();
@@ -275,19 +275,19 @@ proptest! {
 #[test]
 fn epochs_seeds_and_kinds_differ() {
     let quasi = QuasiShuffle { chunk: 4, buffer: 16 };
-    let mut seen = BTreeSet::new();
+    let mut orders = BTreeSet::new();
     for seed in 0..20 {
         let order = Order::sequential(100);
         for order in [order.clone().shuffled(seed).unwrap(), order.quasi_shuffled(quasi, seed).unwrap()] {
             for epoch in (0..20).chain([u64::MAX]) {
-                assert!(seen.insert(order.iter(epoch).collect::<Vec<_>>()), "seed {seed}, epoch {epoch}");
+                assert!(orders.insert(order.iter(epoch).collect::<Vec<_>>()), "seed {seed}, epoch {epoch}");
             }
         }
     }
 }
 
 #[test]
-fn a_round_is_an_epoch_of_what_is_repeated() {
+fn rounds_are_epochs_of_the_repeated_order() {
     let order = Order::sequential(50).shuffled(3).unwrap();
     let epochs = |epochs: std::ops::Range<u64>| epochs.flat_map(|epoch| order.iter(epoch)).collect::<Vec<_>>();
     let repeated = order.clone().repeat(4).unwrap();
@@ -304,7 +304,7 @@ fn a_round_is_an_epoch_of_what_is_repeated() {
 }
 
 #[test]
-fn steps_are_taken_in_the_order_they_are_said() {
+fn steps_apply_in_order() {
     let all = Order::sequential(100);
     let fixed = all.clone().range(20..40).unwrap().shuffled(1).unwrap();
     let mut samples: Vec<u64> = fixed.iter(0).collect();
@@ -320,14 +320,14 @@ fn steps_are_taken_in_the_order_they_are_said() {
 }
 
 #[test]
-fn an_endless_order_is_shared_in_turns() {
+fn endless_orders_split_strided_only() {
     let order = Order::sequential(10).shuffled(1).unwrap().cycle();
     let shard = Shard::new(1, 2, 0, 2).unwrap();
     let own: Vec<u64> = order.shard(0, 4, shard, Split::Strided).unwrap().take(20).collect();
     let expected: Vec<u64> = (0..20).map(|i| order.get(0, 4 + 2 + 4 * i).unwrap()).collect();
     assert_eq!(own, expected);
     let error = order.shard(0, 0, shard, Split::Contiguous).unwrap_err();
-    assert_eq!(error.to_string(), "contiguous pieces of an endless order");
+    assert_eq!(error.to_string(), "cannot split an endless order into contiguous ranges");
     let mut iter = order.iter(0);
     assert_eq!(iter.remaining(), u64::MAX);
     assert_eq!(iter.nth(1_000_000_007), order.get(0, 1_000_000_007));
@@ -335,7 +335,7 @@ fn an_endless_order_is_shared_in_turns() {
 }
 
 #[test]
-fn the_longest_orders_count_right() {
+fn longest_orders_do_not_overflow() {
     let order = Order::sequential(3).shuffled(1).unwrap().repeat(u64::MAX / 3).unwrap();
     assert_eq!(order.len(), Some(u64::MAX), "2^64 - 1 is a multiple of 3");
     assert!(order.get(0, u64::MAX - 1).is_some_and(|sample| sample < 3));
@@ -344,7 +344,7 @@ fn the_longest_orders_count_right() {
     assert_eq!(order.window(u64::MAX - 1), Some(u64::MAX - 3..u64::MAX));
     let shard = Shard::new(u32::MAX - 1, u32::MAX, u32::MAX - 1, u32::MAX).unwrap();
     assert_eq!(shard.index(0), shard.count() - 1);
-    assert_eq!(shard.index(1), u64::from(u32::MAX) - 1, "the last rank goes on with the first");
+    assert_eq!(shard.index(1), u64::from(u32::MAX) - 1, "the last rank wraps to the first");
     assert_eq!(shard.index(u64::MAX), shard.count() - 1, "2^64 - 1 is a multiple of 2^32 - 1");
     for split in [Split::Contiguous, Split::Strided] {
         let part = shard.positions(0, 0..u64::MAX, split);
@@ -360,7 +360,7 @@ fn the_longest_orders_count_right() {
 }
 
 #[test]
-fn nothing_has_no_samples() {
+fn empty_orders_have_no_samples() {
     for order in [
         Order::sequential(0),
         Order::sequential(0).shuffled(1).unwrap(),
@@ -378,7 +378,7 @@ fn nothing_has_no_samples() {
 }
 
 #[test]
-fn positions_past_the_end_are_left_out() {
+fn positions_past_the_end_are_omitted() {
     let order = Order::sequential(10).shuffled(1).unwrap();
     let shard = Shard::new(1, 3, 0, 1).unwrap();
     let positions = shard.positions(0, 0..1000, Split::Strided);
@@ -388,9 +388,9 @@ fn positions_past_the_end_are_left_out() {
     assert_eq!(order.iter_from(0, 10).position(), None);
 }
 
-/// The point of a quasi-shuffle: a window is a few stretches of the file, and holds no more than the buffer.
+/// The point of a quasi-shuffle: a window is a few ranges of the file, and no longer than the buffer.
 #[test]
-fn windows_of_a_quasi_shuffle_are_few_stretches() {
+fn quasi_shuffle_windows_are_few_ranges() {
     let quasi = QuasiShuffle { chunk: 50, buffer: 1000 };
     let order = Order::sequential(100_010).quasi_shuffled(quasi, 11).unwrap();
     let (mut next, mut wrapped) = (0, 0);
@@ -398,10 +398,10 @@ fn windows_of_a_quasi_shuffle_are_few_stretches() {
         assert!(window.end - window.start <= 1000);
         let in_order: Vec<u64> = order.iter_from(2, window.start).take((window.end - window.start) as usize).collect();
         let mut samples = in_order.clone();
-        let parts = stretches(&mut samples);
+        let parts = contiguous_ranges(&mut samples);
         assert_ne!(in_order, samples, "mixed");
         assert_eq!(parts.iter().map(|part| part.end - part.start).sum::<u64>(), in_order.len() as u64);
-        assert!(parts.len() <= 21, "{} stretches", parts.len());
+        assert!(parts.len() <= 21, "{} ranges", parts.len());
         wrapped += usize::from(parts.len() == 21);
         next = window.end;
     }
@@ -409,19 +409,19 @@ fn windows_of_a_quasi_shuffle_are_few_stretches() {
     let mut chunks = BTreeSet::new();
     for epoch in 0..20 {
         let mut first: Vec<u64> = order.iter(epoch).take(1000).collect();
-        chunks.extend(stretches(&mut first).into_iter().map(|part| part.start % 50));
+        chunks.extend(contiguous_ranges(&mut first).into_iter().map(|part| part.start % 50));
     }
     assert!(chunks.len() > 10, "chunks begin elsewhere in every epoch");
 }
 
 #[test]
-fn stretches_join_neighbours_and_repetitions() {
-    assert_eq!(stretches(&mut [5, 3, 4, 4, 9, 1]), [1..2, 3..6, 9..10]);
-    assert_eq!(stretches(&mut []), []);
+fn contiguous_ranges_join_neighbors_and_duplicates() {
+    assert_eq!(contiguous_ranges(&mut [5, 3, 4, 4, 9, 1]), [1..2, 3..6, 9..10]);
+    assert_eq!(contiguous_ranges(&mut []), []);
 }
 
 #[test]
-fn errors_say_what_was_asked() {
+fn rejects_invalid_steps() {
     let all = || Order::sequential(10);
     let quasi = |chunk, buffer| all().quasi_shuffled(QuasiShuffle { chunk, buffer }, 0);
     #[expect(clippy::reversed_empty_ranges, reason = "that is the error")]
@@ -429,17 +429,17 @@ fn errors_say_what_was_asked() {
     let shard = |rank, ranks, worker, workers| Shard::new(rank, ranks, worker, workers).map(|_| all());
     let json = |text: &str| -> Result<Order, _> { serde_json::from_str(text) };
     let errors = [
-        (backwards, "range 5..4 of 10 positions"),
-        (all().range(5..11), "range 5..11 of 10 positions"),
-        (all().cycle().shuffled(1), "a shuffle of an endless order"),
-        (all().cycle().quasi_shuffled(QuasiShuffle { chunk: 1, buffer: 1 }, 0), "a quasi-shuffle of an endless order"),
-        (all().cycle().repeat(2), "a repetition of an endless order"),
+        (backwards, "range 5..4 is out of bounds for 10 positions"),
+        (all().range(5..11), "range 5..11 is out of bounds for 10 positions"),
+        (all().cycle().shuffled(1), "cannot apply a shuffle to an endless order"),
         (
-            all().repeat(u64::MAX),
-            "10 positions repeated 18446744073709551615 times, where 2^64 - 1 positions are allowed",
+            all().cycle().quasi_shuffled(QuasiShuffle { chunk: 1, buffer: 1 }, 0),
+            "cannot apply a quasi-shuffle to an endless order",
         ),
-        (quasi(0, 5), "a quasi-shuffle with chunks of 0 samples, where at least 1 is needed"),
-        (quasi(5, 0), "a quasi-shuffle with a buffer of 0 samples, where at least 1 is needed"),
+        (all().cycle().repeat(2), "cannot apply a repetition to an endless order"),
+        (all().repeat(u64::MAX), "10 positions repeated 18446744073709551615 times exceed 2^64 - 1 positions"),
+        (quasi(0, 5), "quasi-shuffle chunk: expected at least 1 sample, found 0"),
+        (quasi(5, 0), "quasi-shuffle buffer: expected at least 1 sample, found 0"),
         (shard(0, 0, 0, 1), "rank 0 (counted from 0) of 0"),
         (shard(2, 2, 0, 1), "rank 2 (counted from 0) of 2"),
         (shard(0, 2, 3, 3), "worker 3 (counted from 0) of 3"),
@@ -451,9 +451,12 @@ fn errors_say_what_was_asked() {
     }
     for (text, what) in [
         (r#"{"len":10,"steps":[{"repeat":{"times":18446744073709551615}}]}"#, "10 positions repeated"),
-        (r#"{"len":10,"steps":[{"quasi-shuffle":{"chunk":0,"buffer":1,"seed":1}}]}"#, "chunks of 0 samples"),
-        (r#"{"len":10,"steps":["cycle",{"shuffle":{"seed":1}}]}"#, "a shuffle of an endless order"),
-        (r#"{"len":10,"steps":[{"range":{"start":3,"end":11}}]}"#, "range 3..11 of 10 positions"),
+        (
+            r#"{"len":10,"steps":[{"quasi-shuffle":{"chunk":0,"buffer":1,"seed":1}}]}"#,
+            "quasi-shuffle chunk: expected at least 1 sample, found 0",
+        ),
+        (r#"{"len":10,"steps":["cycle",{"shuffle":{"seed":1}}]}"#, "cannot apply a shuffle to an endless order"),
+        (r#"{"len":10,"steps":[{"range":{"start":3,"end":11}}]}"#, "range 3..11 is out of bounds for 10 positions"),
         (r#"{"len":10,"steps":[{"sort":{"seed":1}}]}"#, "unknown variant"),
         (r#"{"len":10,"steps":[{"shuffle":{"seed":1,"rounds":2}}]}"#, "unknown field"),
         (r#"{"len":10,"steps":[],"more":1}"#, "unknown field"),
@@ -463,9 +466,9 @@ fn errors_say_what_was_asked() {
     }
 }
 
-/// What stands in checkpoints that exist.
+/// The format of existing checkpoints.
 #[test]
-fn a_checkpoint_is_read_for_ever() {
+fn checkpoint_format_is_stable() {
     let quasi = QuasiShuffle { chunk: 2, buffer: 4 };
     let order = Order::sequential(1000).range(1..900).unwrap().shuffled(42).unwrap().quasi_shuffled(quasi, 7).unwrap();
     let order = order.repeat(3).unwrap().cycle();
@@ -478,7 +481,7 @@ fn a_checkpoint_is_read_for_ever() {
 }
 
 #[test]
-fn a_buffer_as_python_takes_it() {
+fn buffers_are_interpreted_like_python() {
     let of = |len, buffer| QuasiShuffle::of_len(len, buffer, 16);
     assert_eq!(of(1001, 0.01).unwrap().buffer, 11);
     assert_eq!(of(1000, 0.5).unwrap().buffer, 500);

@@ -1,4 +1,4 @@
-//! Types of Rust to msgpack and back, beside rmpv; hostile bytes.
+//! Rust types to msgpack and back, compared with rmpv; hostile bytes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -43,7 +43,7 @@ struct Sample {
 }
 
 #[test]
-fn every_kind_of_value() {
+fn round_trips_every_kind_of_value() {
     same(true, b"\xc3");
     same(Some(5u8), b"\x05");
     same(None::<u8>, b"\xc0");
@@ -70,17 +70,17 @@ fn every_kind_of_value() {
         Sample { key: "k".into(), label: None, more },
         b"\x83\xa3key\xa1k\xa5label\xc0\xa4more\x81\xa1f\xca\x3f\0\0\0",
     );
-    assert!(to_vec(&(u128::from(u64::MAX) + 1)).unwrap_err().to_string().contains("18446744073709551616 takes more"));
+    assert!(to_vec(&(u128::from(u64::MAX) + 1)).unwrap_err().to_string().contains("18446744073709551616 exceeds"));
     assert!(to_vec(&(i128::from(i64::MIN) - 1)).is_err());
 }
 
 #[test]
-fn what_other_writers_give_is_taken() {
+fn accepts_encodings_of_other_writers() {
     assert_eq!(decode::<Shape>(b"\x00").unwrap(), Shape::Point);
     assert_eq!(decode::<Shape>(b"\xc4\x05Point").unwrap(), Shape::Point);
     assert_eq!(decode::<Shape>(b"\x81\xa5Point\xc0").unwrap(), Shape::Point);
     assert_eq!(decode::<Shape>(b"\x81\x02\x92\x01\x02").unwrap(), Shape::Line(1, 2));
-    // Names as bin, more fields than are asked for, longer forms than needed, an array for a struct.
+    // Names as bin, unknown fields, longer encodings than necessary, an array for a struct.
     let sample = Sample { key: "k".into(), label: Some(7), more: BTreeMap::new() };
     for bytes in [
         &b"\x83\xc4\x03key\xa1k\xa1x\x91\x81\xc0\xc0\xc4\x05label\x07"[..],
@@ -126,7 +126,7 @@ impl<'de> Deserialize<'de> for Bytes {
 }
 
 #[test]
-fn lengths_that_are_not_told_are_put_in_later() {
+fn fixes_headers_of_unknown_or_wrong_length() {
     struct Unknown(usize, Option<usize>);
     impl Serialize for Unknown {
         fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -137,22 +137,22 @@ fn lengths_that_are_not_told_are_put_in_later() {
         }
     }
     for count in [0, 1, 15, 16, 17, 65_535, 65_536] {
-        for told in [None, Some(count), Some(0), Some(20), Some(70_000)] {
-            let packed = to_vec(&("before", Unknown(count, told), "after")).unwrap();
+        for declared in [None, Some(count), Some(0), Some(20), Some(70_000)] {
+            let packed = to_vec(&("before", Unknown(count, declared), "after")).unwrap();
             assert_eq!(packed, to_vec(&("before", (0..count).collect::<Vec<_>>(), "after")).unwrap());
         }
     }
 }
 
 #[test]
-fn a_failed_value_leaves_the_buffer() {
+fn errors_leave_the_buffer_unchanged() {
     let mut out = b"kept".to_vec();
     assert!(extend(&mut out, &(1, "text", u128::MAX)).is_err());
     assert_eq!(out, b"kept");
 }
 
 #[test]
-fn raw_values_go_through() {
+fn raw_values_pass_through() {
     #[derive(Serialize, Deserialize)]
     struct Holder<'a> {
         a: u8,
@@ -171,41 +171,45 @@ fn raw_values_go_through() {
 }
 
 #[test]
-fn errors_name_the_place_of_the_value() {
+fn errors_have_the_offset_of_the_value() {
     let at = |bytes: &[u8]| RawValue::at(bytes, 100).decode::<Sample>().unwrap_err().to_string();
     assert_eq!(at(b"\x82\xa3key\xa1k\xa5label\xa1x"), "invalid type: string \"x\", expected u32 (byte 113)");
     assert_eq!(at(b"\x82\xa3key\xa1k\xa5label\xff"), "invalid value: integer `-1`, expected u32 (byte 113)");
     assert_eq!(at(b"\x81\xa5label\x01"), "missing field `key` (byte 100)");
     assert_eq!(at(b"\x07"), "invalid type: integer `7`, expected struct Sample (byte 100)");
-    assert_eq!(at(b"\x82\xa3key\xa1\xff"), "a str holds 0xff, which is not UTF-8 there (byte 106)");
+    assert_eq!(at(b"\x82\xa3key\xa1\xff"), "invalid UTF-8 in a str: byte 0xff (byte 106)");
     assert_eq!(at(b"\x82\xa3key\xa5k"), "a str: needs 5 bytes, 1 available (byte 106)");
-    assert_eq!(at(b"\x82\xa3key\xc1\x01"), "0xc1 begins no value of msgpack (byte 105)");
+    assert_eq!(at(b"\x82\xa3key\xc1\x01"), "reserved msgpack marker 0xc1 (byte 105)");
     assert_eq!(at(b"\x82\xa3key\xa1k\xa4more\x81\xa1f\xc3"), "invalid type: boolean `true`, expected f32 (byte 115)");
-    assert_eq!(decode::<(u8, u8)>(b"\x93\x01\x02\x03").unwrap_err(), "3 values stand where 2 are taken (byte 0)");
+    assert_eq!(decode::<(u8, u8)>(b"\x93\x01\x02\x03").unwrap_err(), "expected 2 values, found 3 (byte 0)");
     assert_eq!(decode::<(u8, u8)>(b"\x91\x01").unwrap_err(), "invalid length 1, expected a tuple of size 2 (byte 0)");
     assert_eq!(
         decode::<Shape>(b"\xa1x").unwrap_err(),
         "unknown variant `x`, expected one of `Point`, `Circle`, `Line`, `Rectangle` (byte 0)"
     );
     assert!(decode::<Shape>(b"\xa6Circle").unwrap_err().contains("unit variant"));
-    assert!(decode::<Shape>(b"\x82\x01\x01\x01\x01").unwrap_err().contains("a map stands where the name of a variant"));
-    // A count that is too large by one is found before the first value is looked at.
+    assert!(
+        decode::<Shape>(b"\x82\x01\x01\x01\x01")
+            .unwrap_err()
+            .contains("expected a variant name, or a map from it to its content, found a map")
+    );
+    // A count that is too large by one is detected before the first value is decoded.
     let short = "the members of an array or a map: needs 2 bytes, 1 available (byte 0)";
     assert_eq!(decode::<Vec<u8>>(b"\x92\xc1").unwrap_err(), short);
     assert_eq!(decode::<HashMap<u8, u8>>(b"\x81\xc1").unwrap_err(), short);
     assert_eq!(decode::<u8>(b"").unwrap_err(), "a value: needs 1 byte, 0 available (byte 0)");
     for (bytes, error) in [
-        (&b"\xa1x"[..], "a str stands where an integer of zero or above is expected (byte 9)"),
-        (b"\xff", "-1 stands where an integer of zero or above is expected (byte 9)"),
-        (b"\xca\0\0\0\0", "a float stands where an integer of zero or above is expected (byte 9)"),
-        (b"\x80", "a map stands where an integer of zero or above is expected (byte 9)"),
+        (&b"\xa1x"[..], "expected a non-negative integer, found a str (byte 9)"),
+        (b"\xff", "expected a non-negative integer, found -1 (byte 9)"),
+        (b"\xca\0\0\0\0", "expected a non-negative integer, found a float (byte 9)"),
+        (b"\x80", "expected a non-negative integer, found a map (byte 9)"),
     ] {
         assert_eq!(RawValue::at(bytes, 9).u64().unwrap_err().to_string(), error);
     }
 }
 
 #[test]
-fn nesting_has_an_end() {
+fn nesting_is_limited() {
     let nested = |head: &[u8], depth: usize| [head.repeat(depth), b"\xc0".to_vec()].concat();
     for head in [&b"\x91"[..], b"\x81\x01", b"\x81\xa1a", b"\xdc\0\x01"] {
         let deep = nested(head, 128);
@@ -231,7 +235,7 @@ fn nesting_has_an_end() {
     }
 }
 
-/// Anything, looked at to its end.
+/// Accepts any value completely.
 #[derive(Debug)]
 struct Nested;
 
@@ -272,7 +276,7 @@ impl<'de> Deserialize<'de> for Nested {
 }
 
 #[test]
-fn lengths_that_are_not_there_cost_nothing() {
+fn declared_lengths_allocate_nothing() {
     for bytes in [
         &b"\xdb\xff\xff\xff\xffab"[..],
         b"\xc6\xff\xff\xff\xff",
@@ -290,7 +294,7 @@ fn lengths_that_are_not_there_cost_nothing() {
     }
 }
 
-/// Any value of rmpv, a few levels deep.
+/// Any rmpv value, a few levels deep.
 fn values() -> impl Strategy<Value = rmpv::Value> {
     let leaf = prop_oneof![
         Just(rmpv::Value::Nil),
@@ -343,7 +347,7 @@ proptest! {
     }
 
     #[test]
-    fn samples_come_back(key in ".*", label in any::<Option<u32>>(), more in proptest::collection::btree_map(".{0,5}", -1e30f32..1e30, 0..20)) {
+    fn samples_round_trip(key in ".*", label in any::<Option<u32>>(), more in proptest::collection::btree_map(".{0,5}", -1e30f32..1e30, 0..20)) {
         let sample = Sample { key, label, more };
         let packed = to_vec(&sample).unwrap();
         prop_assert_eq!(decode::<Sample>(&packed).unwrap(), sample);

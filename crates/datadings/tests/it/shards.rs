@@ -1,4 +1,4 @@
-//! Many datasets as one.
+//! Several datasets as one.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use datadings::{Reader, Shards, Writer};
 
 use crate::set::{self, options, sample};
 
-/// Datasets of so many samples each, with the keys a00, a01... b00...
+/// Datasets with these numbers of samples, and the keys a00, a01, ... b00, ...
 fn make(folder: &Path, counts: &[usize]) -> Vec<PathBuf> {
     let each = |(shard, count): (usize, &usize)| {
         let path = folder.join(format!("s-{shard}.msgpack"));
@@ -22,7 +22,7 @@ fn make(folder: &Path, counts: &[usize]) -> Vec<PathBuf> {
 }
 
 #[test]
-fn many_are_one() {
+fn shards_act_as_one_dataset() {
     let folder = tempfile::tempdir().unwrap();
     let paths = make(folder.path(), &[0, 3, 0, 0, 2, 1, 0]);
     for access in [container_core::testkit::mapped(), Access::Auto, Access::Positional] {
@@ -30,8 +30,8 @@ fn many_are_one() {
         let keys = ["b00", "b01", "b02", "e00", "e01", "f00"];
         assert_eq!((shards.len(), shards.is_empty(), shards.readers().len()), (6, false, 7));
         let places: Vec<_> = (0..7).map(|index| shards.shard_of(index)).collect();
-        let wanted = [Some((1, 0)), Some((1, 1)), Some((1, 2)), Some((4, 0)), Some((4, 1)), Some((5, 0)), None];
-        assert_eq!(places, wanted);
+        let expected = [Some((1, 0)), Some((1, 1)), Some((1, 2)), Some((4, 0)), Some((4, 1)), Some((5, 0)), None];
+        assert_eq!(places, expected);
         for (index, key) in (0..).zip(keys) {
             assert_eq!(shards.key(index).unwrap(), key);
             assert_eq!(shards.get(index).unwrap().key().unwrap(), key);
@@ -44,20 +44,20 @@ fn many_are_one() {
         for start in 0..=6usize {
             for end in start..=7 {
                 let range = start as u64..end as u64;
-                let wanted = &keys[start..end.min(6)];
+                let expected = &keys[start..end.min(6)];
                 let samples: Vec<String> =
                     shards.samples(range.clone()).unwrap().map(|s| s.unwrap().key().unwrap().to_owned()).collect();
-                assert_eq!(samples, wanted);
-                assert_eq!(shards.samples(range.clone()).unwrap().size_hint(), (wanted.len(), Some(wanted.len())));
+                assert_eq!(samples, expected);
+                assert_eq!(shards.samples(range.clone()).unwrap().size_hint(), (expected.len(), Some(expected.len())));
                 let listed: Vec<String> =
                     shards.keys(range.clone()).unwrap().map(|k| k.unwrap().into_owned()).collect();
-                assert_eq!(listed, wanted);
+                assert_eq!(listed, expected);
                 for n in 0..4 {
                     let mut samples = shards.samples(range.clone()).unwrap();
                     samples.next();
                     let found = samples.nth(n).map(|sample| sample.unwrap().key().unwrap().to_owned());
-                    assert_eq!(found.as_deref(), wanted.get(n + 1).copied());
-                    assert_eq!(samples.size_hint().0, wanted.len().saturating_sub(n + 2));
+                    assert_eq!(found.as_deref(), expected.get(n + 1).copied());
+                    assert_eq!(samples.size_hint().0, expected.len().saturating_sub(n + 2));
                 }
             }
         }
@@ -66,24 +66,24 @@ fn many_are_one() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error() {
+fn rejects_rows_out_of_range() {
     let folder = tempfile::tempdir().unwrap();
     let paths = make(folder.path(), &[1, 0]);
     let shards = Shards::open(&paths).unwrap();
     let error = shards.get(1).unwrap_err();
-    assert_eq!(error.to_string(), "datadings: there is no sample 1: the datasets have 1 sample, counted from 0");
+    assert_eq!(error.to_string(), "datadings: row 1 is out of range: the datasets have 1 sample");
     let error = shards.samples(2..3).unwrap_err();
-    assert_eq!(error.to_string(), "datadings: there is no sample 2: the datasets have 1 sample, counted from 0");
+    assert_eq!(error.to_string(), "datadings: row 2 is out of range: the datasets have 1 sample");
     #[expect(clippy::reversed_empty_ranges, reason = "that is what is refused")]
     let error = shards.samples(1..0).unwrap_err();
-    assert_eq!(error.to_string(), "datadings: the range ends at 0 before it begins at 1");
+    assert_eq!(error.to_string(), "datadings: row range ends at 0 before it starts at 1");
     assert!(Shards::open([folder.path().join("none")]).is_err());
     let none = Shards::open::<&str>([]).unwrap();
     assert!(none.is_empty() && none.iter().next().is_none() && none.find("a").unwrap().is_none());
 }
 
 #[test]
-fn a_key_in_two_of_them() {
+fn reports_keys_in_several_shards() {
     let folder = tempfile::tempdir().unwrap();
     let paths = make(folder.path(), &[2, 2, 2]);
     let readers = [0, 1, 0, 2, 1].map(|shard: usize| Reader::open(&paths[shard]).unwrap());
@@ -91,21 +91,21 @@ fn a_key_in_two_of_them() {
     assert_eq!(shards.find("a01").unwrap(), Some(1));
     let mut found = Vec::new();
     let name = format!("{}/", folder.path().display());
-    shards.same_keys(&mut |finding| found.push(finding.error.to_string().replace(&name, ""))).unwrap();
+    shards.duplicate_keys(&mut |finding| found.push(finding.error.to_string().replace(&name, ""))).unwrap();
     assert_eq!(
         found,
         [
-            r#"datadings: s-0.msgpack: the key is that of sample 0 of dataset 0 too (row 0, key "a00")"#,
-            r#"datadings: s-0.msgpack: the key is that of sample 1 of dataset 0 too (row 1, key "a01")"#,
-            r#"datadings: s-1.msgpack: the key is that of sample 0 of dataset 1 too (row 0, key "b00")"#,
-            r#"datadings: s-1.msgpack: the key is that of sample 1 of dataset 1 too (row 1, key "b01")"#,
+            r#"datadings: s-0.msgpack: duplicate key, first in sample 0 of dataset 0 (row 0, key "a00")"#,
+            r#"datadings: s-0.msgpack: duplicate key, first in sample 1 of dataset 0 (row 1, key "a01")"#,
+            r#"datadings: s-1.msgpack: duplicate key, first in sample 0 of dataset 1 (row 0, key "b00")"#,
+            r#"datadings: s-1.msgpack: duplicate key, first in sample 1 of dataset 1 (row 1, key "b01")"#,
         ]
     );
 }
 
 #[cfg(feature = "glob")]
 #[test]
-fn patterns_give_names_in_the_order_of_python() {
+fn glob_sorts_names_like_python() {
     let folder = tempfile::tempdir().unwrap();
     let made = make(folder.path(), &[1, 1, 1, 1]);
     for (from, to) in made.iter().zip(["t-9", "t-10", "T-1", ".t-0"]) {
@@ -117,14 +117,14 @@ fn patterns_give_names_in_the_order_of_python() {
     let shards = Shards::glob(&format!("{}/*.msgpack", folder.path().display()), OpenOptions::default()).unwrap();
     let keys: Vec<_> = (0..shards.len()).map(|index| shards.key(index).unwrap()).collect();
     assert_eq!(keys, ["c00", "b00", "a00"]); // T-1, t-10, t-9
-    // Files beside the data are none of their own.
+    // Companion files are not datasets of their own.
     let all = Shards::glob(&format!("{}/t*", folder.path().display()), OpenOptions::default()).unwrap();
     assert_eq!(all.len(), 2);
     let pattern = format!("{}/x*", folder.path().display());
     let error = Shards::glob(&pattern, OpenOptions::default()).unwrap_err();
     assert_eq!(error.to_string(), format!("datadings: no file matches {pattern:?}"));
     let error = Shards::glob("[", OpenOptions::default()).unwrap_err();
-    assert!(error.to_string().starts_with(r#"datadings: "[" is no pattern"#), "{error}");
+    assert!(error.to_string().starts_with(r#"datadings: invalid pattern "[""#), "{error}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Verifying: everything that is wrong is found, and said exactly.
+//! Verification: every defect is found and reported exactly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,14 +11,14 @@ use crate::set::{Set, findings, options, sample};
 const NONE: [&str; 0] = [];
 
 #[test]
-fn a_sound_dataset_has_no_findings() {
+fn valid_datasets_have_no_findings() {
     for count in [0, 1, 2, 26] {
         assert_eq!(Set::letters(count).findings(), NONE, "{count} samples");
     }
 }
 
 #[test]
-fn bytes_read_by_position_are_verified_too() {
+fn verifies_positional_reads() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     let mut writer = Writer::create(&path, options()).unwrap();
@@ -37,7 +37,7 @@ fn bytes_read_by_position_are_verified_too() {
             assert_eq!(findings(&reader, threads), NONE);
         }
     }
-    // Far in, in another piece than the first.
+    // Far in, in a later chunk.
     let mut bytes = std::fs::read(&path).unwrap();
     let at = 19_000 * 275 + 6;
     bytes[at] = b'x';
@@ -47,28 +47,28 @@ fn bytes_read_by_position_are_verified_too() {
         let found = findings(&reader, 3);
         assert_eq!(found.len(), 2, "{found:?}");
         let text = format!(
-            r#"the sample's key is "x0019000", the one in the list of keys is "00019000" (byte {}, row 19000)"#,
+            r#"key mismatch: "x0019000" in the sample, "00019000" in the key list (byte {}, row 19000)"#,
             at - 1
         );
         assert!(found[0].ends_with(&text), "{found:?}");
-        assert!(found[1].contains("the MD5 sum is"), "{found:?}");
+        assert!(found[1].contains("MD5 sum: expected"), "{found:?}");
     }
 }
 
 #[test]
-fn bytes_without_an_index() {
+fn verifies_data_without_an_index() {
     let data = [sample("a", 1), sample("b", 2), sample("a", 3)].concat();
-    let reader = Reader::walk(Source::from(data), OpenOptions::default()).unwrap();
+    let reader = Reader::scan(Source::from(data), OpenOptions::default()).unwrap();
     for threads in [1, 2] {
         assert_eq!(
             findings(&reader, threads),
-            [r#"error: datadings: the key is that of sample 0 too (row 2, key "a")"#]
+            [r#"error: datadings: duplicate key, first in sample 0 (row 2, key "a")"#]
         );
     }
 }
 
 #[test]
-fn files_that_are_not_there() {
+fn reports_missing_files() {
     let set = Set::letters(3);
     for part in [Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5] {
         set.remove(part);
@@ -76,20 +76,20 @@ fn files_that_are_not_there() {
     assert_eq!(
         set.findings(),
         [
-            "warning: datadings: d.msgpack.keys: there is no such file",
-            "warning: datadings: d.msgpack.key_hashes: there is no such file",
-            "warning: datadings: d.msgpack.filter: there is no such file",
-            "warning: datadings: d.msgpack.md5: there is no such file",
+            "warning: datadings: d.msgpack.keys: missing file",
+            "warning: datadings: d.msgpack.key_hashes: missing file",
+            "warning: datadings: d.msgpack.filter: missing file",
+            "warning: datadings: d.msgpack.md5: missing file",
         ]
     );
     let set = Set::letters(3);
     set.legacy();
-    let older = "warning: datadings: d.msgpack.index: the index is of the older form, without hashes and filter: it can be converted";
+    let older = "warning: datadings: d.msgpack.index: legacy index without hashes and filter (it can be converted)";
     assert_eq!(set.findings(), [older]);
 }
 
 #[test]
-fn every_sample_that_is_wrong_is_told() {
+fn reports_every_invalid_sample() {
     let set = Set::of(&[
         ("a", &b"\x81\xa3key\xa1a"[..]),
         ("b", &b"\x05"[..]),
@@ -102,25 +102,25 @@ fn every_sample_that_is_wrong_is_told() {
     assert_eq!(
         set.findings(),
         [
-            "error: datadings: d.msgpack: an integer stands where the map of a sample is expected (byte 7, row 1)",
+            "error: datadings: d.msgpack: expected a map as sample, found an integer (byte 7, row 1)",
             "error: datadings: d.msgpack: the sample has no key (byte 8, row 2)",
-            "error: datadings: d.msgpack: the key is an integer and no str (byte 17, row 3)",
-            r#"error: datadings: d.msgpack: the field "x" is there twice (byte 28, row 4)"#,
-            r#"error: datadings: d.msgpack: the sample's key is "X", the one in the list of keys is "f" (byte 36, row 5)"#,
-            r#"warning: datadings: d.msgpack: a field is called "nd", which is reserved for values of numpy (byte 45, row 6)"#,
+            "error: datadings: d.msgpack: key: expected a str, found an integer (byte 17, row 3)",
+            r#"error: datadings: d.msgpack: duplicate field "x" (byte 28, row 4)"#,
+            r#"error: datadings: d.msgpack: key mismatch: "X" in the sample, "f" in the key list (byte 36, row 5)"#,
+            r#"warning: datadings: d.msgpack: field name "nd" is reserved for numpy values (byte 45, row 6)"#,
         ]
     );
 }
 
 #[test]
-fn offsets_that_are_wrong() {
+fn reports_wrong_offsets() {
     let set = Set::letters(4); // ten bytes each
     set.offset(0, 10).resum();
     let found = set.findings();
     assert_eq!(
         found,
         [
-            "error: datadings: d.msgpack.offsets: the first sample begins at 10: what stands before belongs to none (byte 0)",
+            "error: datadings: d.msgpack.offsets: first sample begins at byte 10: unexpected leading bytes (byte 0)",
             "error: datadings: d.msgpack: a value: needs 1 byte, 0 available (byte 10, row 0)",
         ]
     );
@@ -128,28 +128,27 @@ fn offsets_that_are_wrong() {
     assert_eq!(
         set.findings(),
         [
-            "error: datadings: d.msgpack: the message is followed by 1 bytes that belong to no sample (byte 20, row 1)",
-            "error: datadings: d.msgpack: a str stands where the map of a sample is expected (byte 21, row 2)",
-            "error: datadings: d.msgpack: the message is followed by 5 bytes that belong to no sample (byte 25, row 2)",
+            "error: datadings: d.msgpack: 1 unexpected trailing byte after the message (byte 20, row 1)",
+            "error: datadings: d.msgpack: expected a map as sample, found a str (byte 21, row 2)",
+            "error: datadings: d.msgpack: 5 unexpected trailing bytes after the message (byte 25, row 2)",
         ]
     );
     set.offset(2, 3).resum();
     let found = set.findings();
     assert!(
-        found[0].ends_with("d.msgpack.offsets: the sample begins at 10 and ends before, at 3 (byte 8, row 1)"),
+        found[0].ends_with("d.msgpack.offsets: sample begins at byte 10 but ends at byte 3 (byte 8, row 1)"),
         "{found:?}"
     );
 }
 
 #[test]
-fn what_stands_behind_the_last_sample() {
+fn reports_trailing_bytes() {
     let set = Set::letters(3);
     set.patch(Part::Data, |bytes| bytes.extend([0x82, 0xa3])).resum();
     assert_eq!(
         set.findings(),
         [
-            "warning: datadings: d.msgpack: 2 bytes stand behind the last sample: an append did not come to its end, or the index is an \
-          old one (byte 30)"
+            "warning: datadings: d.msgpack: 2 trailing bytes after the last sample: an append was interrupted, or the index is outdated (byte 30)"
         ]
     );
     let set = Set::letters(3);
@@ -157,63 +156,63 @@ fn what_stands_behind_the_last_sample() {
     assert_eq!(
         set.findings(),
         [
-            "warning: datadings: d.msgpack.offsets: there are 3 offsets for 3 samples: the end of the last one is missing (byte 24)"
+            "warning: datadings: d.msgpack.offsets: expected 4 offsets, found 3: the end of the last sample is missing (byte 24)"
         ]
     );
 }
 
 #[test]
-fn counts_that_disagree() {
+fn reports_wrong_counts() {
     let (three, four) = (Set::letters(3), Set::letters(4));
     three.write(Part::Keys, four.read(Part::Keys)).write(Part::KeyHashes, four.read(Part::KeyHashes)).resum();
     assert_eq!(
         three.findings(),
         [
-            "error: datadings: d.msgpack.keys: there are 4 keys for 3 samples",
-            "error: datadings: d.msgpack.key_hashes: there are 4 key hashes for 3 samples",
+            "error: datadings: d.msgpack.keys: expected 3 keys (one per sample), found 4",
+            "error: datadings: d.msgpack.key_hashes: expected 3 key hashes (one per sample), found 4",
         ]
     );
 }
 
 #[test]
-fn hashes_and_salt() {
+fn reports_wrong_hashes_and_unusual_salt() {
     let set = Set::letters(3);
     set.patch(Part::KeyHashes, |bytes| bytes[17] ^= 1).resum();
     let found = set.findings();
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].starts_with("error: datadings: d.msgpack.key_hashes: the hash is "), "{found:?}");
+    assert!(found[0].starts_with("error: datadings: d.msgpack.key_hashes: key hash: expected "), "{found:?}");
     assert!(found[0].ends_with(r#"(byte 16, row 1, key "b")"#), "{found:?}");
 
     let set = Set::letters(3);
     set.patch(Part::KeyHashes, |bytes| bytes[0] ^= 1).resum();
     let found = set.findings();
     assert_eq!(found.len(), 4, "{found:?}");
-    assert_eq!(found[0], "warning: datadings: d.msgpack.key_hashes: the salt is none that a writer takes (byte 0)");
+    assert_eq!(found[0], "warning: datadings: d.msgpack.key_hashes: salt that no writer chooses (byte 0)");
 }
 
 #[test]
-fn two_samples_with_the_same_key() {
+fn reports_duplicate_keys() {
     let set = Set::letters(4);
-    // The third sample takes the key of the second, everywhere.
+    // The third sample gets the key of the second, in all files.
     set.patch(Part::Data, |bytes| bytes[26] = b'b').patch(Part::Keys, |bytes| bytes[6] = b'b');
     set.patch(Part::KeyHashes, |bytes| bytes.copy_within(16..24, 24)).resum();
     let found = set.findings();
-    assert_eq!(found[0], r#"error: datadings: d.msgpack: the key is that of sample 1 too (row 2, key "b")"#);
+    assert_eq!(found[0], r#"error: datadings: d.msgpack: duplicate key, first in sample 1 (row 2, key "b")"#);
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[1].starts_with("warning: datadings: d.msgpack.filter: the filter has more bits set"), "{found:?}");
+    assert!(found[1].starts_with("warning: datadings: d.msgpack.filter: the filter has bits set"), "{found:?}");
 }
 
 #[test]
-fn the_filter() {
+fn reports_wrong_filters() {
     let set = Set::letters(9);
     let other = Set::letters(6);
     set.write(Part::Filter, other.read(Part::Filter)).resum();
     assert_eq!(
         set.findings(),
         [
-            "warning: datadings: d.msgpack.filter: the filter is one for 6 keys and the probability 0.16666666666666666, where a writer \
-             makes one for 9 keys (byte 0)",
-            r#"error: datadings: d.msgpack.filter: the filter lies: key "i" is not in it (row 8)"#,
+            "warning: datadings: d.msgpack.filter: unusual filter: expected one for 9 keys, found one for 6 keys with false-positive \
+             probability 0.16666666666666666 (byte 0)",
+            r#"error: datadings: d.msgpack.filter: key "i" is missing from the filter (row 8)"#,
         ]
     );
     let set = Set::letters(9);
@@ -223,7 +222,7 @@ fn the_filter() {
 }
 
 #[test]
-fn an_older_index_beside_a_newer_one() {
+fn compares_a_legacy_index_with_the_newer_one() {
     let set = Set::letters(3);
     let older = Set::letters(3);
     older.legacy();
@@ -232,14 +231,14 @@ fn an_older_index_beside_a_newer_one() {
     set.patch(Part::LegacyIndex, |bytes| {
         let place = bytes.len() - 1;
         bytes[place] += 1;
-        bytes[6] = b'z'; // behind the head of the map and that of the text
+        bytes[6] = b'z'; // after the headers of the map and the str
     });
     set.resum();
     assert_eq!(
         set.findings(),
         [
-            r#"error: datadings: d.msgpack.index: the key is "z", in the newer list of keys "a" (row 0)"#,
-            r#"error: datadings: d.msgpack.index: the sample begins at 21, in the newer index at 20 (row 2, key "c")"#,
+            r#"error: datadings: d.msgpack.index: key is "z", but "a" in the newer key list (row 0)"#,
+            r#"error: datadings: d.msgpack.index: sample begins at byte 21, but at byte 20 in the newer index (row 2, key "c")"#,
         ]
     );
     let two = Set::letters(2);
@@ -247,12 +246,12 @@ fn an_older_index_beside_a_newer_one() {
     set.write(Part::LegacyIndex, two.read(Part::LegacyIndex)).resum();
     assert_eq!(
         set.findings(),
-        ["error: datadings: d.msgpack.index: it has 2 entries where the newer index has 3 samples"]
+        ["error: datadings: d.msgpack.index: expected 3 entries as in the newer index, found 2"]
     );
 }
 
 #[test]
-fn lines_of_sums() {
+fn checks_lines_of_md5() {
     let set = Set::letters(2);
     let right = String::from_utf8(set.read(Part::Md5)).unwrap();
     let lines: Vec<&str> = right.lines().collect();
@@ -274,36 +273,33 @@ fn lines_of_sums() {
     assert_eq!(
         set.findings(),
         [
-            "warning: datadings: d.msgpack.md5: the line is not as md5sum writes it: small letters, two spaces, the name (line 1)",
-            r#"error: datadings: d.msgpack.md5: the file "d.msgpack.keys" is listed in line 3 too (line 4)"#,
-            r#"error: datadings: d.msgpack.md5: "../d.msgpack.filter" is in another folder: it is not looked at (line 5)"#,
-            r#"warning: datadings: d.msgpack.md5: "other" is no file of this dataset: it is not looked at (line 6)"#,
-            r#"error: datadings: d.msgpack.md5: the file "d.msgpack.index" is not there (line 7)"#,
-            r#"error: datadings: d.msgpack.md5: "nonsense" is no sum, two spaces and a file name (line 8)"#,
+            "warning: datadings: d.msgpack.md5: unusual format: md5sum writes lower-case digits, two spaces and the name (line 1)",
+            r#"error: datadings: d.msgpack.md5: file "d.msgpack.keys" is already listed in line 3 (line 4)"#,
+            r#"error: datadings: d.msgpack.md5: "../d.msgpack.filter" is in another folder and was not checked (line 5)"#,
+            r#"warning: datadings: d.msgpack.md5: "other" is not a file of this dataset and was not checked (line 6)"#,
+            r#"error: datadings: d.msgpack.md5: file "d.msgpack.index" does not exist (line 7)"#,
+            r#"error: datadings: d.msgpack.md5: expected an MD5 sum, two spaces and a file name, found "nonsense" (line 8)"#,
             &format!(
-                r#"error: datadings: d.msgpack.md5: "{}" is no MD5 sum of 32 hexadecimal digits (line 9)"#,
+                r#"error: datadings: d.msgpack.md5: MD5 sum: expected 32 hexadecimal digits, found "{}" (line 9)"#,
                 "g".repeat(32)
             ),
-            "warning: datadings: d.msgpack.md5: the last line has no end (byte 397)",
-            r#"warning: datadings: d.msgpack.md5: there is no sum of "d.msgpack.key_hashes""#,
-            r#"warning: datadings: d.msgpack.md5: there is no sum of "d.msgpack.filter""#,
-            &format!("error: datadings: d.msgpack.offsets: the MD5 sum is {real}, line 2 of .md5 says {zeros}"),
+            "warning: datadings: d.msgpack.md5: the last line has no line feed (byte 397)",
+            r#"warning: datadings: d.msgpack.md5: no MD5 sum of "d.msgpack.key_hashes""#,
+            r#"warning: datadings: d.msgpack.md5: no MD5 sum of "d.msgpack.filter""#,
+            &format!("error: datadings: d.msgpack.offsets: MD5 sum: expected {zeros} (line 2 of .md5), found {real}"),
         ]
     );
 }
 
 #[test]
-fn very_many_findings_become_numbers() {
+fn counts_findings_past_the_maximum() {
     let keys: Vec<String> = (0..30_000).map(|n| format!("{n:05}")).collect();
     let samples: Vec<_> = keys.iter().map(|key| (key.as_str(), vec![5u8])).collect();
     let set = Set::of(&samples);
     let found = set.findings();
     assert_eq!(found.len(), 101);
-    assert_eq!(
-        found[99],
-        "error: datadings: d.msgpack: an integer stands where the map of a sample is expected (byte 99, row 99)"
-    );
-    assert_eq!(found[100], "error: datadings: 29900 more samples that are no maps");
+    assert_eq!(found[99], "error: datadings: d.msgpack: expected a map as sample, found an integer (byte 99, row 99)");
+    assert_eq!(found[100], "error: datadings: 29900 more samples that are not maps");
 }
 
 #[derive(Default)]
@@ -320,7 +316,7 @@ impl Progress for Counted {
 }
 
 #[test]
-fn progress_comes_to_its_end() {
+fn progress_reaches_the_total() {
     let set = Set::letters(26);
     for with_sums in [true, false] {
         if !with_sums {

@@ -85,7 +85,7 @@ fn tensors_of_parquet_become_arrays_and_keys_come_as_asked_for() {
     let rows = convert(&["--columns", "text", "--key", "text", "-n", "1"]);
     assert_eq!(rows, [json!({"key": "plain", "text": "plain"})]);
     let error = run(["convert", &input, &out, "--force", "--key", "f64"]);
-    assert!(error.err().contains("the keys of samples come from texts or integers, and this is Float64"), "{error:?}");
+    assert!(error.err().contains("sample keys: expected a string or integer column, found Float64"), "{error:?}");
     assert_eq!((error.code(), folder.rows("x.msgpack").len()), (2, 1), "the old dataset is still there");
 }
 
@@ -103,7 +103,7 @@ fn files_of_several_columns_become_one_dataset() {
     assert_eq!(folder.rows("all.msgpack"), rows);
     let error = folder.convert(&["@a.parquet", "@a.parquet", "@twice.msgpack"]);
     assert_eq!(error.code(), 1);
-    assert!(error.err().contains("the key is that of sample 0 already"), "{}", error.err());
+    assert!(error.err().contains("duplicate key, first in sample 0"), "{}", error.err());
 }
 
 #[test]

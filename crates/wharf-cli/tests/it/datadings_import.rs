@@ -139,13 +139,13 @@ fn what_is_wrong_with_a_record_is_told_with_its_line() {
         (
             &["twice.jsonl"],
             1,
-            "twice.jsonl: the key is that of sample 0 already: it was not written again (byte 24, line 3, key \"a\")",
+            "twice.jsonl: duplicate key, first in sample 0: not written again (byte 24, line 3, key \"a\")",
         ),
         (&["member.jsonl"], 1, "member.jsonl: the member is there twice (byte 21, line 1, column \"x\")"),
         (
             &["wide.jsonl"],
             1,
-            "wide.jsonl: integer 18446744073709551616 takes more than 64 bits (byte 18, line 1, column \"x\")",
+            "wide.jsonl: integer 18446744073709551616 exceeds 64 bits (byte 18, line 1, column \"x\")",
         ),
         (
             &["id.jsonl", "--key", "id"],
@@ -169,7 +169,7 @@ fn what_is_wrong_with_a_record_is_told_with_its_line() {
         (
             &["twice.csv"],
             1,
-            "twice.csv: the key is that of sample 0 already: it was not written again (byte 10, line 3, key \"x\")",
+            "twice.csv: duplicate key, first in sample 0: not written again (byte 10, line 3, key \"x\")",
         ),
         (
             &["empty.csv", "--number"],
@@ -248,7 +248,7 @@ fn fields_and_rows_of_datasets_are_chosen() {
     let (code, said) = place.said(&["convert", "@a.msgpack", "@d.msgpack", "--columns", "z"]);
     assert_eq!((code, said.as_str()), (2, "error: @a.msgpack: there is no column \"z\"\n"));
     let (code, said) = place.said(&["convert", "@a.msgpack", "@a.msgpack", "@d.msgpack"]);
-    assert_eq!((code, said.contains("the key is that of sample 0 already")), (1, true), "{said}");
+    assert_eq!((code, said.contains("duplicate key, first in sample 0")), (1, true), "{said}");
     assert!(said.starts_with("error: @a.msgpack: ") && said.contains("row 0, key \"a\""), "{said}");
     let (code, said) = place.said(&["convert", "@a.msgpack", "@d.msgpack", "--rows", "4.."]);
     assert_eq!((code, said.as_str()), (2, "error: there is no row 4: the input has 3 rows, counted from 0\n"));

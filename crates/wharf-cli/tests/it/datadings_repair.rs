@@ -55,7 +55,7 @@ fn data_that_are_damaged_get_no_index() {
     fs::write(&iris, &whole[..whole.len() - 1]).unwrap();
     let ran = run(["index", &iris]);
     assert_eq!((ran.code(), ran.out()), (1, ""));
-    assert!(ran.err().starts_with(&format!("error: datadings: {iris}: the last sample is cut off")), "{}", ran.err());
+    assert!(ran.err().starts_with(&format!("error: datadings: {iris}: the last sample is truncated")), "{}", ran.err());
     assert!(ran.err().ends_with("row 149)\n"), "{}", ran.err());
     assert_eq!(folder.files(), ["real-iris.msgpack"]);
     let ran = run(["index", &iris, "--truncate", "--json"]);
@@ -86,7 +86,7 @@ fn what_is_whole_is_recovered_and_the_rest_told() {
     let before = folder.files();
     let ran = run(["recover", &damaged, &out]);
     assert_eq!((ran.code(), ran.out()), (3, &*format!("{out}: 149 samples of 150, 12.1 kB, verified\n")));
-    assert!(ran.err().contains(": 79 bytes of no whole sample (byte 948)"), "{}", ran.err());
+    assert!(ran.err().contains(": 79 bytes outside intact samples (byte 948)"), "{}", ran.err());
     assert!(ran.err().contains("(row 12, key \"iris-012\")"), "{}", ran.err());
     let mut expected = keys(&golden("real-iris.msgpack"));
     expected.remove(12);

@@ -74,10 +74,10 @@ impl Dataset {
         let reader = match (location, input.source()) {
             // Without an index the data are scanned, but only if they look like a dataset.
             (Location::Path(path), Some(source)) if !has_index(path) && is_dataset(input, opener) => {
-                Reader::walk(source.clone(), options)
+                Reader::scan(source.clone(), options)
             }
             (Location::Path(path), Some(_)) => Reader::open_with(path, options),
-            (Location::Stdin, Some(source)) => Reader::walk(source.clone(), options),
+            (Location::Stdin, Some(source)) => Reader::scan(source.clone(), options),
             (_, None) => Err(Error::usage("expected a datadings dataset, found a directory")),
         };
         Ok(Self { location: location.clone(), reader: reader.map_err(named)? })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use container_core::{Access, Error, Loss, OpenOptions, Position, Progress, Result, Source};
-use datadings::{Part, RebuildOptions, Rebuilt, rebuild_index};
+use datadings::{Part, RebuildOptions, RebuildSummary, rebuild_index};
 use zdx::wire::json::Scanned;
 use zdx::wire::lines::lines;
 use zdx::{Collection, IndexState};
@@ -220,10 +220,16 @@ impl Reindex {
             .with_threads(self.threads)
             .with_md5(!no_md5)
             .with_truncate(truncate)
-            .with_keep_older(!remove_older)
+            .with_keep_legacy(!remove_older)
             .with_progress(Arc::clone(bar) as Arc<dyn Progress>);
-        let Rebuilt { samples, bytes, cut, kept_older, .. } = rebuild_index(&path, &options)?;
-        report.indexes.push(Index { is_made: true, bytes, bytes_cut: cut, kept_older, ..Index::new(before, samples) });
+        let RebuildSummary { samples, bytes, truncated_bytes, kept_legacy, .. } = rebuild_index(&path, &options)?;
+        report.indexes.push(Index {
+            is_made: true,
+            bytes,
+            bytes_cut: truncated_bytes,
+            kept_older: kept_legacy,
+            ..Index::new(before, samples)
+        });
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Lists and tensors that become arrays of numpy.
+//! Encodes lists and tensors as numpy arrays.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field};
 use container_core::{Error, Result};
 use serde_json::Value as Json;
 
-use super::super::mark::{Mark, Style};
+use super::super::numpy_type::{NumpyType, Style};
 use super::super::value::element;
 use super::numbers::{Number, Numbers};
 use super::spans::{Spans, list};
@@ -19,17 +19,17 @@ use crate::wire::{put_array_header, put_bin, put_bool, put_map_header, put_str, 
 const FIXED: &str = "arrow.fixed_shape_tensor";
 const VARIABLE: &str = "arrow.variable_shape_tensor";
 
-/// What the metadata of a tensor says.
+/// The metadata of a tensor extension type.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct TensorMetadata {
     shape: Option<Vec<u64>>,
     is_permuted: bool,
     pub(super) has_names: bool,
     is_fixed: bool,
 }
 
-impl Said {
-    /// `None` for a field that is no tensor.
+impl TensorMetadata {
+    /// `None` for a field that is not a tensor.
     pub(super) fn read(field: &Field) -> Option<Self> {
         let name =
             field.metadata().get(EXTENSION_TYPE_NAME_KEY).filter(|name| [FIXED, VARIABLE].contains(&name.as_str()))?;
@@ -44,29 +44,29 @@ impl Said {
     }
 }
 
-/// Arrays of numbers, one a row.
+/// Arrays of numbers, one per row.
 #[derive(Debug)]
 pub(super) struct Arrays<'a> {
     spans: Spans<'a>,
     numbers: Numbers<'a>,
     nulls: Option<&'a NullBuffer>,
     of: Primitive,
-    /// What comes in front of the shape, encoded.
-    head: Vec<u8>,
+    /// The encoded part before the shape.
+    header: Vec<u8>,
     shape: Shape<'a>,
 }
 
 #[derive(Debug)]
 enum Shape<'a> {
-    /// The same for all, encoded.
+    /// The same for all rows, encoded.
     Same(Vec<u8>),
     /// The length of the list.
     Length,
-    /// Lengths that stand beside.
+    /// Stored in a column of its own.
     Listed(Spans<'a>, Numbers<'a>, Option<&'a NullBuffer>),
 }
 
-/// The type of numpy that numbers of a type have.
+/// The numpy dtype of numbers of an Arrow type.
 fn primitive(data_type: &DataType) -> Option<Primitive> {
     let (kind, size) = match data_type {
         DataType::Boolean => (Kind::Bool, 1),
@@ -87,19 +87,19 @@ fn primitive(data_type: &DataType) -> Option<Primitive> {
 }
 
 impl<'a> Arrays<'a> {
-    /// `None` for a column that is none of arrays.
+    /// `None` for a column that is not written as arrays.
     ///
     /// # Errors
-    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a tensor whose dimensions are permuted;
-    /// [`Invalid`](container_core::ErrorKind::Invalid) for a shape that its size contradicts.
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a tensor with permuted dimensions;
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for a shape that does not match the list size.
     pub(super) fn of(field: &Field, array: &'a ArrayRef) -> Result<Option<Self>> {
-        let said = Said::read(field);
-        let mark = Mark::read(field).filter(|mark| mark.style == Style::Array);
-        if said.is_none() && mark.is_none() {
+        let metadata = TensorMetadata::read(field);
+        let numpy_type = NumpyType::read(field).filter(|numpy_type| numpy_type.style == Style::Array);
+        if metadata.is_none() && numpy_type.is_none() {
             return Ok(None);
         }
-        if said.as_ref().is_some_and(|said| said.is_permuted) {
-            return Err(Error::unsupported("a tensor whose dimensions are permuted is not written"));
+        if metadata.as_ref().is_some_and(|metadata| metadata.is_permuted) {
+            return Err(Error::unsupported("cannot write a tensor with permuted dimensions"));
         }
         let (data, shape) = match array.data_type() {
             DataType::Struct(_) => {
@@ -113,21 +113,18 @@ impl<'a> Arrays<'a> {
                 };
                 (data, Shape::Listed(spans, numbers, lengths.nulls()))
             }
-            DataType::FixedSizeList(_, size) => match said.filter(|said| said.is_fixed) {
+            DataType::FixedSizeList(_, size) => match metadata.filter(|metadata| metadata.is_fixed) {
                 None => (array, Shape::Length),
-                Some(said) => {
-                    let shape = said
-                        .shape
-                        .ok_or_else(|| Error::invalid(format!("the metadata of its {FIXED} names no shape")))?;
+                Some(metadata) => {
+                    let shape =
+                        metadata.shape.ok_or_else(|| Error::invalid(format!("{FIXED} metadata: missing shape")))?;
                     let product = shape.iter().try_fold(1_u64, |product, length| product.checked_mul(*length));
                     if product != u64::try_from(*size).ok() {
-                        let what = format!(
-                            "the metadata of its {FIXED} names the shape {shape:?}, of other than {size} elements"
-                        );
+                        let what = format!("{FIXED} metadata: shape {shape:?} does not have {size} elements");
                         return Err(Error::invalid(what));
                     }
                     let mut encoded = Vec::new();
-                    put_array_header(&mut encoded, u32::try_from(shape.len()).unwrap_or(u32::MAX)); // their product is an i32
+                    put_array_header(&mut encoded, u32::try_from(shape.len()).unwrap_or(u32::MAX)); // fits: the product is an i32
                     shape.iter().for_each(|length| put_uint(&mut encoded, *length));
                     (array, Shape::Same(encoded))
                 }
@@ -136,12 +133,13 @@ impl<'a> Arrays<'a> {
         };
         let Some((spans, elements)) = list(data.as_ref()) else { return Ok(None) };
         let same = |of: &Primitive| element(*of).is_some_and(|element| element.data_type() == *elements.data_type());
-        let Some(of) = mark.map(|mark| mark.of).filter(same).or_else(|| primitive(elements.data_type())) else {
+        let numpy_type = numpy_type.map(|numpy_type| numpy_type.of).filter(same);
+        let Some(of) = numpy_type.or_else(|| primitive(elements.data_type())) else {
             return Ok(None);
         };
         let Some(numbers) = Numbers::of(elements.as_ref()) else { return Ok(None) };
         let nulls = elements.nulls().filter(|nulls| nulls.null_count() > 0);
-        Ok(Some(Self { spans, numbers, nulls, of, head: array_head(of), shape }))
+        Ok(Some(Self { spans, numbers, nulls, of, header: array_header(of), shape }))
     }
 
     pub(super) fn emit(&self, at: usize, out: &mut Vec<u8>) -> Result<()> {
@@ -149,9 +147,9 @@ impl<'a> Arrays<'a> {
         if let Some(nulls) = self.nulls
             && nulls.slice(range.start, range.len()).null_count() > 0
         {
-            return Err(Error::invalid("an element is null, which arrays of numpy do not have"));
+            return Err(Error::invalid("null element, which numpy arrays cannot have"));
         }
-        out.extend_from_slice(&self.head);
+        out.extend_from_slice(&self.header);
         match &self.shape {
             Shape::Same(encoded) => out.extend_from_slice(encoded),
             Shape::Length => {
@@ -159,68 +157,67 @@ impl<'a> Arrays<'a> {
                 put_uint(out, range.len() as u64);
             }
             Shape::Listed(spans, lengths, nulls) => {
-                let places = spans.range(at);
-                put_array_header(out, u32::try_from(places.len()).unwrap_or(u32::MAX)); // a message would be too long
+                let indexes = spans.range(at);
+                put_array_header(out, u32::try_from(indexes.len()).unwrap_or(u32::MAX)); // otherwise the message is too long
                 let mut product = Some(1_u64);
-                for place in places {
-                    let length = match lengths.get(place) {
+                for index in indexes {
+                    let length = match lengths.get(index) {
                         Some(Number::Unsigned(length)) => Some(length),
                         Some(Number::Signed(length)) => u64::try_from(length).ok(),
                         _ => None,
                     };
-                    let length = length.filter(|_| nulls.is_none_or(|nulls| nulls.is_valid(place)));
-                    let length = length
-                        .ok_or_else(|| Error::invalid("a length in the shape of a tensor is null or negative"))?;
+                    let length = length.filter(|_| nulls.is_none_or(|nulls| nulls.is_valid(index)));
+                    let length = length.ok_or_else(|| Error::invalid("tensor shape: null or negative length"))?;
                     product = product.and_then(|product| product.checked_mul(length));
                     put_uint(out, length);
                 }
                 if product != Some(range.len() as u64) {
-                    let what = format!("a tensor has {} elements, which is not what its shape says", range.len());
+                    let what = format!("tensor has {} elements, which does not match its shape", range.len());
                     return Err(Error::invalid(what));
                 }
             }
         }
-        name(out, b"data");
+        put_name(out, b"data");
         let bytes = range.len().saturating_mul(self.numbers.width());
         let bytes =
-            u32::try_from(bytes).map_err(|_| Error::limit("the bytes of an array", bytes as u64, u32::MAX.into()))?;
+            u32::try_from(bytes).map_err(|_| Error::limit("array size in bytes", bytes as u64, u32::MAX.into()))?;
         put_bin_header(out, bytes);
         self.numbers.put(range, self.of.order() == ByteOrder::Big, out);
         Ok(())
     }
 }
 
-fn name(out: &mut Vec<u8>, name: &[u8]) {
-    let _ = put_bin(out, name); // a few bytes are never too long
+fn put_name(out: &mut Vec<u8>, name: &[u8]) {
+    let _ = put_bin(out, name); // cannot fail: names are short
 }
 
-/// What comes in front of the shape of an array.
-fn array_head(of: Primitive) -> Vec<u8> {
-    let mut head = Vec::new();
-    put_map_header(&mut head, 5);
-    name(&mut head, b"nd");
-    put_bool(&mut head, true);
-    name(&mut head, b"type");
-    let _ = put_str(&mut head, &of.to_string()); // the same
-    name(&mut head, b"kind");
-    name(&mut head, b"");
-    name(&mut head, b"shape");
-    head
+/// The encoded part of an array before its shape.
+fn array_header(of: Primitive) -> Vec<u8> {
+    let mut header = Vec::new();
+    put_map_header(&mut header, 5);
+    put_name(&mut header, b"nd");
+    put_bool(&mut header, true);
+    put_name(&mut header, b"type");
+    let _ = put_str(&mut header, &of.to_string()); // cannot fail: a dtype is short
+    put_name(&mut header, b"kind");
+    put_name(&mut header, b"");
+    put_name(&mut header, b"shape");
+    header
 }
 
-/// What comes in front of the bytes of a scalar, or of an array without dimensions.
-pub(super) fn scalar_head(mark: Mark) -> Vec<u8> {
-    let mut head = Vec::new();
-    if mark.style == Style::Scalar {
-        put_map_header(&mut head, 3);
-        name(&mut head, b"nd");
-        put_bool(&mut head, false);
-        name(&mut head, b"type");
-        let _ = put_str(&mut head, &mark.of.to_string()); // the same
+/// The encoded part of a scalar, or of an array without dimensions, before its bytes.
+pub(super) fn scalar_header(numpy_type: NumpyType) -> Vec<u8> {
+    let mut header = Vec::new();
+    if numpy_type.style == Style::Scalar {
+        put_map_header(&mut header, 3);
+        put_name(&mut header, b"nd");
+        put_bool(&mut header, false);
+        put_name(&mut header, b"type");
+        let _ = put_str(&mut header, &numpy_type.of.to_string()); // cannot fail: a dtype is short
     } else {
-        head = array_head(mark.of);
-        put_array_header(&mut head, 0);
+        header = array_header(numpy_type.of);
+        put_array_header(&mut header, 0);
     }
-    name(&mut head, b"data");
-    head
+    put_name(&mut header, b"data");
+    header
 }

@@ -1,4 +1,4 @@
-//! Values of columns as msgpack.
+//! Encodes column values as msgpack.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 use container_arrow::write_time;
 use container_core::{Error, Limits, Loss, Position, Result};
 
-use super::super::mark::Mark;
+use super::super::numpy_type::NumpyType;
 use super::node::{Kind, Node};
 use super::numbers::{Number, Numbers};
 use super::put_text;
@@ -16,7 +16,7 @@ use crate::wire::{
     Tokens, put_array_header, put_bin, put_bool, put_f32, put_f64, put_int, put_map_header, put_nil, put_uint,
 };
 
-/// What stays from row to row.
+/// State kept from row to row.
 #[derive(Debug)]
 pub(super) struct Context {
     pub(super) row: u64,
@@ -44,17 +44,17 @@ impl Context {
     }
 }
 
-/// A length as msgpack counts.
+/// A length as msgpack stores it.
 fn count(length: usize) -> Result<u32> {
-    u32::try_from(length).map_err(|_| Error::limit("the members of an array or a map", length as u64, u32::MAX.into()))
+    u32::try_from(length).map_err(|_| Error::limit("number of members", length as u64, u32::MAX.into()))
 }
 
 fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
-    put_bin(out, bytes).map_err(|length| Error::limit("the bytes of a bin", length, u32::MAX.into()))
+    put_bin(out, bytes).map_err(|length| Error::limit("bin length", length, u32::MAX.into()))
 }
 
 impl Node<'_> {
-    /// Appends the value of a row.
+    /// Appends the value at index `at`.
     #[inline]
     pub(super) fn emit(&self, at: usize, out: &mut Vec<u8>, context: &mut Context) -> Result<()> {
         if self.is_null(at) {
@@ -70,14 +70,14 @@ impl Kind<'_> {
         match self {
             Self::Null => put_nil(out),
             Self::Numbers(numbers) => put_number(numbers.get(at), out),
-            Self::Scalars(numbers, mark, head) => {
+            Self::Scalars(numbers, numpy_type, header) => {
                 let start = out.len();
-                out.extend_from_slice(head);
+                out.extend_from_slice(header);
                 context.bytes.clear();
-                match encoded(numbers, at, *mark, &mut context.bytes) {
+                match put_as(numbers, at, *numpy_type, &mut context.bytes) {
                     true => put_bytes(out, &context.bytes)?,
                     false => {
-                        // A number that the type of the others does not hold stays one.
+                        // The dtype cannot represent this number.
                         out.truncate(start);
                         put_number(numbers.get(at), out);
                     }
@@ -86,11 +86,11 @@ impl Kind<'_> {
             Self::Times(numbers, data_type) => {
                 let value = match numbers.get(at) {
                     Some(Number::Signed(value)) => value,
-                    _ => return Err(Error::invalid("a time is no integer")), // all are
+                    _ => return Err(Error::invalid("time: expected an integer")), // unreachable: all are
                 };
                 context.text.clear();
                 if !write_time(data_type, value, &mut context.text) {
-                    return Err(Error::invalid(format!("{value} is no time of the type {data_type}")));
+                    return Err(Error::invalid(format!("{value} is out of range for {data_type}")));
                 }
                 put_text(out, &context.text)?;
             }
@@ -101,12 +101,12 @@ impl Kind<'_> {
                 let mut tokens = Tokens::at(bytes.get(at), 0);
                 let value = tokens.check(Limits::default().depth)?;
                 if !tokens.is_empty() {
-                    return Err(Error::invalid("one value of msgpack is followed by more").at(tokens.offset()));
+                    return Err(Error::invalid("unexpected trailing bytes after the msgpack value").at(tokens.offset()));
                 }
                 out.extend_from_slice(value);
             }
             Self::Decimals(array) => {
-                context.lose("decimal written as text", path);
+                context.lose("decimal written as a string", path);
                 put_text(out, &decimal(*array, at)?)?;
             }
             Self::List(spans, element) => {
@@ -135,7 +135,7 @@ impl Kind<'_> {
             }
             Self::Dictionary(keys, values) => match keys.get(at) {
                 Some(key) => values.emit(*key, out, context)?,
-                None => put_nil(out), // there is one for each row
+                None => put_nil(out), // unreachable: there is one per row
             },
         }
         Ok(())
@@ -151,13 +151,13 @@ fn put_number(number: Option<Number>, out: &mut Vec<u8>) {
         Some(Number::F16(bits)) => put_f32(out, crate::numpy::F16(bits).to_f32()),
         Some(Number::F32(value)) => put_f32(out, value),
         Some(Number::F64(value)) => put_f64(out, value),
-        None => put_nil(out), // there is one for each row
+        None => put_nil(out), // unreachable: there is one per row
     }
 }
 
-/// Appends the bytes that a number has in the type of a mark; false where it has none.
-fn encoded(numbers: &Numbers<'_>, at: usize, mark: Mark, out: &mut Vec<u8>) -> bool {
-    let is_big = mark.of.order() == ByteOrder::Big;
+/// Appends the bytes of a number in a numpy type; false if the type cannot represent it.
+fn put_as(numbers: &Numbers<'_>, at: usize, numpy_type: NumpyType, out: &mut Vec<u8>) -> bool {
+    let is_big = numpy_type.of.order() == ByteOrder::Big;
     let value = match numbers.get(at) {
         Some(Number::Signed(value)) => i128::from(value),
         Some(Number::Unsigned(value)) => i128::from(value),
@@ -167,9 +167,9 @@ fn encoded(numbers: &Numbers<'_>, at: usize, mark: Mark, out: &mut Vec<u8>) -> b
         }
         None => return false,
     };
-    let size = mark.of.size().min(8);
+    let size = numpy_type.of.size().min(8);
     let bits = 8 * u32::try_from(size).unwrap_or(8); // 1 to 8 bytes
-    let range = match mark.of.kind() {
+    let range = match numpy_type.of.kind() {
         DtypeKind::Uint => 0..1_i128 << bits,
         _ => -(1_i128 << (bits - 1))..1_i128 << (bits - 1),
     };
@@ -185,7 +185,7 @@ fn encoded(numbers: &Numbers<'_>, at: usize, mark: Mark, out: &mut Vec<u8>) -> b
     true
 }
 
-/// A decimal with all its digits.
+/// A decimal with all digits.
 fn decimal(array: &dyn Array, at: usize) -> Result<String> {
     fn of<T: DecimalType>(array: &dyn Array, at: usize) -> Option<String> {
         Some(array.as_primitive_opt::<T>()?.value_as_string(at))
@@ -196,5 +196,5 @@ fn decimal(array: &dyn Array, at: usize) -> Result<String> {
         DataType::Decimal128(..) => of::<Decimal128Type>(array, at),
         _ => of::<Decimal256Type>(array, at),
     };
-    text.ok_or_else(|| Error::invalid("a decimal of an unknown type")) // there are four
+    text.ok_or_else(|| Error::invalid("unknown decimal type")) // unreachable: there are four
 }

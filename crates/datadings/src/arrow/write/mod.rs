@@ -1,4 +1,4 @@
-//! Datasets from record batches.
+//! Writes datasets from record batches.
 
 mod arrays;
 mod emit;
@@ -17,34 +17,34 @@ use self::emit::Context;
 use self::node::Node;
 use crate::FORMAT_NAME;
 use crate::wire::{put_map_header, put_str};
-use crate::write::{Writer, Written};
+use crate::write::{WriteSummary, Writer};
 
-/// The field that is a sample's key.
+/// The field that holds a sample's key.
 const KEY: &str = "key";
 
-/// What the keys of samples are.
+/// Where the keys of samples come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Keys {
-    /// The column `key`, which is text.
+    /// The column `key`, which must be a string column.
     #[default]
     Key,
-    /// A column of another name, of texts or integers: it stays as it is, and its text becomes `key`, in front of all others.
+    /// Another column, of strings or integers. It is kept, and its text becomes `key`, in front of all other fields.
     Column(String),
-    /// The number of the row, counted from 0 over all batches, in ten digits: `key`, in front of all others.
+    /// The row number, counted from 0 over all batches, in ten digits: becomes `key`, in front of all other fields.
     Number,
 }
 
-/// How batches become samples.
+/// Options of an [`ArrowWriter`].
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct WriterOptions {
-    /// What the keys are.
+    /// Where keys come from.
     pub keys: Keys,
-    /// The column of the keys, where it is not `key`, becomes the key alone, and no field beside.
+    /// Do not keep the column of [`Keys::Column`] as a field of its own.
     pub only_key: bool,
-    /// The number of the first row, from which rows are counted: in keys that are numbers, and in what errors and losses tell.
+    /// The number of the first row, from which rows are counted: in keys, errors and losses.
     pub first_row: u64,
-    /// How the dataset is written.
+    /// Options of the dataset's writer.
     pub dataset: crate::WriterOptions,
 }
 
@@ -78,7 +78,7 @@ impl WriterOptions {
     }
 }
 
-/// Writes a dataset from record batches, a sample of each row: what columns become is listed [here](super).
+/// Writes a dataset from record batches, one sample per row. The [module](super) lists how columns are converted.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -107,9 +107,9 @@ pub struct ArrowWriter {
     schema: SchemaRef,
     keys: Keys,
     only_key: bool,
-    /// The column of the keys, where they come from one that is not `key`.
+    /// The column of [`Keys::Column`].
     key_column: Option<usize>,
-    /// The names of all columns, encoded.
+    /// The encoded names of all columns.
     names: Vec<Vec<u8>>,
     /// The number of the next row.
     rows: u64,
@@ -119,28 +119,27 @@ pub struct ArrowWriter {
 }
 
 impl ArrowWriter {
-    /// Begins a dataset of batches of this schema. Its files appear, whole, with [`finish`](BatchWriter::finish).
+    /// Begins a dataset of batches of this schema. All of its files appear with [`finish`](BatchWriter::finish).
     ///
     /// # Errors
-    /// [`Unsupported`](ErrorKind::Unsupported) for a column of a type that is not written; [`Usage`](ErrorKind::Usage) for two columns of
-    /// one name, where there is no column for the keys or one of another type, and for a column `key` where keys come from elsewhere; and
-    /// those of [`Writer::create`].
+    /// [`Unsupported`](ErrorKind::Unsupported) for unsupported column types; [`Usage`](ErrorKind::Usage) for duplicate column names, a
+    /// missing key column or one of the wrong type, and a column `key` if keys come from elsewhere; errors of [`Writer::create`].
     pub fn create(path: impl AsRef<Path>, schema: SchemaRef, options: WriterOptions) -> Result<Self> {
         let WriterOptions { mut keys, only_key, first_row: rows, dataset } = options;
         if matches!(&keys, Keys::Column(name) if name == KEY) {
             keys = Keys::Key;
         }
-        let planned = plan(&schema, &keys).map_err(|error| error.in_format(FORMAT_NAME));
-        let (key_column, names, losses) = planned?;
+        let plan = plan(&schema, &keys).map_err(|error| error.in_format(FORMAT_NAME));
+        let (key_column, names, losses) = plan?;
         let writer = Writer::create(path, dataset)?;
         let (context, message) = (Context::new(losses), Vec::new());
         Ok(Self { writer, schema, keys, only_key, key_column, names, rows, context, message, failed: false })
     }
 
-    /// Goes on with batches of another schema: samples need not have the same fields.
+    /// Continues with batches of another schema: samples can have different fields.
     ///
     /// # Errors
-    /// Those of [`create`](Self::create) that are about the schema; the writer goes on with the one before then.
+    /// Those of [`create`](Self::create) that concern the schema; the writer keeps the previous one then.
     pub fn change_schema(&mut self, schema: SchemaRef) -> Result<()> {
         let (key_column, names, losses) = plan(&schema, &self.keys).map_err(|error| error.in_format(FORMAT_NAME))?;
         let known = |loss: &Loss| {
@@ -153,13 +152,13 @@ impl ArrowWriter {
         Ok(())
     }
 
-    /// Ends the dataset, as [`finish`](BatchWriter::finish) does, and says what was written, too.
+    /// Finishes the dataset like [`finish`](BatchWriter::finish), and returns a summary as well.
     ///
     /// # Errors
     /// As [`finish`](BatchWriter::finish).
-    pub fn finish_dataset(self) -> Result<(Written, Vec<Loss>)> {
+    pub fn finish_dataset(self) -> Result<(WriteSummary, Vec<Loss>)> {
         if self.failed {
-            return Err(Error::usage("the writer is finished after a write that failed").in_format(FORMAT_NAME));
+            return Err(Error::usage("writer finished after a failed write").in_format(FORMAT_NAME));
         }
         Ok((self.writer.finish()?, self.context.losses))
     }
@@ -171,7 +170,7 @@ impl ArrowWriter {
                 .zip(batch.schema_ref().fields())
                 .all(|(own, other)| own.name() == other.name() && own.data_type() == other.data_type());
         if !same {
-            return Err(Error::usage("the batch has another schema than the writer was made for"));
+            return Err(Error::usage("batch schema differs from that of the writer"));
         }
         let columns = self.schema.fields().iter().zip(batch.columns());
         let nodes = columns.map(|(field, array)| named(field, Node::new(field, array)));
@@ -180,72 +179,74 @@ impl ArrowWriter {
             self.context.row = self.rows;
             let Self { message, context, names, .. } = self;
             message.clear();
-            let left_out = self.key_column.filter(|_| self.only_key);
-            let fields = nodes.len() + usize::from(self.keys != Keys::Key) - usize::from(left_out.is_some());
+            let omitted = self.key_column.filter(|_| self.only_key);
+            let fields = nodes.len() + usize::from(self.keys != Keys::Key) - usize::from(omitted.is_some());
             put_map_header(message, u32::try_from(fields).map_err(|_| too_many(fields))?);
             if let Some(key) = key(&self.keys, self.key_column.and_then(|column| nodes.get(column)), row, self.rows)? {
                 put_text(message, KEY)?;
                 put_text(message, &key)?;
             }
-            for (place, ((name, node), field)) in names.iter().zip(&nodes).zip(self.schema.fields()).enumerate() {
-                if left_out == Some(place) {
+            for (index, ((name, node), field)) in names.iter().zip(&nodes).zip(self.schema.fields()).enumerate() {
+                if omitted == Some(index) {
                     continue;
                 }
                 message.extend_from_slice(name);
-                let done = node.emit(row, message, context);
-                done.map_err(|error| error.in_column(field.name().clone()))?;
+                let result = node.emit(row, message, context);
+                result.map_err(|error| error.in_column(field.name().clone()))?;
             }
-            self.writer.append_message(message).map_err(of_input)?;
+            self.writer.append_message(message).map_err(as_input_error)?;
             self.rows += 1;
         }
         Ok(())
     }
 }
 
-/// The column of the keys, the names of all, and what is lost whatever comes.
-type Planned = (Option<usize>, Vec<Vec<u8>>, Vec<Loss>);
+/// The key column, the encoded names of all columns, and the losses known in advance.
+type WritePlan = (Option<usize>, Vec<Vec<u8>>, Vec<Loss>);
 
-fn plan(schema: &SchemaRef, keys: &Keys) -> Result<Planned> {
+fn plan(schema: &SchemaRef, keys: &Keys) -> Result<WritePlan> {
     let mut losses = Vec::new();
-    let mut seen = std::collections::HashSet::new();
+    let mut unique = std::collections::HashSet::new();
     let mut names = Vec::new();
     for field in schema.fields() {
-        if !seen.insert(field.name().as_str()) {
-            return Err(Error::usage("two columns have the same name").in_column(field.name().clone()));
+        if !unique.insert(field.name().as_str()) {
+            return Err(Error::usage("duplicate column name").in_column(field.name().clone()));
         }
         let mut name = Vec::new();
         put_text(&mut name, field.name())?;
         names.push(name);
-        // What is not written is found with an empty array, too.
+        // An empty array suffices to detect unsupported types.
         named(field, Node::new(field, &new_empty_array(field.data_type())))?;
-        node::told(field, &mut losses);
+        node::report_losses(field, &mut losses);
     }
     let find = |name: &str| schema.fields().iter().position(|field| field.name() == name);
     let column = match keys {
         Keys::Key => {
             let field = find(KEY).and_then(|at| schema.fields().get(at)).ok_or_else(|| {
-                Error::usage("there is no column \"key\", and a sample has one")
+                Error::usage("no column \"key\", which samples require")
                     .advising("{key} takes another column, {number} the row's number")
             })?;
             if !is_text(field.data_type()) {
                 let found = field.data_type();
-                return Err(Error::usage(format!("the keys of samples are text, and this is {found}")).in_column(KEY));
+                return Err(
+                    Error::usage(format!("sample keys: expected a string column, found {found}")).in_column(KEY)
+                );
             }
             return Ok((None, names, losses));
         }
         Keys::Number => None,
         Keys::Column(name) => {
-            let at = find(name).ok_or_else(|| Error::usage(format!("there is no column {name:?}")))?;
+            let at = find(name).ok_or_else(|| Error::usage(format!("no column {name:?}")))?;
             let found = schema.fields().get(at).map_or(&DataType::Null, |field| field.data_type());
             if !is_text(found) && !found.is_integer() {
-                let what = format!("the keys of samples come from texts or integers, and this is {found}");
+                let what = format!("sample keys: expected a string or integer column, found {found}");
                 return Err(Error::usage(what).in_column(name.clone()));
             }
             Some(at)
         }
     };
     if find(KEY).is_some() {
-        let error = Error::usage("there is a column \"key\" already, and the key is to come from elsewhere");
+        let error = Error::usage("column \"key\" conflicts with keys from elsewhere");
         return Err(error.advising("{columns} can leave it out"));
     }
     Ok((column, names, losses))
@@ -258,51 +259,48 @@ fn is_text(data_type: &DataType) -> bool {
     }
 }
 
-fn named<T>(field: &Field, done: Result<T>) -> Result<T> {
-    done.map_err(|error| error.in_column(field.name().clone()).in_format(FORMAT_NAME))
+fn named<T>(field: &Field, result: Result<T>) -> Result<T> {
+    result.map_err(|error| error.in_column(field.name().clone()).in_format(FORMAT_NAME))
 }
 
-/// The key of a row, if it is none of its columns.
+/// The key of a row, unless it is a column itself.
 fn key(keys: &Keys, column: Option<&Node<'_>>, at: usize, row: u64) -> Result<Option<String>> {
     match (keys, column) {
         (Keys::Number, _) => Ok(Some(format!("{row:010}"))),
-        (Keys::Column(name), Some(column)) => {
-            match column.key(at) {
-                Some(key) => Ok(Some(key)),
-                None => Err(Error::invalid(format!("null where the key, the text of {name:?}, is wanted"))
-                    .in_column(name.clone())),
-            }
-        }
+        (Keys::Column(name), Some(column)) => match column.key(at) {
+            Some(key) => Ok(Some(key)),
+            None => Err(Error::invalid("null where a key is required").in_column(name.clone())),
+        },
         _ => Ok(None),
     }
 }
 
 fn put_text(out: &mut Vec<u8>, text: &str) -> Result<()> {
-    put_str(out, text).map_err(|length| Error::limit("the bytes of a text", length, u32::MAX.into()))
+    put_str(out, text).map_err(|length| Error::limit("string length", length, u32::MAX.into()))
 }
 
 #[cold]
 fn too_many(fields: usize) -> Error {
-    Error::limit("the number of fields", fields as u64, u32::MAX.into())
+    Error::limit("number of fields", fields as u64, u32::MAX.into())
 }
 
-/// What the writer refuses is the fault of the rows here.
+/// Turns a usage error of the dataset's writer into an error of the input rows.
 #[cold]
-fn of_input(error: Error) -> Error {
+fn as_input_error(error: Error) -> Error {
     if error.kind() != ErrorKind::Usage {
         return error;
     }
-    let told = Error::invalid(error.detail().to_owned());
+    let input_error = Error::invalid(error.detail().to_owned());
     match error.position().key.clone() {
-        Some(key) => told.in_key(key),
-        None => told,
+        Some(key) => input_error.in_key(key),
+        None => input_error,
     }
 }
 
 impl BatchWriter for ArrowWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         if self.failed {
-            return Err(Error::usage("the writer is used after a write that failed").in_format(FORMAT_NAME));
+            return Err(Error::usage("writer used after a failed write").in_format(FORMAT_NAME));
         }
         self.failed = true;
         let row = self.rows;

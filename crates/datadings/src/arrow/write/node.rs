@@ -1,4 +1,4 @@
-//! Columns of a batch, as what is written of them.
+//! Columns of a batch in the form in which they are written.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
@@ -11,19 +11,19 @@ use arrow_schema::{DataType, Field, TimeUnit};
 use container_arrow::ENCODING;
 use container_core::{Error, Limits, Loss, Position, Result};
 
-use super::super::mark::{Mark, Style, time_unit};
-use super::arrays::{Arrays, Said, scalar_head};
+use super::super::numpy_type::{NumpyType, Style, time_unit};
+use super::arrays::{Arrays, TensorMetadata, scalar_header};
 use super::numbers::{Number, Numbers};
 use super::put_text;
 use super::spans::{Spans, list};
 use crate::numpy::{Kind as DtypeKind, Primitive};
 
-/// A column, or what is in one.
+/// A column, or a part of a nested one.
 #[derive(Debug)]
 pub(super) struct Node<'a> {
     pub(super) nulls: Option<&'a NullBuffer>,
     pub(super) kind: Kind<'a>,
-    /// As errors tell it, such as `a.b[]`.
+    /// The path in errors, such as `a.b[]`.
     pub(super) path: Box<str>,
 }
 
@@ -31,8 +31,8 @@ pub(super) struct Node<'a> {
 pub(super) enum Kind<'a> {
     Null,
     Numbers(Numbers<'a>),
-    /// Written as scalars of numpy; what comes in front of the bytes of each is encoded.
-    Scalars(Numbers<'a>, Mark, Vec<u8>),
+    /// Written as numpy scalars, with the encoded part before the bytes of each.
+    Scalars(Numbers<'a>, NumpyType, Vec<u8>),
     /// Written as ISO 8601.
     Times(Numbers<'a>, &'a DataType),
     Texts(Texts<'a>),
@@ -42,7 +42,7 @@ pub(super) enum Kind<'a> {
     Decimals(&'a dyn Array),
     List(Spans<'a>, Box<Node<'a>>),
     Arrays(Arrays<'a>),
-    /// With the names of members, encoded.
+    /// With the encoded names of members.
     Struct(Vec<(Vec<u8>, Node<'a>)>),
     Map(Spans<'a>, Box<[Node<'a>; 2]>),
     Dictionary(Vec<usize>, Box<Node<'a>>),
@@ -61,7 +61,7 @@ impl<'a> Texts<'a> {
         small.or_else(|| array.as_string_opt().map(Self::Large)).or_else(|| array.as_string_view_opt().map(Self::View))
     }
 
-    /// `at` is below the length of the column.
+    /// `at` must be below the length of the column.
     #[inline]
     pub(super) fn get(&self, at: usize) -> &'a str {
         match self {
@@ -89,7 +89,7 @@ impl<'a> Bytes<'a> {
             .or_else(|| array.as_fixed_size_binary_opt().map(Self::Fixed))
     }
 
-    /// `at` is below the length of the column.
+    /// `at` must be below the length of the column.
     #[inline]
     pub(super) fn get(&self, at: usize) -> &'a [u8] {
         match self {
@@ -103,15 +103,15 @@ impl<'a> Bytes<'a> {
 
 impl<'a> Node<'a> {
     /// # Errors
-    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for a type that is not written.
+    /// [`Unsupported`](container_core::ErrorKind::Unsupported) for an unsupported type.
     pub(super) fn new(field: &'a Field, array: &'a ArrayRef) -> Result<Self> {
-        Self::inner(field, array, field.name(), Limits::default().depth)
+        Self::new_at(field, array, field.name(), Limits::default().depth)
     }
 
-    fn inner(field: &'a Field, array: &'a ArrayRef, path: &str, depth: u32) -> Result<Self> {
+    fn new_at(field: &'a Field, array: &'a ArrayRef, path: &str, depth: u32) -> Result<Self> {
         let Some(depth) = depth.checked_sub(1) else {
             let limit = Limits::default().depth.into();
-            return Err(Error::limit("the nesting of columns", limit + 1, limit));
+            return Err(Error::limit("column nesting depth", limit + 1, limit));
         };
         let kind = match Kind::plain(field, array) {
             Some(kind) => kind,
@@ -125,7 +125,7 @@ impl<'a> Node<'a> {
         self.nulls.is_some_and(|nulls| nulls.is_null(at))
     }
 
-    /// The text of a text or of an integer.
+    /// The text of a string or an integer.
     pub(super) fn key(&self, at: usize) -> Option<String> {
         if self.is_null(at) {
             return None;
@@ -144,7 +144,7 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Kind<'a> {
-    /// What has nothing in it.
+    /// A column without children.
     fn plain(field: &'a Field, array: &'a ArrayRef) -> Option<Self> {
         let is = |key: &str, value: &str| field.metadata().get(key).is_some_and(|own| own == value);
         let data_type = array.data_type();
@@ -155,9 +155,11 @@ impl<'a> Kind<'a> {
             return Some(Self::Decimals(array.as_ref()));
         }
         if let Some(numbers) = Numbers::of(array.as_ref()) {
-            let mark = Mark::read(field).filter(|mark| is_of(*mark, data_type)).or_else(|| own_mark(data_type));
-            return Some(match mark {
-                Some(mark) => Self::Scalars(numbers, mark, scalar_head(mark)),
+            let numpy_type = NumpyType::read(field)
+                .filter(|numpy_type| accepts(*numpy_type, data_type))
+                .or_else(|| default_numpy_type(data_type));
+            return Some(match numpy_type {
+                Some(numpy_type) => Self::Scalars(numbers, numpy_type, scalar_header(numpy_type)),
                 None if data_type.is_temporal() => Self::Times(numbers, data_type),
                 None => Self::Numbers(numbers),
             });
@@ -177,22 +179,22 @@ impl<'a> Kind<'a> {
         if let Some(arrays) = Arrays::of(field, array)? {
             return Ok(Self::Arrays(arrays));
         }
-        let unsupported = || Error::unsupported(format!("a column of type {} is not written", array.data_type()));
+        let unsupported = || Error::unsupported(format!("cannot write a column of type {}", array.data_type()));
         match array.data_type() {
             DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
                 let (spans, values) = list(array.as_ref()).ok_or_else(unsupported)?;
-                Ok(Self::List(spans, Box::new(Node::inner(element, values, &format!("{path}[]"), depth)?)))
+                Ok(Self::List(spans, Box::new(Node::new_at(element, values, &format!("{path}[]"), depth)?)))
             }
             DataType::Struct(fields) => {
                 let columns = array.as_struct_opt().ok_or_else(unsupported)?.columns();
                 if is_like_numpy(fields.iter().map(|field| field.name().as_str())) {
-                    let what = "a struct with these members would be read as a value of numpy, and is not written";
+                    let what = "cannot write a struct with these members: it would be read as a numpy value";
                     return Err(Error::unsupported(what));
                 }
                 let members = fields.iter().zip(columns).map(|(field, column)| {
                     let mut name = Vec::new();
                     put_text(&mut name, field.name())?;
-                    Ok((name, Node::inner(field, column, &format!("{path}.{}", field.name()), depth)?))
+                    Ok((name, Node::new_at(field, column, &format!("{path}.{}", field.name()), depth)?))
                 });
                 Ok(Self::Struct(members.collect::<Result<_>>()?))
             }
@@ -200,18 +202,18 @@ impl<'a> Kind<'a> {
                 let map = array.as_map_opt().ok_or_else(unsupported)?;
                 let DataType::Struct(fields) = entries.data_type() else { return Err(unsupported()) };
                 let [keys, values] = fields.as_ref() else { return Err(unsupported()) };
-                let keys = Node::inner(keys, map.keys(), &format!("{path}{{}}"), depth)?;
-                let values = Node::inner(values, map.values(), &format!("{path}{{}}"), depth)?;
+                let keys = Node::new_at(keys, map.keys(), &format!("{path}{{}}"), depth)?;
+                let values = Node::new_at(values, map.values(), &format!("{path}{{}}"), depth)?;
                 Ok(Self::Map(Spans::Small(map.offsets()), Box::new([keys, values])))
             }
             DataType::Dictionary(..) => {
                 let dictionary = array.as_any_dictionary_opt().ok_or_else(unsupported)?;
                 if dictionary.values().is_empty() {
-                    // All are null then. What the values would be is looked at.
-                    Node::inner(field, dictionary.values(), path, depth)?;
+                    // All rows are null; still reject unsupported value types.
+                    Node::new_at(field, dictionary.values(), path, depth)?;
                     return Ok(Self::Null);
                 }
-                let values = Node::inner(field, dictionary.values(), path, depth)?;
+                let values = Node::new_at(field, dictionary.values(), path, depth)?;
                 Ok(Self::Dictionary(dictionary.normalized_keys(), Box::new(values)))
             }
             _ => Err(unsupported()),
@@ -219,19 +221,19 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// Would a map of these names be taken for a value of numpy?
+/// Whether a map with these keys could be decoded as a numpy value.
 fn is_like_numpy<'n>(names: impl Iterator<Item = &'n str> + Clone) -> bool {
     let all = names.clone().all(|name| matches!(name, "nd" | "complex" | "type" | "kind" | "shape" | "data"));
     all && names.clone().any(|name| matches!(name, "nd" | "complex"))
 }
 
-/// Can numbers of this type be scalars of a mark?
-fn is_of(mark: Mark, data_type: &DataType) -> bool {
-    if mark.style == Style::Array {
+/// Whether numbers of an Arrow type can be written as scalars of a numpy type.
+fn accepts(numpy_type: NumpyType, data_type: &DataType) -> bool {
+    if numpy_type.style == Style::Array {
         return false;
     }
-    let unit = mark.of.unit().filter(|unit| unit.count == 1).and_then(|unit| time_unit(unit.name));
-    match (mark.of.kind(), mark.of.size(), data_type) {
+    let unit = numpy_type.of.unit().filter(|unit| unit.count == 1).and_then(|unit| time_unit(unit.name));
+    match (numpy_type.of.kind(), numpy_type.of.size(), data_type) {
         (DtypeKind::Bool, _, DataType::Boolean)
         | (DtypeKind::Float, 2, DataType::Float16)
         | (DtypeKind::Float, 4, DataType::Float32)
@@ -244,8 +246,8 @@ fn is_of(mark: Mark, data_type: &DataType) -> bool {
     }
 }
 
-/// What has no form in msgpack but one in numpy.
-fn own_mark(data_type: &DataType) -> Option<Mark> {
+/// The numpy type of Arrow types that msgpack itself cannot represent.
+fn default_numpy_type(data_type: &DataType) -> Option<NumpyType> {
     let dtype = match data_type {
         DataType::Float16 => "<f2",
         DataType::Duration(TimeUnit::Second) => "<m8[s]",
@@ -254,14 +256,14 @@ fn own_mark(data_type: &DataType) -> Option<Mark> {
         DataType::Duration(TimeUnit::Nanosecond) => "<m8[ns]",
         _ => return None,
     };
-    Primitive::parse(dtype).map(|of| Mark { style: Style::Scalar, of })
+    Primitive::parse(dtype).map(|of| NumpyType { style: Style::Scalar, of })
 }
 
-/// What is lost of a column whatever is in it.
-pub(super) fn told(field: &Field, losses: &mut Vec<Loss>) {
-    if Said::read(field).is_some_and(|said| said.has_names) {
+/// Adds the losses of a column that do not depend on its values.
+pub(super) fn report_losses(field: &Field, losses: &mut Vec<Loss>) {
+    if TensorMetadata::read(field).is_some_and(|metadata| metadata.has_names) {
         let mut first = Position::default();
         first.column = Some(field.name().clone().into());
-        losses.push(Loss::new("names of dimensions left out", 1, first));
+        losses.push(Loss::new("dimension names dropped", 1, first));
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers of an array, by their bytes.
+//! Uniform access to the numbers of an array.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -11,7 +11,7 @@ use arrow_array::types::{
 use arrow_array::{Array, BooleanArray};
 use arrow_schema::{DataType, TimeUnit};
 
-/// The numbers of an array, and booleans.
+/// The numbers or booleans of an array.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Numbers<'a> {
     Bool(&'a BooleanArray),
@@ -28,20 +28,20 @@ pub(super) enum Numbers<'a> {
     F64(&'a [f64]),
 }
 
-/// One of them.
+/// A single number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
     Bool(bool),
     Signed(i64),
     Unsigned(u64),
-    /// The bits of a float of 16.
+    /// The bits of a 16-bit float.
     F16(u16),
     F32(f32),
     F64(f64),
 }
 
 impl<'a> Numbers<'a> {
-    /// `None` for an array of something else. Times of all kinds are numbers.
+    /// `None` if the array does not consist of numbers. Times of all kinds are numbers.
     pub(super) fn of(array: &'a dyn Array) -> Option<Self> {
         macro_rules! values {
             ($type:ty) => {
@@ -97,7 +97,7 @@ impl<'a> Numbers<'a> {
         })
     }
 
-    /// Appends the bytes of some, in this order of bytes.
+    /// Appends the bytes of a range in big-endian or little-endian order.
     pub(super) fn put(&self, range: std::ops::Range<usize>, is_big: bool, out: &mut Vec<u8>) {
         macro_rules! bytes {
             ($values:expr) => {{
@@ -124,7 +124,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Bytes of one in an array of numpy.
+    /// Bytes per number in a numpy array.
     pub(super) const fn width(&self) -> usize {
         match self {
             Self::Bool(_) | Self::I8(_) | Self::U8(_) => 1,

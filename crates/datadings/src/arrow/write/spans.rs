@@ -1,4 +1,4 @@
-//! Where the elements of lists are.
+//! Element ranges of lists.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-/// Where the elements of lists are.
+/// The element ranges of an array of lists.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Spans<'a> {
     Small(&'a [i32]),
@@ -21,14 +21,14 @@ impl Spans<'_> {
             Some((*offsets.get(at)?).try_into().ok()?..(*offsets.get(at + 1)?).try_into().ok()?)
         }
         match self {
-            Self::Small(offsets) => of(offsets, at).unwrap_or_default(), // an array has one more than rows
+            Self::Small(offsets) => of(offsets, at).unwrap_or_default(), // an array has one more offset than rows
             Self::Large(offsets) => of(offsets, at).unwrap_or_default(),
             Self::Fixed(size) => at * size..(at + 1) * size,
         }
     }
 }
 
-/// The elements of an array of lists, and where they are.
+/// The elements of an array of lists, and their ranges.
 pub(super) fn list(array: &dyn Array) -> Option<(Spans<'_>, &ArrayRef)> {
     Some(match array.data_type() {
         DataType::List(_) => {

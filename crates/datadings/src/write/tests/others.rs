@@ -1,14 +1,14 @@
-//! Others who read, append to or replace a dataset while it is written.
+//! Other readers and writers while a dataset is written.
 
 use super::*;
 
-/// A dataset with an index that does not say where its last sample ends: of the older form, or without the last offset.
-fn with_open_end(path: &Path, older: bool) {
+/// A dataset whose index lacks the end of the last sample: a legacy index, or `.offsets` without its last value.
+fn with_open_end(path: &Path, legacy: bool) {
     write(path, options(), 0..10, 3).unwrap();
     let part = |part| FileSet::new(path).path(part);
     let offsets = fs::read(part(Part::Offsets)).unwrap();
     let starts = &offsets[..offsets.len() - 8];
-    if !older {
+    if !legacy {
         return fs::write(part(Part::Offsets), starts).unwrap();
     }
     let mut index = Vec::new();
@@ -24,13 +24,13 @@ fn with_open_end(path: &Path, older: bool) {
         .for_each(|other| fs::remove_file(part(*other)).unwrap());
 }
 
-/// The last sample ends with its message, whatever an append adds or has left behind it.
+/// The last sample ends with its message, whatever an append adds after it.
 #[test]
-fn an_append_behind_an_open_end_is_no_part_of_the_last_sample() {
-    for older in [true, false] {
+fn appended_bytes_are_not_part_of_an_open_ended_sample() {
+    for legacy in [true, false] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("d.msgpack");
-        with_open_end(&path, older);
+        with_open_end(&path, legacy);
         let whole = fs::read(&path).unwrap();
         let mut writer = Writer::append_to(&path, options()).unwrap();
         for row in 0..100_000 {
@@ -41,16 +41,16 @@ fn an_append_behind_an_open_end_is_no_part_of_the_last_sample() {
             [container_core::testkit::mapped(), container_core::Access::Auto, container_core::Access::Positional]
         {
             let reader = Reader::open_with(&path, container_core::OpenOptions::default().with_access(access)).unwrap();
-            assert_eq!((reader.len(), reader.is_legacy()), (10, older));
+            assert_eq!((reader.len(), reader.is_legacy()), (10, legacy));
             assert_eq!(reader.get(9).unwrap().as_bytes(), message("k9", 3));
             assert_eq!(reader.trailing_bytes(), reader.source().len() - whole.len() as u64);
         }
         drop(writer);
         assert_eq!(fs::read(&path).unwrap(), whole);
-        // As one leaves it that is killed.
+        // As a killed writer leaves it.
         fs::write(&path, [&whole[..], b"\x81\xa3k"].concat()).unwrap();
         let error = Writer::append_to(&path, options()).unwrap_err();
-        assert!(error.to_string().contains("an append did not come to its end"), "{older} {error}");
+        assert!(error.to_string().contains("an append was interrupted"), "{legacy} {error}");
         fs::write(&path, &whole).unwrap();
         let mut writer = Writer::append_to(&path, options()).unwrap();
         writer.append_message(&message("new", 3)).unwrap();
@@ -64,7 +64,7 @@ fn an_append_behind_an_open_end_is_no_part_of_the_last_sample() {
 }
 
 #[test]
-fn of_two_who_may_not_replace_the_second_takes_nothing_away() {
+fn second_creator_of_a_dataset_removes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     let mut writers = [1, 2].map(|_| Writer::create(&path, options()).unwrap());
@@ -78,7 +78,7 @@ fn of_two_who_may_not_replace_the_second_takes_nothing_away() {
     let error = second.finish().unwrap_err();
     assert!(error.to_string().ends_with("the output exists"), "{error}");
     assert!(files(folder.path()) == before);
-    // Nor when there are no data as yet, or no more.
+    // Likewise when only another file of the set exists.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     let writer = Writer::create(&path, options()).unwrap();
@@ -90,7 +90,7 @@ fn of_two_who_may_not_replace_the_second_takes_nothing_away() {
 
 #[test]
 #[cfg(unix)]
-fn an_append_to_data_that_others_have_replaced_is_none() {
+fn append_fails_if_the_data_were_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     write(&path, options(), 0..10, 3).unwrap();
@@ -100,13 +100,13 @@ fn an_append_to_data_that_others_have_replaced_is_none() {
     let mut before = files(folder.path());
     before.retain(|name, _| name.starts_with("d.msgpack"));
     let error = writer.finish().unwrap_err();
-    assert!(error.to_string().contains("somebody else has replaced the file"), "{error}");
+    assert!(error.to_string().contains("the data file was replaced during the append"), "{error}");
     assert_eq!(before.len(), 6);
     assert!(files(folder.path()) == before);
 }
 
 #[test]
-fn nobody_appends_before_the_index_is_in_place() {
+fn data_stay_locked_until_the_index_is_in_place() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d.msgpack");
     write(&path, options(), 0..3, 1).unwrap();
@@ -120,10 +120,10 @@ fn nobody_appends_before_the_index_is_in_place() {
     assert!(lock());
 }
 
-/// Where nothing was: nothing, the whole dataset, or data without an index.
+/// Leaves nothing, the whole dataset, or data without an index.
 #[test]
-fn a_crash_of_one_that_replaces_nothing_is_seen() {
-    let mut seen = [0; 4];
+fn crash_while_creating_a_dataset_is_detected() {
+    let mut outcomes = [0; 4];
     for steps in 0..20 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("d.msgpack");
@@ -134,30 +134,29 @@ fn a_crash_of_one_that_replaces_nothing_is_seen() {
             Ok(reader) => {
                 assert_eq!(reader.len(), 3);
                 match reader.missing_parts().as_slice() {
-                    [] => seen[0] += 1,
+                    [] => outcomes[0] += 1,
                     missing => {
                         assert_eq!(missing, [Part::Md5]);
-                        seen[3] += 1;
+                        outcomes[3] += 1;
                     }
                 }
             }
-            Err(error) if error.to_string().contains("there is no index") => seen[1] += 1,
+            Err(error) if error.to_string().contains("no index") => outcomes[1] += 1,
             Err(_) => {
                 assert!(files(folder.path()).is_empty());
-                seen[2] += 1;
+                outcomes[2] += 1;
             }
         }
         if result.is_ok() {
             break;
         }
     }
-    assert_eq!(seen, [2, 11, 0, 1], "new, without an index, nothing, without sums");
+    assert_eq!(outcomes, [2, 11, 0, 1], "new, without an index, nothing, without sums");
 }
 
-/// A key is found again wherever it is: in the file of keys, in what waits to be written to it, or at the place where the
-/// one ends and the other begins.
+/// A duplicate is found whether the first occurrence is in the file of keys, in its buffer, or split between the two.
 #[test]
-fn a_key_is_refused_again_wherever_it_is_held() {
+fn rejects_duplicate_keys_wherever_they_are_stored() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(folder.path().join("d.msgpack"), options().with_md5(false)).unwrap();
     let key = |row: u32| format!("key {row:07}");
@@ -167,15 +166,15 @@ fn a_key_is_refused_again_wherever_it_is_held() {
         for back in [1, 30, 63, 64, 100].into_iter().filter(|_| row > 21_700) {
             let again = row - back;
             let error = writer.append_message(&message(&key(again), 7)).unwrap_err();
-            let said = format!("the key is that of sample {again} already: it was not written again");
-            assert!(error.to_string().contains(&said), "{error}");
+            let expected = format!("duplicate key, first in sample {again}: not written again");
+            assert!(error.to_string().contains(&expected), "{error}");
         }
     }
     assert_eq!(writer.finish().unwrap().samples, 21_950);
 }
 
 #[test]
-fn a_sample_that_comes_in_pieces_is_the_same_sample() {
+fn streamed_sample_equals_the_whole_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let message = message("one", 7);
@@ -183,24 +182,24 @@ fn a_sample_that_comes_in_pieces_is_the_same_sample() {
     whole.append_message(&message).unwrap();
     whole.finish().unwrap();
     fs::create_dir(path("x")).unwrap();
-    let mut pieces = Writer::create(path("x/d"), options()).unwrap();
+    let mut streamed = Writer::create(path("x/d"), options()).unwrap();
     let put = |writer: &mut Writer, key: &str, len: usize| {
         writer.append_stream(key, len as u64, |put| message.chunks(3).try_for_each(&mut *put))
     };
-    put(&mut pieces, "one", message.len()).unwrap();
-    assert!(put(&mut pieces, "one", message.len()).is_err(), "a key is there once");
-    let error = put(&mut pieces, "two", 2 << 30).unwrap_err();
+    put(&mut streamed, "one", message.len()).unwrap();
+    assert!(put(&mut streamed, "one", message.len()).is_err(), "keys are unique");
+    let error = put(&mut streamed, "two", 2 << 30).unwrap_err();
     assert_eq!(error.kind().name(), "limit");
-    assert_eq!(pieces.finish().unwrap().samples, 1);
+    assert_eq!(streamed.finish().unwrap().samples, 1);
     for part in [Part::Data, Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::Md5] {
         let read = |name: &str| fs::read(FileSet::new(path(name)).path(part)).unwrap();
         assert_eq!(read("d"), read("x/d"), "{part:?}");
     }
-    // More or fewer bytes than declared: there is no dataset.
+    // More or fewer bytes than declared: no dataset appears.
     for len in [message.len() - 1, message.len() + 1] {
         let mut writer = Writer::create(path("none"), options()).unwrap();
         let error = put(&mut writer, "one", len).unwrap_err().to_string();
-        let expected = format!("the sample has {} bytes where {len} were declared", message.len());
+        let expected = format!("expected {len} bytes as declared, found {}", message.len());
         assert!(error.contains(&expected), "{error}");
         assert!(writer.finish().is_err() && !path("none").exists());
     }

@@ -1,4 +1,4 @@
-//! A small dataset on disk, and what can be done to it.
+//! A small dataset on disk, with helpers to modify and verify it.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 #![allow(unreachable_pub, reason = "it is a module of several tests")]
 #![allow(clippy::cast_possible_truncation, reason = "tests make their data with casts")]
@@ -23,7 +23,7 @@ pub struct Set {
     pub path: PathBuf,
 }
 
-/// Options that neither refuse nor wait for the disk.
+/// Options that replace files and do not sync.
 pub fn options() -> WriterOptions {
     let output = OutputOptions::default().with_overwrite(Overwrite::Replace).with_sync(SyncPolicy::Never);
     WriterOptions::default().with_output(output)
@@ -45,7 +45,7 @@ impl Set {
         Self::of(&samples)
     }
 
-    /// These messages under these keys, whatever they are.
+    /// Arbitrary messages under these keys.
     pub fn of<M: AsRef<[u8]>>(samples: &[(&str, M)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("d.msgpack");
@@ -81,12 +81,12 @@ impl Set {
         self.write(part, bytes)
     }
 
-    /// Sets an offset.
+    /// Overwrites an offset.
     pub fn offset(&self, index: usize, value: u64) -> &Self {
         self.patch(Part::Offsets, |bytes| bytes[index * 8..index * 8 + 8].copy_from_slice(&value.to_be_bytes()))
     }
 
-    /// Makes the sums right again, of all files that are there.
+    /// Recomputes the sums of all existing files.
     pub fn resum(&self) -> &Self {
         let parts = [Part::Data, Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter, Part::LegacyIndex];
         let mut text = String::new();
@@ -97,7 +97,7 @@ impl Set {
         self.write(Part::Md5, text)
     }
 
-    /// Makes it one with an older index.
+    /// Replaces the index by a legacy one.
     pub fn legacy(&self) -> &Self {
         let reader = self.open();
         let mut index = vec![0xdf];
@@ -116,7 +116,7 @@ impl Set {
         self.resum()
     }
 
-    /// Leaves an older index alone, of these bytes.
+    /// Replaces the index by a legacy one with these bytes.
     pub fn legacy_of(&self, index: &[u8]) -> &Self {
         for part in [Part::Offsets, Part::Keys, Part::KeyHashes, Part::Filter] {
             self.remove(part);
@@ -128,17 +128,17 @@ impl Set {
         Reader::open(&self.path).unwrap()
     }
 
-    /// What verifying finds, the same with one thread and with several; without the names of folders.
+    /// The findings of verification, which must be the same with one thread and with several; without folder names.
     #[track_caller]
     pub fn findings(&self) -> Vec<String> {
         let reader = self.open();
         let found = [1, 3].map(|threads| findings(&reader, threads));
-        assert_eq!(found[0], found[1], "one thread finds something else than three");
+        assert_eq!(found[0], found[1], "one thread and three have different findings");
         let folder = format!("{}/", self.folder.path().display());
         found[0].iter().map(|text| text.replace(&folder, "")).collect()
     }
 
-    /// The same with one thread alone; of a dataset that cannot be opened: why not.
+    /// The same with one thread only; the error if the dataset cannot be opened.
     pub fn outcome(&self) -> Vec<String> {
         let folder = format!("{}/", self.folder.path().display());
         match Reader::open(&self.path) {
@@ -148,7 +148,7 @@ impl Set {
     }
 }
 
-/// What verifying finds.
+/// The findings of verification.
 pub fn findings(reader: &Reader, threads: usize) -> Vec<String> {
     let mut found = Vec::new();
     let options = VerifyOptions::default().with_threads(threads);

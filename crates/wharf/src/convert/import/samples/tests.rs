@@ -93,7 +93,7 @@ proptest! {
             }
         }
         let written = written(&table(TextTable::csv(), &text, window, threads), &SampleOptions::default()).unwrap();
-        let reader = Reader::walk(Source::from(written), datadings::OpenOptions::default()).unwrap();
+        let reader = Reader::scan(Source::from(written), datadings::OpenOptions::default()).unwrap();
         prop_assert_eq!(reader.len(), 10);
         for (row, sample) in reader.iter().enumerate() {
             let sample = sample.unwrap();

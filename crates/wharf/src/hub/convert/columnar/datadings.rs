@@ -6,7 +6,7 @@ use std::sync::Arc;
 use container_arrow::BatchWriter;
 use container_core::{Error, ErrorKind, Result};
 use datadings::arrow::{ArrowWriter, Keys, WriterOptions};
-use datadings::{WriterOptions as DatasetOptions, Written};
+use datadings::{WriteSummary, WriterOptions as DatasetOptions};
 
 use super::super::super::Bar;
 use super::super::super::Lost;
@@ -25,7 +25,7 @@ pub(in super::super) fn write(
     (path, dataset, keys): (&Path, DatasetOptions, Keys),
     progress: &Bar,
     report: &mut Report,
-) -> Result<Written> {
+) -> Result<WriteSummary> {
     // The key is read even when only other columns are selected.
     let extra = match &keys {
         Keys::Key => Some(ExtraColumn { name: KEY.to_owned(), first: true }),

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use container_core::{Error, ErrorKind, OpenOptions, Result, Scan, Unit};
-use datadings::{Reader, Writer, WriterOptions, Written};
+use datadings::{Reader, WriteSummary, Writer, WriterOptions};
 
 use super::super::super::inputs::Location;
 use super::super::super::overlap::refuse_overlap;
@@ -89,7 +89,7 @@ impl DatadingsTarget {
         (path, options): (&Path, WriterOptions),
         context: &mut Context<'_, '_>,
         report: &mut Report,
-    ) -> Result<Written> {
+    ) -> Result<WriteSummary> {
         let (kind, inputs) = source::open(&job.inputs, job.text.from, context.opener)?;
         self.check(job, kind)?;
         let progress = context.progress.as_ref();
@@ -218,7 +218,7 @@ impl DatadingsTarget {
             let named = |error: Error| error.in_file(input.name.clone());
             let reader = match input.input.path() {
                 Some(path) => Reader::open_with(path, reading),
-                None => Reader::walk(input.source()?.clone(), reading),
+                None => Reader::scan(input.source()?.clone(), reading),
             };
             let reader = reader.map_err(named)?;
             progress.begin(Unit::Rows, Some(reader.len()));

@@ -1,36 +1,36 @@
-//! Samples, some at a time.
+//! Checks a chunk of rows.
 
 use container_core::{Error, ErrorKind, Result};
 
-use super::findings::{Batch, What};
-use super::message::{Allowance, Flaw, inspect};
+use super::findings::{Batch, FindingKind};
+use super::message::{Budget, Flaw, inspect};
 use super::{Plan, keys};
 use crate::index::KeyBatch;
 use crate::read::{Reader, Sample};
 use crate::wire::{Part, Tokens};
 
-/// Samples of a piece, at most.
-const ROWS: u64 = 8192;
+/// Maximum rows per chunk.
+const MAX_ROWS: u64 = 8192;
 
-/// Bytes of a piece, about.
+/// Approximate bytes per chunk.
 const BYTES: u64 = 16 << 20;
 
-/// What was found in a piece.
-pub(super) struct Piece {
+/// The result for a chunk.
+pub(super) struct Chunk {
     pub(super) findings: Batch,
-    /// The hashes of its keys, eight bytes each.
+    /// The hashes of its keys, eight bytes each, big-endian.
     pub(super) hashes: Vec<u8>,
 }
 
-/// Samples in a piece: few where they are long.
-pub(super) fn rows(reader: &Reader) -> u64 {
-    let each = reader.data_end / reader.len.max(1);
-    (BYTES / each.max(1)).clamp(16, ROWS)
+/// Rows per chunk: fewer if samples are long.
+pub(super) fn rows_per_chunk(reader: &Reader) -> u64 {
+    let average = reader.data_end / reader.len.max(1);
+    (BYTES / average.max(1)).clamp(16, MAX_ROWS)
 }
 
 impl Plan<'_> {
-    /// Looks at the samples of a piece: their messages, their keys and the hashes of these.
-    pub(super) fn piece(&self, number: u64) -> Result<Piece> {
+    /// Checks the messages, keys and key hashes of a chunk.
+    pub(super) fn chunk(&self, number: u64) -> Result<Chunk> {
         let reader = self.reader;
         let first = number * self.rows;
         let samples = reader.samples(first..first.saturating_add(self.rows))?;
@@ -38,7 +38,7 @@ impl Plan<'_> {
         let mut listed = self.keys.map(|keys| keys.starting(first));
         let mut batch = KeyBatch::new(self.salt());
         let mut hashes = Vec::with_capacity(usize::try_from(self.rows).unwrap_or(0).saturating_mul(8));
-        // Of the rows of this piece, whether they have a key.
+        // Whether each row has a key.
         let mut has_key = Vec::new();
         let mut bytes = 0;
         for (row, sample) in (first..).zip(samples) {
@@ -48,27 +48,30 @@ impl Plan<'_> {
             let sample = match sample {
                 Err(error) if error.kind() == ErrorKind::Io => return Err(error),
                 Err(error) => {
-                    let what =
-                        if matches!(error.kind(), ErrorKind::Limit { .. }) { What::Message } else { What::Extent };
-                    findings.push(what, || error);
+                    let kind = if matches!(error.kind(), ErrorKind::Limit { .. }) {
+                        FindingKind::Message
+                    } else {
+                        FindingKind::Extent
+                    };
+                    findings.push(kind, || error);
                     None
                 }
                 Ok(sample) => Some(sample),
             };
             bytes += sample.as_ref().map_or(0, |sample| sample.as_bytes().len() as u64);
-            let own = sample.as_ref().and_then(|sample| self.sample(sample, &mut findings));
+            let own = sample.as_ref().and_then(|sample| self.check_sample(sample, &mut findings));
             let key = match listed.as_mut().and_then(Iterator::next) {
                 Some(Ok(key)) => {
                     if let Some((own, at)) = own
                         && own != key
                     {
-                        findings.push(What::OtherKey, || other_key(reader, row, own, at, key));
+                        findings.push(FindingKind::KeyMismatch, || key_mismatch(reader, row, own, at, key));
                     }
                     Some(key)
                 }
-                // Not UTF-8: what follows is counted on all the same.
+                // Not UTF-8; the keys after it still count.
                 Some(Err(error)) => {
-                    findings.push(What::Part, || reader.in_part(self.keys_part(), error));
+                    findings.push(FindingKind::UnusableFile, || reader.in_part(self.keys_part(), error));
                     listed = self.keys.map(|keys| keys.starting(row + 1));
                     own.map(|(own, _)| own)
                 }
@@ -82,34 +85,35 @@ impl Plan<'_> {
         if !self.sums_data() {
             self.advance(bytes);
         }
-        Ok(Piece { findings, hashes })
+        Ok(Chunk { findings, hashes })
     }
 
-    /// Looks at a sample; gives its key and where that stands.
-    fn sample<'s>(&self, sample: &'s Sample<'_>, findings: &mut Batch) -> Option<(&'s str, u64)> {
+    /// Checks a sample; returns its key and the key's offset.
+    fn check_sample<'s>(&self, sample: &'s Sample<'_>, findings: &mut Batch) -> Option<(&'s str, u64)> {
         let reader = self.reader;
         let row = sample.index();
         let place = |error: Error| reader.in_data(error).in_row(row);
         let mut tokens = Tokens::at(sample.as_bytes(), sample.offset());
-        let mut allowance = Allowance::unbounded(reader.options.limits.depth);
+        let mut budget = Budget::unbounded(reader.options.limits.depth);
         let mut flaw = |flaw: Flaw, error| findings.push(flaw.into(), || place(error));
-        match inspect(&mut tokens, &mut allowance, &mut flaw) {
+        match inspect(&mut tokens, &mut budget, &mut flaw) {
             Err(error) => {
-                findings.push(What::Message, || place(error));
+                findings.push(FindingKind::Message, || place(error));
                 None
             }
             Ok(message) => {
                 if !tokens.is_empty() {
-                    let detail =
-                        format!("the message is followed by {} bytes that belong to no sample", tokens.remaining());
-                    findings.push(What::Message, || place(Error::invalid(detail).at(tokens.offset())));
+                    let extra = tokens.remaining();
+                    let s = if extra == 1 { "" } else { "s" };
+                    let detail = format!("{extra} unexpected trailing byte{s} after the message");
+                    findings.push(FindingKind::Message, || place(Error::invalid(detail).at(tokens.offset())));
                 }
                 message.key.zip(message.key_value.map(|value| value.offset()))
             }
         }
     }
 
-    /// Holds the hashes of keys against those in the file.
+    /// Compares key hashes with those of the file.
     fn compare_hashes(&self, first: u64, hashes: &[u8], has_key: &[bool], findings: &mut Batch) {
         let Some(stored) = &self.hashes else { return };
         let start = usize::try_from(first).unwrap_or(usize::MAX).saturating_mul(8);
@@ -120,9 +124,9 @@ impl Plan<'_> {
         let (stored, hashes) = (stored.as_chunks::<8>().0, hashes.as_chunks::<8>().0);
         for (row, ((stored, computed), has_key)) in (first..).zip(stored.iter().zip(hashes).zip(has_key)) {
             if *has_key && stored != computed {
-                findings.push(What::Hash, || {
+                findings.push(FindingKind::WrongHash, || {
                     let (stored, computed) = (u64::from_be_bytes(*stored), u64::from_be_bytes(*computed));
-                    let detail = format!("the hash is {stored:016x} where that of the key is {computed:016x}");
+                    let detail = format!("key hash: expected {computed:016x}, found {stored:016x}");
                     let error = Error::invalid(detail).at(8 + 8 * row).in_row(row);
                     let error = self.reader.in_part(Part::KeyHashes, error);
                     match keys::key_at(self, row) {
@@ -136,7 +140,7 @@ impl Plan<'_> {
 }
 
 #[cold]
-fn other_key(reader: &Reader, row: u64, own: &str, at: u64, listed: &str) -> Error {
-    let detail = format!("the sample's key is {own:?}, the one in the list of keys is {listed:?}");
+fn key_mismatch(reader: &Reader, row: u64, own: &str, at: u64, listed: &str) -> Error {
+    let detail = format!("key mismatch: {own:?} in the sample, {listed:?} in the key list");
     reader.in_data(Error::invalid(detail).at(at)).in_row(row)
 }

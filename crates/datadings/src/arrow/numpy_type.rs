@@ -1,4 +1,4 @@
-//! Which type of numpy the values of a column have: what the metadata of its field says of it.
+//! The numpy type of a column's values, stored in the metadata of its field.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::value::{self, Value};
 use crate::FORMAT_NAME;
 use crate::numpy::{Kind, Primitive};
 
-/// How values of numpy stand in samples.
+/// How numpy values are encoded in samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     Scalar,
@@ -31,14 +31,14 @@ impl Style {
     }
 }
 
-/// A value of numpy, by its type.
+/// The encoding and the dtype of a numpy value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct NumpyType {
     pub(super) style: Style,
     pub(super) of: Primitive,
 }
 
-impl Mark {
+impl NumpyType {
     #[inline]
     pub(super) fn of(value: &Value<'_>) -> Option<Self> {
         let (style, dtype) = match value {
@@ -51,17 +51,17 @@ impl Mark {
         value::element(of).map(|_| Self { style, of })
     }
 
-    /// What the metadata of a field says.
+    /// Reads the metadata of a field.
     pub(super) fn read(field: &Field) -> Option<Self> {
-        let said: Json = serde_json::from_str(field.metadata().get(FORMAT_NAME)?).ok()?;
+        let metadata: Json = serde_json::from_str(field.metadata().get(FORMAT_NAME)?).ok()?;
         let style =
-            Style::ALL.into_iter().find(|style| said.get("numpy").and_then(Json::as_str) == Some(style.name()))?;
-        let of = Primitive::parse(said.get("dtype")?.as_str()?)?;
+            Style::ALL.into_iter().find(|style| metadata.get("numpy").and_then(Json::as_str) == Some(style.name()))?;
+        let of = Primitive::parse(metadata.get("dtype")?.as_str()?)?;
         value::element(of).map(|_| Self { style, of })
     }
 
-    /// The type of the column of such values, where Arrow has a better one than their numbers.
-    fn retyped(self, resolved: &DataType) -> Option<DataType> {
+    /// The column type, if Arrow has a more specific one than that of the numbers.
+    fn specific_type(self, resolved: &DataType) -> Option<DataType> {
         let unit = match self.of.unit() {
             Some(unit) if unit.count == 1 => time_unit(unit.name)?,
             _ => return None,
@@ -74,25 +74,25 @@ impl Mark {
         }
     }
 
-    /// Are they times or durations, one in each place?
+    /// Whether values are single times or durations.
     pub(super) fn is_time(self) -> bool {
-        self.retyped(&DataType::Int64).is_some()
+        self.specific_type(&DataType::Int64).is_some()
     }
 
-    /// Adds to a field what its values have in common.
-    pub(super) fn put(self, field: Field) -> Field {
-        let field = match self.retyped(field.data_type()) {
+    /// Adds this type to a field's metadata, and refines its data type.
+    pub(super) fn apply(self, field: Field) -> Field {
+        let field = match self.specific_type(field.data_type()) {
             Some(data_type) => field.with_data_type(data_type),
             None => field,
         };
         let mut metadata = field.metadata().clone();
-        let said = json!({ "numpy": self.style.name(), "dtype": self.of.to_string() });
-        metadata.insert(FORMAT_NAME.to_owned(), said.to_string());
+        let value = json!({ "numpy": self.style.name(), "dtype": self.of.to_string() });
+        metadata.insert(FORMAT_NAME.to_owned(), value.to_string());
         field.with_metadata(metadata)
     }
 }
 
-/// Arrow's unit of the same name.
+/// The Arrow unit of a numpy unit.
 pub(super) fn time_unit(name: &str) -> Option<TimeUnit> {
     Some(match name {
         "s" => TimeUnit::Second,
@@ -103,40 +103,40 @@ pub(super) fn time_unit(name: &str) -> Option<TimeUnit> {
     })
 }
 
-/// The marks of values, by columns; of the order in which they come nothing depends.
+/// The numpy types of columns. Independent of the order of observation.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
-    /// The mark, nothing where there are several; and how many values have one.
-    columns: HashMap<Box<str>, (Option<Mark>, u64)>,
+pub(super) struct NumpyTypes {
+    /// The common type (`None` if there are several) and the number of values that have one.
+    columns: HashMap<Box<str>, (Option<NumpyType>, u64)>,
 }
 
-impl Marks {
-    pub(super) fn see(&mut self, column: &str, mark: Mark) {
+impl NumpyTypes {
+    pub(super) fn observe(&mut self, column: &str, numpy_type: NumpyType) {
         match self.columns.get_mut(column) {
             Some((own, count)) => {
-                *own = own.filter(|own| *own == mark);
+                *own = own.filter(|own| *own == numpy_type);
                 *count += 1;
             }
-            None => drop(self.columns.insert(column.into(), (Some(mark), 1))),
+            None => drop(self.columns.insert(column.into(), (Some(numpy_type), 1))),
         }
     }
 
     pub(super) fn merge(&mut self, other: Self) {
-        for (column, (mark, count)) in other.columns {
+        for (column, (numpy_type, count)) in other.columns {
             match self.columns.get_mut(&column) {
                 Some((own, sum)) => {
-                    *own = own.filter(|own| Some(*own) == mark);
+                    *own = own.filter(|own| Some(*own) == numpy_type);
                     *sum += count;
                 }
-                None => drop(self.columns.insert(column, (mark, count))),
+                None => drop(self.columns.insert(column, (numpy_type, count))),
             }
         }
     }
 
-    /// What all values of a column have in common.
-    pub(super) fn of(&self, column: &str, rows: &ColumnProfile) -> Option<Mark> {
-        let (mark, count) = self.columns.get(column)?;
+    /// The type that all values of a column have in common.
+    pub(super) fn of(&self, column: &str, rows: &ColumnProfile) -> Option<NumpyType> {
+        let (numpy_type, count) = self.columns.get(column)?;
         let values = rows.member(column).map_or(0, ColumnProfile::values);
-        mark.filter(|_| values == *count)
+        numpy_type.filter(|_| values == *count)
     }
 }

@@ -1,13 +1,13 @@
-//! What is wrong with JSON, and where.
+//! Locates errors in JSON.
 
 use container_core::Error;
 
-/// What serde's JSON reader allows.
+/// The nesting limit of `serde_json`.
 const MAX_NESTING: u64 = 127;
 
-/// The error with its byte; the depth, where that is what was wrong.
+/// Converts an error, adding its offset, or the depth if that exceeds the limit.
 #[cold]
-pub(super) fn refused(text: &[u8], cause: serde_json::Error) -> Error {
+pub(super) fn json_error(text: &[u8], cause: serde_json::Error) -> Error {
     let line = cause.line().saturating_sub(1);
     let begin = match line {
         0 => 0,
@@ -15,7 +15,7 @@ pub(super) fn refused(text: &[u8], cause: serde_json::Error) -> Error {
     };
     let byte = (begin + cause.column().saturating_sub(1)).min(text.len()) as u64;
     let (mut depth, mut deepest) = (0u64, 0u64);
-    outside_of_texts(text.get(..begin + cause.column()).unwrap_or(text), |_, byte| {
+    for_each_outside_strings(text.get(..begin + cause.column()).unwrap_or(text), |_, byte| {
         match byte {
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth = depth.saturating_sub(1),
@@ -24,13 +24,13 @@ pub(super) fn refused(text: &[u8], cause: serde_json::Error) -> Error {
         deepest = deepest.max(depth);
     });
     if deepest > MAX_NESTING && cause.is_syntax() {
-        return Error::limit("the nesting of the JSON", deepest, MAX_NESTING).at(byte);
+        return Error::limit("JSON nesting depth", deepest, MAX_NESTING).at(byte);
     }
-    Error::invalid("the JSON cannot be taken").caused_by(cause).at(byte)
+    Error::invalid("invalid JSON").caused_by(cause).at(byte)
 }
 
-/// Calls for each byte that is not in a text.
-pub(super) fn outside_of_texts(text: &[u8], mut each: impl FnMut(usize, u8)) {
+/// Calls `each` for every byte outside of strings, including their opening quotes.
+pub(super) fn for_each_outside_strings(text: &[u8], mut each: impl FnMut(usize, u8)) {
     let mut bytes = text.iter().copied().enumerate();
     while let Some((at, byte)) = bytes.next() {
         each(at, byte);
