@@ -13,18 +13,18 @@ use serde_json::{Map, Value};
 use super::attributes::json;
 use super::model::{Kind, NcType, Variable};
 use super::reader::{ReadOptions, Reader};
-use super::to_ds::{check_together, described, pieces};
+use super::to_ds::{check_declared_bytes, described, pieces};
 use super::{FORMAT_NAME, shown};
 use crate::array::{Array, Mask, Values};
 use crate::container::{DsContainer, DsTable, TimeForm};
 use crate::json::Object;
 use crate::kernel;
-use crate::read::foreign::Foreign;
+use crate::read::foreign::ForeignSource;
 use crate::read::index::Index;
 use crate::types::DataType;
 use crate::wire::{Header, MAGIC, VERSION, bit_bytes};
 use crate::write::field::Field;
-use crate::write::layout::{Place, header};
+use crate::write::layout::{Slot, header};
 
 /// NetCDF, for tools that open anything.
 pub const FORMAT: &dyn Format = &Netcdf(TimeForm::Stored);
@@ -156,7 +156,7 @@ fn with_values(header: &str, options: OpenOptions, values: NetcdfValues) -> Resu
     }
     let indexes = header.entries.iter().map(|_| Index::default()).collect();
     let source = Source::from(Vec::new());
-    let foreign: Option<Box<dyn Foreign>> = Some(Box::new(values));
+    let foreign: Option<Box<dyn ForeignSource>> = Some(Box::new(values));
     Ok(crate::Reader { source, options, header, body: 0, indexes, names: OnceLock::new(), foreign })
 }
 
@@ -167,7 +167,7 @@ fn as_header(reader: &Reader) -> Result<String> {
     for attribute in reader.attributes() {
         attributes.set(crate::json::quoted(&attribute.name), json(&attribute.value));
     }
-    let (mut fields, mut places) = (Vec::new(), Vec::new());
+    let (mut fields, mut slots) = (Vec::new(), Vec::new());
     for (index, variable) in reader.variables().iter().enumerate() {
         let data_type = reader.data_type(variable, &options).filter(|_| variable.problem.is_none());
         let shape = reader.shape(variable, &options);
@@ -180,9 +180,9 @@ fn as_header(reader: &Reader) -> Result<String> {
         fields.push((variable.name.clone(), described(reader, variable, &options, field, &mut losses)));
         let masked = data_type.is_some_and(|data_type| may_miss(variable, data_type));
         let len = data_type.and_then(|data_type| stated(data_type, shape, masked)).unwrap_or(0);
-        places.push(Place { field: index, masked, len: Some(len) });
+        slots.push(Slot { field: index, masked, len: Some(len) });
     }
-    header(&attributes, &fields, &places).map(|(text, _)| text).map_err(|error| error.in_format(FORMAT_NAME))
+    header(&attributes, &fields, &slots).map(|(text, _)| text).map_err(|error| error.in_format(FORMAT_NAME))
 }
 
 /// Texts alone are never missing.
@@ -271,7 +271,7 @@ fn cut(
     Ok((part, mask.map(bits).transpose()?))
 }
 
-impl Foreign for NetcdfValues {
+impl ForeignSource for NetcdfValues {
     fn format(&self) -> &'static str {
         FORMAT_NAME
     }
@@ -312,8 +312,8 @@ impl Foreign for NetcdfValues {
         Ok((gathered.ok_or_else(no_variable)?, mask))
     }
 
-    fn check_together(&self) -> Result<()> {
-        check_together(&self.reader, &ReadOptions::default())
+    fn check_declared_bytes(&self) -> Result<()> {
+        check_declared_bytes(&self.reader, &ReadOptions::default())
     }
 }
 
@@ -365,7 +365,7 @@ impl Container for NetcdfContainer {
             report(Finding::warning(Error::unsupported(loss.what.clone()).in_format(FORMAT_NAME)));
         }
         let reading = ReadOptions::default();
-        if let Err(error) = check_together(&self.reader, &reading) {
+        if let Err(error) = check_declared_bytes(&self.reader, &reading) {
             report(Finding::error(error));
             return Ok(());
         }
@@ -390,7 +390,7 @@ impl Container for NetcdfContainer {
 impl NetcdfTable {
     fn variable(&self, column: usize) -> Result<&Variable> {
         let missing = || Error::usage(format!("there is no column {column}")).in_format(FORMAT_NAME);
-        let place = self.inner.place(column).ok_or_else(missing)?;
+        let place = self.inner.header_index(column).ok_or_else(missing)?;
         self.reader.variables().get(place).ok_or_else(missing)
     }
 }

@@ -11,7 +11,7 @@ use super::reader::{ReadOptions, Reader, held_bytes, joined};
 use super::scale::Scaling;
 use crate::array::Array;
 use crate::types::Endian;
-use crate::wire::SPECIAL;
+use crate::wire::SPECIAL_KEYS;
 use crate::write::{Builder, Field, Written};
 
 /// Values that are held in memory until the file is written, all variables together, in bytes. Larger ones go through piece by piece.
@@ -52,7 +52,7 @@ pub fn to_ds(
     options: &ReadOptions,
     output: OutputOptions,
 ) -> Result<Converted> {
-    check_together(reader, options)?;
+    check_declared_bytes(reader, options)?;
     let mut losses = reader.losses().to_vec();
     let mut builder = Builder::new();
     for attribute in reader.attributes() {
@@ -126,7 +126,7 @@ fn bytes(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<
 }
 
 /// Refuses what makes far more of a file than it can hold, with all variables together.
-pub(super) fn check_together(reader: &Reader, options: &ReadOptions) -> Result<()> {
+pub(super) fn check_declared_bytes(reader: &Reader, options: &ReadOptions) -> Result<()> {
     let sound = reader.variables().iter().filter(|variable| variable.problem.is_none());
     let bytes = sound.map(|variable| held_bytes(variable, variable.rows(), options).unwrap_or(u64::MAX));
     let (together, most) = (bytes.fold(0, u64::saturating_add), most(reader, TOGETHER));
@@ -181,7 +181,7 @@ pub(super) fn described<'a>(
         if is_scaled && OF_STORED.contains(&attribute.name.as_str()) {
             continue;
         }
-        if SPECIAL.contains(&attribute.name.as_str()) {
+        if SPECIAL_KEYS.contains(&attribute.name.as_str()) {
             let what = format!(
                 "the attribute {:?} of variable {:?} has a name that is ds's own: it is left out",
                 attribute.name, variable.name

@@ -111,7 +111,7 @@ fn every_prefix_is_borne() {
     let whole = small();
     every_source_agrees(&whole, told);
     let sound = told(whole.clone().into()).unwrap();
-    let body = Reader::from_source(whole.clone().into(), OpenOptions::default()).unwrap().body() as usize;
+    let body = Reader::from_source(whole.clone().into(), OpenOptions::default()).unwrap().body_offset() as usize;
     for cut in 0..whole.len() {
         let part = &whole[..cut];
         match told(part.to_vec().into()) {
@@ -159,7 +159,7 @@ fn every_flipped_bit_is_borne() {
     }
     // Only the digits of a number that is none: of bits that pad, and of lengths as Python counts them, it is said what they are.
     same.dedup();
-    let body = Reader::from_source(whole.clone().into(), OpenOptions::default()).unwrap().body() as usize;
+    let body = Reader::from_source(whole.clone().into(), OpenOptions::default()).unwrap().body_offset() as usize;
     assert_eq!(same, (body + 8..body + 16).collect::<Vec<_>>());
     assert!((2500..3500).contains(&readable), "{readable} of {} leave a header", whole.len() * 8);
 }

@@ -107,7 +107,7 @@ fn values_that_were_read_are_written_as_they_stood() {
     for golden in all() {
         let reader = Reader::open(&golden.path).unwrap();
         let mut builder = Builder::new();
-        builder.attributes_of(&reader);
+        builder.copy_attributes(&reader);
         for variable in reader.variables() {
             let told = golden.described.variables.iter().find(|told| told.name == variable.name()).unwrap();
             let field = match variable.shape() {
@@ -115,7 +115,7 @@ fn values_that_were_read_are_written_as_they_stood() {
                 Some(_) if golden.misplaced(variable.name()) => Field::new(told.array().unwrap().unwrap()),
                 Some(_) => Field::new(variable.read().unwrap()),
             };
-            builder.field(variable.name(), field.like(&variable));
+            builder.field(variable.name(), field.with_metadata_of(&variable));
         }
         golden.check(&bytes(&builder), "like");
     }
@@ -126,7 +126,7 @@ fn copies_have_the_same_bytes() {
     for golden in all().iter().filter(|golden| golden.name != "texts-masked-before") {
         let reader = Reader::open(&golden.path).unwrap();
         let mut builder = Builder::new();
-        builder.attributes_of(&reader);
+        builder.copy_attributes(&reader);
         for variable in reader.variables() {
             builder.field(variable.name(), Field::copy(&variable));
         }

@@ -224,7 +224,7 @@ fn error_of(data_type: DataType, sizes: &[u64], bytes: &[u8], masked: bool, stat
     let (text, place) = text.split_once(" (byte ").unwrap_or((&text, "0, "));
     let byte: u64 = place.split(',').next().unwrap().parse().unwrap();
     assert!(place.ends_with("column \"x\")"), "{place}");
-    format!("{text} @{}", byte - reader.body())
+    format!("{text} @{}", byte - reader.body_offset())
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn strings_that_leave_their_room_are_said() {
     let x = reader.variable("x").unwrap();
     assert_eq!(x.read_rows(0..1).unwrap().len(), 1);
     let found = x.read_rows(1..2).unwrap_err();
-    assert_eq!(found.position().byte, Some(reader.body() + 18));
+    assert_eq!(found.position().byte, Some(reader.body_offset() + 18));
     assert_eq!(format!("ds: {} @18", found.detail()), wrong);
 }
 

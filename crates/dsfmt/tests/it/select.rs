@@ -298,7 +298,7 @@ fn a_text_that_is_none_is_said_by_its_element() {
     for reader in [file.reader(), counted(&file).0] {
         let x = reader.variable("x").unwrap();
         let error = x.select(&Selection::new().with("i", Select::List(vec![0, 3, 2]))).unwrap_err();
-        let place = reader.body() + 1 + 24 + 3;
+        let place = reader.body_offset() + 1 + 24 + 3;
         let text = format!("ds: the text of element 2 is not UTF-8 at its byte 1 (byte {place}, column \"x\")");
         assert_eq!((error.to_string(), error.kind()), (text, ErrorKind::Invalid));
         assert_eq!(x.read().unwrap_err().position().byte, Some(place));
@@ -411,7 +411,7 @@ fn pieces_are_the_whole() {
         let wanted = shown(&variable.select(selection).unwrap());
         for most in [0, 1, 2, 4, 5, 7, 19, 20, 21, 59, 60, 1000, u64::MAX] {
             let mut found = Vec::new();
-            let pieces = variable.select_pieces(selection, most, |piece| {
+            let pieces = variable.select_chunks(selection, most, |piece| {
                 assert!((1..=most.max(1)).contains(&(piece.len() as u64)));
                 found.extend(shown(&piece));
                 Ok(())

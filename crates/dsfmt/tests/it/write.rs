@@ -146,7 +146,7 @@ proptest! {
 
         let reader = Reader::open(&path).unwrap();
         let mut copies = Builder::new();
-        copies.attributes_of(&reader);
+        copies.copy_attributes(&reader);
         for (name, made, _) in &variables {
             let variable = reader.variable(name).unwrap();
             let (read, wanted) = (variable.read().unwrap(), made.all());

@@ -37,7 +37,7 @@ fn header(path: &str) -> String {
 fn stored(path: &str, name: &str) -> Vec<u8> {
     let reader = Reader::open(path).unwrap();
     let variable = reader.variable(name).unwrap();
-    let start = reader.body() + variable.offset();
+    let start = reader.body_offset() + variable.offset();
     reader.source().read(start..start + variable.stored_bytes()).unwrap().to_vec()
 }
 

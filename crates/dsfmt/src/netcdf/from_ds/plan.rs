@@ -55,7 +55,7 @@ impl<'r> Plan<'r> {
             variables: Vec::new(),
             losses: Vec::new(),
         };
-        reader.check_together(reader.variables())?;
+        reader.check_declared_bytes(reader.variables())?;
         plan.attributes = plan.converted(reader.attributes(), None, None);
         let mut places = plan.dimensions_of(reader, options)?;
         for variable in reader.variables() {

@@ -135,7 +135,7 @@ fn native_numbers_stay_in_the_mapping() {
         Reader::open_with(&path, OpenOptions::default().with_access(container_core::testkit::mapped())).unwrap();
     let source = reader.source().clone();
     let mapping = source.as_slice().unwrap().as_ptr_range();
-    let body = reader.body() as usize;
+    let body = reader.body_offset() as usize;
     let container = DsContainer::new(reader);
     let mut found = Vec::new();
     let all = batches(container.tables()[0], &BatchScan::default().with_batch_rows(7000)).unwrap();

@@ -58,7 +58,7 @@ fn many_of_everything() {
     let attributes: Vec<String> = (0..MANY).map(|n| format!("\"a{n}\":{n}")).collect();
     let reader = open(&format!("{{\"x\":{{\".size\":[0],{0}}},\".\":{{{0}}}}}", attributes.join(",")), b"");
     let mut copy = Builder::new();
-    copy.attributes_of(&reader).field("x", Field::copy(&reader.variable("x").unwrap()));
+    copy.copy_attributes(&reader).field("x", Field::copy(&reader.variable("x").unwrap()));
     copy.write_to(&mut std::io::sink()).unwrap();
     assert_eq!((reader.attributes().count(), reader.variable("x").unwrap().attributes().count()), (MANY, MANY));
 }
@@ -75,8 +75,8 @@ fn variables_that_share_their_bytes() {
     let all = format!("the bytes that the variables state together {} exceeds the limit ", MANY * EACH);
     let four = reader.source().len() * 4;
     let refused = |error: dsfmt::Error| assert_eq!(error.to_string(), format!("ds: {all}{four}"));
-    refused(reader.check_together(reader.variables()).unwrap_err());
-    assert!(reader.check_together(reader.variables().take(5)).is_ok());
+    refused(reader.check_declared_bytes(reader.variables()).unwrap_err());
+    assert!(reader.check_declared_bytes(reader.variables().take(5)).is_ok());
     let mut builder = Builder::new();
     for variable in reader.variables() {
         builder.field(variable.name(), Field::copy(&variable));

@@ -31,7 +31,7 @@ pub(crate) fn said(members: &str) -> String {
     }
     assert_eq!((error.kind(), error.format()), (ErrorKind::Invalid, Some("ds")));
     match error.position().byte {
-        Some(byte) => format!("{} @{}", error.detail(), byte - reader.body()),
+        Some(byte) => format!("{} @{}", error.detail(), byte - reader.body_offset()),
         None => error.detail().to_owned(),
     }
 }

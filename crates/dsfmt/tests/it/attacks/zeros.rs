@@ -94,7 +94,8 @@ fn datasets_that_hold_nothing_are_joined_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.ds");
     let joined = |one: &Reader, other: &Reader, dimension: &str, new: Option<&str>| -> Result<Vec<u64>> {
-        let options = MergeOptions::default().with_new(new.map(str::to_owned)).with_names(vec!["a".into(), "b".into()]);
+        let options =
+            MergeOptions::default().with_new_dimension(new.map(str::to_owned)).with_names(vec!["a".into(), "b".into()]);
         merge(&[one, other], dimension, options)?
             .write(&path, OutputOptions::default().with_overwrite(Overwrite::Replace))?;
         Ok(Reader::open(&path)?.variable("x")?.shape().unwrap_or_default().to_vec())

@@ -105,7 +105,7 @@ fn check(job: &Merge) -> Result<&str> {
 fn join<'r>(job: &Merge, readers: &'r [Reader], report: &mut Report) -> Result<dsfmt::Merge<'r>> {
     let options = &job.ds;
     let wanted = MergeOptions::default()
-        .with_new(options.new.clone())
+        .with_new_dimension(options.new.clone())
         .with_variables(options.variables.clone())
         .with_keep_times(options.keep_times)
         .with_names(job.inputs.iter().map(Location::name).collect());

@@ -21,7 +21,7 @@ const DEPTH: usize = 8;
 /// # Errors
 /// [`Unsupported`](container_core::ErrorKind::Unsupported) for rows of more elements than a vector has.
 pub(in super::super) fn column(field: &Field) -> Result<Option<Translation>> {
-    let variable = FieldMetadata::of(field.metadata())?;
+    let variable = FieldMetadata::from_metadata(field.metadata())?;
     if variable.empty {
         return Ok(None);
     }
@@ -79,7 +79,7 @@ pub(in super::super) fn column(field: &Field) -> Result<Option<Translation>> {
 /// # Errors
 /// [`Invalid`](container_core::ErrorKind::Invalid) for metadata that are not JSON.
 pub(in super::super) fn dataset_attributes(metadata: &HashMap<String, String>) -> Result<Vec<String>> {
-    Ok(FieldMetadata::of(metadata)?.attributes().map(|(name, _)| name).collect())
+    Ok(FieldMetadata::from_metadata(metadata)?.attributes().map(|(name, _)| name).collect())
 }
 
 /// The type of items, how they are made, and as what they come.
