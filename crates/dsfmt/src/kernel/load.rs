@@ -1,4 +1,6 @@
 //! Loads numbers of either byte order from unaligned bytes.
+//!
+//! Not with `byteorder`: its bulk functions are per type, and panic unless both lengths agree; this is generic and accepts short input.
 
 use crate::types::Element;
 

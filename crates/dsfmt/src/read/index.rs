@@ -94,7 +94,7 @@ impl TextIndex {
     }
 }
 
-/// Decodes a stored length.
+/// Decodes a stored length. One at a time, while they are summed: `byteorder` would need a buffer.
 pub(crate) fn length(raw: [u8; 8], endian: Endian) -> u64 {
     match endian {
         Endian::Big => u64::from_be_bytes(raw),

@@ -230,7 +230,7 @@ impl<'a> Parser<'a> {
                 .ok_or_else(|| Error::invalid(format!("an attribute of {count} elements exceeds 2^64 bytes")).at(at))?;
             let bytes = self.padded(len, "attribute values")?;
             let value = match nc_type {
-                NcType::Number(number) => AttributeValue::Numbers(numbers(number, [bytes])?),
+                NcType::Number(number) => AttributeValue::Numbers(numbers(number, bytes)?),
                 _ => AttributeValue::from_text(bytes),
             };
             all.push(Attribute { name, value });

@@ -4,13 +4,14 @@ pub(crate) mod header;
 
 use std::ops::Range;
 
+use byteorder::{BigEndian, ByteOrder, LittleEndian};
 use container_core::{Error, Limits, Result, Source};
 
 pub(crate) use header::Header;
 
 use super::model::{Location, NcType, Variable};
 use crate::array::{Strings, Values};
-use crate::types::{DataType, Element, Endian};
+use crate::types::{DataType, Endian};
 
 /// Bytes of the header read first from a file that is not in memory.
 const FIRST_READ: u64 = 64 << 10;
@@ -43,13 +44,13 @@ pub(crate) fn read(source: &Source, variable: &Variable, rows: Range<u64>) -> Re
         Location::Fixed { begin } => {
             let range = begin + row * rows.start..begin + row * rows.end;
             if range.is_empty() {
-                return values(&variable.nc_type, []);
+                return values(&variable.nc_type, &[]);
             }
-            values(&variable.nc_type, [source.view(range, &mut buffer)?])
+            values(&variable.nc_type, source.view(range, &mut buffer)?)
         }
         Location::Records { begin, stride } => {
             if rows.is_empty() || row == 0 {
-                return values(&variable.nc_type, []);
+                return values(&variable.nc_type, &[]);
             }
             let at_once = (WINDOW / stride.max(1)).max(1);
             let mut all = Vec::new();
@@ -65,7 +66,7 @@ pub(crate) fn read(source: &Source, variable: &Variable, rows: Range<u64>) -> Re
                 }
                 start = end;
             }
-            values(&variable.nc_type, [all.as_slice()])
+            values(&variable.nc_type, &all)
         }
         Location::Hdf5(_) => Err(Error::invalid("expected a variable of a classic file")),
     }
@@ -75,11 +76,11 @@ fn to_usize(bytes: u64) -> Result<usize> {
     usize::try_from(bytes).map_err(|_| Error::limit("bytes of a read", bytes, usize::MAX as u64))
 }
 
-fn values<'p>(nc_type: &NcType, pieces: impl IntoIterator<Item = &'p [u8]>) -> Result<Values<'static>> {
+fn values(nc_type: &NcType, bytes: &[u8]) -> Result<Values<'static>> {
     match nc_type {
-        NcType::Number(number) => numbers(*number, pieces),
+        NcType::Number(number) => numbers(*number, bytes),
         // One string per character, as in Python.
-        _ => Ok(Values::Str(characters(pieces.into_iter().flatten().copied()))),
+        _ => Ok(Values::Str(characters(bytes.iter().copied()))),
     }
 }
 
@@ -92,40 +93,36 @@ pub(crate) fn characters(bytes: impl IntoIterator<Item = u8>) -> Strings<'static
     strings
 }
 
-/// Numbers out of bytes, the most significant first.
-pub(crate) fn numbers<'p>(number: DataType, pieces: impl IntoIterator<Item = &'p [u8]>) -> Result<Values<'static>> {
-    decoded(number, pieces, Endian::Big)
+/// Decodes big-endian numbers.
+pub(crate) fn numbers(number: DataType, bytes: &[u8]) -> Result<Values<'static>> {
+    decoded(number, bytes, Endian::Big)
 }
 
-/// Numbers out of bytes of this order.
-pub(crate) fn decoded<'p>(
-    number: DataType,
-    pieces: impl IntoIterator<Item = &'p [u8]>,
-    order: Endian,
-) -> Result<Values<'static>> {
-    fn all<'p, T: Element>(pieces: impl IntoIterator<Item = &'p [u8]>, order: Endian) -> Vec<T> {
-        let mut out = Vec::new();
-        for piece in pieces {
-            let found = piece.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned::<T>);
-            if order == Endian::NATIVE {
-                out.extend(found);
-            } else {
-                out.extend(found.map(T::swapped));
+/// Decodes numbers of the given byte order. Bytes after the last whole number are ignored.
+pub(crate) fn decoded(number: DataType, bytes: &[u8], order: Endian) -> Result<Values<'static>> {
+    macro_rules! read {
+        ($number:ty, $read:ident) => {{
+            let count = bytes.len() / size_of::<$number>();
+            let bytes = bytes.get(..count * size_of::<$number>()).unwrap_or_default();
+            let mut numbers = vec![<$number>::default(); count];
+            match order {
+                Endian::Big => BigEndian::$read(bytes, &mut numbers),
+                Endian::Little => LittleEndian::$read(bytes, &mut numbers),
             }
-        }
-        out
+            numbers.into()
+        }};
     }
     Ok(match number {
-        DataType::Float32 => all::<f32>(pieces, order).into(),
-        DataType::Float64 => all::<f64>(pieces, order).into(),
-        DataType::Int8 => all::<i8>(pieces, order).into(),
-        DataType::Int16 => all::<i16>(pieces, order).into(),
-        DataType::Int32 => all::<i32>(pieces, order).into(),
-        DataType::Int64 => all::<i64>(pieces, order).into(),
-        DataType::Uint8 => all::<u8>(pieces, order).into(),
-        DataType::Uint16 => all::<u16>(pieces, order).into(),
-        DataType::Uint32 => all::<u32>(pieces, order).into(),
-        DataType::Uint64 => all::<u64>(pieces, order).into(),
-        other => return Err(Error::invalid(format!("{other} is no number"))),
+        DataType::Float32 => read!(f32, read_f32_into),
+        DataType::Float64 => read!(f64, read_f64_into),
+        DataType::Int8 => bytemuck::cast_slice::<u8, i8>(bytes).to_vec().into(),
+        DataType::Int16 => read!(i16, read_i16_into),
+        DataType::Int32 => read!(i32, read_i32_into),
+        DataType::Int64 => read!(i64, read_i64_into),
+        DataType::Uint8 => bytes.to_vec().into(),
+        DataType::Uint16 => read!(u16, read_u16_into),
+        DataType::Uint32 => read!(u32, read_u32_into),
+        DataType::Uint64 => read!(u64, read_u64_into),
+        other => return Err(Error::invalid(format!("expected numbers, found {other}"))),
     })
 }

@@ -175,7 +175,7 @@ fn characters(array: &Array<'_>, width: usize, mut take: impl FnMut(&[u8]) -> Re
     take(&out)
 }
 
-/// Appends numbers in the given byte order.
+/// Appends numbers in the given byte order. Generic over the element type, which the per-type functions of `byteorder` are not.
 fn put_bytes(values: &Values<'_>, order: Endian, out: &mut Vec<u8>) {
     fn put<T: Element>(values: &[T], order: Endian, out: &mut Vec<u8>) {
         if order == Endian::NATIVE {

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use byteorder::{ByteOrder, LittleEndian};
 use container_core::{Cursor, Error, Result};
 use hdf5_reader::checksum::jenkins_lookup3;
 use hdf5_reader::{Storage, StorageBuffer};
@@ -111,17 +112,15 @@ impl Header {
         let header = |version, numbered| Self { version, numbered, parts: Vec::new(), messages: Vec::new(), len: 0 };
         if &*storage.read_range(address, 4).ok()? != b"OHDR" {
             let bytes = storage.read_range(address, 16).ok()?;
-            let len: [u8; 4] = bytes.get(8..12)?.try_into().ok()?;
-            return (*bytes.first()? == 1).then(|| (header(1, false), 16, u64::from(u32::from_le_bytes(len)) + 16));
+            let len = LittleEndian::read_u32(bytes.get(8..12)?);
+            return (*bytes.first()? == 1).then(|| (header(1, false), 16, u64::from(len) + 16));
         }
         let flags = *storage.read_range(address, 6).ok()?.get(5)?;
         let (times, phases) = (if flags & 0x20 == 0 { 0 } else { 16 }, if flags & 0x10 == 0 { 0 } else { 4 });
         let width = 1usize << (flags & 0b11);
         let start = 6 + times + phases + width;
         let bytes = storage.read_range(address, start).ok()?;
-        let mut len = [0; 8];
-        len.get_mut(..width)?.copy_from_slice(bytes.get(start - width..)?);
-        let len = u64::from_le_bytes(len).checked_add(start as u64)?.checked_add(4)?;
+        let len = LittleEndian::read_uint(bytes.get(start - width..)?, width).checked_add(start as u64)?.checked_add(4)?;
         (*bytes.get(4)? == 2).then(|| (header(2, flags & 0b100 != 0), start, len))
     }
 

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use byteorder::{ByteOrder, LittleEndian};
 use hdf5_reader::btree_v2::BTreeV2Header;
 use hdf5_reader::checksum::jenkins_lookup3;
 use hdf5_reader::fractal_heap::FractalHeap;
@@ -173,7 +174,7 @@ impl<'a> Heap<'a> {
             let at = 5 + usize::from(self.sizes.offset) + self.offset_len();
             let mut bytes = block.to_vec();
             let field = bytes.get_mut(at..at + 4)?;
-            let stored = u32::from_le_bytes((&*field).try_into().ok()?);
+            let stored = LittleEndian::read_u32(field);
             field.fill(0);
             (jenkins_lookup3(&bytes) == stored).then_some(())?;
         }

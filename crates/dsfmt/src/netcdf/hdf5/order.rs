@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use byteorder::{ByteOrder, LittleEndian};
 use container_core::{Cursor, Error, Result};
 use hdf5_reader::Storage;
 
@@ -105,7 +106,7 @@ fn continuation(body: &[u8]) -> Option<(u64, u64)> {
 /// The name in an attribute message, without the trailing NUL.
 fn name(body: &[u8]) -> Option<&[u8]> {
     let version = body.first()?;
-    let len = usize::from(u16::from_le_bytes([*body.get(2)?, *body.get(3)?]));
+    let len = usize::from(LittleEndian::read_u16(body.get(2..4)?));
     let begin = if *version >= 3 { 9 } else { 8 };
     body.get(begin..begin + len)?.split(|byte| *byte == 0).next()
 }

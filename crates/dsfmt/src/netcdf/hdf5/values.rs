@@ -39,7 +39,7 @@ pub(crate) fn read(
                     let all = dataset.read_raw_bytes().map_err(library_error)?;
                     let bytes = row_bytes(&all, variable, &rows, base.width().unwrap_or(1))?;
                     let order = if variable.big_endian { Endian::Big } else { Endian::Little };
-                    decoded(*base, [bytes], order)
+                    decoded(*base, bytes, order)
                 }
                 NcType::Number(number) => {
                     let none = Err(Error::invalid("expected numbers"));

@@ -12,6 +12,7 @@ mod attributes;
 
 use std::collections::HashMap;
 
+use byteorder::{ByteOrder, LittleEndian};
 use container_core::{Error, Limits, Result};
 use hdf5_reader::btree_v2::{BTreeV2Header, BTreeV2Record, collect_btree_v2_records_storage};
 use hdf5_reader::io::Cursor;
@@ -358,9 +359,8 @@ impl Walk<'_> {
                 /// Cache type of a soft link, whose path is in the heap.
                 const SOFT: u32 = 2;
                 let Some(link_name) = name(entry.link_name_offset) else { return Ok(()) };
-                let [a, b, c, d, ..] = entry.scratch;
                 let target = match entry.cache_type {
-                    SOFT => match name(u32::from_le_bytes([a, b, c, d]).into()) {
+                    SOFT => match name(LittleEndian::read_u32(&entry.scratch).into()) {
                         Some(path) => LinkTarget::Soft { path: path.to_owned() },
                         None => return Ok(()),
                     },
@@ -382,7 +382,7 @@ impl Walk<'_> {
     fn symbol_table_node(&self, address: u64) -> Option<SymbolTableNode> {
         let entry = 2 * usize::from(self.sizes.offset) + 4 + 4 + 16;
         let head = self.storage.read_range(address, 8).ok()?;
-        let count = u16::from_le_bytes([*head.get(6)?, *head.get(7)?]);
+        let count = LittleEndian::read_u16(head.get(6..8)?);
         let bytes = self.storage.read_range(address, 8 + usize::from(count) * entry).ok()?;
         SymbolTableNode::parse(&mut Cursor::new(&bytes), self.sizes.offset, self.sizes.length).ok()
     }

@@ -1,5 +1,6 @@
 //! Global heaps: strings and lists of references, stored outside of the elements that refer to them.
 
+use byteorder::{ByteOrder, LittleEndian};
 use container_core::{Error, Result};
 
 use super::Out;
@@ -54,11 +55,9 @@ impl Heap {
 /// The element that refers to an object.
 fn element(len: u32, collection: u64, index: u16) -> [u8; 16] {
     let mut out = [0; 16];
-    let (head, tail) = out.split_at_mut(4);
-    head.copy_from_slice(&len.to_le_bytes());
-    let (address, number) = tail.split_at_mut(8);
-    address.copy_from_slice(&collection.to_le_bytes());
-    number.copy_from_slice(&u32::from(index).to_le_bytes());
+    LittleEndian::write_u32(&mut out[..4], len);
+    LittleEndian::write_u64(&mut out[4..12], collection);
+    LittleEndian::write_u32(&mut out[12..], index.into());
     out
 }
 
