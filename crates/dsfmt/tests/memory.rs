@@ -227,7 +227,7 @@ fn tables() {
         let table = container.tables()[0];
         // All rows of all of them are refused.
         let error = table.rows(&Scan::default()).map(drop).unwrap_err().to_string();
-        assert!(error.contains("the bytes that the variables state together 655360000 exceeds the limit"), "{error}");
+        assert!(error.contains("total declared bytes of the variables 655360000 exceeds the limit"), "{error}");
         let mut scan = Scan::default();
         scan.rows = 0..4095;
         let mut rows = table.rows(&scan).unwrap();

@@ -95,8 +95,8 @@ fn what_is_asked_wrongly_is_refused() {
     let container = open(bytes(&sample()));
     let table = container.tables()[0];
     let asked = |scan: Scan| lines_of(table, &scan).unwrap_err().to_string();
-    assert_eq!(asked(Scan::default().with_columns([7])), "ds: there is no column 7");
-    assert_eq!(asked(Scan::default().with_rows(4..9)), "ds: there is no row 4: the table has 3");
+    assert_eq!(asked(Scan::default().with_columns([7])), "ds: unknown column 7");
+    assert_eq!(asked(Scan::default().with_rows(4..9)), "ds: row 4 is out of range: the table has 3 rows");
     assert!(table.find("x").unwrap_err().to_string().starts_with("ds: rows of a ds file have no keys"));
     assert!(table.column_details(3).is_err());
     let mut rows = table.rows(&Scan::default()).unwrap();
@@ -120,17 +120,13 @@ fn what_cannot_be_read_is_listed_with_the_reason() {
     let why: Vec<_> = tables[0].columns().iter().map(|column| column.unreadable.clone().unwrap_or_default()).collect();
     assert_eq!(
         why,
-        [
-            "",
-            "its dimension \"t\" has 3 elements, that of \"a\" 2",
-            "it takes 2 bytes from 100 of the body on, which has 5"
-        ]
+        ["", "dimension \"t\" has size 3, in \"a\" 2", "its 2 bytes at body offset 100 exceed the body of 5 bytes"]
     );
     assert_eq!(lines(&container, "t"), [r#"{"a":1}"#, r#"{"a":2}"#]);
     let mut rows = tables[0].rows(&Scan::default()).unwrap();
     assert!(rows.advance().unwrap());
     let losses: Vec<_> = rows.losses().iter().map(ToString::to_string).collect();
-    assert_eq!(losses[0], "column left out (its dimension \"t\" has 3 elements, that of \"a\" 2) (column \"b\")");
+    assert_eq!(losses[0], "column left out (dimension \"t\" has size 3, in \"a\" 2) (column \"b\")");
     assert_eq!(losses.len(), 2);
     let error = lines_of(tables[0], &Scan::default().with_columns([2])).unwrap_err().to_string();
     assert!(
@@ -174,7 +170,7 @@ fn times_are_shown_as_they_are_asked_for() {
         "{\"cf\":\"2001-03-01T12:00:00\",\"jd\":\"2000-01-01T18:00:00\",\"model\":\"2001-02-29T12:00:00\",\"odd\":1,\"plain\":1}\n\
          {\"cf\":\"2001-03-02T12:00:00\",\"jd\":\"NaN\",\"model\":\"2001-02-30T12:00:00\",\"odd\":2,\"plain\":2}\n"
     );
-    let refused = "times shown as they are stored (months of the calendar standard are of no fixed length: they are counted in the \
+    let refused = "times shown as stored (months have no fixed length in calendar standard (supported in: \
                    calendar 360_day) (column \"odd\")";
     assert_eq!(losses, [refused]);
     let (julian, losses) = ask(FORMAT_JULIAN);
@@ -183,10 +179,7 @@ fn times_are_shown_as_they_are_asked_for() {
         "{\"cf\":2451970.0,\"jd\":2451545.25,\"model\":null,\"odd\":1,\"plain\":1}\n\
          {\"cf\":2451971.0,\"jd\":\"NaN\",\"model\":null,\"odd\":2,\"plain\":2}\n"
     );
-    assert_eq!(
-        losses[0],
-        "time of a day that the Gregorian calendar has not shown as null (2 times, first row 0, column \"model\")"
-    );
+    assert_eq!(losses[0], "time without a Gregorian day shown as null (2 times, first row 0, column \"model\")");
 }
 
 /// Counts the bytes that are read at once.
@@ -242,7 +235,7 @@ fn content_is_recognized_before_the_name() {
     assert_eq!(recognize("x.DS", b"something"), Recognition::Name);
     assert_eq!(recognize("x.bin", b"ds-"), Recognition::No);
     let error = FORMAT.open(&Input::Stream(Source::from(&b"ds-2.0\n{}\n"[..])), &OpenOptions::default()).err().unwrap();
-    assert!(error.to_string().starts_with("ds: the version is \"2.0\""), "{error}");
+    assert!(error.to_string().starts_with("ds: unsupported version \"2.0\""), "{error}");
 }
 
 /// All that can be read, as text; problems are no failure.

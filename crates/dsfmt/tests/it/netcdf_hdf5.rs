@@ -62,7 +62,7 @@ fn dimensions_and_variables_of_one_name_are_told_apart() {
     // The name under which z is kept is another's.
     builder.field("_nc4_non_coord_z", field(&[], &[]));
     let error = written(&builder, WriteOptions::default()).unwrap_err().to_string();
-    assert_eq!(error, "netcdf: two members of the file would be called \"_nc4_non_coord_z\"");
+    assert_eq!(error, "netcdf: duplicate name \"_nc4_non_coord_z\" in the file");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn long_attributes_have_a_place_or_are_refused() {
     builder.attribute("many", JsonBuf::list((0..20_000).map(JsonBuf::from)));
     assert_eq!(
         written(&builder, WriteOptions::default()).unwrap_err().to_string(),
-        "netcdf: the attribute \"many\" takes 80000 bytes, NetCDF-4 has 65403 for it here; CDF-5 can hold it"
+        "netcdf: attribute \"many\" takes 80000 bytes, more than the limit 65403 in NetCDF-4; CDF-5 can hold it"
     );
 }
 

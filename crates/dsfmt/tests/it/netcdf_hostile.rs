@@ -93,25 +93,25 @@ fn a_flipped_bit_is_no_panic() {
 #[test]
 fn lies_are_named() {
     let classic = |bytes: &[u8]| read_all(bytes.to_vec()).unwrap_err();
-    assert_eq!(classic(b""), "netcdf: it begins neither with \"CDF\" nor as an HDF5 file (byte 0)");
+    assert_eq!(classic(b""), "netcdf: expected \"CDF\" or an HDF5 signature at the start (byte 0)");
     assert_eq!(
         classic(b"CDF\x03\0\0\0\0"),
-        "netcdf: the version is CDF-3; CDF-1, CDF-2, CDF-5 and NetCDF-4 are read (byte 3)"
+        "netcdf: unsupported version CDF-3 (known: CDF-1, CDF-2, CDF-5, NetCDF-4) (byte 3)"
     );
     // Four billion dimensions in twelve bytes.
     assert_eq!(
         classic(b"CDF\x01\0\0\0\0\0\0\0\x0a\xff\xff\xff\xff"),
-        "netcdf: the name of a dimension: needs 4 bytes, 0 available (byte 16)"
+        "netcdf: dimension name: needs 4 bytes, 0 available (byte 16)"
     );
     assert_eq!(
         classic(b"CDF\x01\0\0\0\0\0\0\0\x0b\0\0\0\x01"),
-        "netcdf: the dimensions: the tag is 11; 10 or 0 is allowed (byte 8)"
+        "netcdf: dimensions: expected tag 10 or 0, found 11 (byte 8)"
     );
     let mut file = golden("odd-records-cdf1.nc");
     let records = 4..8;
     file[records.clone()].copy_from_slice(&[0x7f, 0, 0, 0]);
     let error = read_all(file.clone()).unwrap_err();
-    assert!(error.starts_with("netcdf: its values take 6392119296 bytes from byte "), "{error}");
+    assert!(error.starts_with("netcdf: its 6392119296 bytes at offset "), "{error}");
     assert!(error.ends_with("(column \"only\")"), "{error}");
     // Records that nobody counted: as many as the file holds.
     file[records].copy_from_slice(&[0xff; 4]);
@@ -133,7 +133,7 @@ fn a_million_texts_of_nothing() {
     let bytes = std::fs::read(&nc).unwrap();
     assert_eq!(
         read_all(bytes.clone()).unwrap_err(),
-        "netcdf: the bytes of the rows 8000000 exceeds the limit 4194304 (column \"x\")"
+        "netcdf: bytes of the rows 8000000 exceeds the limit 4194304 (column \"x\")"
     );
     let reader = Reader::from_source(Source::from(bytes), OpenOptions::default()).unwrap();
     let read = |rows| reader.read(&reader.variables()[0], rows, &ReadOptions::default()).unwrap();
@@ -149,7 +149,7 @@ fn errors_name_the_variable_and_the_byte() {
     let at = name + 4 + 4 + 8 + 8; // after the number of its dimensions, these, and its attributes, of which there are none
     classic[at + 3] = 9;
     let error = read_all(classic).unwrap_err();
-    let wanted = format!("netcdf: the type of a variable is 9; 1 to 6 are allowed (byte {at}, column \"only\")");
+    let wanted = format!("netcdf: variable type: expected 1 to 6, found 9 (byte {at}, column \"only\")");
     assert_eq!(error, wanted);
     // The same of HDF5: a variable whose name follows on the signature of a header.
     let mut hdf5 = golden("basic-nc4.nc");
@@ -191,9 +191,6 @@ fn variables_of_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("out.ds");
     let error = to_ds(&reader, &to, &ReadOptions::default(), OutputOptions::default()).unwrap_err().to_string();
-    assert!(
-        error.starts_with("netcdf: the bytes of all variables ") && error.contains(" exceeds the limit "),
-        "{error}"
-    );
+    assert!(error.starts_with("netcdf: bytes of all variables ") && error.contains(" exceeds the limit "), "{error}");
     assert!(!to.exists());
 }

@@ -229,13 +229,13 @@ fn error_of(data_type: DataType, sizes: &[u64], bytes: &[u8], masked: bool, stat
 
 #[test]
 fn a_mask_that_contradicts_the_bytes_is_said() {
-    let few = "ds: its mask leaves 2 of 3 elements, which take 16 bytes; its .len has 8 for them @1";
+    let few = "ds: expected 16 bytes for the 2 of 3 elements that its mask leaves, found 8 @1";
     assert_eq!(error_of(DataType::Float64, &[3], &[0x40, 0, 0, 0, 0, 0, 0, 0, 0], true, 9), few);
-    let many = "ds: its mask leaves 1 of 3 elements, which take 2 bytes; its .len has 4 for them @1";
+    let many = "ds: expected 2 bytes for the 1 of 3 elements that its mask leaves, found 4 @1";
     assert_eq!(error_of(DataType::Int16, &[3], &[0xc0, 1, 0, 1, 0], true, 5), many);
-    let bools = "ds: its mask leaves 9 of 10 elements, which take 2 bytes; its .len has 1 for them @2";
+    let bools = "ds: expected 2 bytes for the 9 of 10 elements that its mask leaves, found 1 @2";
     assert_eq!(error_of(DataType::Bool, &[10], &[0x40, 0, 7], true, 3), bools);
-    let texts = "ds: its mask leaves 2 of 2 elements, which take 16 bytes or more; its .len has 8 for them @1";
+    let texts = "ds: expected 16 bytes or more for the 2 of 2 elements that its mask leaves, found 8 @1";
     assert_eq!(error_of(DataType::Str, &[2], &[0, 0, 0, 0, 0, 0, 0, 0, 0], true, 9), texts);
 }
 
@@ -247,19 +247,19 @@ fn strings(lengths: &[u64], bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn strings_that_leave_their_room_are_said() {
     let bytes = strings(&[1, 3], b"abc");
-    let beyond = "ds: a string of 3 bytes begins 1 bytes into the strings, which have 3 bytes @8";
+    let beyond = "ds: a string of 3 bytes at offset 1 exceeds the 3 bytes of all strings @8";
     assert_eq!(error_of(DataType::Unicode, &[2], &bytes, false, 19), beyond);
     let bytes = strings(&[1, u64::MAX], b"abc");
-    let wraps = "ds: a string of 18446744073709551615 bytes begins 1 bytes into the strings, which have 3 bytes @8";
+    let wraps = "ds: a string of 18446744073709551615 bytes at offset 1 exceeds the 3 bytes of all strings @8";
     assert_eq!(error_of(DataType::Str, &[2], &bytes, false, 19), wraps);
     let bytes = strings(&[1, 1], b"abc");
-    let short = "ds: its 2 strings take 18 bytes with their lengths; its .len has 19 for them @0";
+    let short = "ds: .len: expected 18 bytes for its 2 strings and their lengths, found 19 @0";
     assert_eq!(error_of(DataType::Str, &[2], &bytes, false, 19), short);
     let bytes = strings(&[1, 1, 2], b"a\xc3\xa9z");
-    let half = "ds: the text of element 1 is not UTF-8 at its byte 0 @25";
+    let half = "ds: element 1 is not valid UTF-8 at byte 0 @25";
     assert_eq!(error_of(DataType::Unicode, &[3], &bytes, false, 28), half);
     let bytes = strings(&[1, 3], b"ab\xffz");
-    let wrong = "ds: the text of element 1 is not UTF-8 at its byte 1 @18";
+    let wrong = "ds: element 1 is not valid UTF-8 at byte 1 @18";
     let mut file = File::default();
     file.add_bytes("x", DataType::Unicode, Endian::Little, &[2], &bytes, false, 20);
     let reader = file.reader();
@@ -303,24 +303,27 @@ fn what_cannot_be_asked_is_said() {
     let text = "ds-1.0\n{\"e\": {\".size\": null, \".type\": null}, \"x\": {\".size\": [1], \".dims\": [\"n\"], \".len\": 8}}\n\0\0\0\0\0\0\0\0";
     let reader = Reader::from_source(text.as_bytes().to_vec().into(), Default::default()).unwrap();
     let empty = reader.variable("e").unwrap().read().unwrap_err();
-    assert_eq!(empty.to_string(), "ds: the variable is empty: it has no values (column \"e\")");
+    assert_eq!(empty.to_string(), "ds: the variable is empty (column \"e\")");
     assert_eq!(empty.kind(), ErrorKind::Usage);
     let x = reader.variable("x").unwrap();
     let text = |error: dsfmt::Error| error.to_string();
-    assert_eq!(text(x.view::<f32>().unwrap_err()), "ds: its values are float64, not float32 (column \"x\")");
-    assert_eq!(text(x.values::<i8>().unwrap_err()), "ds: its values are float64, not int8 (column \"x\")");
-    assert_eq!(text(x.filled(7u64).unwrap_err()), "ds: its values are float64, not uint64 (column \"x\")");
-    assert_eq!(text(x.bools().unwrap_err()), "ds: its values are float64, not bool (column \"x\")");
+    assert_eq!(text(x.view::<f32>().unwrap_err()), "ds: expected values of type float32, found float64 (column \"x\")");
+    assert_eq!(text(x.values::<i8>().unwrap_err()), "ds: expected values of type int8, found float64 (column \"x\")");
+    assert_eq!(text(x.filled(7u64).unwrap_err()), "ds: expected values of type uint64, found float64 (column \"x\")");
+    assert_eq!(text(x.bools().unwrap_err()), "ds: expected values of type bool, found float64 (column \"x\")");
     let bools = x.bools_into(0..1, &mut [true]).unwrap_err();
-    assert_eq!(text(bools), "ds: its values are float64, not bool (column \"x\")");
-    assert_eq!(text(x.strings().unwrap_err()), "ds: its values are float64, no strings (column \"x\")");
-    assert_eq!(text(x.read_rows(0..2).unwrap_err()), "ds: there are no rows 0 to 2 of 1 (column \"x\")");
+    assert_eq!(text(bools), "ds: expected values of type bool, found float64 (column \"x\")");
+    assert_eq!(
+        text(x.strings().unwrap_err()),
+        "ds: expected values of type str or unicode, found float64 (column \"x\")"
+    );
+    assert_eq!(text(x.read_rows(0..2).unwrap_err()), "ds: rows 0..2 are out of range for 1 (column \"x\")");
     assert_eq!(x.values::<f64>().unwrap()[..], [0.0]);
     let room = x.read_into(0..1, 0.0f64, &mut [0.0; 2]).unwrap_err();
-    assert_eq!(text(room), "ds: there is room for 2 elements where 1 are read (column \"x\")");
+    assert_eq!(text(room), "ds: expected a buffer of 1 elements, found 2 (column \"x\")");
     assert_eq!(
         text(x.read_into(0..1, 0i8, &mut [0]).unwrap_err()),
-        "ds: its values are float64, not int8 (column \"x\")"
+        "ds: expected values of type int8, found float64 (column \"x\")"
     );
 }
 
@@ -334,7 +337,7 @@ fn a_file_answers_for_the_memory_it_takes() {
     let reader = Reader::from_source(file.bytes(0).into(), small).unwrap();
     let x = reader.variable("x").unwrap();
     let error = x.read().unwrap_err().to_string();
-    assert_eq!(error, "ds: the size of its values in memory 1048576 exceeds the limit 1048575 (column \"x\")");
+    assert_eq!(error, "ds: size of its values in memory 1048576 exceeds the limit 1048575 (column \"x\")");
     assert_eq!(x.read_rows(5..1000).unwrap().missing(), 995);
     assert_eq!(
         Reader::from_source(file.bytes(0).into(), options).unwrap().variable("x").unwrap().read().unwrap().missing(),

@@ -276,13 +276,13 @@ fn what_is_not_there_is_said() {
         error.to_string()
     };
     let index = Selection::new().with("j", Select::Index(3));
-    assert_eq!(error(index.clone()), "ds: there is no element 3 along \"j\", which has 3 (column \"x\")");
+    assert_eq!(error(index.clone()), "ds: index 3 is out of range for dimension \"j\" of size 3 (column \"x\")");
     let list = Selection::new().with("i", Select::List(vec![1, -3]));
-    assert_eq!(error(list), "ds: there is no element -3 along \"i\", which has 2 (column \"x\")");
+    assert_eq!(error(list), "ds: index -3 is out of range for dimension \"i\" of size 2 (column \"x\")");
     let step = Selection::new().with("j", Select::Range { start: None, stop: None, step: Some(0) });
-    assert_eq!(error(step), "ds: the range along \"j\" has the step 0 (column \"x\")");
+    assert_eq!(error(step), "ds: step 0 for dimension \"j\" (column \"x\")");
     let name = Selection::new().with("time", Select::Index(0));
-    assert_eq!(error(name), "ds: no variable has a dimension \"time\": this one has [\"i\", \"j\"] (column \"x\")");
+    assert_eq!(error(name), "ds: unknown dimension \"time\" (the variable has [\"i\", \"j\"]) (column \"x\")");
     // A dimension of another variable is no matter of this one.
     assert_eq!(y.select(&index).unwrap().shape(), [2]);
     let huge = Selection::new().with("i", Select::List(vec![0; 1 << 22])).with("j", Select::List(vec![0; 1 << 12]));
@@ -299,7 +299,7 @@ fn a_text_that_is_none_is_said_by_its_element() {
         let x = reader.variable("x").unwrap();
         let error = x.select(&Selection::new().with("i", Select::List(vec![0, 3, 2]))).unwrap_err();
         let place = reader.body_offset() + 1 + 24 + 3;
-        let text = format!("ds: the text of element 2 is not UTF-8 at its byte 1 (byte {place}, column \"x\")");
+        let text = format!("ds: element 2 is not valid UTF-8 at byte 1 (byte {place}, column \"x\")");
         assert_eq!((error.to_string(), error.kind()), (text, ErrorKind::Invalid));
         assert_eq!(x.read().unwrap_err().position().byte, Some(place));
         assert!(x.select(&Selection::new().with("i", Select::List(vec![0, 3, 1]))).is_ok());
@@ -337,10 +337,10 @@ fn elements_are_found_by_value() {
     assert_eq!([near("u", big), near("u", big + 2.0), near("u", 2e19)], [1, 2, 3]);
     assert_eq!([near("i8", -2.0), near("i8", -1.9), near("i8", 3.5), near("i8", 3.6)], [0, 1, 2, 3]);
     let error = |name, value| reader.nearest(name, value).unwrap_err().to_string();
-    assert_eq!(error("none", 1.0), "ds: it has no value, and so none that is near to 1 (column \"none\")");
-    assert_eq!(error("f", f64::NAN), "ds: nothing is nearest to NaN (column \"f\")");
-    assert_eq!(error("b", 1.0), "ds: its values are bool, not numbers (column \"b\")");
-    let two = "ds: it has 2 dimensions [\"i\", \"j\"]; one is needed to find an element by its value (column \"two\")";
+    assert_eq!(error("none", 1.0), "ds: no values to compare with 1 (column \"none\")");
+    assert_eq!(error("f", f64::NAN), "ds: expected a finite value, found NaN (column \"f\")");
+    assert_eq!(error("b", 1.0), "ds: expected numbers, found bool (column \"b\")");
+    let two = "ds: expected one dimension to look up an element by value, found 2 [\"i\", \"j\"] (column \"two\")";
     assert_eq!(error("two", 1.0), two);
 }
 
@@ -379,7 +379,7 @@ fn what_is_found_goes_into_a_selection() {
     let none = selection.at(&reader, "i8", 0.0).unwrap();
     assert_eq!(none.get("i"), Some(&Select::List(Vec::new())));
     let outside = Selection::new().with("i", Select::Index(5)).at(&reader, "i8", 0.0).unwrap_err().to_string();
-    assert_eq!(outside, "ds: there is no element 5 along \"i\", which has 4 (column \"i8\")");
+    assert_eq!(outside, "ds: index 5 is out of range for dimension \"i\" of size 4 (column \"i8\")");
 }
 
 #[test]

@@ -226,7 +226,7 @@ fn what_does_not_fit_a_stream_is_refused_and_nothing_of_it_taken() {
             .write(&path, options())
             .unwrap_err()
             .to_string()
-            .ends_with("a.ds: the values of a stream have not come: begin() takes them (column \"s\")")
+            .ends_with("a.ds: values of a stream must be appended after begin() (column \"s\")")
     );
     let mut writer = builder.begin(&path, options()).unwrap();
     assert_eq!((writer.current(), writer.rows_left()), (Some("s"), 3));
@@ -234,20 +234,20 @@ fn what_does_not_fit_a_stream_is_refused_and_nothing_of_it_taken() {
         let error = writer.append(array).unwrap_err().to_string();
         assert!(error.ends_with(&format!("a.ds: {wanted}")), "{error}");
     };
-    refused(&ones(&[1, 3]), "an array of the shape [1, 3] does not fit behind 0 rows of [3, 2] (column \"s\")");
-    refused(&ones(&[4, 2]), "an array of the shape [4, 2] does not fit behind 0 rows of [3, 2] (column \"s\")");
-    refused(&ones(&[2]), "an array of the shape [2] does not fit behind 0 rows of [3, 2] (column \"s\")");
-    refused(&Array::new([1, 2], vec![1u32; 2]).unwrap(), "the values are of type uint32, not int32 (column \"s\")");
+    refused(&ones(&[1, 3]), "an array of shape [1, 3] does not fit after 0 rows of [3, 2] (column \"s\")");
+    refused(&ones(&[4, 2]), "an array of shape [4, 2] does not fit after 0 rows of [3, 2] (column \"s\")");
+    refused(&ones(&[2]), "an array of shape [2] does not fit after 0 rows of [3, 2] (column \"s\")");
+    refused(&Array::new([1, 2], vec![1u32; 2]).unwrap(), "expected values of type int32, found uint32 (column \"s\")");
     refused(
         &ones(&[1, 2]).with_mask(Mask::from_bools([false, true])).unwrap(),
-        "elements are missing of a stream that was not said to have such (column \"s\")",
+        "missing elements in a stream that was not declared to have any (column \"s\")",
     );
     writer.append(&ones(&[2, 2]).with_mask(Mask::from_bools([false; 4])).unwrap()).unwrap();
     writer.append(&ones(&[0, 2])).unwrap();
     writer.append(&ones(&[1, 2])).unwrap();
     assert_eq!((writer.current(), writer.rows_left()), (None, 0));
     let error = writer.append(&ones(&[1, 2])).unwrap_err().to_string();
-    assert!(error.ends_with("all rows of all streams have come"), "{error}");
+    assert!(error.ends_with("all streams are complete"), "{error}");
     writer.finish().unwrap();
     let reader = Reader::open(&path).unwrap();
     assert_eq!(reader.variable("n").unwrap().shape(), Some(&[0, 2][..]));
@@ -272,7 +272,7 @@ fn a_writer_that_does_not_finish_leaves_the_old_file() {
         let mut writer = begun(&path, masked);
         writer.append(&ones(&[200_000])).unwrap();
         let error = writer.finish().unwrap_err().to_string();
-        assert!(error.ends_with("a.ds: 200000 rows have come of 300000 (column \"s\")"), "{error}");
+        assert!(error.ends_with("a.ds: expected 300000 rows, found 200000 (column \"s\")"), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
     }
@@ -307,9 +307,6 @@ fn a_copy_of_masked_texts_has_the_right_length() {
         let mut builder = Builder::new();
         builder.field("x", Field::copy(&short.variable("x").unwrap()));
         let error = builder.validate().unwrap_err().to_string();
-        assert!(
-            error.starts_with("ds: a string of 2 bytes begins 1 bytes into the strings, which have 2 bytes"),
-            "{error}"
-        );
+        assert!(error.starts_with("ds: a string of 2 bytes at offset 1 exceeds the 2 bytes of all strings"), "{error}");
     }
 }

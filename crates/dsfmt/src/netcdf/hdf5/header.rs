@@ -120,7 +120,8 @@ impl Header {
         let width = 1usize << (flags & 0b11);
         let start = 6 + times + phases + width;
         let bytes = storage.read_range(address, start).ok()?;
-        let len = LittleEndian::read_uint(bytes.get(start - width..)?, width).checked_add(start as u64)?.checked_add(4)?;
+        let len =
+            LittleEndian::read_uint(bytes.get(start - width..)?, width).checked_add(start as u64)?.checked_add(4)?;
         (*bytes.get(4)? == 2).then(|| (header(2, flags & 0b100 != 0), start, len))
     }
 

@@ -227,7 +227,7 @@ fn ranges_and_projections_are_those_of_rows() {
     let past = error(Scan::default().with_rows(151..160));
     assert_eq!(
         (past.kind(), past.to_string()),
-        (ErrorKind::Usage, "ds: there is no row 151: the table has 150".to_owned())
+        (ErrorKind::Usage, "ds: row 151 is out of range: the table has 150 rows".to_owned())
     );
     assert_eq!(error(Scan::default().with_columns([count])).kind(), ErrorKind::Usage);
 }
@@ -282,22 +282,19 @@ fn lies_are_errors_with_a_place_and_the_end() {
     // A mask that leaves more than there is.
     let header = r#"{"x":{".size":[9],".dims":["i"],".type":"int16",".missing":true,".len":6}}"#;
     let error = of(header, &[0xff, 0, 1, 2, 3, 4]);
-    assert!(error.contains("its mask leaves 1 of 9 elements, which take 2 bytes; its .len has 4"), "{error}");
+    assert!(error.contains("expected 2 bytes for the 1 of 9 elements that its mask leaves, found 4"), "{error}");
     // Strings that leave the body, and others.
     let texts = r#"{"x":{".size":[2],".dims":["i"],".type":"unicode",".endian":"b",".len":20}}"#;
     let lengths = |one: u64, two: u64| [one.to_be_bytes(), two.to_be_bytes()].concat();
     let error = of(texts, &[lengths(3, 2), b"abcd".to_vec()].concat());
-    assert!(error.contains("a string of 2 bytes begins 3 bytes into the strings, which have 4 bytes"), "{error}");
+    assert!(error.contains("a string of 2 bytes at offset 3 exceeds the 4 bytes of all strings"), "{error}");
     assert!(of(texts, &[lengths(u64::MAX, 2), b"abcd".to_vec()].concat()).contains("a string of 18446744073709551615"));
     let error = of(texts, &[lengths(1, 3), b"a\xff\xffb".to_vec()].concat());
     let at = b"ds-1.0\n".len() + texts.len() + 1 + 17;
-    assert!(
-        error.ends_with(&format!("the text of element 1 is not UTF-8 at its byte 0 (byte {at}, column \"x\")")),
-        "{error}"
-    );
+    assert!(error.ends_with(&format!("element 1 is not valid UTF-8 at byte 0 (byte {at}, column \"x\")")), "{error}");
     // A character cut by the end of a text.
     let error = of(texts, &[lengths(1, 3), "\u{fc}ab".as_bytes().to_vec()].concat());
-    assert!(error.contains("the text of element 0 is not UTF-8"), "{error}");
+    assert!(error.contains("element 0 is not valid UTF-8"), "{error}");
     // A body that is cut: the variable cannot be read, the others can.
     let header = r#"{"x":{".size":[4],".dims":["i"],".type":"int16"},"y":{".size":[4],".dims":["i"],".type":"int8"}}"#;
     let container = table_of(header, &[1, 2, 3, 4, 5]);
@@ -315,7 +312,7 @@ fn an_error_in_the_middle_is_the_end() {
     let mut reader = container.tables()[0].arrow().unwrap().batches(&BatchScan::default().with_batch_rows(1)).unwrap();
     assert!(reader.try_next().unwrap().is_some() && reader.try_next().unwrap().is_some());
     let error = reader.try_next().unwrap_err();
-    assert!(error.to_string().contains("the text of element 2 is not UTF-8"), "{error}");
+    assert!(error.to_string().contains("element 2 is not valid UTF-8"), "{error}");
     assert!(reader.try_next().unwrap().is_none());
 }
 
@@ -344,7 +341,7 @@ fn nothing_can_be_stated_without_end() {
     let header = format!("{{{}}}", (0..1000).map(member).collect::<Vec<_>>().join(","));
     let container = table_of(&header, &[0; 32 << 10]);
     let error = batches(container.tables()[0], &BatchScan::default()).unwrap_err().to_string();
-    assert!(error.contains("the bytes that the variables state together"), "{error}");
+    assert!(error.contains("total declared bytes of the variables"), "{error}");
 }
 
 #[test]
@@ -393,7 +390,7 @@ fn strings_past_two_gigabytes_have_large_ends() {
     let container = open(Source::new(Zeros(file, i32::MAX as u64 + 1)));
     let scan = BatchScan::from(Scan::default().with_rows(1..2));
     let found = batches(container.tables()[0], &scan);
-    assert!(found.unwrap_err().to_string().contains("its 1 strings take"));
+    assert!(found.unwrap_err().to_string().contains("for its 1 strings and their lengths"));
 }
 
 #[test]

@@ -87,10 +87,10 @@ fn exact_times_are_timestamps() {
     assert_eq!(
         losses,
         [
-            "times kept as the numbers that are stored (days of the calendar 360_day are none of Arrow's) (column \"d\")",
-            "times kept as the numbers that are stored (a number is no time that 64 bits hold) (row 1, column \"e\")",
-            "times kept as the numbers that are stored (a time is finer than a microsecond) (row 1, column \"f\")",
-            "times kept as the numbers that are stored (a number is no time that 64 bits hold) (row 1, column \"g\")",
+            "times kept as stored numbers (calendar 360_day has no real days) (column \"d\")",
+            "times kept as stored numbers (a number exceeds the range of 64-bit times) (row 1, column \"e\")",
+            "times kept as stored numbers (a time is finer than a microsecond) (row 1, column \"f\")",
+            "times kept as stored numbers (a number exceeds the range of 64-bit times) (row 1, column \"g\")",
         ]
     );
 }
@@ -105,7 +105,7 @@ fn other_mappings_of_times() {
     let (batch, losses) = of(Times::Floor, true);
     assert_eq!(micros(&batch, "f"), [Some(0), Some(0), Some(2_500_000)]);
     assert_eq!(micros(&batch, "e"), [Some(0), None, Some(1_000_000)]);
-    assert!(losses.contains(&"time cut off to microseconds (row 1, column \"f\")".to_owned()), "{losses:?}");
+    assert!(losses.contains(&"time truncated to microseconds (row 1, column \"f\")".to_owned()), "{losses:?}");
     let (batch, _) = of(Times::Nanoseconds, false);
     let nanos = batch.column_by_name("a").unwrap().as_primitive::<TimestampNanosecondType>();
     assert_eq!(nanos.value(1), 24 * HOUR * 1000);
@@ -123,7 +123,7 @@ fn julian_dates_are_floats() {
     assert!(floats("c").is_null(1) && floats("e").value(1).is_nan());
     // 30 February is no day.
     assert!(floats("d").is_null(0) && floats("d").is_valid(1));
-    assert_eq!(losses, ["time of a day that the Gregorian calendar has not shown as null (row 0, column \"d\")"]);
+    assert_eq!(losses, ["time without a Gregorian day shown as null (row 0, column \"d\")"]);
     let schema = batch.schema();
     let said = &schema.field_with_name("a").unwrap().metadata()["ds"];
     assert_eq!(said, r#"{"type": "float64", "endian": "l", "dimensions": ["t"], "time": true, "attributes": {}}"#);

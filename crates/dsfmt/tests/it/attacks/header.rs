@@ -21,46 +21,46 @@ fn lines_that_are_no_version() {
         (&b""[..], r#"it does not begin with "ds-" and a version (byte 0)"#),
         (b"ds", r#"it does not begin with "ds-" and a version (byte 0)"#),
         (b"DS-1.0\n{}\n", r#"it does not begin with "ds-" and a version (byte 0)"#),
-        (b"ds-", r#"the version is ""; 1.0 is read (byte 3)"#),
-        (b"ds-\n{}\n", r#"the version is ""; 1.0 is read (byte 3)"#),
-        (b"ds-1", r#"the version is "1"; 1.0 is read (byte 3)"#),
-        (b"ds-1.0", "the line of the version: needs 1 byte, 0 available (byte 6)"),
-        (b"ds-1.1\n{}\n", r#"the version is "1.1"; 1.0 is read (byte 3)"#),
-        (b"ds-2.0\n{}\n", r#"the version is "2.0"; 1.0 is read (byte 3)"#),
-        (b"ds-1.0\r\n{}\n", r#"the version is "1.0\r"; 1.0 is read (byte 3)"#),
-        (b"ds-1.0 \n{}\n", r#"the version is "1.0 "; 1.0 is read (byte 3)"#),
-        (b"ds-01.0\n{}\n", r#"the version is "01.0"; 1.0 is read (byte 3)"#),
-        (b"ds-\xff\n{}\n", "the version is \"\u{fffd}\"; 1.0 is read (byte 3)"),
+        (b"ds-", r#"unsupported version "" (known: 1.0) (byte 3)"#),
+        (b"ds-\n{}\n", r#"unsupported version "" (known: 1.0) (byte 3)"#),
+        (b"ds-1", r#"unsupported version "1" (known: 1.0) (byte 3)"#),
+        (b"ds-1.0", "version line: needs 1 byte, 0 available (byte 6)"),
+        (b"ds-1.1\n{}\n", r#"unsupported version "1.1" (known: 1.0) (byte 3)"#),
+        (b"ds-2.0\n{}\n", r#"unsupported version "2.0" (known: 1.0) (byte 3)"#),
+        (b"ds-1.0\r\n{}\n", r#"unsupported version "1.0\r" (known: 1.0) (byte 3)"#),
+        (b"ds-1.0 \n{}\n", r#"unsupported version "1.0 " (known: 1.0) (byte 3)"#),
+        (b"ds-01.0\n{}\n", r#"unsupported version "01.0" (known: 1.0) (byte 3)"#),
+        (b"ds-\xff\n{}\n", "unsupported version \"\u{fffd}\" (known: 1.0) (byte 3)"),
     ] {
         assert_eq!(refused(bytes), format!("ds: {wanted}"));
     }
     let long = [b"ds-", &[b'1'; 1 << 20][..]].concat();
-    assert_eq!(refused(long), format!("ds: the version is {:?}; 1.0 is read (byte 3)", "1".repeat(29)));
+    assert_eq!(refused(long), format!("ds: unsupported version {:?} (known: 1.0) (byte 3)", "1".repeat(29)));
 }
 
 #[test]
 fn headers_that_are_none() {
     for (header, wanted) in [
-        (&b""[..], "a value is expected, the text ends (byte 7)"),
-        (b"\n", "a value is expected, the text ends (byte 7)"),
-        (b"   \t\r", "a value is expected, the text ends (byte 12)"),
-        (b"[]\n", "the header is no object (byte 7)"),
-        (b"null\n", "the header is no object (byte 7)"),
-        (b"\"a\"\n", "the header is no object (byte 7)"),
-        (b"{} {}\n", "the value is followed by '{' (byte 10)"),
-        (b"{\"a\": {}", "',' or '}' is expected, the text ends (byte 15)"),
-        (b"{\"a\": {}\n}", "',' or '}' is expected, the text ends (byte 15)"),
-        (b"{\"a\" {}}\n", "':' is expected, '{' is found (byte 12)"),
-        (b"{\"a\": {},}\n", "a name in quotes is expected, '}' is found (byte 16)"),
-        (b"{\"a: {}}\n", "a text does not end (byte 8)"),
-        (b"{\"a\": nan}\n", "a value is expected, 'n' is found (byte 13)"),
-        (b"{\"a\": -NaN}\n", "a value is expected, '-' is found (byte 13)"),
-        (b"{\"a\": 0x10}\n", "',' or '}' is expected, 'x' is found (byte 14)"),
-        (b"{\"a\": \"\xff\"}\n", "the header is not UTF-8 there (byte 14)"),
-        (b"{\"a\": \"\xed\xa0\x80\"}\n", "the header is not UTF-8 there (byte 14)"),
-        (b"{\"a\": \"\xc3", "the header is not UTF-8 there (byte 14)"),
-        (b"\xef\xbb\xbf{}\n", "a value is expected, '\\u{feff}' is found (byte 7)"),
-        (b"{\"a\0\": {}}\n", "a text holds the control character 0x00 (byte 10)"),
+        (&b""[..], "expected a value, found the end (byte 7)"),
+        (b"\n", "expected a value, found the end (byte 7)"),
+        (b"   \t\r", "expected a value, found the end (byte 12)"),
+        (b"[]\n", "the header is not a JSON object (byte 7)"),
+        (b"null\n", "the header is not a JSON object (byte 7)"),
+        (b"\"a\"\n", "the header is not a JSON object (byte 7)"),
+        (b"{} {}\n", "unexpected '{' after the value (byte 10)"),
+        (b"{\"a\": {}", "expected ',' or '}', found the end (byte 15)"),
+        (b"{\"a\": {}\n}", "expected ',' or '}', found the end (byte 15)"),
+        (b"{\"a\" {}}\n", "expected ':', found '{' (byte 12)"),
+        (b"{\"a\": {},}\n", "expected a quoted name, found '}' (byte 16)"),
+        (b"{\"a: {}}\n", "unterminated string (byte 8)"),
+        (b"{\"a\": nan}\n", "expected a value, found 'n' (byte 13)"),
+        (b"{\"a\": -NaN}\n", "expected a value, found '-' (byte 13)"),
+        (b"{\"a\": 0x10}\n", "expected ',' or '}', found 'x' (byte 14)"),
+        (b"{\"a\": \"\xff\"}\n", "the header is not valid UTF-8 (byte 14)"),
+        (b"{\"a\": \"\xed\xa0\x80\"}\n", "the header is not valid UTF-8 (byte 14)"),
+        (b"{\"a\": \"\xc3", "the header is not valid UTF-8 (byte 14)"),
+        (b"\xef\xbb\xbf{}\n", "expected a value, found '\\u{feff}' (byte 7)"),
+        (b"{\"a\0\": {}}\n", "unescaped control character 0x00 in string (byte 10)"),
     ] {
         assert_eq!(refused([b"ds-1.0\n", header].concat()), format!("ds: {wanted}"), "{}", header.escape_ascii());
     }
@@ -76,7 +76,7 @@ fn nesting_without_end() {
         let deep = open.repeat(100_000) + "1" + &close.repeat(100_000);
         let header = format!("{{\"x\": {{\"deep\": {deep}}}}}");
         let byte = 22 + 126 * open.len();
-        let wanted = format!("ds: the nesting of values 129 exceeds the limit 128 (byte {byte})");
+        let wanted = format!("ds: JSON nesting depth 129 exceeds the limit 128 (byte {byte})");
         assert_eq!(refused(file(&header, b"")), wanted);
         assert_eq!(refused(file(&open.repeat(100_000), b"")).split(" (").next(), wanted.split(" (").next());
     }
@@ -158,7 +158,7 @@ fn a_header_of_8_gb() {
         let options = OpenOptions::default().with_limits(Limits::default().with_metadata_bytes(most));
         let error = Reader::from_source(source, options).unwrap_err();
         let limit = format!("exceeds the limit {most} (byte 7)");
-        assert!(error.to_string().starts_with("ds: the length of the header "), "{error}");
+        assert!(error.to_string().starts_with("ds: header length "), "{error}");
         assert!(error.to_string().ends_with(&limit), "{error}");
         let asked = asked.swap(0, std::sync::atomic::Ordering::Relaxed);
         assert!(asked <= most + (128 << 10), "{asked} bytes were read");

@@ -13,7 +13,10 @@ fn names_that_are_made_up_do_not_grow() {
     let (name, ones) = ("n".repeat(60_000), vec!["1"; 100].join(","));
     let reader = open(&format!(r#"{{"{name}": {{".size": [{ones}], ".len": 8}}, "n": {{".size": [1]}}}}"#), &[0; 8]);
     let problem = reader.variable(&name).unwrap().problem().unwrap();
-    assert_eq!(problem.detail(), "its 100 dimensions have no names (.dims) and its own is too long for theirs");
+    assert_eq!(
+        problem.detail(),
+        "its 100 dimensions have no names (.dims), and its own name is too long to generate them"
+    );
     assert_eq!(reader.variable("n").unwrap().dimensions(), ["n_1"]);
     let many = vec!["1"; 60_000].join(",");
     assert_eq!(said(&format!(r#"".size": [{many}], ".len": 8"#)), "it has 60000 dimensions, more than 128");
@@ -31,11 +34,11 @@ fn a_million_variables() {
     assert_eq!(reader.len(), 1_000_000);
     assert_eq!(reader.variable("999999").unwrap().dimensions(), ["999999_1"]);
     let error = reader.variable("no").unwrap_err().to_string();
-    assert!(error.starts_with("ds: there is no variable \"no\": there are \"0\", \"1\", "), "{error}");
+    assert!(error.starts_with("ds: unknown variable \"no\" (known: \"0\", \"1\", "), "{error}");
     assert!(error.ends_with("\"19\", and 999980 more"), "{error}");
     let few = OpenOptions::default().with_limits(Limits::default().with_columns(999_999));
     let error = Reader::from_source(file(&header, b"").into(), few).unwrap_err();
-    assert_eq!(error.to_string(), "ds: the number of variables 1000000 exceeds the limit 999999");
+    assert_eq!(error.to_string(), "ds: number of variables 1000000 exceeds the limit 999999");
 }
 
 fn many(variables: usize) -> String {
@@ -72,7 +75,7 @@ fn variables_that_share_their_bytes() {
     let header = format!("{{{}}}", (0..MANY).map(member).collect::<Vec<_>>().join(","));
     let reader = open(&header, &vec![7; EACH as usize]);
     assert_eq!(reader.variable("7777").unwrap().values::<i8>().unwrap()[999_999], 7);
-    let all = format!("the bytes that the variables state together {} exceeds the limit ", MANY * EACH);
+    let all = format!("total declared bytes of the variables {} exceeds the limit ", MANY * EACH);
     let four = reader.source().len() * 4;
     let refused = |error: dsfmt::Error| assert_eq!(error.to_string(), format!("ds: {all}{four}"));
     refused(reader.check_declared_bytes(reader.variables()).unwrap_err());

@@ -47,7 +47,7 @@ fn rows_that_hold_nothing_are_counted_before_they_are_shown() {
         assert_eq!(
             error.to_string(),
             format!(
-                "ds: rows and lists without elements in the table \"n\" {MANY} exceeds the limit 1048576 \
+                "ds: rows and lists without elements in table \"n\" {MANY} exceeds the limit 1048576 \
                  (byte {place}, column \"x\")"
             )
         );
@@ -74,7 +74,7 @@ fn lists_that_hold_nothing_count_like_rows() {
     assert_eq!(rows(&[1 << 20, 0]), Ok(1 << 20));
     assert!(rows(&[(1 << 20) + 1, 0]).is_err());
     assert_eq!(rows(&[16, 1 << 16, 0]), Ok(16));
-    let what = "rows and lists without elements in the table \"a\"";
+    let what = "rows and lists without elements in table \"a\"";
     assert_eq!(rows(&[17, 1 << 16, 0]).unwrap_err(), what);
     // More lists than are shown are one.
     assert_eq!(rows(&[17, MANY, 0]), Ok(17));
@@ -125,7 +125,7 @@ fn datasets_that_hold_nothing_are_joined_at_once() {
             assert_eq!(
                 error,
                 format!(
-                    "ds: {lacks}: the bits of missing elements, in bytes {bytes} exceeds the limit 1073741824 (column \"x\")"
+                    "ds: {lacks}: mask of missing elements in bytes {bytes} exceeds the limit 1073741824 (column \"x\")"
                 )
             );
         }
