@@ -1,4 +1,4 @@
-//! HDF5 files whose links, headers and attributes meet the same bytes again and again: errors or answers, in the time and memory of a file.
+//! HDF5 files whose links, headers and attributes refer to the same bytes repeatedly, read in bounded time and memory.
 use std::time::{Duration, Instant};
 
 use container_core::{OpenOptions, Source};
@@ -11,7 +11,7 @@ use crate::common::hdf5_file::{
 fn open(bytes: Vec<u8>) -> Result<Reader, String> {
     let start = Instant::now();
     let reader = Reader::from_source(Source::from(bytes), OpenOptions::default()).map_err(|error| error.to_string());
-    // Without bounds each of these takes minutes, or all memory.
+    // Without limits each of these takes minutes, or all memory.
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     reader
 }
@@ -21,7 +21,7 @@ fn losses(reader: &Reader) -> Vec<String> {
 }
 
 #[test]
-fn a_group_that_is_linked_to_itself_is_one_group() {
+fn self_linked_group_is_one_group() {
     let reader = open(hdf5_file::linked_to_itself()).unwrap();
     assert_eq!(losses(&reader), ["group \"self\" left out: it is group \"/\" by another name"]);
     let folder = tempfile::tempdir().unwrap();
@@ -29,7 +29,7 @@ fn a_group_that_is_linked_to_itself_is_one_group() {
 }
 
 #[test]
-fn a_group_is_visited_once_by_however_many_links() {
+fn visits_each_group_once() {
     let reader = open(hdf5_file::nested(&["a", "b"], 24)).unwrap();
     assert_eq!(
         losses(&reader),
@@ -41,17 +41,17 @@ fn a_group_is_visited_once_by_however_many_links() {
 }
 
 #[test]
-fn groups_within_groups_have_a_limit() {
+fn limits_nested_groups() {
     assert_eq!(losses(&open(hdf5_file::nested(&["a"], 64)).unwrap()).len(), 1);
     let error = open(hdf5_file::nested(&["a"], 65)).unwrap_err();
-    let wanted =
+    let expected =
         format!("netcdf: nesting depth of groups 65 exceeds the limit 64 (byte 3428, column \"{}\")", "/a".repeat(65));
-    assert_eq!(error, wanted);
+    assert_eq!(error, expected);
 }
 
-/// Each of them leads through all that follow, many times.
+/// Each link leads through all later ones, many times.
 #[test]
-fn soft_links_have_a_limit() {
+fn limits_soft_links() {
     let links = |count: usize, parts: usize| {
         file(1, |_, addresses| {
             let path = |index: usize| vec![format!("s{}", index + 1); parts].join("/");
@@ -66,9 +66,9 @@ fn soft_links_have_a_limit() {
     assert!(error.starts_with("netcdf: steps of soft links "), "{error}");
 }
 
-/// Messages that refer to the header that they are in, which is read again for each.
+/// Messages that refer to their own header, which is read again for each.
 #[test]
-fn shared_messages_have_a_limit() {
+fn limits_shared_messages() {
     let shared = |count: usize| {
         file(1, |_, addresses| {
             let body = [&[3, 2][..], &addresses[0].to_le_bytes()].concat();
@@ -99,7 +99,7 @@ fn shared_messages_have_a_limit() {
 }
 
 #[test]
-fn empty_messages_have_a_limit() {
+fn limits_empty_messages() {
     let zeros = |last: u8| {
         file(1, |_, _| {
             let mut bytes = [&b"OHDR\x02\x02"[..], &1_000_001_u32.to_le_bytes(), &[0; 1_000_000]].concat();
@@ -113,9 +113,9 @@ fn empty_messages_have_a_limit() {
     assert!(error.starts_with("netcdf: empty messages of an object header 1025 exceeds the limit 1024"), "{error}");
 }
 
-/// A text of 100 kB that 3,000 elements of an attribute refer to, and 60 attributes of them: 18 GB from 3 MB.
+/// A string of 100 kB referenced by 3,000 elements of each of 60 attributes: 18 GB from 3 MB.
 #[test]
-fn texts_of_attributes_have_a_limit() {
+fn limits_attribute_strings() {
     let texts = |attributes: usize, elements: u32| {
         file(2, |index, addresses| {
             if index == 1 {
@@ -132,9 +132,9 @@ fn texts_of_attributes_have_a_limit() {
     assert!(error.starts_with("netcdf: bytes of attributes "), "{error}");
 }
 
-/// Lists of lists whose elements are the list itself.
+/// Nested lists that contain themselves.
 #[test]
-fn lists_of_lists_are_left_out() {
+fn drops_nested_lists() {
     let reader = open(file(3, |index, addresses| {
         if index > 0 {
             return Part::Raw(global_heap(&reference(100, addresses[1]).repeat(100)));
@@ -149,9 +149,9 @@ fn lists_of_lists_are_left_out() {
     assert_eq!(reader.attributes()[0].name, "plain");
 }
 
-/// A filter whose description asks for 4 billion members, and one whose length nothing bounds.
+/// A filter that declares 4 billion members, and one of unbounded length.
 #[test]
-fn filters_are_looked_at_before_they_run() {
+fn checks_filters_before_running_them() {
     let dataset = |filters: Vec<u8>| {
         let bytes = file(4, |index, addresses| match index {
             0 => Part::Object(vec![hard_link("x", addresses[1])]),
@@ -179,7 +179,7 @@ fn filters_are_looked_at_before_they_run() {
     };
     let all = |filters: &[Vec<u8>]| [vec![2, u8::try_from(filters.len()).unwrap()], filters.concat()].concat();
     assert_eq!(dataset(all(&[])), Ok(4));
-    // Numbers of 32 bits, as they are.
+    // Unmodified 32-bit numbers.
     assert_eq!(dataset(all(&[filter(5, &[8, 0, 4, 1, 4, 0, 32, 0])])), Ok(4));
     assert_eq!(
         dataset(all(&[filter(5, &[6, 0, 4, 3, 4, u32::MAX])])).unwrap_err(),
@@ -195,9 +195,9 @@ fn filters_are_looked_at_before_they_run() {
     );
 }
 
-/// 400 attributes of 1.6 kB, written by netCDF-C 4.9: their heap has a table of blocks within its table of blocks.
+/// 400 attributes of 1.6 kB written by netCDF-C 4.9: their heap has nested indirect blocks.
 #[test]
-fn attributes_in_a_deep_heap_are_read() {
+fn reads_attributes_in_a_deep_heap() {
     let packed = include_bytes!("../data/deep-attributes.nc.gz");
     let mut bytes = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut bytes).unwrap();
@@ -210,7 +210,7 @@ fn attributes_in_a_deep_heap_are_read() {
         let numbers = attribute.value.as_numbers().unwrap().as_slice::<i32>().unwrap();
         assert_eq!((numbers[0], numbers.len()), (i32::try_from(index).unwrap(), 400));
     }
-    // One block of the heap is damaged: its attributes are named a loss, and all others are read.
+    // With one damaged heap block, its attributes are reported as losses, and all others are read.
     let at = bytes.windows(4).position(|found| found == b"a200").unwrap();
     bytes[at] = b'b';
     let reader = open(bytes).unwrap();

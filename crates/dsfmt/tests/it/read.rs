@@ -1,4 +1,4 @@
-//! Values of every type, order, shape and mask, against files made by hand.
+//! Reads values of every type, byte order, shape and mask from files made by hand.
 
 use container_core::ErrorKind;
 use container_core::testkit::every_source_agrees;
@@ -12,7 +12,7 @@ fn count(shape: &[u64]) -> usize {
     shape.iter().product::<u64>() as usize
 }
 
-/// Everything that can be asked of a variable of numbers.
+/// Checks all ways to read a numeric variable.
 fn check_numbers<T: Element>(make: impl Fn(u64) -> T)
 where
     Values<'static>: From<Vec<T>>,
@@ -53,7 +53,7 @@ where
                         assert!(reader.variable("y")?.bools()?[0]);
                         Ok(array.into_owned())
                     };
-                    // The variable stands 3 bytes into the body.
+                    // Unaligned: the variable starts 3 bytes into the body.
                     let bytes = file.bytes(if aligned { 5 } else { 4 });
                     check(bytes.clone().into()).unwrap();
                     if shape == [3, 5] {
@@ -65,7 +65,7 @@ where
     }
 }
 
-/// Ranges of rows are what they are of the whole.
+/// Checks that row ranges equal slices of the whole.
 fn rows_agree<'r>(array: &Array<'r>, read: impl Fn(std::ops::Range<u64>) -> dsfmt::Result<Array<'r>>) {
     let rows = array.shape().first().copied().unwrap_or(1);
     let wide = array.len() as u64 / rows.max(1);
@@ -126,7 +126,7 @@ fn integers() {
 }
 
 #[test]
-fn bools_of_any_count() {
+fn reads_bools_of_any_count() {
     for count in (0..70).chain([1000, 70_001]) {
         let all: Vec<bool> = (0..count as u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 63 == 1).collect();
         for mask in [None, Some(missing(count, count as u64))] {
@@ -158,7 +158,7 @@ fn bools_of_any_count() {
 }
 
 #[test]
-fn strings_and_texts() {
+fn reads_str_and_unicode() {
     let words = ["", "a", "\u{e9}t\u{e9}", "\u{1f600}", "plain", "zz"];
     for (seed, count) in [0usize, 1, 5, 64, 511, 512, 513, 3000, 70_000].into_iter().enumerate() {
         for (ascii, data_type) in [(true, DataType::Str), (true, DataType::Unicode), (false, DataType::Unicode)] {
@@ -208,15 +208,15 @@ fn zero_elements_keep_their_shape() {
     }
 }
 
-/// The error of reading a variable, whole and by a row.
-fn error_of(data_type: DataType, sizes: &[u64], bytes: &[u8], masked: bool, stated: u64) -> String {
+/// The error of reading a variable, whole or by row.
+fn error_of(data_type: DataType, sizes: &[u64], bytes: &[u8], masked: bool, declared: u64) -> String {
     let mut file = File::default();
-    file.add_bytes("x", data_type, Endian::Little, sizes, bytes, masked, stated);
+    file.add_bytes("x", data_type, Endian::Little, sizes, bytes, masked, declared);
     let reader = file.reader();
     let x = reader.variable("x").unwrap();
     let error = x.read().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
-    // A row needs the sums over the whole, but not the other rows' texts.
+    // A row needs the prefix sums, but not the other rows' strings.
     if (data_type.is_text() || masked) && !error.detail().contains("UTF-8") {
         assert_eq!(x.read_rows(0..1).unwrap_err().kind(), ErrorKind::Invalid);
     }
@@ -228,7 +228,7 @@ fn error_of(data_type: DataType, sizes: &[u64], bytes: &[u8], masked: bool, stat
 }
 
 #[test]
-fn a_mask_that_contradicts_the_bytes_is_said() {
+fn rejects_mask_that_contradicts_length() {
     let few = "ds: expected 16 bytes for the 2 of 3 elements that its mask leaves, found 8 @1";
     assert_eq!(error_of(DataType::Float64, &[3], &[0x40, 0, 0, 0, 0, 0, 0, 0, 0], true, 9), few);
     let many = "ds: expected 2 bytes for the 1 of 3 elements that its mask leaves, found 4 @1";
@@ -239,13 +239,13 @@ fn a_mask_that_contradicts_the_bytes_is_said() {
     assert_eq!(error_of(DataType::Str, &[2], &[0, 0, 0, 0, 0, 0, 0, 0, 0], true, 9), texts);
 }
 
-/// Lengths, and behind them bytes.
+/// Lengths followed by bytes.
 fn strings(lengths: &[u64], bytes: &[u8]) -> Vec<u8> {
     lengths.iter().flat_map(|len| len.to_le_bytes()).chain(bytes.iter().copied()).collect()
 }
 
 #[test]
-fn strings_that_leave_their_room_are_said() {
+fn rejects_strings_beyond_the_variable() {
     let bytes = strings(&[1, 3], b"abc");
     let beyond = "ds: a string of 3 bytes at offset 1 exceeds the 3 bytes of all strings @8";
     assert_eq!(error_of(DataType::Unicode, &[2], &bytes, false, 19), beyond);
@@ -271,20 +271,20 @@ fn strings_that_leave_their_room_are_said() {
 }
 
 #[test]
-fn the_hyphens_that_python_counts_are_borne_with() {
+fn tolerates_hyphens_counted_by_python() {
     let mut bytes = vec![0b0101_0000];
     bytes.extend(strings(&[1, 2], b"abc"));
     let real = bytes.len() as u64;
-    for (stated, more, fits) in
+    for (declared, more, fits) in
         [(real, 0, true), (real + 4, 0, true), (real + 4, 4, true), (real + 2, 2, false), (real + 5, 5, false)]
     {
         let mut file = File::default();
         let mut all = bytes.clone();
         all.extend(vec![b'?'; more]);
-        file.add_bytes("x", DataType::Unicode, Endian::Little, &[4], &all, true, stated);
+        file.add_bytes("x", DataType::Unicode, Endian::Little, &[4], &all, true, declared);
         let reader = file.reader();
         let found = reader.variable("x").unwrap().read();
-        assert_eq!(found.is_ok(), fits, "{stated} {more} {found:?}");
+        assert_eq!(found.is_ok(), fits, "{declared} {more} {found:?}");
         assert_eq!(reader.variable("x").unwrap().read_rows(2..3).is_ok(), fits);
         if let Ok(array) = found {
             let strings = array.values().as_strings().unwrap();
@@ -299,7 +299,7 @@ fn the_hyphens_that_python_counts_are_borne_with() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_said() {
+fn rejects_invalid_requests() {
     let text = "ds-1.0\n{\"e\": {\".size\": null, \".type\": null}, \"x\": {\".size\": [1], \".dims\": [\"n\"], \".len\": 8}}\n\0\0\0\0\0\0\0\0";
     let reader = Reader::from_source(text.as_bytes().to_vec().into(), Default::default()).unwrap();
     let empty = reader.variable("e").unwrap().read().unwrap_err();
@@ -328,7 +328,7 @@ fn what_cannot_be_asked_is_said() {
 }
 
 #[test]
-fn a_file_answers_for_the_memory_it_takes() {
+fn bounds_memory_by_file_size() {
     let mut file = File::default();
     let mask = vec![0xff; 1 << 14];
     file.add_bytes("x", DataType::Float64, Endian::Little, &[1 << 17], &mask, true, mask.len() as u64);

@@ -1,4 +1,4 @@
-//! What `verify` finds.
+//! Findings of `verify`.
 
 use container_core::{OpenOptions, Severity, Source, VerifyOptions};
 use dsfmt::{Array, Builder, Field, Mask, Reader, Values};
@@ -20,12 +20,12 @@ fn findings(bytes: Vec<u8>) -> Vec<String> {
 }
 
 #[track_caller]
-fn found(header: &str, body: &[u8], wanted: &[&str]) {
-    assert_eq!(findings(file(header, body)), wanted);
+fn found(header: &str, body: &[u8], expected: &[&str]) {
+    assert_eq!(findings(file(header, body)), expected);
 }
 
 #[test]
-fn what_is_right_has_no_findings() {
+fn valid_files_have_no_findings() {
     let mut builder = Builder::new();
     let mask = |len: usize| Mask::from_bools((0..len).map(|n| n % 3 == 1));
     let array = |values: Values<'static>| Array::new([values.len() as u64], values).unwrap();
@@ -89,7 +89,7 @@ fn headers() {
 }
 
 #[test]
-fn masks_and_truth_values() {
+fn masks_and_bools() {
     let header = r#"{"a": {".dims": ["x"], ".size": [3], ".type": "bool", ".missing": true, ".len": 2}}"#;
     found(
         header,
@@ -107,9 +107,9 @@ fn masks_and_truth_values() {
     );
 }
 
-/// What verification finds in a copy is found in the variables before they are copied.
+/// Copied variables have the same findings before copying as in the copy.
 #[test]
-fn what_is_copied() {
+fn verifies_copies() {
     let header = concat!(
         r#"{"bad": {".dims": ["x"], ".size": [2], ".type": "unicode", ".endian": "l", ".len": 19}, "#,
         r#""x3": {".dims": ["x"], ".size": [3], ".type": "uint8", ".offset": 19, ".len": 3}}"#
@@ -162,7 +162,7 @@ fn strings() {
     );
     let wrong = findings(file(header, &[&len(u64::MAX)[..], &len(4), b"\xc3\xbcx"].concat()));
     assert!(wrong.len() == 1 && wrong[0].starts_with("error ds: ") && wrong[0].ends_with("column \"a\")"), "{wrong:?}");
-    // Of many, the first hundred are told.
+    // The first hundred are reported individually.
     let count = 5000u64;
     let header = format!(
         r#"{{"a": {{".dims": ["x"], ".size": [{count}], ".type": "unicode", ".endian": "l", ".len": {}}}}}"#,
@@ -174,8 +174,8 @@ fn strings() {
 }
 
 #[test]
-fn what_python_makes_of_missing_texts() {
-    // As its writer leaves them: 2 bytes more stated for the missing one, and what follows 2 bytes too far.
+fn recognizes_lengths_of_masked_strings_from_python() {
+    // As Python's writer produces it: 2 bytes too many declared for the missing string, and later variables displaced by 2 bytes.
     let header = r#"{"a": {".dims": ["x"], ".size": [3], ".offset": 0, ".len": 22, ".type": "unicode", ".missing": true, ".endian": "l"}, "b": {".size": [], ".offset": 22, ".len": 1, ".type": "int8"}, "c": {".size": [], ".offset": 23, ".len": 2, ".type": "int16"}}"#;
     let body = [&[0x40][..], &2u64.to_le_bytes(), &1u64.to_le_bytes(), b"aac", &[7, 0, 1]].concat();
     assert_eq!(body.len(), 23);

@@ -1,4 +1,4 @@
-//! Times as Arrow's.
+//! Times as Arrow timestamps.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -8,7 +8,7 @@ use container_core::Container;
 use dsfmt::container::{DsContainer, TimeForm};
 use dsfmt::{Array, Builder, Field, Mask, Reader, Values};
 
-use super::shown::{batches, bytes};
+use super::rows_json::{batches, bytes};
 
 pub fn field(values: impl Into<Values<'static>>, units: &str, calendar: &str) -> Field<'static> {
     let values = values.into();
@@ -60,10 +60,10 @@ fn types(batch: &RecordBatch) -> Vec<String> {
 const HOUR: i64 = 3_600_000_000;
 
 #[test]
-fn times_are_numbers_unless_they_are_asked_for() {
+fn times_are_numbers_by_default() {
     let (batch, losses) = one(&with_times(&sample(), TimeForm::Stored), &BatchScan::default());
-    let wanted = ["Int32", "Float64", "Float32", "Int32", "Float64", "Float64", "Int64", "UInt8", "Float64"];
-    assert_eq!((types(&batch), losses.len()), (wanted.map(String::from).to_vec(), 0));
+    let expected = ["Int32", "Float64", "Float32", "Int32", "Float64", "Float64", "Int64", "UInt8", "Float64"];
+    assert_eq!((types(&batch), losses.len()), (expected.map(String::from).to_vec(), 0));
     let scan = BatchScan::default().with_mapping(Mapping::default().with_times(Times::Ticks));
     assert_eq!(one(&with_times(&sample(), TimeForm::Iso), &scan).0.columns(), batch.columns());
 }
@@ -109,7 +109,7 @@ fn other_mappings_of_times() {
     let (batch, _) = of(Times::Nanoseconds, false);
     let nanos = batch.column_by_name("a").unwrap().as_primitive::<TimestampNanosecondType>();
     assert_eq!(nanos.value(1), 24 * HOUR * 1000);
-    // 2273 is past what nanoseconds reach.
+    // 2273 exceeds the range of nanoseconds.
     assert_eq!(batch.column_by_name("b").unwrap().data_type().to_string(), "Float64");
 }
 
@@ -121,10 +121,10 @@ fn julian_dates_are_floats() {
     assert_eq!(floats("a").value(1), 2_440_588.5);
     assert_eq!(floats("i").value(0), 2_440_587.5);
     assert!(floats("c").is_null(1) && floats("e").value(1).is_nan());
-    // 30 February is no day.
+    // 30 February does not exist.
     assert!(floats("d").is_null(0) && floats("d").is_valid(1));
     assert_eq!(losses, ["time without a Gregorian day shown as null (row 0, column \"d\")"]);
     let schema = batch.schema();
-    let said = &schema.field_with_name("a").unwrap().metadata()["ds"];
-    assert_eq!(said, r#"{"type": "float64", "endian": "l", "dimensions": ["t"], "time": true, "attributes": {}}"#);
+    let metadata = &schema.field_with_name("a").unwrap().metadata()["ds"];
+    assert_eq!(metadata, r#"{"type": "float64", "endian": "l", "dimensions": ["t"], "time": true, "attributes": {}}"#);
 }

@@ -1,14 +1,14 @@
-//! What a header says of a variable, and is not so.
+//! Contradictory descriptions of variables.
 
 use container_core::ErrorKind;
 use dsfmt::{Builder, DataType, Field};
 
 use super::open;
 
-/// What is said when a variable `x` with these members, in front of a body of 64 zeros, is opened, read whole, and read by rows. A sound
-/// variable stands beside it, and stays one.
+/// The error of opening a variable `x` with these members before a body of 64 zeros, and of reading it whole and by rows. A valid variable next to it
+/// stays readable.
 #[track_caller]
-pub(crate) fn said(members: &str) -> String {
+pub(crate) fn variable_error(members: &str) -> String {
     let header =
         format!(r#"{{"x": {{{members}}}, "sound": {{".type": "int8", ".size": [2], ".offset": 62, ".len": 2}}}}"#);
     let mut body = vec![0; 64];
@@ -37,8 +37,8 @@ pub(crate) fn said(members: &str) -> String {
 }
 
 #[test]
-fn members_that_lie() {
-    for (members, wanted) in [
+fn rejects_contradictory_members() {
+    for (members, expected) in [
         (
             r#"".size": [2,3,1000000000000], ".dims": ["a","b","c"], ".len": 64"#,
             ".len: expected 48000000000000 bytes for 6000000000000 elements of float64, found 64",
@@ -199,6 +199,6 @@ fn members_that_lie() {
             ".len: expected 0 bytes for 0 elements of int8, found 1",
         ),
     ] {
-        assert_eq!(said(members), wanted, "{members}");
+        assert_eq!(variable_error(members), expected, "{members}");
     }
 }
