@@ -4,8 +4,8 @@
 //! cargo bench -p dsfmt --features arrow --bench arrow -- [--folder DIR] [--repeat N] [--elements N]
 //! ```
 //!
-//! Files are written to `--folder` (in memory, to exclude the disk) and removed. Each line is the best repetition; only the first and last value of each
-//! batch are read, so that shared buffers stay untouched.
+//! Files are written to `--folder` (in memory, to exclude the disk) and removed. Each line is the best repetition; only the first and last
+//! value of each batch are read, so that shared buffers stay untouched.
 
 // Benchmarks may panic: their user reads the message.
 #![expect(

@@ -4,8 +4,8 @@
 //! cargo bench -p dsfmt --bench read -- [--folder DIR] [--repeat N] [--elements N]
 //! ```
 //!
-//! Files are written to `--folder` (in memory, to exclude the disk) and removed. Each line is the best repetition; `copy` is the same bytes copied by the
-//! standard library into new memory and into reused memory.
+//! Files are written to `--folder` (in memory, to exclude the disk) and removed. Each line is the best repetition; `copy` is the same bytes
+//! copied by the standard library into new memory and into reused memory.
 
 // Benchmarks may panic: their user reads the message.
 #![expect(clippy::unwrap_used, clippy::cast_precision_loss, reason = "a benchmark that fails is to stop")]

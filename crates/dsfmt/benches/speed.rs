@@ -5,8 +5,8 @@
 //! cargo bench -p dsfmt --features parallel --bench speed -- run DIRECTORY [--only WORK] [--repeat N]
 //! ```
 //!
-//! `make` writes files of N rows of up to 10,000 numbers. `run` repeats each item of `works`, and prints a JSON line per run: the seconds, and a result
-//! that other implementations must match. Without arguments everything runs once on small files.
+//! `make` writes files of N rows of up to 10,000 numbers. `run` repeats each item of `works`, and prints a JSON line per run: the seconds, and
+//! a result that other implementations must match. Without arguments everything runs once on small files.
 
 // Benchmarks may panic: their user reads the message.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark that fails is to stop")]

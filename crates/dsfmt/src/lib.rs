@@ -9,9 +9,9 @@
 //! | one line | a JSON object in Python's dialect (see [`Json`]): one member per variable, and `"."` for the attributes of the dataset |
 //! | the rest | the body: for each variable its mask, if any, and its elements that are not missing |
 //!
-//! A variable's member has its dimensions, sizes, type, byte order, offset and length in the body, and its attributes. Numbers are stored in C order
-//! (the last index varies fastest), in either byte order; booleans and masks as bits, most significant first; strings as all lengths followed by
-//! all bytes.
+//! A variable's member has its dimensions, sizes, type, byte order, offset and length in the body, and its attributes. Numbers are stored in C
+//! order (the last index varies fastest), in either byte order; booleans and masks as bits, most significant first; strings as all lengths
+//! followed by all bytes.
 //!
 //! # Reading
 //!

@@ -281,8 +281,8 @@ impl<'r> Edit<'r> {
     /// only floats are rounded. Holds the variable in memory.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for an unknown variable or an unsupported conversion; [`Invalid`](container_core::ErrorKind::Invalid)
-    /// for a value out of range, with its element index; those of [`Variable::read`].
+    /// [`Usage`](container_core::ErrorKind::Usage) for an unknown variable or an unsupported conversion;
+    /// [`Invalid`](container_core::ErrorKind::Invalid) for a value out of range, with its element index; those of [`Variable::read`].
     pub fn set_type(&mut self, variable: &str, data_type: DataType) -> Result<u64> {
         let (_, field) = self.field_mut(variable)?;
         if field.data_type() == Some(data_type) {

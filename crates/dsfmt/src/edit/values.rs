@@ -23,8 +23,8 @@ impl Array<'static> {
     /// or an exponent; `unicode`. For float types the strings `NaN`, `Infinity` and `-Infinity` are accepted; for `str`, strings become UTF-8.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for ragged lists, mixed types, and values that do not have the type, with their element index in C
-    /// order.
+    /// [`Usage`](container_core::ErrorKind::Usage) for ragged lists, mixed types, and values that do not have the type, with their element
+    /// index in C order.
     ///
     /// ```
     /// use dsfmt::{Array, DataType, Json};

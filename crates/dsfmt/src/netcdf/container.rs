@@ -80,8 +80,8 @@ impl Format for Netcdf {
     }
 }
 
-/// A [`Reader`] as a [`Container`]. Tables, rows and columns are those of the ds file that [`to_ds`](super::to_ds) writes with default options, except
-/// that elements of any variable of numbers or characters may be missing, because NetCDF has implicit fill values.
+/// A [`Reader`] as a [`Container`]. Tables, rows and columns are those of the ds file that [`to_ds`](super::to_ds) writes with default options,
+/// except that elements of any variable of numbers or characters may be missing, because NetCDF has implicit fill values.
 ///
 /// Variables of types that ds does not have are unreadable columns. Caches up to 64 MiB of NetCDF-4 chunks.
 pub struct NetcdfContainer {
@@ -213,8 +213,8 @@ struct Block {
 }
 
 impl NetcdfValues {
-    /// True when the rows are read without the cache: rows of a classic file, except a single large row, which is likely requested in parts; and whole
-    /// blocks of NetCDF-4.
+    /// True when the rows are read without the cache: rows of a classic file, except a single large row, which is likely requested in parts;
+    /// and whole blocks of NetCDF-4.
     fn is_direct(&self, variable: &Variable, rows: &Range<u64>) -> bool {
         let count = rows.end - rows.start;
         if self.reader.kind() != Kind::Hdf5 {

@@ -22,8 +22,8 @@ fn value(value: &AttributeValue) -> Value {
 }
 
 impl AttributeValue {
-    /// The beginning of the value as text in ds's notation, strings without escapes: up to `max` numbers or strings, or `max` characters and one more if
-    /// the string is longer. Costs only what is shown.
+    /// The beginning of the value as text in ds's notation, strings without escapes: up to `max` numbers or strings, or `max` characters and
+    /// one more if the string is longer. Costs only what is shown.
     #[must_use]
     pub fn preview(&self, max: usize) -> String {
         let quoted = |text: &str| {

@@ -30,8 +30,8 @@ pub struct Reader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Unpacks values with `scale_factor`, `add_offset` and `_Unsigned`, as Python's `netCDF4` and ds-format do; the type is that of the result. If false,
-    /// values stay packed, and the three are ordinary attributes.
+    /// Unpacks values with `scale_factor`, `add_offset` and `_Unsigned`, as Python's `netCDF4` and ds-format do; the type is that of the
+    /// result. If false, values stay packed, and the three are ordinary attributes.
     pub scaled: bool,
     /// How characters become strings.
     pub characters: Characters,
@@ -217,12 +217,13 @@ impl Reader {
 
     /// Reads a row range along the first dimension; a scalar has one row.
     ///
-    /// Elements that are missing by the variable's attributes or equal NetCDF's default fill value are masked: see the module page. Holds the rows in
-    /// memory, for NetCDF-4 also the chunks that contain them; strings, characters and enumerations of NetCDF-4 are read whole each time.
+    /// Elements that are missing by the variable's attributes or equal NetCDF's default fill value are masked: see the module page. Holds the
+    /// rows in memory, for NetCDF-4 also the chunks that contain them; strings, characters and enumerations of NetCDF-4 are read whole each time.
     ///
     /// # Errors
-    /// [`Usage`](container_core::ErrorKind::Usage) for rows out of range, [`Unsupported`](container_core::ErrorKind::Unsupported) for types that ds does
-    /// not have, [`Invalid`](container_core::ErrorKind::Invalid) for a variable with a problem, and [`Limit`](container_core::ErrorKind::Limit) beyond
+    /// [`Usage`](container_core::ErrorKind::Usage) for rows out of range, [`Unsupported`](container_core::ErrorKind::Unsupported) for types
+    /// that ds does not have, [`Invalid`](container_core::ErrorKind::Invalid) for a variable with a problem, and
+    /// [`Limit`](container_core::ErrorKind::Limit) beyond
     /// [`Limits::block_bytes`]; each names the variable as column.
     pub fn read(&self, variable: &Variable, rows: Range<u64>, options: &ReadOptions) -> Result<Array<'static>> {
         self.read_rows(variable, rows, options).map_err(|error| variable.error(error))

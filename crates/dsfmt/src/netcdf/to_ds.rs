@@ -40,9 +40,9 @@ pub(crate) fn loss(what: String) -> Loss {
 
 /// Converts a NetCDF file to ds.
 ///
-/// With [`scaled`](ReadOptions::scaled) values, attributes that describe packed values (`scale_factor`, `_FillValue`, `valid_range` and so on) are left
-/// out of unpacked variables, because readers would apply them again; ds-format keeps them. Holds up to 64 MiB of values in memory, and a chunk of
-/// 8 MiB, or a row, of larger variables.
+/// With [`scaled`](ReadOptions::scaled) values, attributes that describe packed values (`scale_factor`, `_FillValue`, `valid_range` and so on)
+/// are left out of unpacked variables, because readers would apply them again; ds-format keeps them. Holds up to 64 MiB of values in memory,
+/// and a chunk of 8 MiB, or a row, of larger variables.
 ///
 /// # Errors
 /// As [`Reader::read`] and [`Builder::write`]. A variable with a [`problem`](Variable::problem) is left out and reported as a loss.
@@ -153,8 +153,8 @@ pub(super) fn for_each_chunk(
     Ok(())
 }
 
-/// True when an element of a large variable is missing. Scans a classic file, which usually avoids a temporary file; for NetCDF-4, where decompression
-/// is expensive, assumes it.
+/// True when an element of a large variable is missing. Scans a classic file, which usually avoids a temporary file; for NetCDF-4, where
+/// decompression is expensive, assumes it.
 fn has_missing(reader: &Reader, variable: &Variable, options: &ReadOptions) -> Result<bool> {
     if reader.kind() == super::Kind::Hdf5 {
         return Ok(true);

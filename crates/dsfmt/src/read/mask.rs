@@ -33,10 +33,10 @@ impl<'r> Variable<'r> {
         if !matches {
             let (stored, count, more) =
                 (index.stored, layout.count, if layout.data_type.is_text() { " or more" } else { "" });
-            return Err(Error::invalid(format!(
-"expected {needed} bytes{more} for the {stored} of {count} elements that its mask leaves, found {available}"
-))
-            .at(layout.data.start));
+            let detail = format!(
+                "expected {needed} bytes{more} for the {stored} of {count} elements that its mask leaves, found {available}"
+            );
+            return Err(Error::invalid(detail).at(layout.data.start));
         }
         Ok(known.get_or_init(|| Box::new(index)))
     }

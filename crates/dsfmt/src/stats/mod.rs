@@ -148,7 +148,7 @@ impl Variable<'_> {
         let chunk = |range: Range<u64>| self.read_elements(range);
         let data_type = self.data_type().ok_or_else(|| Error::usage("the variable has no type"));
         let stats = data_type.and_then(|data_type| {
-let source = ChunkSource { count, chunk: &chunk };
+            let source = ChunkSource { count, chunk: &chunk };
             macro_rules! by_type {
                 ($($name:ident => $number:ty),*) => {
                     match data_type {

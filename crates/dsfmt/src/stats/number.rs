@@ -98,7 +98,7 @@ macro_rules! integers {
                 let mean = sum as f64 / count as f64;
                 let squares = sum_by(values, |value| {
                     let deviation = (<$wide>::from(value) - pivot) as f64 - mean;
-deviation * deviation
+                    deviation * deviation
                 });
                 (Sum::Integer(i128::from(sum) + i128::from(pivot) * count as i128), squares)
             }
@@ -153,7 +153,7 @@ macro_rules! floats {
                 let mean = sum.divided_by(values.len() as u64);
                 let squares = sum_by(values, |value| {
                     let deviation = f64::from(value) - mean;
-deviation * deviation
+                    deviation * deviation
                 });
                 (sum, squares)
             }

@@ -67,8 +67,8 @@ impl Date {
         Ok(Self { day: number, micros: seconds * 1_000_000 + i64::from(microsecond), calendar })
     }
 
-    /// The point in time of a Julian date, in the proleptic Gregorian calendar, to the nearest microsecond; `None` for non-finite values and about a
-    /// hundred million years from now. An `f64` holds a present-day Julian date to 40 microseconds.
+    /// The point in time of a Julian date, in the proleptic Gregorian calendar, to the nearest microsecond; `None` for non-finite values and
+    /// about a hundred million years from now. An `f64` holds a present-day Julian date to 40 microseconds.
     #[must_use]
     pub fn from_julian_date(date: f64) -> Option<Self> {
         Units::JULIAN.date(date)

@@ -96,8 +96,8 @@ impl<'a> Field<'a> {
         self
     }
 
-    /// Declares whether elements of a [`stream`](Self::stream) may be missing. The mask is complete only at the end, so the values go to a temporary
-    /// file until then.
+    /// Declares whether elements of a [`stream`](Self::stream) may be missing. The mask is complete only at the end, so the values go to a
+    /// temporary file until then.
     pub fn with_missing(mut self, missing: bool) -> Self {
         match &mut self.content {
             Content::Stream { masked, .. } => *masked = missing,

@@ -1,5 +1,5 @@
-//! Properties of all datasets: what is written reads back, copies have the same bytes, selections match a naive reader, and no more bytes are read than
-//! exist.
+//! Properties of all datasets: what is written reads back, copies have the same bytes, selections match a naive reader, and no more bytes are
+//! read than exist.
 //!
 //! The properties are those of the fuzz targets: bytes encode choices, so that failing cases shrink.
 

@@ -27,8 +27,8 @@ struct Candidate<T> {
     occurs: bool,
 }
 
-/// Scans the variable and chooses the first value that no present element has: its `_FillValue`, its `missing_value`, NetCDF's default of the type, or
-/// another.
+/// Scans the variable and chooses the first value that no present element has: its `_FillValue`, its `missing_value`, NetCDF's default of the
+/// type, or another.
 pub(super) fn choose<T: Number>(
     variable: &Variable<'_>,
     fill: Option<&AttributeValue>,

@@ -69,8 +69,9 @@ impl WriteOptions {
 /// Reads each variable twice: for its fill value and string lengths, and for its values. Holds a chunk of 4 MiB, or a row, in memory.
 ///
 /// # Errors
-/// [`Usage`](container_core::ErrorKind::Usage) for what the requested kind cannot hold (64-bit integers in CDF-1, names that NetCDF does not allow, two
-/// empty dimensions), and when a masked variable has no value left for missing elements; errors of reading with the variable as column, and of
+/// [`Usage`](container_core::ErrorKind::Usage) for what the requested kind cannot hold (64-bit integers in CDF-1, names that NetCDF does not
+/// allow, two empty dimensions), and when a masked variable has no value left for missing elements; errors of reading with the variable as
+/// column, and of
 /// [`Output`](container_core::Output). A variable with a problem is an error.
 pub fn from_ds(reader: &Reader, path: impl AsRef<Path>, options: &WriteOptions) -> Result<Converted> {
     let write = || -> Result<Converted> {

@@ -70,8 +70,8 @@ pub(super) enum Edit {
 }
 
 impl Header {
-    /// Reads a header; `None` when the library cannot read it either. Calls `spend` with the length of each part before reading it, and with each number of
-    /// messages.
+    /// Reads a header; `None` when the library cannot read it either. Calls `spend` with the length of each part before reading it, and with
+    /// each number of messages.
     pub(super) fn read(
         storage: &dyn Storage,
         sizes: Sizes,
@@ -187,8 +187,8 @@ impl Header {
         self.parts.get(message.part).and_then(|part| part.bytes.get(message.body.clone())).unwrap_or_default()
     }
 
-    /// Edits messages by index. Adds the changed parts to `blocks`, which are relative to `base`; new parts are placed at `next`, beyond the end of the
-    /// file.
+    /// Edits messages by index. Adds the changed parts to `blocks`, which are relative to `base`; new parts are placed at `next`, beyond the
+    /// end of the file.
     pub(super) fn edit(&self, edits: Vec<(usize, Edit)>, sizes: Sizes, base: u64, next: &mut u64, blocks: &mut Blocks) {
         let mut parts: Vec<Option<Vec<u8>>> = self.parts.iter().map(|_| None).collect();
         for (index, edit) in edits {

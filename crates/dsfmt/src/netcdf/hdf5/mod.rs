@@ -64,8 +64,8 @@ thread_local! {
 
 /// True while this thread runs library code whose panics are turned into errors.
 ///
-/// The process's panic hook runs before a panic can be caught, and the default hook prints it. A library should not replace the hook; a program that
-/// does not want this output can install one that checks this function:
+/// The process's panic hook runs before a panic can be caught, and the default hook prints it. A library should not replace the hook; a program
+/// that does not want this output can install one that checks this function:
 ///
 /// ```
 /// let usual = std::panic::take_hook();

@@ -1,7 +1,7 @@
 //! Restores the creation order of attributes, in which the C library lists them.
 //!
-//! For objects with many attributes, which are in a heap, `hdf5-reader` knows the order. Otherwise they are in the header in arbitrary order, each with
-//! a creation index, which that crate ignores: so it is read here.
+//! For objects with many attributes, which are in a heap, `hdf5-reader` knows the order. Otherwise they are in the header in arbitrary order,
+//! each with a creation index, which that crate ignores: so it is read here.
 
 use std::collections::{HashMap, HashSet};
 

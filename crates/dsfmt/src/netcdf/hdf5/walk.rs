@@ -1,12 +1,12 @@
 //! Visits the objects of an HDF5 file before the libraries read it, and rejects what would cost them more than the file size justifies.
 //!
-//! The libraries limit their depth, but not how often they read the same bytes: groups with many links to them, headers that share parts, attributes
-//! that share values. Here every object is visited once, and its cost is counted. What merely makes the libraries fail is not an error here: they
-//! report it.
+//! The libraries limit their depth, but not how often they read the same bytes: groups with many links to them, headers that share parts,
+//! attributes that share values. Here every object is visited once, and its cost is counted. What merely makes the libraries fail is not an
+//! error here: they report it.
 //!
 //! Many attributes or links of an object are stored in a fractal heap. The libraries see header messages instead, see
-//! [`BoundedStorage`](super::storage::BoundedStorage). Attributes of nested lists, which would take exponential time and which ds does not have, are
-//! hidden from them.
+//! [`BoundedStorage`](super::storage::BoundedStorage). Attributes of nested lists, which would take exponential time and which ds does not
+//! have, are hidden from them.
 
 mod attributes;
 

@@ -149,7 +149,8 @@ impl<'r> Variable<'r> {
         })
     }
 
-    /// Reads the selected values in chunks: one-dimensional arrays, consecutive in C order, of up to `max_elements` each. Uses memory for one chunk.
+    /// Reads the selected values in chunks: one-dimensional arrays, consecutive in C order, of up to `max_elements` each. Uses memory for one
+    /// chunk.
     ///
     /// # Errors
     /// As [`select`](Self::select), and errors of `take`.

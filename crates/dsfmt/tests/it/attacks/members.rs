@@ -5,8 +5,8 @@ use dsfmt::{Builder, DataType, Field};
 
 use super::open;
 
-/// The error of opening a variable `x` with these members before a body of 64 zeros, and of reading it whole and by rows. A valid variable next to it
-/// stays readable.
+/// The error of opening a variable `x` with these members before a body of 64 zeros, and of reading it whole and by rows. A valid variable next
+/// to it stays readable.
 #[track_caller]
 pub(crate) fn variable_error(members: &str) -> String {
     let header =

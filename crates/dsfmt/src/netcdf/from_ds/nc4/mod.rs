@@ -1,7 +1,7 @@
 //! Writes NetCDF-4: an HDF5 file, sequentially, values before the headers that describe them.
 //!
-//! The superblock is written last, into the space reserved for it. Objects have all members and attributes in their headers, in creation order, which
-//! the C library accepts in any number; so no heaps or name indexes are needed.
+//! The superblock is written last, into the space reserved for it. Objects have all members and attributes in their headers, in creation order,
+//! which the C library accepts in any number; so no heaps or name indexes are needed.
 
 mod data;
 mod heap;
