@@ -97,7 +97,7 @@ fn rejects_invalid_scans() {
     let asked = |scan: Scan| lines_of(table, &scan).unwrap_err().to_string();
     assert_eq!(asked(Scan::default().with_columns([7])), "ds: unknown column 7");
     assert_eq!(asked(Scan::default().with_rows(4..9)), "ds: row 4 is out of range: the table has 3 rows");
-    assert!(table.find("x").unwrap_err().to_string().starts_with("ds: rows of a ds file have no keys"));
+    assert!(table.find("x").unwrap_err().to_string().starts_with("ds: ds rows have no keys"));
     assert!(table.column_details(3).is_err());
     let mut rows = table.rows(&Scan::default()).unwrap();
     assert!(rows.json(&mut Vec::new()).is_err() && rows.losses().is_empty());
@@ -130,7 +130,7 @@ fn lists_unreadable_columns_with_reason() {
     assert_eq!(losses.len(), 2);
     let error = lines_of(tables[0], &Scan::default().with_columns([2])).unwrap_err().to_string();
     assert!(
-        error.starts_with("ds: the column cannot be read: it takes 2 bytes") && error.ends_with("(column \"c\")"),
+        error.starts_with("ds: the column cannot be read: its 2 bytes") && error.ends_with("(column \"c\")"),
         "{error}"
     );
     // An empty dataset still has a table.
@@ -171,7 +171,7 @@ fn shows_times_in_requested_form() {
          {\"cf\":\"2001-03-02T12:00:00\",\"jd\":\"NaN\",\"model\":\"2001-02-30T12:00:00\",\"odd\":2,\"plain\":2}\n"
     );
     let reason = "times shown as stored (months have no fixed length in calendar standard (supported in: \
-                   calendar 360_day) (column \"odd\")";
+                   calendar 360_day)) (column \"odd\")";
     assert_eq!(losses, [reason]);
     let (julian, losses) = ask(FORMAT_JULIAN);
     assert_eq!(

@@ -76,7 +76,7 @@ fn compare(name: &str, scaled: bool) {
         assert_eq!(rows, shown(&all), "{what}");
         if !shape.is_empty() {
             let error = reader.read(variable, 0..variable.rows() + 1, &options).unwrap_err().to_string();
-            assert!(error.starts_with("netcdf: rows 0 to "), "{error}");
+            assert!(error.starts_with("netcdf: rows 0.."), "{error}");
         }
     }
 }

@@ -18,9 +18,9 @@ fn open_error(bytes: impl Into<Vec<u8>>) -> String {
 #[test]
 fn rejects_invalid_version_lines() {
     for (bytes, expected) in [
-        (&b""[..], r#"it does not begin with "ds-" and a version (byte 0)"#),
-        (b"ds", r#"it does not begin with "ds-" and a version (byte 0)"#),
-        (b"DS-1.0\n{}\n", r#"it does not begin with "ds-" and a version (byte 0)"#),
+        (&b""[..], r#"expected "ds-" and a version at the start (byte 0)"#),
+        (b"ds", r#"expected "ds-" and a version at the start (byte 0)"#),
+        (b"DS-1.0\n{}\n", r#"expected "ds-" and a version at the start (byte 0)"#),
         (b"ds-", r#"unsupported version "" (known: 1.0) (byte 3)"#),
         (b"ds-\n{}\n", r#"unsupported version "" (known: 1.0) (byte 3)"#),
         (b"ds-1", r#"unsupported version "1" (known: 1.0) (byte 3)"#),

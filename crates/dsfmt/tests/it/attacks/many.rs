@@ -38,7 +38,7 @@ fn a_million_variables() {
     assert_eq!(reader.variable("999999").unwrap().dimensions(), ["999999_1"]);
     let error = reader.variable("no").unwrap_err().to_string();
     assert!(error.starts_with("ds: unknown variable \"no\" (known: \"0\", \"1\", "), "{error}");
-    assert!(error.ends_with("\"19\", and 999980 more"), "{error}");
+    assert!(error.ends_with("\"19\", and 999980 more)"), "{error}");
     let few = OpenOptions::default().with_limits(Limits::default().with_columns(999_999));
     let error = Reader::from_source(file(&header, b"").into(), few).unwrap_err();
     assert_eq!(error.to_string(), "ds: number of variables 1000000 exceeds the limit 999999");
