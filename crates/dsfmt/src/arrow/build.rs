@@ -79,7 +79,7 @@ impl Column<'_> {
             Kind::Empty | Kind::Plain(_) | Kind::Large(_) => {}
         }
         if variable.reader.foreign.is_some() {
-            return self.from_array(&self.read(layout, range)?);
+            return self.convert(&self.read(layout, range)?);
         }
         let mask = variable.mask_bits(layout, range.clone())?;
         let mask = mask.as_ref();
@@ -111,7 +111,7 @@ impl Column<'_> {
     }
 
     /// Converts values in memory.
-    fn from_array(&self, array: &Array<'_>) -> Result<ArrayRef> {
+    fn convert(&self, array: &Array<'_>) -> Result<ArrayRef> {
         let (values, mask) = (array.values(), array.mask());
         let nulls = || mask.and_then(bits::validity);
         let large = matches!(self.kind, Kind::Large(_));
