@@ -79,7 +79,7 @@ fn limits_shared_messages() {
         })
     };
     let error = open(shared(1)).unwrap_err();
-    assert!(error.contains("refers to links or attributes of another"), "{error}");
+    assert!(error.contains("shares links or attributes of another"), "{error}");
     let many = |count: usize| {
         file(2, |index, addresses| {
             let body = [&[3, 2][..], &addresses[1].to_le_bytes()].concat();
